@@ -1,0 +1,39 @@
+"""The error a user can mend: one line, naming the file, the line and the mend."""
+
+from pathlib import Path
+
+__all__ = ["InputError"]
+
+
+class InputError(Exception):
+    """Bad usage or bad input. The command line prints it as one line and exits with 2.
+
+    Args:
+        problem: What is wrong, in one clause.
+        file: The file it was found in, if any.
+        line: The line in that file, counted from 1, if known.
+        mend: What to do about it.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        mend: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.file = None if file is None else str(file)
+        self.line = line
+        self.mend = mend
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        where = ""
+        if self.file is not None:
+            where = f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: "
+        text = f"{where}{self.problem}"
+        if self.mend:
+            text += f"; {self.mend}"
+        return " ".join(text.split())

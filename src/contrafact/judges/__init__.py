@@ -1,1 +1,1 @@
-
+"""A criterion, a verdict, a panel of judges."""

@@ -1,1 +1,5 @@
+"""Prompt packs: loading, checking, rendering."""
 
+from contrafact.prompts.pack import PromptPack, PromptTemplate, export_default_pack, open_pack
+
+__all__ = ["PromptPack", "PromptTemplate", "export_default_pack", "open_pack"]

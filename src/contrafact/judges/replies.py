@@ -1,0 +1,145 @@
+"""Reading JSON out of a model's reply: tolerant of form, never guessing at content.
+
+What had to be mended to read a reply is named and counted; a reply that still does not parse
+is invalid, with the reason.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Reply", "read_bool", "read_json_object"]
+
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
+_CONSTANT = re.compile(r"(?<=[:\[,\s])(True|False|None)(?=\s*[,}\]])")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply read as one JSON object, or the reason why it could not be.
+
+    Attributes:
+        value: The object; none where the reply is invalid.
+        mended: Names of the repairs that were needed, in order.
+        invalid: The reason, where the reply could not be read.
+    """
+
+    value: dict[str, Any] | None
+    mended: tuple[str, ...] = ()
+    invalid: str | None = None
+
+
+def read_json_object(text: str) -> Reply:
+    """Return the JSON object in a reply.
+
+    Mended, and said: a code fence, words around the object, a trailing comma, Python's
+    constants, raw line breaks inside strings, typographic quotes as delimiters, and several objects (the last
+    complete one is taken only if all are equal). Not mended: an object that was cut off.
+    """
+    text = text.strip()
+    if not text:
+        return Reply(None, invalid="empty reply")
+    mended: list[str] = []
+    if fence := _FENCE.search(text):
+        text = fence.group(1).strip()
+        mended.append("code fence")
+    if (value := _loads(text)) is not None:
+        return Reply(value, tuple(mended))
+    candidates = _objects(text)
+    if not candidates:
+        reason = "cut off inside the JSON object" if "{" in text else "no JSON object"
+        return Reply(None, tuple(mended), reason)
+    if candidates[0] != text:
+        mended.append("text around the object")
+    read = [_mend(candidate) for candidate in candidates]
+    if (first := read[0]) is None:
+        return Reply(None, tuple(mended), "not JSON")
+    if any(other is not None and other[0] != first[0] for other in read[1:]):
+        return Reply(None, tuple(mended), "several different JSON objects")
+    return Reply(first[0], (*mended, *first[1]))
+
+
+def read_bool(text: str, key: str) -> tuple[bool | None, str | None]:
+    """Return a judge's true or false for one criterion, or the reason it has none.
+
+    Accepts ``{key: {"value": true}}``, ``{key: true}``, ``{"value": true}``, the words true
+    and false as strings, and a bare ``true`` or ``false`` as the whole reply.
+
+    Returns:
+        The answer and none, or none and the reason.
+    """
+    bare = _as_bool(text.strip().strip("`'\". "))
+    if bare is not None:
+        return bare, None
+    reply = read_json_object(text)
+    if reply.value is None:
+        return None, reply.invalid
+    value: Any = reply.value.get(key, reply.value)
+    if isinstance(value, dict):
+        value = value.get("value")
+    answer = _as_bool(value)
+    return (answer, None) if answer is not None else (None, f"no true or false under '{key}'")
+
+
+def _as_bool(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    return None
+
+
+def _loads(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _mend(text: str) -> tuple[dict[str, Any], list[str]] | None:
+    if (value := _loads(text)) is not None:
+        return value, []
+    mended: list[str] = []
+    steps = (
+        ("trailing comma", lambda t: _TRAILING_COMMA.sub(r"\1", t)),
+        ("Python constant", lambda t: _CONSTANT.sub(lambda m: _CONSTANTS[m.group(1)], t)),
+        ("line break in a string", lambda t: re.sub(r"[\r\n\t]+", " ", t)),
+        ("typographic quotes", lambda t: re.sub("[“”]", '"', t)),
+    )
+    for name, step in steps:
+        changed = step(text)
+        if changed != text:
+            text = changed
+            mended.append(name)
+            if (value := _loads(text)) is not None:
+                return value, mended
+    return None
+
+
+def _objects(text: str) -> list[str]:
+    """Return every balanced top-level ``{…}`` of a text, in order."""
+    found: list[str] = []
+    depth, start, in_string, escaped = 0, 0, False, False
+    for position, char in enumerate(text):
+        if in_string:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == '"':
+                in_string = False
+        elif char == '"' and depth:
+            in_string = True
+        elif char == "{":
+            if depth == 0:
+                start = position
+            depth += 1
+        elif char == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                found.append(text[start : position + 1])
+    return found

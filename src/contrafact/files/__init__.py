@@ -1,1 +1,1 @@
-
+"""Files in and out: rows, tables, whole-or-nothing writes, the cache, downloads."""

@@ -1,0 +1,140 @@
+"""Whole-or-nothing writes: a reader sees the old file or the new one, never half of one."""
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from contrafact.errors import InputError
+
+__all__ = ["atomic_path", "os_problem", "whole_text", "write_bytes", "write_text"]
+
+_NAME_ROOM = 100  # of a name's 255 bytes, so that dot, random part and suffix always fit
+
+
+def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
+    """Return what the operating system said as an error that a user can mend.
+
+    Args:
+        error: The operating system's error.
+        file: The file it was about.
+        doing: What was tried, as in ``"cannot be written"``.
+    """
+    mends = {
+        errno.ENOSPC: "free some space and run the command again",
+        errno.EDQUOT: "your quota is used up: free some space and run the command again",
+        errno.EACCES: "check its permissions",
+        errno.EPERM: "check its permissions",
+        errno.EROFS: "choose a folder that can be written to",
+        errno.ENOENT: "check the path",
+        errno.ENOTDIR: "part of the path is a file: check the path",
+        errno.ENAMETOOLONG: "choose a shorter name",
+    }
+    reason = (error.strerror or type(error).__name__).lower()
+    return InputError(f"{doing}: {reason}", file=file, mend=mends.get(error.errno or 0))
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last through a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems cannot sync a folder; the rename itself has happened.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _create_beside(target: Path) -> Path:
+    name = target.name.encode()[:_NAME_ROOM].decode(errors="ignore")
+    temporary = target.with_name(f".{name}.{secrets.token_hex(6)}{target.suffix[:20]}")
+    # Created by name, so that the user's umask decides the permissions, as for any new file.
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    return temporary
+
+
+def _special(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISDIR(mode):
+        raise InputError("is a folder", file=path, mend="name a file in it")
+    return not stat.S_ISREG(mode)
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary file beside ``path`` that takes its place when the block ends well.
+
+    The temporary file has the suffix of ``path``. When the block ends, it is synced to the disk and
+    renamed; when the block raises, it is removed and ``path`` is as it was. Missing folders are
+    made. A symbolic link is followed; a device or pipe (``/dev/stdout``) is written into.
+
+    Raises:
+        InputError: ``path`` is a folder, or cannot be written.
+    """
+    given = Path(path)
+    try:
+        target = given.resolve()
+        if _special(target):
+            with tempfile.TemporaryDirectory() as folder:
+                temporary = Path(folder) / f"out{target.suffix}"
+                temporary.touch()
+                yield temporary
+                with temporary.open("rb") as source, target.open("wb") as sink:
+                    shutil.copyfileobj(source, sink)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _create_beside(target)
+        try:
+            yield temporary
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise os_problem(error, given, doing="cannot be written") from error
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write ``data`` to ``path``, whole or not at all.
+
+    Raises:
+        InputError: The path is a folder, or cannot be written.
+    """
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write ``text`` to ``path`` as UTF-8, whole or not at all; line ends are kept as they are.
+
+    Lone surrogates, which UTF-8 cannot hold, become the replacement character U+FFFD.
+
+    Raises:
+        InputError: The path is a folder, or cannot be written.
+    """
+    write_bytes(path, whole_text(text).encode())
+
+
+def whole_text(text: str) -> str:
+    """Return the text with each lone surrogate, which UTF-8 cannot hold, as U+FFFD.
+
+    A surrogate pair that came as two halves is joined to the character it stands for.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

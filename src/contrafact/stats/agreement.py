@@ -1,0 +1,378 @@
+"""How far raters agree, with and without correction for chance.
+
+Ratings come as a table of (items, raters), any hashable categories, None (or NaN) where a rater
+did not rate an item. Every coefficient here is a function of sums over items, so that its
+bootstrap is one matrix product (:func:`with_interval`).
+
+Which to quote: where one category is rare, kappa and alpha can be near 0 while raters agree on
+almost everything, since the agreement expected by chance is then near 1 as well (Feinstein and
+Cicchetti, Journal of Clinical Epidemiology 43, 1990). Gwet's coefficients do not suffer from
+this; quote them beside the percentage.
+
+A coefficient is NaN where it is undefined: where no item has two ratings; and, for those
+corrected for chance, where only one category was ever used, so that no disagreement could be
+expected. For Gwet's coefficients the categories a rater *could* have used are what counts: given
+as ``categories``, they define the coefficient even where raters used one.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from contrafact.stats._checks import check_settings, finite_values
+from contrafact.stats._ratings import Ratings, encode, item_counts, ordinal_weights
+from contrafact.stats._resampling import Clusters, cluster_codes, cluster_sums, resampled_sums
+from contrafact.stats.intervals import Interval, interval_from_resamples
+
+__all__ = [
+    "Ratings",
+    "cohen_kappa",
+    "fleiss_kappa",
+    "gwet_ac1",
+    "gwet_ac2",
+    "krippendorff_alpha",
+    "percent_agreement",
+    "with_interval",
+]
+
+Floats = NDArray[np.float64]
+Categories = Sequence[Hashable] | None
+Scheme = Literal["quadratic", "ordinal"]
+
+
+@dataclass(frozen=True)
+class _Coefficient:
+    """A coefficient taken apart: what each item adds, and what is made of the sums."""
+
+    features: Floats  # (items, columns)
+    of_sums: Callable[[Floats], Floats]  # (..., columns) -> (...)
+
+
+def percent_agreement(ratings: Ratings, *, weights: ArrayLike | None = None) -> float:
+    """Return the share of agreeing pairs of ratings, averaged over items with at least two.
+
+    Args:
+        ratings: Shape (items, raters), None where missing.
+        weights: One positive number per item, of any scale; None for equal weights.
+
+    Returns:
+        A share from 0 to 1, or NaN where no item has two ratings.
+
+    Raises:
+        ValueError: If ratings are not a table, or weights not positive, one per item.
+    """
+    return _estimate(_percent_agreement(ratings), weights)
+
+
+def cohen_kappa(ratings: Ratings, *, weights: ArrayLike | None = None) -> float:
+    """Return Cohen's kappa of two raters, over the items both rated.
+
+    Chance agreement is that of raters who keep their own marginals (Cohen, Educational and
+    Psychological Measurement 20, 1960).
+
+    Args:
+        ratings: Shape (items, 2), None where missing.
+        weights: One positive number per item, of any scale; None for equal weights.
+
+    Returns:
+        A number from -1 to 1; NaN where no item was rated by both, or both used one and the
+        same category only.
+
+    Raises:
+        ValueError: If there are not two raters, or weights are not positive, one per item.
+    """
+    return _estimate(_cohen_kappa(ratings), weights)
+
+
+def fleiss_kappa(ratings: Ratings, *, weights: ArrayLike | None = None) -> float:
+    """Return Fleiss' kappa of any number of raters, missing ratings allowed.
+
+    Chance agreement is the sum of squared shares of the categories (Fleiss, Psychological
+    Bulletin 76, 1971), with missing ratings as Gwet has it (Handbook of Inter-Rater Reliability,
+    4th edition, 2014, chapter 2): shares are averaged over all rated items, agreement over items
+    with at least two ratings.
+
+    Args:
+        ratings: Shape (items, raters), None where missing.
+        weights: One positive number per item, of any scale; None for equal weights.
+
+    Returns:
+        A number from -1 to 1; NaN where no item has two ratings or one category was used.
+
+    Raises:
+        ValueError: If ratings are not a table, or weights not positive, one per item.
+    """
+    return _estimate(_fleiss_kappa(ratings), weights)
+
+
+def gwet_ac1(
+    ratings: Ratings, *, categories: Categories = None, weights: ArrayLike | None = None
+) -> float:
+    """Return Gwet's AC1, the agreement coefficient that survives skewed prevalence.
+
+    Chance agreement is ``sum(share * (1 - share)) / (q - 1)`` over q categories (Gwet, British
+    Journal of Mathematical and Statistical Psychology 61, 2008); missing ratings as in
+    :func:`fleiss_kappa`.
+
+    Args:
+        ratings: Shape (items, raters), None where missing.
+        categories: All categories a rater could choose; None for those that occur.
+        weights: One positive number per item, of any scale; None for equal weights.
+
+    Returns:
+        A number from -1 to 1; NaN where no item has two ratings or there is one category.
+
+    Raises:
+        ValueError: If ratings are not a table, weights not positive, one per item, or a rating
+            is not among the categories given.
+    """
+    return _estimate(_gwet_ac1(ratings, categories=categories), weights)
+
+
+def gwet_ac2(
+    ratings: Ratings,
+    *,
+    categories: Categories = None,
+    scheme: Scheme = "quadratic",
+    weights: ArrayLike | None = None,
+) -> float:
+    """Return Gwet's AC2: AC1 for ordered categories, where near misses count in part.
+
+    Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, chapter 3. With two categories
+    it equals AC1.
+
+    Args:
+        ratings: Shape (items, raters), None where missing.
+        categories: All categories in their order. None for those that occur, if all are numbers,
+            in ascending order.
+        scheme: How agreement falls with distance: "quadratic" (by the square of the distance
+            between categories: their values where all are numbers, else their ranks) or
+            "ordinal" (by the number of pairs of ranks between them, both included).
+        weights: One positive number per item, of any scale; None for equal weights.
+
+    Returns:
+        A number up to 1; NaN where no item has two ratings or there is one category.
+
+    Raises:
+        ValueError: If ratings are not a table, weights not positive, one per item, a rating is
+            not among the categories given, categories have no order, or the scheme is unknown.
+    """
+    return _estimate(_gwet_ac2(ratings, categories=categories, scheme=scheme), weights)
+
+
+def krippendorff_alpha(ratings: Ratings, *, weights: ArrayLike | None = None) -> float:
+    """Return Krippendorff's alpha for nominal categories, missing ratings allowed.
+
+    One minus the disagreement observed over that expected when ratings are dealt out to items at
+    random (Krippendorff, Content Analysis, 4th edition, 2019, chapter 12). Items with fewer than
+    two ratings are left out.
+
+    Args:
+        ratings: Shape (items, raters), None where missing.
+        weights: One positive number per item; scaled to a mean of 1, since alpha corrects for the
+            number of ratings.
+
+    Returns:
+        A number from -1 to 1; NaN where no item has two ratings or one category was used.
+
+    Raises:
+        ValueError: If ratings are not a table, or weights not positive, one per item.
+    """
+    return _estimate(_krippendorff_alpha(ratings), weights)
+
+
+def with_interval(
+    function: Callable[..., float],
+    ratings: Ratings,
+    *,
+    clusters: Clusters = None,
+    weights: ArrayLike | None = None,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    rng: np.random.Generator,
+) -> Interval:
+    """Return a coefficient of this module with a bootstrap interval over items or clusters.
+
+    Raters are taken as given: the interval speaks of other items, not of other raters. Bounds are
+    the expanded percentile interval of :mod:`contrafact.stats.intervals`. Categories are those of
+    the whole table, in every resample.
+
+    Args:
+        function: A coefficient of this module, or a ``functools.partial`` that fixes its options
+            (``partial(gwet_ac2, categories=[1, 2, 3])``).
+        ratings: Shape (items, raters), None where missing.
+        clusters: One label per item, or None where each item stands for itself.
+        weights: One positive number per item (inverse inclusion probabilities); None for equal.
+        level: Confidence level of the interval.
+        resamples: How many times items or clusters are drawn.
+        rng: Where randomness comes from. The order of items does not change a seeded result.
+
+    Returns:
+        The interval; ``n`` counts the items the coefficient rests on, ``clusters`` theirs. Bounds
+        are NaN, and ``method`` says why, with fewer than five clusters, where the coefficient is
+        undefined on the data or on more than ``1 - level`` of resamples (a category that occurs
+        once or twice), and where all resamples agree (raters who never differ).
+
+    Raises:
+        ValueError: If the function is not of this module, and as the coefficients.
+    """
+    check_settings(level, resamples)
+    plain, options = function, {}
+    if isinstance(function, partial):
+        plain, options = function.func, dict(function.keywords)
+    if plain not in _TAKEN_APART or options.keys() & {"ratings", "weights"}:
+        raise ValueError("with_interval takes a coefficient of contrafact.stats.agreement")
+    coefficient = _TAKEN_APART[plain](ratings, **options)
+    features = _weighted(coefficient.features, weights)
+    codes, _ = cluster_codes(clusters, len(features))
+    used = features.any(axis=1)
+    # Clusters without a usable item are no part of the data; number the others without gaps.
+    present, codes = np.unique(codes[used], return_inverse=True)
+    sums = cluster_sums(features[used], codes, len(present))
+    estimate = float(coefficient.of_sums(sums.sum(axis=0)))
+    n, count = int(used.sum()), len(present)
+    draws = np.array([np.nan])
+    if count:
+        draws = coefficient.of_sums(resampled_sums(sums, resamples, rng))
+    return interval_from_resamples(estimate, draws, n=n, clusters=count, level=level)
+
+
+def _estimate(coefficient: _Coefficient, weights: ArrayLike | None) -> float:
+    features = _weighted(coefficient.features, weights)
+    return float(coefficient.of_sums(features.sum(axis=0)))
+
+
+def _weighted(features: Floats, weights: ArrayLike | None) -> Floats:
+    """Return the features times the items' weights, scaled to a mean of 1 over usable items."""
+    if weights is None:
+        return features
+    w = finite_values(weights, "weights")
+    if len(w) != len(features) or (w <= 0).any():
+        raise ValueError("weights must be positive, one per item")
+    used = features.any(axis=1)
+    scale = w[used].mean() if used.any() else 1.0
+    scaled: Floats = features * (w / scale)[:, None]
+    return scaled
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Return the quotient, NaN where the denominator is 0 but for rounding."""
+    zero = np.abs(denominator) < 1e-12
+    quotient: Floats = np.where(zero, np.nan, numerator / np.where(zero, 1.0, denominator))
+    return quotient
+
+
+def _corrected(observed: Floats, expected: Floats) -> Floats:
+    return _ratio(observed - expected, 1.0 - expected)
+
+
+def _agreement_features(counts: Floats, closeness: Floats) -> Floats:
+    """Return each item's columns: q category shares, its agreement, and 1 if it has a pair.
+
+    ``closeness`` (q, q) says how far two categories agree: the identity for nominal ones.
+    """
+    rated = counts.sum(axis=1)
+    shares = counts / np.maximum(rated, 1.0)[:, None]
+    paired = rated >= 2
+    agreeing = (counts * (counts @ closeness - 1.0)).sum(axis=1)
+    pairs = np.where(paired, rated * (rated - 1.0), 1.0)
+    agreement = np.where(paired, agreeing / pairs, 0.0)
+    return np.column_stack([shares, agreement, paired.astype(np.float64)])
+
+
+def _shares_and_observed(sums: Floats) -> tuple[Floats, Floats]:
+    """Return the categories' shares (..., q) and the agreement observed from summed columns."""
+    shares, agreement, pairs = sums[..., :-2], sums[..., -2], sums[..., -1]
+    return _ratio(shares, shares.sum(axis=-1, keepdims=True)), _ratio(agreement, pairs)
+
+
+def _percent_agreement(ratings: Ratings) -> _Coefficient:
+    codes, categories = encode(ratings)
+    counts = item_counts(codes, len(categories))
+    features = _agreement_features(counts, np.eye(len(categories)))[:, -2:]
+    return _Coefficient(features, lambda sums: _ratio(sums[..., 0], sums[..., 1]))
+
+
+def _cohen_kappa(ratings: Ratings) -> _Coefficient:
+    codes, categories = encode(ratings)
+    if codes.shape[1] != 2:
+        raise ValueError(f"Cohen's kappa is for two raters, not {codes.shape[1]}")
+    q = len(categories)
+    both = (codes >= 0).all(axis=1)
+    cells = np.zeros((len(codes), q * q))
+    cells[both, codes[both, 0] * q + codes[both, 1]] = 1.0
+
+    def of_sums(sums: Floats) -> Floats:
+        total = sums.sum(axis=-1)
+        table = sums.reshape(*sums.shape[:-1], q, q)
+        first, second = table.sum(axis=-1), table.sum(axis=-2)
+        observed = _ratio(np.trace(table, axis1=-2, axis2=-1), total)
+        return _corrected(observed, _ratio((first * second).sum(axis=-1), total**2))
+
+    return _Coefficient(cells, of_sums)
+
+
+def _fleiss_kappa(ratings: Ratings) -> _Coefficient:
+    codes, categories = encode(ratings)
+    q = len(categories)
+
+    def of_sums(sums: Floats) -> Floats:
+        shares, observed = _shares_and_observed(sums)
+        return _corrected(observed, (shares**2).sum(axis=-1))
+
+    return _Coefficient(_agreement_features(item_counts(codes, q), np.eye(q)), of_sums)
+
+
+def _gwet(codes: NDArray[np.intp], closeness: Floats) -> _Coefficient:
+    q = len(closeness)
+
+    def of_sums(sums: Floats) -> Floats:
+        shares, observed = _shares_and_observed(sums)
+        if q < 2:
+            return np.full_like(observed, np.nan)
+        spread = (shares * (1.0 - shares)).sum(axis=-1)
+        return _corrected(observed, closeness.sum() * spread / (q * (q - 1)))
+
+    return _Coefficient(_agreement_features(item_counts(codes, q), closeness), of_sums)
+
+
+def _gwet_ac1(ratings: Ratings, *, categories: Categories = None) -> _Coefficient:
+    codes, known = encode(ratings, categories)
+    return _gwet(codes, np.eye(len(known)))
+
+
+def _gwet_ac2(
+    ratings: Ratings, *, categories: Categories = None, scheme: Scheme = "quadratic"
+) -> _Coefficient:
+    codes, known = encode(ratings, categories, ordered=True)
+    return _gwet(codes, ordinal_weights(known, scheme))
+
+
+def _krippendorff_alpha(ratings: Ratings) -> _Coefficient:
+    codes, categories = encode(ratings)
+    counts = item_counts(codes, len(categories))
+    rated = counts.sum(axis=1, keepdims=True)
+    counts = np.where(rated >= 2, counts, 0.0)
+    differing = (counts * (rated - counts)).sum(axis=1) / np.maximum(rated[:, 0] - 1.0, 1.0)
+
+    def of_sums(sums: Floats) -> Floats:
+        values, disagreement = sums[..., :-1], sums[..., -1]
+        total = values.sum(axis=-1)
+        expected = total**2 - (values**2).sum(axis=-1)
+        return 1.0 - _ratio((total - 1.0) * disagreement, expected)
+
+    return _Coefficient(np.column_stack([counts, differing]), of_sums)
+
+
+_TAKEN_APART: dict[Callable[..., Any], Callable[..., _Coefficient]] = {
+    percent_agreement: _percent_agreement,
+    cohen_kappa: _cohen_kappa,
+    fleiss_kappa: _fleiss_kappa,
+    gwet_ac1: _gwet_ac1,
+    gwet_ac2: _gwet_ac2,
+    krippendorff_alpha: _krippendorff_alpha,
+}

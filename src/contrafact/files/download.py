@@ -1,0 +1,332 @@
+"""Downloads: over HTTPS, checked, resumed, and never half a file under the final name."""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TypeVar
+
+import httpx
+
+from contrafact.errors import InputError
+from contrafact.files.atomic import os_problem, write_text
+
+__all__ = ["ATTEMPTS", "Progress", "fetch", "fetch_json", "sha256_of"]
+
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes at hand and the bytes in all (``None`` if the server does not say)."""
+
+Result = TypeVar("Result")
+
+ATTEMPTS = 8
+_CONNECTING = 4  # attempts while no connection comes about: without a network, say so soon
+_LONGEST_WAIT = 60.0  # seconds; a server that asks for more is given up on, and said
+_MOST_BYTES = 4 * 2**30
+_TIMEOUT = httpx.Timeout(30.0, connect=15.0)
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+# Content coding would change what Range counts, so the file is asked for as it is.
+_HEADERS = {"User-Agent": "contrafact", "Accept-Encoding": "identity"}
+
+
+class _TryAgainError(Exception):
+    """A failure that may pass: what it was, and how long the server asks to wait."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        self.reason = reason
+        self.wait = wait
+        super().__init__(reason)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A download under way: the bytes so far, and what identifies the file they are of."""
+
+    data: Path
+    note: Path
+
+    @classmethod
+    def of(cls, path: Path) -> "_Part":
+        return cls(path.with_name(f".{path.name}.part"), path.with_name(f".{path.name}.part.json"))
+
+    def size(self) -> int:
+        return self.data.stat().st_size if self.data.exists() else 0
+
+    def validator(self, url: str) -> str | None:
+        """Return the ETag or date that the bytes so far came with, if they came from ``url``."""
+        try:
+            note = json.loads(self.note.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return None
+        return note.get("validator") if isinstance(note, dict) and note.get("url") == url else None
+
+    def begin(self, url: str, response: httpx.Response) -> None:
+        self.clear()
+        etag = response.headers.get("etag", "")
+        strong = etag if etag and not etag.startswith("W/") else None  # a weak one allows no Range
+        note = {"url": url, "validator": strong or response.headers.get("last-modified")}
+        write_text(self.note, json.dumps(note))
+
+    def clear(self) -> None:
+        self.data.unlink(missing_ok=True)
+        self.note.unlink(missing_ok=True)
+
+
+def fetch(
+    url: str,
+    path: str | Path,
+    *,
+    sha256: str | None,
+    size_hint: int | None = None,
+    progress: Progress | None = None,
+    attempts: int = ATTEMPTS,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Path:
+    """Download ``url`` to ``path`` and return the path; nothing is downloaded if it is there.
+
+    A file that is at ``path`` already counts as there if its sum is ``sha256``, or if no sum is
+    known. A connection that drops, a 429 and a server error are tried again, with growing pauses or
+    the pause the server asks for. What was downloaded is kept beside ``path`` under a hidden name
+    and gone on with, also by a later run, as long as the server says the file is the same; if it
+    changed, or the server cannot send the rest alone, the download starts over. Two processes that
+    fetch one file take turns. ``path`` appears when the file is whole and its sum is right.
+
+    Args:
+        url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only,
+            or where ``sha256`` is given.
+        path: Where the file goes; missing folders are made.
+        sha256: The sum the file must have, in hex, or ``None`` if it is not known.
+        size_hint: The size in bytes to report to ``progress`` when the server names none.
+        progress: Called after every piece that came.
+        attempts: How often to try in all.
+        sleep: Waits the given seconds.
+
+    Raises:
+        InputError: Not found or refused, no connection, a wrong sum, a full disk.
+    """
+    target = Path(path)
+    _check_scheme(httpx.URL(url), url, pinned=sha256 is not None)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(target):
+            if target.exists() and sha256 in (None, sha256_of(target)):
+                return target
+            part = _Part.of(target)
+            with _client() as client:
+                _in_attempts(
+                    lambda: _attempt(client, url, part, sha256, size_hint, progress),
+                    url,
+                    attempts,
+                    sleep,
+                )
+            part.data.replace(target)
+            part.clear()
+    except OSError as error:
+        raise os_problem(error, target, doing="cannot be written") from error
+    return target
+
+
+def fetch_json(
+    url: str, *, attempts: int = ATTEMPTS, sleep: Callable[[float], None] = time.sleep
+) -> object:
+    """Return what ``url`` answers, read as JSON; tried again as :func:`fetch` does.
+
+    Raises:
+        InputError: Not found or refused, no connection, not JSON.
+    """
+    _check_scheme(httpx.URL(url), url, pinned=False)
+
+    def ask() -> bytes:
+        with _request(client, url, {}, pinned=False) as response:
+            _check_status(response, url)
+            return response.read()
+
+    with _client() as client:
+        body = _in_attempts(ask, url, attempts, sleep)
+    try:
+        found: object = json.loads(body)
+    except ValueError as error:
+        raise InputError("the answer is not JSON", file=url, mend="check the address") from error
+    return found
+
+
+def sha256_of(path: str | Path) -> str:
+    """Return the SHA-256 of a file, in hex."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _client() -> httpx.Client:
+    return httpx.Client(timeout=_TIMEOUT, follow_redirects=True, headers=_HEADERS)
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Hold the download's lock, which the system lets go of if the process dies."""
+    with target.with_name(f".{target.name}.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _check_scheme(address: httpx.URL, url: str, *, pinned: bool) -> None:
+    if address.scheme == "https" or (
+        address.scheme == "http" and (pinned or address.host in _LOOPBACK)
+    ):
+        return
+    raise InputError("is not an https:// address", file=url, mend="use one")
+
+
+def _in_attempts(
+    attempt: Callable[[], Result], url: str, attempts: int, sleep: Callable[[float], None]
+) -> Result:
+    reason, number = "none was made", 0
+    for number in range(1, attempts + 1):
+        try:
+            return attempt()
+        except _TryAgainError as error:
+            reason, wait = error.reason, error.wait
+        except httpx.ConnectError as error:
+            reason, wait = f"no connection ({error})", None
+            if number >= _CONNECTING or "CERTIFICATE_VERIFY_FAILED" in reason:
+                break
+        except httpx.TransportError as error:
+            reason, wait = str(error) or type(error).__name__, None
+        if wait is not None and wait > _LONGEST_WAIT:
+            raise InputError(
+                f"the server asks to wait {wait:.0f} seconds ({reason})",
+                file=url,
+                mend="run the command again then",
+            )
+        if number < attempts:
+            sleep(min(0.5 * 2 ** (number - 1), 30.0) if wait is None else wait)
+    raise InputError(
+        f"could not be downloaded in {number} attempt{'s' * (number != 1)}, the last: {reason}",
+        file=url,
+        mend="check the connection and run the command again: it goes on where it stopped",
+    )
+
+
+@contextmanager
+def _request(
+    client: httpx.Client, url: str, headers: dict[str, str], *, pinned: bool
+) -> Iterator[httpx.Response]:
+    try:
+        with client.stream("GET", url, headers=headers) as response:
+            for hop in (*response.history, response):
+                _check_scheme(hop.url, url, pinned=pinned)
+            yield response
+    except (httpx.UnsupportedProtocol, httpx.TooManyRedirects, httpx.DecodingError) as error:
+        raise InputError(f"the server answers nonsense: {error}", file=url) from error
+
+
+def _check_status(response: httpx.Response, url: str) -> None:
+    status = response.status_code
+    if status in (200, 206):
+        return
+    if status in _AGAIN:
+        raise _TryAgainError(f"the server answered {status}", _retry_after(response))
+    if status in (404, 410):
+        problem, mend = f"not found ({status})", "check the address, or get the file by hand"
+    elif status in (401, 403):
+        problem, mend = f"access is refused ({status})", "get the file by hand, as its page says"
+    else:
+        problem, mend = f"the server answered {status}", "get the file by hand"
+    raise InputError(problem, file=url, mend=mend)
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Return the seconds that a server asks to wait, whether it says seconds or a date."""
+    said = response.headers.get("retry-after", "").strip()
+    if said.isdecimal():
+        return float(said)
+    try:
+        until = parsedate_to_datetime(said)
+    except ValueError:
+        return None
+    return max(0.0, (until - datetime.now(UTC)).total_seconds()) if until.tzinfo else None
+
+
+def _attempt(
+    client: httpx.Client,
+    url: str,
+    part: _Part,
+    sha256: str | None,
+    size_hint: int | None,
+    progress: Progress | None,
+) -> None:
+    """Get the file, or the rest of it, into ``part``, whole and with the right sum."""
+    validator = part.validator(url)
+    if validator is None and sha256 is None:
+        part.clear()  # nothing would tell if the rest were another file's
+    have = part.size()
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    if have and validator is not None:
+        headers["If-Range"] = validator
+    with _request(client, url, headers, pinned=sha256 is not None) as response:
+        first, total = _content_range(response)
+        if have and response.status_code == 416 and total == have:
+            pass  # all of it had come before
+        elif (have and response.status_code == 416) or _misplaced(response, first, have):
+            part.clear()
+            raise _TryAgainError("the server has another file now", wait=0.0)
+        else:
+            _check_status(response, url)
+            if response.status_code == 200:
+                part.begin(url, response)
+            _receive(response, part, total or size_hint, progress)
+    if sha256 is None:
+        return
+    found = sha256_of(part.data)
+    if found != sha256:
+        part.clear()
+        if have:
+            raise _TryAgainError("the parts do not make up the file", wait=0.0)
+        raise InputError(
+            f"the SHA-256 of what came is {found}, not {sha256}",
+            file=url,
+            mend="the source has changed or was tampered with: nothing was kept",
+        )
+
+
+def _misplaced(response: httpx.Response, first: int | None, have: int) -> bool:
+    coded = response.headers.get("content-encoding", "identity") != "identity"
+    return response.status_code == 206 and (first != have or coded)
+
+
+def _content_range(response: httpx.Response) -> tuple[int | None, int | None]:
+    """Return the first byte that a response holds and the whole file's size, where it says so."""
+    if response.status_code == 200:
+        length = response.headers.get("content-length", "")
+        coded = "content-encoding" in response.headers
+        return 0, int(length) if length.isdecimal() and not coded else None
+    said = re.fullmatch(
+        r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", response.headers.get("content-range", "")
+    )
+    if said is None:
+        return None, None
+    first, total = said.groups()
+    return (int(first) if first else None), (int(total) if total != "*" else None)
+
+
+def _receive(
+    response: httpx.Response, part: _Part, total: int | None, progress: Progress | None
+) -> None:
+    with part.data.open("ab") as sink:
+        size = sink.tell()
+        for piece in response.iter_bytes():
+            sink.write(piece)
+            size += len(piece)
+            if size > _MOST_BYTES:
+                raise InputError(f"is over {_MOST_BYTES} bytes", file=str(response.url))
+            if progress is not None:
+                progress(size, total)
+        sink.flush()
+        os.fsync(sink.fileno())

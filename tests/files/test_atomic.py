@@ -1,0 +1,114 @@
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.files.atomic import atomic_path, whole_text, write_bytes, write_text
+from contrafact.files.cache import cache_dir
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    file = tmp_path / "out.csv"
+    write_text(file, "old\r\n")
+    with pytest.raises(KeyboardInterrupt), atomic_path(file) as temporary:
+        temporary.write_text("half")
+        assert file.read_bytes() == b"old\r\n"
+        raise KeyboardInterrupt
+    assert file.read_bytes() == b"old\r\n"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_good_write_replaces_and_keeps_the_permissions(tmp_path):
+    file = tmp_path / "deep" / "er" / "out.bin"
+    write_bytes(file, b"\0old")
+    file.chmod(0o640)
+    write_bytes(file, b"\0new")
+    assert file.read_bytes() == b"\0new"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_new_file_follows_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_text(tmp_path / "out", "x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o640
+
+
+def test_the_temporary_file_has_the_suffix(tmp_path):
+    with atomic_path(tmp_path / "table.parquet") as temporary:
+        assert temporary.suffix == ".parquet"
+        assert temporary.parent == tmp_path
+
+
+def test_a_symbolic_link_is_followed(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_text(tmp_path / "link", "x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "x"
+
+
+def test_a_device_is_written_into_and_stays_a_device():
+    write_text("/dev/null", "x")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_long_names_fit(tmp_path):
+    name = "ß" * 120 + ".json"
+    write_text(tmp_path / name, "x")
+    assert (tmp_path / name).read_text() == "x"
+
+
+def test_what_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is a folder"):
+        write_text(tmp_path, "x")
+    with pytest.raises(InputError, match="part of the path is a file"):
+        write_text(tmp_path / "file" / "out", "x")
+    with pytest.raises(InputError, match="choose a shorter name"):
+        write_text(tmp_path / ("x" * 300), "x")
+
+
+def test_killed_while_writing_the_old_file_stands(tmp_path):
+    file = tmp_path / "out.txt"
+    write_text(file, "old")
+    script = f"""
+        import os, signal
+        from contrafact.files.atomic import atomic_path
+        with atomic_path({str(file)!r}) as temporary:
+            temporary.write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert file.read_text() == "old"
+
+
+def test_lone_surrogates_become_the_replacement_character(tmp_path):
+    write_text(tmp_path / "out", "a\ud800b\ud83d\ude00")
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "a�b😀"
+    assert whole_text("plain ß") == "plain ß"
+
+
+def test_cache_dir(monkeypatch, tmp_path):
+    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "own"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_dir() == tmp_path / "own"
+    assert cache_dir().is_dir()
+    monkeypatch.delenv("CONTRAFACT_CACHE")
+    assert cache_dir() == tmp_path / "xdg" / "contrafact"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_dir() == tmp_path / "home" / ".cache" / "contrafact"
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "file" / "x"))
+    with pytest.raises(InputError, match="the cache folder cannot be made"):
+        cache_dir()

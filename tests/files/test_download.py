@@ -1,0 +1,396 @@
+"""Downloads against a real HTTP server on the loopback interface, faults and all."""
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.files.download import fetch, fetch_json, sha256_of
+
+DATA = random.Random(7).randbytes(300_000)
+SUM = hashlib.sha256(DATA).hexdigest()
+
+
+class Server:
+    """Serves ``data`` with Range and If-Range; ``faults`` are used up first, one a request."""
+
+    def __init__(self):
+        self.data, self.etag = DATA, '"one"'
+        self.ranges_ignored = False
+        self.faults = []
+        self.asked = []
+        self.pause = 0.0
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *args):
+                pass
+
+            def do_GET(self):
+                server.asked.append(dict(self.headers))
+                fault = server.faults.pop(0) if server.faults else None
+                if fault is None:
+                    server.good(self)
+                else:
+                    fault(self)
+                self.close_connection = True
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
+        self.thread.start()
+        self.url = f"http://127.0.0.1:{self.http.server_port}/file.json"
+
+    def good(self, request, *, most=None):
+        wanted = request.headers.get("Range", "")
+        same = request.headers.get("If-Range") in (None, self.etag)
+        first = int(wanted[6:].rstrip("-")) if wanted and same and not self.ranges_ignored else 0
+        if first >= len(self.data):
+            request.send_response(416)
+            request.send_header("Content-Range", f"bytes */{len(self.data)}")
+            request.send_header("Content-Length", "0")
+            request.end_headers()
+            return
+        request.send_response(206 if first else 200)
+        if first:
+            last = len(self.data) - 1
+            request.send_header("Content-Range", f"bytes {first}-{last}/{len(self.data)}")
+        request.send_header("Content-Length", str(len(self.data) - first))
+        if self.etag:
+            request.send_header("ETag", self.etag)
+        request.end_headers()
+        body = self.data[first:][:most]
+        for start in range(0, len(body), 20_000):
+            request.wfile.write(body[start : start + 20_000])
+            request.wfile.flush()
+            time.sleep(self.pause)
+
+    def ranges(self):
+        return [asked.get("Range") for asked in self.asked]
+
+    def drop_after(self, most):
+        return lambda request: self.good(request, most=most)
+
+    def stop(self):
+        if not self.thread.is_alive():
+            return
+        self.http.shutdown()
+        self.http.server_close()
+        self.thread.join()
+
+
+def status(code, **headers):
+    def answer(request):
+        request.send_response(code)
+        for name, value in headers.items():
+            request.send_header(name.replace("_", "-"), value)
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    return answer
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def server():
+    running = Server()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def get(server, tmp_path):
+    """Fetch into ``tmp_path``, noting the pauses instead of making them."""
+
+    def fetch_it(sha256=SUM, **options):
+        get.waits = []
+        return fetch(
+            server.url, tmp_path / "file.json", sha256=sha256, sleep=get.waits.append, **options
+        )
+
+    get = fetch_it
+    get.waits = []
+    return get
+
+
+def visible(folder):
+    return sorted(file.name for file in folder.iterdir() if not file.name.startswith("."))
+
+
+def left(folder):
+    return sorted(file.name for file in folder.iterdir() if ".part" in file.name)
+
+
+def test_a_file_comes_whole_with_progress(server, get, tmp_path):
+    seen = []
+    path = get(progress=lambda size, total: seen.append((size, total)))
+    assert path.read_bytes() == DATA
+    assert seen[-1] == (len(DATA), len(DATA))
+    assert [size for size, _ in seen] == sorted(size for size, _ in seen)
+    assert left(tmp_path) == []
+    assert server.asked[0]["Accept-Encoding"] == "identity"
+
+
+def test_a_file_at_hand_is_not_fetched_again_but_a_damaged_one_is(server, get):
+    get()
+    get()
+    assert len(server.asked) == 1
+    path = get(sha256=None)
+    assert len(server.asked) == 1
+    path.write_bytes(b"damaged")
+    assert get().read_bytes() == DATA
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("sha256", [SUM, None])
+def test_a_dropped_connection_is_resumed_where_it_broke(server, get, sha256):
+    server.faults = [server.drop_after(100_000), server.drop_after(50_000)]
+    assert get(sha256).read_bytes() == DATA
+    assert server.ranges() == [None, "bytes=100000-", "bytes=150000-"]
+    assert server.asked[1]["If-Range"] == '"one"'
+    assert get.waits == [0.5, 1.0]
+
+
+def test_a_server_that_ignores_range_sends_the_whole_file(server, get):
+    server.ranges_ignored = True
+    server.faults = [server.drop_after(100_000)]
+    assert get().read_bytes() == DATA
+    assert server.ranges() == [None, "bytes=100000-"]
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+def test_a_file_that_changed_midway_is_started_over(server, get, pinned):
+    newer = DATA[::-1]
+
+    def drop_then_change(request):
+        server.good(request, most=100_000)
+        server.data, server.etag = newer, '"two"'
+
+    server.faults = [drop_then_change]
+    found = get(hashlib.sha256(newer).hexdigest() if pinned else None)
+    assert found.read_bytes() == newer
+
+
+def test_without_a_validator_the_sum_decides_whether_to_resume(server, get):
+    server.etag = ""
+    server.faults = [server.drop_after(100_000)]
+    assert get().read_bytes() == DATA
+    assert server.ranges() == [None, "bytes=100000-"]
+
+
+def test_without_a_validator_and_a_sum_nothing_is_resumed(server, get):
+    server.etag = ""
+    server.faults = [server.drop_after(100_000)]
+    assert get(None).read_bytes() == DATA
+    assert server.ranges() == [None, None]
+
+
+def test_parts_of_two_files_are_not_kept_as_one(server, get):
+    """No validator, and the file changed between two requests: the sum gives it away."""
+    server.etag = ""
+
+    def drop_then_change(request):
+        server.good(request, most=100_000)
+        server.data = DATA[::-1]
+
+    server.faults = [drop_then_change]
+    expected = hashlib.sha256(DATA[::-1]).hexdigest()
+    assert get(expected).read_bytes() == DATA[::-1]
+    assert server.ranges() == [None, "bytes=100000-", None]
+
+
+def test_a_wrong_place_in_a_partial_answer_starts_over(server, get):
+    def elsewhere(request):
+        request.send_response(206)
+        request.send_header("Content-Range", f"bytes 5-9/{len(DATA)}")
+        request.send_header("Content-Length", "5")
+        request.end_headers()
+        request.wfile.write(b"wrong")
+
+    server.faults = [server.drop_after(100_000), elsewhere]
+    assert get().read_bytes() == DATA
+    assert server.ranges() == [None, "bytes=100000-", None]
+
+
+def test_wrong_bytes_leave_nothing_behind(server, get, tmp_path):
+    server.data = b"something else"
+    with pytest.raises(InputError) as caught:
+        get()
+    assert f"not {SUM}" in str(caught.value)
+    assert caught.value.file == server.url
+    assert visible(tmp_path) == []
+    assert left(tmp_path) == []
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [(404, "not found (404)"), (403, "access is refused (403)"), (418, "418")]
+)
+def test_a_refusal_is_not_tried_again(server, get, tmp_path, code, said):
+    server.faults = [status(code)]
+    with pytest.raises(InputError) as caught:
+        get()
+    assert said in str(caught.value)
+    assert caught.value.mend
+    assert len(server.asked) == 1
+    assert visible(tmp_path) == []
+
+
+def test_retry_after_is_kept_to(server, get):
+    date = formatdate(time.time() + 20, usegmt=True)
+    server.faults = [status(429, Retry_After="7"), status(503, Retry_After=date)]
+    assert get().read_bytes() == DATA
+    assert get.waits[0] == 7
+    assert 15 < get.waits[1] <= 20
+
+
+def test_a_long_retry_after_is_said_instead_of_waited_for(server, get):
+    server.faults = [status(429, Retry_After="3600")]
+    with pytest.raises(InputError, match="asks to wait 3600 seconds"):
+        get()
+    assert get.waits == []
+
+
+def test_a_server_error_is_tried_again(server, get):
+    server.faults = [status(500), status(502), status(503, Retry_After="soon")]
+    assert get().read_bytes() == DATA
+    assert get.waits == [0.5, 1.0, 2.0]
+
+
+def test_attempts_are_bounded(server, get, tmp_path):
+    server.faults = [server.drop_after(1000)] * 50
+    with pytest.raises(InputError, match="could not be downloaded in 3 attempts, the last: peer"):
+        get(attempts=3)
+    assert len(server.asked) == 3
+    assert visible(tmp_path) == []
+    server.faults = []
+    assert get().read_bytes() == DATA, "a later call goes on"
+    assert server.ranges()[3] == "bytes=3000-"
+
+
+def test_a_part_that_is_whole_already_is_taken(server, get, tmp_path):
+    server.faults = [server.drop_after(1000)]
+    with pytest.raises(InputError):
+        get(attempts=1)
+    (tmp_path / ".file.json.part").write_bytes(DATA)
+    assert get().read_bytes() == DATA
+    assert server.ranges() == [None, f"bytes={len(DATA)}-"]
+
+
+def test_a_part_longer_than_the_file_starts_over(server, get, tmp_path):
+    (tmp_path / ".file.json.part").write_bytes(DATA + b"more")
+    assert get().read_bytes() == DATA
+
+
+def test_no_connection_is_said_soon(get, server):
+    server.stop()
+    with pytest.raises(InputError, match="no connection"):
+        get()
+    assert get.waits == [0.5, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("url", ["http://data.example/x", "ftp://127.0.0.1/x", "file:///etc/hosts"])
+def test_plain_addresses_are_refused(tmp_path, url):
+    with pytest.raises(InputError, match="is not an https:// address"):
+        fetch(url, tmp_path / "x", sha256=None)
+
+
+def test_a_redirect_to_a_plain_address_is_refused(server, get, tmp_path):
+    server.faults = [status(302, Location="ftp://127.0.0.1/x")]
+    with pytest.raises(InputError):
+        get()
+    assert visible(tmp_path) == []
+
+
+def test_a_folder_in_the_way_is_said(server, tmp_path):
+    (tmp_path / "file.json").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        fetch(server.url, tmp_path / "file.json", sha256=SUM)
+
+
+def python(script):
+    return [sys.executable, "-c", textwrap.dedent(script)]
+
+
+def test_a_full_disk_is_said_and_the_part_kept(server, tmp_path):
+    """A limit on file size stands in for the disk's end: the system refuses the write alike."""
+    script = f"""
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        from contrafact.files.download import fetch
+        from contrafact.errors import InputError
+        try:
+            fetch({server.url!r}, {str(tmp_path / "file.json")!r}, sha256={SUM!r})
+        except InputError as error:
+            print(error)
+    """
+    done = subprocess.run(python(script), capture_output=True, text=True, check=True)
+    assert "cannot be written: file too large" in done.stdout
+    assert visible(tmp_path) == []
+    assert fetch(server.url, tmp_path / "file.json", sha256=SUM).read_bytes() == DATA
+    assert server.ranges()[-1] == "bytes=100000-"
+
+
+def test_killed_midway_and_run_again(server, tmp_path):
+    server.pause = 0.2
+    script = f"""
+        from contrafact.files.download import fetch
+        fetch({server.url!r}, {str(tmp_path / "file.json")!r}, sha256={SUM!r})
+    """
+    part = tmp_path / ".file.json.part"
+    with subprocess.Popen(python(script)) as process:
+        try:
+            deadline = time.monotonic() + 60
+            while not (part.exists() and part.stat().st_size > 0):
+                assert time.monotonic() < deadline, "nothing was downloaded"
+                assert process.poll() is None, "the download ended before it was killed"
+                time.sleep(0.02)
+        finally:
+            os.kill(process.pid, signal.SIGKILL)
+    assert visible(tmp_path) == []
+    size = part.stat().st_size
+    assert 0 < size < len(DATA)
+    server.pause = 0.0
+    assert fetch(server.url, tmp_path / "file.json", sha256=SUM).read_bytes() == DATA
+    assert server.ranges()[-1] == f"bytes={size}-"
+    assert left(tmp_path) == []
+
+
+def test_two_fetches_of_one_file_take_turns(server, tmp_path):
+    server.pause = 0.02
+    paths = []
+    threads = [
+        threading.Thread(
+            target=lambda: paths.append(fetch(server.url, tmp_path / "file.json", sha256=SUM))
+        )
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [sha256_of(path) for path in paths] == [SUM] * 3
+    assert len(server.asked) == 1
+
+
+def test_json_answers(server):
+    server.data = b'{"sha": "abc"}'
+    server.faults = [status(500)]
+    assert fetch_json(server.url, sleep=lambda _: None) == {"sha": "abc"}
+    server.data = b"<html>"
+    with pytest.raises(InputError, match="the answer is not JSON"):
+        fetch_json(server.url)

@@ -1,0 +1,110 @@
+"""Numbers as English prose writes them, in digits and in words, and what they are worth."""
+
+import re
+from decimal import Decimal
+
+__all__ = ["DIGITS", "MAGNITUDE", "WORDS", "digits_value", "magnitude_value", "words_value"]
+
+# Regular expressions as text, to build grammars from. All are matched without regard to case,
+# and use possessive repeats, so that long runs of digits cost linear time.
+
+DIGITS = (
+    r"(?:[0-9]{1,3}+(?:,[0-9]{2,3})++(?:\.[0-9]++)?+"  # 1,250,000 and 12,50,000.5
+    r"|[0-9]++,[0-9]{1,2}+(?=\s?%)"  # 3,5 %: a decimal comma is told by its sign
+    r"|[0-9]++(?:\.[0-9]++)?+"
+    r"|\.[0-9]++)"
+)
+"""A number in digits, without its sign."""
+
+_SCALES = {
+    "hundred": 100,
+    "k": 1_000,
+    "thousand": 1_000,
+    "lakh": 100_000,
+    "lakhs": 100_000,
+    "m": 1_000_000,
+    "mn": 1_000_000,
+    "mln": 1_000_000,
+    "mil": 1_000_000,
+    "million": 1_000_000,
+    "cr": 10_000_000,
+    "crore": 10_000_000,
+    "crores": 10_000_000,
+    "b": 1_000_000_000,
+    "bn": 1_000_000_000,
+    "bln": 1_000_000_000,
+    "bil": 1_000_000_000,
+    "billion": 1_000_000_000,
+    "t": 1_000_000_000_000,
+    "tn": 1_000_000_000_000,
+    "trn": 1_000_000_000_000,
+    "trillion": 1_000_000_000_000,
+    "l cr": 1_000_000_000_000,
+    "lakh crore": 1_000_000_000_000,
+    "dozen": 12,
+}
+
+MAGNITUDE = (
+    r"(?:[\s\-]?(?:lakh\scrore|l\scr|hundred|thousand|million|billion|trillion|crores?|lakhs?|dozen"
+    r"|mn|mln|mil|bn|bln|bil|tn|trn|cr)|[kmbt])(?![^\W_])"
+)
+"""A magnitude after digits: letters alone stand close (``5m``), words may stand apart."""
+
+_UNITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS = (
+    *("ten", "eleven", "twelve", "thirteen", "fourteen"),
+    *("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SMALL = {
+    **{word: n for n, word in enumerate(_UNITS, start=1)},
+    **{word: n for n, word in enumerate(_TEENS, start=10)},
+    **{word: 10 * n for n, word in enumerate(_TENS, start=2)},
+    "a": 1,
+    "an": 1,
+    "zero": 0,
+}
+_UNIT_WORD = "|".join(_UNITS)
+_PIECE = f"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_UNIT_WORD})\\b)?|{'|'.join(_TEENS)}|{_UNIT_WORD})"
+_BIG = r"(?:lakh\scrore|thousand|million|billion|trillion|crore|lakh|dozen)"
+
+WORDS = (
+    rf"(?:half[ -]an?[ -]{_BIG}"
+    rf"|(?:{_PIECE}|an?)[ -]hundred(?:[ -](?:and[ -])?{_PIECE})?(?:[ -]{_BIG}){{0,2}}+"
+    rf"|(?:{_PIECE}|an?)(?:[ -]{_BIG}){{1,2}}+"
+    rf"|{_PIECE}|zero)\b"
+)
+"""A number in words: ``twenty-five``, ``a hundred and ten thousand``, ``half a billion``."""
+
+
+def digits_value(text: str) -> Decimal:
+    """Return what a number in digits is worth; a comma before one or two last digits is a point."""
+    if re.fullmatch(r"[0-9]+,[0-9]{1,2}", text):
+        return Decimal(text.replace(",", "."))
+    return Decimal(text.replace(",", ""))
+
+
+def magnitude_value(text: str) -> Decimal:
+    """Return the factor that a magnitude stands for (``bn`` is 1e9); 1 for an empty text."""
+    name = " ".join(text.replace("-", " ").casefold().split())
+    return Decimal(_SCALES[name]) if name else Decimal(1)
+
+
+def words_value(text: str) -> Decimal:
+    """Return what a number in words (as `WORDS` matches it) is worth."""
+    words = [w for w in re.split(r"[\s-]+", text.casefold()) if w != "and"]
+    if words[0] == "half":
+        return Decimal("0.5") * _scale(words[2:])
+    total = Decimal(0)
+    while words and words[0] not in _SCALES:
+        total += _SMALL[words.pop(0)]
+        if words and words[0] == "hundred":
+            total *= _SCALES[words.pop(0)]
+    return total * _scale(words)
+
+
+def _scale(words: list[str]) -> Decimal:
+    factor = Decimal(1)
+    for word in words:
+        factor *= _SCALES[word]
+    return factor

@@ -24,6 +24,16 @@ ROWS = st.lists(
 COLUMNS = ["text", "maybe, text", "flag", "number", "count"]
 
 
+def table(rows, columns) -> pd.DataFrame:
+    """Return a table of objects: pandas' own text type cannot hold a lone surrogate."""
+    return pd.DataFrame(
+        {
+            name: pd.Series([row[place] for row in rows], dtype=object)
+            for place, name in enumerate(columns)
+        }
+    )
+
+
 def back(frame: pd.DataFrame, suffix: str) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"t{suffix}"
@@ -34,7 +44,7 @@ def back(frame: pd.DataFrame, suffix: str) -> list[dict[str, object]]:
 @settings(max_examples=60, deadline=None)
 @given(ROWS)
 def test_csv_round_trip(rows):
-    found = back(pd.DataFrame(rows, columns=COLUMNS), ".csv")
+    found = back(table(rows, COLUMNS), ".csv")
     assert len(found) == len(rows)
     for row, (text, maybe, flag, number, count) in zip(found, rows, strict=True):
         assert row["text"] == whole_text(text)
@@ -47,7 +57,7 @@ def test_csv_round_trip(rows):
 @settings(max_examples=60, deadline=None)
 @given(ROWS)
 def test_jsonl_round_trip(rows):
-    found = back(pd.DataFrame(rows, columns=COLUMNS), ".jsonl")
+    found = back(table(rows, COLUMNS), ".jsonl")
     expected = [
         (text, maybe, flag, _in_json(number), count) for text, maybe, flag, number, count in rows
     ]
@@ -58,7 +68,7 @@ def test_jsonl_round_trip(rows):
 @settings(max_examples=40, deadline=None)
 @given(ROWS)
 def test_parquet_round_trip(rows):
-    found = back(pd.DataFrame(rows, columns=COLUMNS), ".parquet")
+    found = back(table(rows, COLUMNS), ".parquet")
     assert [tuple(row.values()) for row in found] == [
         (whole_text(text), None if maybe is None else whole_text(maybe), flag, number, count)
         for text, maybe, flag, number, count in rows
@@ -82,7 +92,7 @@ def _joined(values) -> list[object]:
 @given(st.lists(TEXTS, min_size=1, max_size=6))
 @settings(max_examples=40, deadline=None)
 def test_a_single_column_loses_no_row(texts):
-    found = back(pd.DataFrame({"only": texts}), ".csv")
+    found = back(table([(text,) for text in texts], ["only"]), ".csv")
     assert [row["only"] for row in found] == [whole_text(text) for text in texts]
 
 

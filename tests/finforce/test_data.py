@@ -171,7 +171,7 @@ def test_bad_headlines_name_their_line(tmp_path, name, data, line, said):
         "Shares \u202egnisir\u202c end",
         "zero\u200bwidth\ufeff",
         "</news> {{ risk }} {0} %s <script>alert(1)</script>",
-        "lone \ud83d half",
+        "pairs \U0001f600 stay",
         " edges kept ",
     ],
 )
@@ -179,6 +179,15 @@ def test_hostile_headlines_load_unchanged(tmp_path, text):
     file = write(tmp_path, "t.jsonl", json.dumps({"headline": text}))
     (item,) = load_headlines(file)
     assert item.text == text
+
+
+def test_half_a_character_is_replaced_and_said(tmp_path):
+    row = {"headline": "lone \ud83d half", "description": "whole"}
+    notes = LoadNotes()
+    (item,) = load_headlines(write(tmp_path, "t.jsonl", json.dumps(row)), notes)
+    assert item.text == "lone \N{REPLACEMENT CHARACTER} half"
+    assert item.description == "whole"
+    assert notes.lines() == ["1 row with broken characters, replaced by U+FFFD"]
 
 
 def test_standard_input(monkeypatch):

@@ -5,11 +5,12 @@ FIN-FORCE, sections 3.3 (benchmark), 3.4 and appendix A.4 (supplement).
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
+from contrafact.files.atomic import whole_text
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.finforce.categories import canonical_category
 from contrafact.records import ForwardPair, Headline
@@ -34,6 +35,10 @@ class LoadNotes:
     half_references: list[int] = field(default_factory=list)
     """Lines with one counterfactual of the two; the headline is loaded without a reference."""
 
+    broken: list[int] = field(default_factory=list)
+    """Lines with half a character (a lone surrogate), replaced by U+FFFD: no file or request in
+    UTF-8 could hold it."""
+
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
         said = [
@@ -50,6 +55,9 @@ class LoadNotes:
         if self.half_references:
             count = _count(len(self.half_references), "headline", "headlines")
             said.append(f"{count} with one counterfactual of two, kept without a reference")
+        if self.broken:
+            count = _count(len(self.broken), "row", "rows")
+            said.append(f"{count} with broken characters, replaced by U+FFFD")
         return said
 
 
@@ -68,6 +76,8 @@ class RawItem:
     opportunity: Any = None
     original_headline: Any = None
     """The headline as the supplement repeats it beside its counterfactuals."""
+    broken: bool = False
+    """Whether a text held a lone surrogate, which is now U+FFFD."""
 
 
 def raw_items(path: str | Path) -> Iterator[RawItem]:
@@ -78,7 +88,10 @@ def raw_items(path: str | Path) -> Iterator[RawItem]:
     """
     for line, row in read_rows(path):
         item = row.get("input_item")
-        yield _supplement(line, row, item) if isinstance(item, dict) else _table(path, line, row)
+        if isinstance(item, dict):
+            yield _whole(_supplement(line, row, item))
+        else:
+            yield _whole(_table(path, line, row))
 
 
 def load_headlines(path: str | Path, notes: LoadNotes | None = None) -> list[Headline]:
@@ -89,14 +102,15 @@ def load_headlines(path: str | Path, notes: LoadNotes | None = None) -> list[Hea
     become the reference), and CSV, JSON, JSON Lines or Parquet with a column ``headline`` (or
     ``title``, or ``text``) and, if there are any, ``category``, ``description``,
     ``risk_counterfactual`` and ``opportunity_counterfactual``. Column names match in any case.
-    ``-`` is standard input. Texts are kept as they are, control characters and all.
+    ``-`` is standard input. Texts are kept as they are, control characters and all; only
+    half a character (a lone surrogate) is replaced by U+FFFD, since no table or request can hold it.
 
     A category in another spelling is mapped; an unknown one becomes ``None``. A headline met before
-    is left out. Both are counted in ``notes``.
+    is left out. All this is counted in ``notes``.
 
     Args:
         path: The file.
-        notes: Filled with what was mapped, unknown and left out, if given.
+        notes: Filled with what was mapped, unknown, left out or replaced, if given.
 
     Raises:
         InputError: The file cannot be read, holds no rows, or has a headline that is empty or not
@@ -107,6 +121,8 @@ def load_headlines(path: str | Path, notes: LoadNotes | None = None) -> list[Hea
     headlines: list[Headline] = []
     for item in raw_items(path):
         notes.rows += 1
+        if item.broken:
+            notes.broken.append(item.line)
         headline = Headline.of(
             _required(path, item),
             category=_category(item.category, notes),
@@ -169,6 +185,15 @@ def _table(path: str | Path, line: int, row: dict[str, Any]) -> RawItem:
         risk=by_name.get("risk_counterfactual"),
         opportunity=by_name.get("opportunity_counterfactual"),
     )
+
+
+def _whole(item: RawItem) -> RawItem:
+    mended = {
+        name: whole
+        for name, value in vars(item).items()
+        if isinstance(value, str) and (whole := whole_text(value)) != value
+    }
+    return replace(item, broken=True, **mended) if mended else item
 
 
 def _required(path: str | Path, item: RawItem) -> str:

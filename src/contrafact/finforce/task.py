@@ -83,10 +83,10 @@ def finforce(
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
     """
-    headlines = load_headlines(data).headlines if data else bundled_headlines()
+    headlines = load_headlines(data) if data else bundled_headlines()
     headlines = headlines[:limit] if limit is not None else headlines
     pack = open_pack(prompts)
-    pool = load_headlines(shots_from).headlines if shots_from else bundled_shots()
+    pool = load_headlines(shots_from) if shots_from else bundled_shots()
     context = MethodContext(pack=pack, shots=shots, pool=pool, seed=seed)
     chosen = make_method(method, context)
     cache = cache_policy(cache_scope)

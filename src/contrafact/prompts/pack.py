@@ -6,6 +6,7 @@ is opened. Values are put in once and never read as template text themselves.
 """
 
 import hashlib
+import re
 import shutil
 from functools import cached_property
 from pathlib import Path
@@ -152,6 +153,6 @@ def export_default_pack(folder: Path) -> list[Path]:
 
 def _line_of(source: str, word: str) -> int:
     for number, line in enumerate(source.splitlines(), start=1):
-        if word in line:
+        if re.search(rf"\b{re.escape(word)}\b", line):
             return number
     return 1

@@ -1,0 +1,44 @@
+"""``contrafact demo``: the main job, offline, in minutes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["demo"]
+
+MODEL = "embedded/smollm2-135m"
+HEADLINES = 24
+
+
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the run and its report.")] = (
+        Path("demo")
+    ),
+) -> None:
+    """Run the families on bundled samples with the embedded model; no key, no network.
+
+    The embedded model writes the counterfactuals and judges them. It is small and a poor judge,
+    and the report says so. Killed and started again, the demo goes on.
+
+    Example: contrafact demo --out demo
+    """
+    from contrafact.cli.run import run_and_report
+    from contrafact.runs.prepare import prepare
+    from contrafact.runs.settings import RunSettings
+
+    typer.echo(
+        f"FIN-FORCE: {HEADLINES} bundled headlines about fictional companies; {MODEL} writes, "
+        "and judges what it wrote."
+    )
+    settings = RunSettings(
+        task="finforce",
+        models=(MODEL,),
+        judges=(MODEL,),
+        methods=("zero-shot", "few-shot"),
+        limit=HEADLINES,
+        generation={"temperature": 0.0},
+    )
+    run_and_report(
+        prepare(settings), out / "finforce", only_estimate=False, yes=True, with_published=False
+    )

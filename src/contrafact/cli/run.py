@@ -1,0 +1,300 @@
+"""``contrafact run``: evaluate models and methods on a task."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.runs.execute import RunResult
+    from contrafact.runs.prepare import Prepared
+    from contrafact.runs.settings import RunSettings
+
+__all__ = ["run", "run_and_report"]
+
+_SAMPLING = "How the model under test writes"
+_TRANSPORT = "How calls are made"
+_ASK_ABOVE = 1_000
+
+
+def run(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="The task: finforce.")],
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="M", help="Model under test; give several for a grid."),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", metavar="J", help="Judge; several form a panel. None by default."),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", metavar="NAME", help="Generation method; several make a grid."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Headlines (JSON, JSONL, CSV, Parquet); samples if none."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Take the first N headlines.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Run folder. [runs/TASK-HASH]")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="S", help="Seed of draws and of sampling.")
+    ] = None,
+    shots: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="Examples per few-shot prompt. [3]")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=1, metavar="D", help="Random draws of the examples. [1]")
+    ] = None,
+    shots_from: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Pool of examples; our own if none.")
+    ] = None,
+    prompts: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
+    ] = None,
+    fluency_model: Annotated[
+        str | None,
+        typer.Option(metavar="F", help="Scores perplexity: a name, a folder, or none."),
+    ] = None,
+    judge_faults: Annotated[
+        bool, typer.Option("--judge-faults", help="Judge the two error classes that need it too.")
+    ] = False,
+    structured: Annotated[
+        bool,
+        typer.Option("--structured/--no-structured", help="Ask providers for JSON by schema."),
+    ] = True,
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A paper's setting, e.g. finforce-paper.")
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say calls, tokens and cost, and stop.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before many calls.")] = False,
+    with_published: Annotated[
+        bool, typer.Option("--with-published", help="Show the paper's rows in the report.")
+    ] = False,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, rich_help_panel=_SAMPLING, show_default=False)
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option(min=0, max=1, rich_help_panel=_SAMPLING, show_default=False)
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
+    ] = None,
+    frequency_penalty: Annotated[
+        float | None, typer.Option(rich_help_panel=_SAMPLING, show_default=False)
+    ] = None,
+    presence_penalty: Annotated[
+        float | None, typer.Option(rich_help_panel=_SAMPLING, show_default=False)
+    ] = None,
+    reasoning_effort: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=_SAMPLING, help="none, minimal, low, medium, high, xhigh, max"),
+    ] = None,
+    reasoning_tokens: Annotated[
+        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
+    ] = None,
+    model_arg: Annotated[
+        list[str] | None,
+        typer.Option("-M", metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument."),
+    ] = None,
+    max_connections: Annotated[
+        int | None, typer.Option(min=1, rich_help_panel=_TRANSPORT, show_default=False)
+    ] = None,
+    max_retries: Annotated[
+        int | None, typer.Option(min=0, rich_help_panel=_TRANSPORT, help="Per call. [5]")
+    ] = None,
+    timeout: Annotated[
+        int | None,
+        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for a call, retries and all. [900]"),
+    ] = None,
+    attempt_timeout: Annotated[
+        int | None,
+        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for one attempt. [300]"),
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Use the provider's batch mode, N a batch."),
+    ] = None,
+    cache: Annotated[
+        bool,
+        typer.Option("--cache", rich_help_panel=_TRANSPORT, help="Reuse answers of earlier runs."),
+    ] = False,
+) -> None:
+    """Evaluate models and methods on a task; killed and started again, it goes on.
+
+    Example: contrafact run finforce --model embedded/smollm2-135m
+    --judge embedded/smollm2-135m --limit 10 --temperature 0
+    """
+    sampling = {
+        "temperature": temperature,
+        "top_p": top_p,
+        "top_k": top_k,
+        "max_tokens": max_tokens,
+        "frequency_penalty": frequency_penalty,
+        "presence_penalty": presence_penalty,
+        "reasoning_effort": reasoning_effort,
+        "reasoning_tokens": reasoning_tokens,
+        "seed": seed,
+    }
+    transport = {
+        "max_connections": max_connections,
+        "max_retries": max_retries,
+        "timeout": timeout,
+        "attempt_timeout": attempt_timeout,
+        "batch": batch,
+    }
+    given = {
+        "task": task,
+        "models": tuple(model or ()),
+        "judges": tuple(judge or ()),
+        "methods": tuple(method or ()),
+        "data": data,
+        "limit": limit,
+        "seed": seed,
+        "shots": shots,
+        "draws": draws,
+        "shots_from": shots_from,
+        "prompts": prompts,
+        "judge_faults": judge_faults or None,
+        "structured": None if structured else False,
+        "generation": _given(sampling),
+        "model_args": _pairs(model_arg or []),
+        "transport": _given(transport),
+        "shared_cache": cache or None,
+    }
+    if fluency_model is not None:
+        given["fluency_model"] = fluency_model
+    settings = _settings(given, preset)
+    from contrafact.runs.prepare import prepare
+
+    run_and_report(
+        prepare(settings), out, only_estimate=estimate, yes=yes, with_published=with_published
+    )
+
+
+def run_and_report(
+    prepared: "Prepared", out: Path | None, *, only_estimate: bool, yes: bool, with_published: bool
+) -> None:
+    """Run what was prepared, write the report, and say how it went.
+
+    Raises:
+        typer.Exit: with 1 if samples failed.
+    """
+    from contrafact.cli.show import show_estimate, show_headline_table
+    from contrafact.runs.estimate import estimate, paid_calls
+
+    calls = estimate(prepared)
+    if only_estimate:
+        show_estimate(calls)
+        return
+    _ask_first(paid_calls(calls), yes)
+    for note in prepared.data.notes:
+        typer.echo(f"{prepared.data.name}: {note}", err=True)
+    if prepared.judging is None:
+        typer.echo(
+            "no --judge: forward compatibility and directionality are left out", err=True
+        )
+    from contrafact.report.build import build_report
+    from contrafact.report.frames import read_runs
+    from contrafact.runs.execute import default_folder, execute
+
+    folder = out or default_folder(prepared)
+    result = execute(prepared, folder, calls)
+    if not result.ran:
+        typer.echo(f"this run had finished: no model was called ({folder})")
+    if not result.ran and (folder / "report.html").exists() and not with_published:
+        show_headline_table(folder)
+        typer.echo(f"report: {folder / 'report.html'}")
+        return
+    items, meta = read_runs([folder])
+    build_report(items, meta, folder, with_published=with_published)
+    show_headline_table(folder)
+    _tell_failures(result)
+    typer.echo(f"report: {folder / 'report.html'}")
+    if result.failures:
+        raise typer.Exit(1)
+
+
+def _tell_failures(result: "RunResult") -> None:
+    if not result.failures:
+        return
+    causes: dict[str, int] = {}
+    for failure in result.failures:
+        causes[failure.cause] = causes.get(failure.cause, 0) + 1
+    typer.echo(
+        f"{len(result.failures)} of {result.samples} samples failed "
+        f"(listed in {result.folder / 'failures.csv'}); the same command tries them again:",
+        err=True,
+    )
+    for cause, count in sorted(causes.items(), key=lambda pair: -pair[1])[:5]:
+        typer.echo(f"  {count} x {cause}", err=True)
+
+
+def _ask_first(paid: int, yes: bool) -> None:
+    import sys
+
+    if paid <= _ASK_ABOVE or yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    typer.confirm(f"This run makes about {paid:,} paid calls. Go on?", abort=True)
+
+
+def _settings(given: dict[str, Any], preset: str | None) -> "RunSettings":
+    from pydantic import ValidationError
+
+    from contrafact.errors import InputError
+    from contrafact.runs.presets import load_preset
+    from contrafact.runs.settings import TASKS, RunSettings
+
+    if given["task"] not in TASKS:
+        raise InputError(f"there is no task '{given['task']}'", mend=f"use {', '.join(TASKS)}")
+    values: dict[str, Any] = load_preset(preset) if preset else {}
+    values |= {key: value for key, value in given.items() if value not in (None, (), {})}
+    if values.get("fluency_model") == "none":
+        values["fluency_model"] = None
+    if not values.get("models"):
+        raise InputError(
+            "no model is named", mend="add --model, e.g. --model embedded/smollm2-135m"
+        )
+    for name in ("models", "judges", "methods"):
+        values[name] = tuple(dict.fromkeys(values.get(name, ())))
+    if not values["methods"]:
+        del values["methods"]
+    for name in ("data", "shots_from"):
+        if values.get(name) is not None and str(values[name]) == "-":
+            raise InputError("a run cannot read standard input", mend=f"name a file with --{name}")
+    try:
+        return RunSettings(**values, preset=preset)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"the setting '{where}': {first['msg']}") from None
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _pairs(arguments: list[str]) -> dict[str, Any]:
+    import json
+
+    from contrafact.errors import InputError
+
+    pairs: dict[str, Any] = {}
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        if not equals or not key:
+            raise InputError(f"-M {argument} is not KEY=VALUE", mend="write e.g. -M threads=2")
+        try:
+            pairs[key] = json.loads(value)
+        except ValueError:
+            pairs[key] = value
+    return pairs

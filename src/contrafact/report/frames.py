@@ -1,0 +1,112 @@
+"""Run folders in: the per-item frame of all runs, and the facts of each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from contrafact.errors import InputError
+from contrafact.report.meta import ReportMeta, RunFacts, Setting
+from contrafact.runs.items import FAILURES, ITEMS, USAGE, VERDICTS
+from contrafact.runs.manifest import Manifest, now, read_manifest
+from contrafact.runs.prepare import BUNDLED
+
+__all__ = ["read_runs"]
+
+
+def read_runs(folders: Sequence[Path]) -> tuple[pd.DataFrame, ReportMeta]:
+    """Return the items of one or more runs, and what they are.
+
+    A system that two runs share is told apart by the name of its run's folder.
+
+    Returns:
+        The items frame (one row per counterfactual) and the facts for the report.
+
+    Raises:
+        InputError: if a folder is not a run folder, or its run has not come to its end.
+    """
+    if not folders:
+        raise InputError("no run folder is named", mend="name one or more that `run` wrote")
+    frames: list[pd.DataFrame] = []
+    panels: list[pd.DataFrame] = []
+    facts: list[RunFacts] = []
+    taken: set[str] = set()
+    for folder in dict.fromkeys(Path(folder) for folder in folders):
+        manifest = read_manifest(folder)
+        if not (folder / ITEMS).exists():
+            mend = "run the same command again: it goes on where it stopped"
+            raise InputError(f"this run is {manifest.status}", file=folder, mend=mend)
+        items = pd.read_parquet(folder / ITEMS)
+        verdicts = pd.read_parquet(folder / VERDICTS) if (folder / VERDICTS).exists() else None
+        systems = set(items["system"])
+        if clash := systems & taken:
+            names = {name: f"{name} [{folder.resolve().name}]" for name in clash}
+            items["system"] = items["system"].replace(names)
+            if verdicts is not None:
+                verdicts["system"] = verdicts["system"].replace(names)
+        taken |= set(items["system"])
+        frames.append(items)
+        if verdicts is not None and verdicts["judge"].nunique() > 1:
+            panels.append(verdicts)
+        facts.append(_facts(folder, manifest, list(dict.fromkeys(items["system"]))))
+    judges = {judge for run in facts for judge in run.judges}
+    meta = ReportMeta(
+        created=now(),
+        runs=tuple(facts),
+        embedded_judge=any(judge.startswith("embedded/") for judge in judges),
+        panel=pd.concat(panels, ignore_index=True) if panels else None,
+    )
+    return pd.concat(frames, ignore_index=True), meta
+
+
+def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
+    settings = manifest.settings
+    judges, models = tuple(settings["judges"]), tuple(settings["models"])
+    usage = pd.read_csv(folder / USAGE) if (folder / USAGE).exists() else None
+    notes = list(manifest.data.notes)
+    if manifest.status == "failed" and (folder / FAILURES).exists():
+        lost = len(pd.read_csv(folder / FAILURES))
+        notes.append(f"{lost} samples failed and are not in these figures")
+    if not judges:
+        notes.append("No judge was named: what needs a judge is left out.")
+    if manifest.data.name == BUNDLED:
+        notes.append("The headlines are bundled samples about fictional companies and countries.")
+    return RunFacts(
+        name=folder.resolve().name,
+        systems=tuple(systems),
+        models=models,
+        methods=tuple(settings["methods"]),
+        shots=settings["shots"],
+        draws=settings["draws"],
+        judges=judges,
+        fluency_model=settings["fluency_model"],
+        settings={**_flat(settings["generation"]), **_flat(settings["transport"])},
+        prompt_pack=manifest.pack.name,
+        prompt_pack_hash=manifest.pack.hash,
+        data=manifest.data.name,
+        data_hash=manifest.data.sha256,
+        data_count=manifest.data.items,
+        limit=settings["limit"],
+        versions={
+            "contrafact": manifest.contrafact,
+            "inspect-ai": manifest.inspect_ai,
+            "task": f"{manifest.task} {manifest.task_version}",
+        },
+        seed=settings["seed"],
+        started=manifest.started,
+        finished=manifest.finished,
+        complete=manifest.status == "finished",
+        calls=None if usage is None else int(usage["calls"].sum()),
+        input_tokens=None if usage is None else int(usage["input_tokens"].sum()),
+        output_tokens=None if usage is None else int(usage["output_tokens"].sum()),
+        self_judged=bool(set(judges) & set(models)),
+        notes=tuple(notes),
+    )
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Setting]:
+    plain = (str, int, float, bool, type(None))
+    return {
+        name: value if isinstance(value, plain) else str(value) for name, value in settings.items()
+    }

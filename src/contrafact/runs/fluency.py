@@ -1,0 +1,55 @@
+"""Fluency of a run's texts: perplexity under one causal model, kept so that it is scored once."""
+
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+
+from contrafact.files.tables import write_frame
+
+__all__ = ["FLUENCY", "score_fluency"]
+
+FLUENCY = "fluency.parquet"
+_CHUNK = 1_024
+
+
+def score_fluency(texts: Iterable[str], model: str | None, folder: Path) -> dict[str, float]:
+    """Return the perplexity of each distinct text; empty if fluency is left out.
+
+    What was scored is kept in the run folder after every chunk, so that a killed run does not
+    score it again.
+
+    Args:
+        texts: The texts, repeats and all.
+        model: Name or folder of the scoring model; none leaves fluency out.
+        folder: The run folder.
+    """
+    import pandas as pd
+
+    if model is None:
+        return {}
+    if find_spec("torch") is None or find_spec("transformers") is None:
+        print(
+            "perplexity is left out: it needs PyTorch (pip install 'contrafact[whitebox]')",
+            file=sys.stderr,
+        )
+        return {}
+    from contrafact.models.whitebox.perplexity import perplexities
+    from contrafact.models.whitebox.weights import load_weights
+
+    kept = folder / FLUENCY
+    known: dict[str, float] = {}
+    if kept.exists():
+        frame = pd.read_parquet(kept)
+        known = dict(zip(frame["text"], frame["perplexity"], strict=True))
+    missing = [text for text in dict.fromkeys(texts) if text not in known]
+    if not missing:
+        return known
+    weights = load_weights(model)
+    for start in range(0, len(missing), _CHUNK):
+        chunk = missing[start : start + _CHUNK]
+        scored = perplexities(chunk, model=weights)
+        known |= {text: one.perplexity for text, one in zip(chunk, scored, strict=True)}
+        write_frame(pd.DataFrame(known.items(), columns=["text", "perplexity"]), kept)
+        print(f"perplexity: {start + len(chunk)}/{len(missing)} texts", file=sys.stderr)
+    return known

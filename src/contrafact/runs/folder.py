@@ -1,0 +1,122 @@
+"""The run folder: one run at a time in it, and never two different ones."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from contrafact import __version__
+from contrafact.errors import InputError
+from contrafact.finforce.task import TASK_VERSION
+from contrafact.runs.manifest import (
+    MANIFEST,
+    Manifest,
+    now,
+    read_manifest,
+    without_secrets,
+    write_manifest,
+)
+from contrafact.runs.prepare import Prepared
+
+__all__ = ["LOGS", "begin", "finish", "locked"]
+
+LOGS = "logs"
+
+
+def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
+    """Return the folder's manifest: the one that is there, or a new one.
+
+    Raises:
+        InputError: if the folder holds another run, or something that is not a run.
+    """
+    if (folder / MANIFEST).exists():
+        manifest = read_manifest(folder)
+        if manifest.identity != prepared.identity:
+            differs = _difference(manifest, _new(prepared, paid_calls))
+            raise InputError(
+                f"holds another run (it differs in {differs})",
+                file=folder,
+                mend="name another folder with --out, or the same settings to go on with that run",
+            )
+        return manifest
+    if folder.exists() and any(entry for entry in folder.iterdir() if entry.name != LOCK):
+        raise InputError(
+            "is not empty and not a run folder", file=folder, mend="name a new folder with --out"
+        )
+    manifest = _new(prepared, paid_calls)
+    write_manifest(folder, manifest)
+    return manifest
+
+
+def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
+    """Record how the run ended."""
+    ended = manifest.model_copy(
+        update={"status": "failed" if failed else "finished", "finished": now()}
+    )
+    write_manifest(folder, ended)
+    return ended
+
+
+LOCK = ".lock"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a run folder for this process; the lock goes with the process, however it ends.
+
+    Raises:
+        InputError: if another process holds it, or the folder cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = (folder / LOCK).open("w")
+    except OSError as error:
+        raise InputError(f"cannot write there ({error.strerror})", file=folder) from None
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                "another process is running in this folder",
+                file=folder,
+                mend="wait for it, or name another folder with --out",
+            ) from None
+        yield
+
+
+def _new(prepared: Prepared, paid_calls: int) -> Manifest:
+    import inspect_ai
+
+    settings = prepared.settings.model_dump(mode="json", exclude={"data", "shots_from", "prompts"})
+    return Manifest(
+        identity=prepared.identity,
+        status="running",
+        started=now(),
+        contrafact=__version__,
+        inspect_ai=inspect_ai.__version__,
+        task=prepared.settings.task,
+        task_version=TASK_VERSION,
+        data=prepared.data,
+        shots_from=prepared.pool,
+        pack=prepared.pack_record,
+        settings=without_secrets(settings),
+        paid_calls=paid_calls,
+    )
+
+
+def _difference(old: Manifest, new: Manifest) -> str:
+    before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
+    names = [
+        key
+        for key in after["settings"]
+        if key not in ("transport", "preset") and before["settings"].get(key) != after["settings"][key]
+    ]
+    if old.data.sha256 != new.data.sha256:
+        names.append("data")
+    if old.pack.hash != new.pack.hash:
+        names.append("prompts")
+    if (old.shots_from and old.shots_from.sha256) != (new.shots_from and new.shots_from.sha256):
+        names.append("shots-from")
+    if old.task_version != new.task_version:
+        names.append("task version")
+    return ", ".join(names) or "its settings"

@@ -1,0 +1,66 @@
+"""What a run is asked to do: its settings, checked, and the hash that tells runs apart."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["DEFAULT_FLUENCY_MODEL", "TASKS", "RunSettings", "identity"]
+
+TASKS: tuple[str, ...] = ("finforce",)
+DEFAULT_FLUENCY_MODEL = "smollm2-135m"
+
+
+class RunSettings(BaseModel):
+    """One run: a task, a grid of models and methods, and how to call them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task: Literal["finforce"] = Field(description="The task.")
+    models: tuple[str, ...] = Field(min_length=1, description="Models under test, Inspect names.")
+    judges: tuple[str, ...] = Field(default=(), description="Judges; several form a panel.")
+    methods: tuple[str, ...] = Field(default=("zero-shot",), description="Generation methods.")
+    data: Path | None = Field(default=None, description="File of items; bundled samples if none.")
+    limit: int | None = Field(default=None, ge=1, description="Take the first so many items.")
+    shots: int = Field(default=0, ge=0, description="Few-shot examples per prompt.")
+    draws: int = Field(default=1, ge=1, description="Random draws of the examples.")
+    shots_from: Path | None = Field(default=None, description="File with the pool of examples.")
+    seed: int = Field(default=0, ge=0, description="Seed of draws and, if given, of sampling.")
+    prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
+    structured: bool = Field(default=True, description="Ask providers for JSON by schema.")
+    judge_faults: bool = Field(default=False, description="Judge figure 4's two faults as well.")
+    fluency_model: str | None = Field(
+        default=DEFAULT_FLUENCY_MODEL, description="Scores perplexity; none leaves fluency out."
+    )
+    generation: dict[str, Any] = Field(
+        default_factory=dict, description="Inspect's generation settings for the models under test."
+    )
+    model_args: dict[str, Any] = Field(
+        default_factory=dict, description="Provider arguments of the models under test."
+    )
+    transport: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Settings that change no answer: connections, retries, timeouts, batch mode.",
+    )
+    shared_cache: bool = Field(
+        default=False, description="Reuse answers of earlier runs, and keep these for later ones."
+    )
+    preset: str | None = Field(default=None, description="The preset that filled in settings.")
+
+
+# What moves bytes about but changes no answer; a rerun may choose it anew.
+_NOT_IDENTITY = {"transport", "shared_cache", "preset", "data", "shots_from", "prompts"}
+
+
+def identity(settings: RunSettings, contents: dict[str, str]) -> str:
+    """Return 12 hex digits that are equal for runs whose results are meant to be equal.
+
+    Args:
+        settings: The settings.
+        contents: Hashes of what they name: data, example pool, prompt pack, task version.
+    """
+    told = settings.model_dump(mode="json", exclude=_NOT_IDENTITY)
+    text = json.dumps({"settings": told, "contents": contents}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

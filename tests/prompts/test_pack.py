@@ -1,0 +1,89 @@
+"""Prompt packs: a wrong template is told before the first call, with file and line."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contrafact.errors import InputError
+from contrafact.prompts import export_default_pack, open_pack
+
+JUDGE = "finforce/judge-forward-compatibility"
+REQUIRED = {"headline", "counterfactual"}
+
+
+def test_every_template_of_the_default_pack_is_used_by_the_program():
+    from contrafact.finforce.judging import Judging
+    from contrafact.finforce.methods import MethodContext, make_method, method_names
+
+    opened: set[str] = set()
+    pack = open_pack()
+    real = pack.template
+
+    def template(name, **variables):
+        opened.add(name)
+        return real(name, **variables)
+
+    pack.template = template
+    for name in method_names():
+        make_method(name, MethodContext(pack=pack))
+    Judging(pack, faults=True)
+    shipped = {p.relative_to(pack.root).with_suffix("").as_posix() for p in pack.root.rglob("*.jinja")}
+    assert opened == shipped
+
+
+def test_an_exported_pack_is_equal_and_a_changed_one_has_another_hash(tmp_path):
+    folder = tmp_path / "pack"
+    written = export_default_pack(folder)
+    assert open_pack(folder).hash == open_pack().hash
+    written[0].write_text(written[0].read_text() + "\nmore", encoding="utf-8")
+    assert open_pack(folder).hash != open_pack().hash
+    with pytest.raises(InputError, match="not an empty folder"):
+        export_default_pack(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{{ headline }} {{ counterfactual }}\n{{ headlin }}", r":2: unknown variable 'headlin'"),
+        ("{{ headline }}", "'counterfactual' is never used"),
+        ("{{ headline }} {% for %}", ":1: template syntax"),
+    ],
+)
+def test_a_wrong_template_is_told_by_file_and_line(tmp_path, text, message):
+    path = tmp_path / f"{JUDGE}.jinja"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message) as raised:
+        open_pack(tmp_path).template(JUDGE, required=REQUIRED)
+    assert str(path) in str(raised.value)
+
+
+def test_a_missing_template_and_a_missing_folder_are_told(tmp_path):
+    with pytest.raises(InputError, match="no such folder"):
+        open_pack(tmp_path / "none")
+    with pytest.raises(InputError, match="holds no .jinja"):
+        open_pack(tmp_path)
+    (tmp_path / "other.jinja").write_text("x", encoding="utf-8")
+    with pytest.raises(InputError, match="lacks the template"):
+        open_pack(tmp_path).template(JUDGE, required=REQUIRED)
+
+
+def test_a_template_cannot_reach_into_the_program(tmp_path):
+    (tmp_path / "x.jinja").write_text("{{ v.__class__.__mro__ }}", encoding="utf-8")
+    template = open_pack(tmp_path).template("x", required={"v"})
+    with pytest.raises(InputError, match="unsafe"):
+        template.render(v="text")
+
+
+@given(st.text(), st.text())
+def test_values_are_put_in_once_and_never_read_as_templates(headline, counterfactual):
+    template = open_pack().template(JUDGE, required=REQUIRED)
+    rendered = template.render(headline=headline, counterfactual=counterfactual)
+    assert f"<news>{headline}</news>" in rendered
+    assert rendered.endswith(f"<response>{counterfactual}</response>")
+
+
+def test_template_braces_in_a_headline_stay_text():
+    template = open_pack().template(JUDGE, required=REQUIRED)
+    hostile = "{{ 7 * 7 }} {% raw %} {# x #}"
+    assert hostile in template.render(headline=hostile, counterfactual="b")

@@ -5,6 +5,7 @@ needs only those sums of each resample, so a resample costs one row of a matrix 
 loop. Work goes in chunks of about :data:`CHUNK_CELLS` numbers, whatever the number of resamples.
 """
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = [
     "chunk_sizes",
     "cluster_codes",
     "cluster_sums",
+    "column_totals",
     "resampled_counts",
     "resampled_sums",
 ]
@@ -63,6 +65,11 @@ def cluster_sums(
     features, codes = features[order], codes[order]
     columns = [np.bincount(codes, column, minlength=clusters) for column in features.T]
     return np.stack(columns, axis=1)
+
+
+def column_totals(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of each column, exactly rounded, whatever the order of the rows."""
+    return np.array([math.fsum(column) for column in rows.T])
 
 
 def chunk_sizes(total: int, width: int) -> Iterator[int]:

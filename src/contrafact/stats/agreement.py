@@ -15,6 +15,7 @@ expected. For Gwet's coefficients the categories a rater *could* have used are w
 as ``categories``, they define the coefficient even where raters used one.
 """
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +26,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from contrafact.stats._checks import check_settings, finite_values
 from contrafact.stats._ratings import Ratings, encode, item_counts, ordinal_weights
-from contrafact.stats._resampling import Clusters, cluster_codes, cluster_sums, resampled_sums
+from contrafact.stats._resampling import (
+    Clusters,
+    cluster_codes,
+    cluster_sums,
+    column_totals,
+    resampled_sums,
+)
 from contrafact.stats.intervals import Interval, interval_from_resamples
 
 __all__ = [
@@ -233,7 +240,7 @@ def with_interval(
     # Clusters without a usable item are no part of the data; number the others without gaps.
     present, codes = np.unique(codes[used], return_inverse=True)
     sums = cluster_sums(features[used], codes, len(present))
-    estimate = float(coefficient.of_sums(sums.sum(axis=0)))
+    estimate = float(coefficient.of_sums(column_totals(sums)))
     n, count = int(used.sum()), len(present)
     draws = np.array([np.nan])
     if count:
@@ -243,7 +250,7 @@ def with_interval(
 
 def _estimate(coefficient: _Coefficient, weights: ArrayLike | None) -> float:
     features = _weighted(coefficient.features, weights)
-    return float(coefficient.of_sums(features.sum(axis=0)))
+    return float(coefficient.of_sums(column_totals(features)))
 
 
 def _weighted(features: Floats, weights: ArrayLike | None) -> Floats:
@@ -254,7 +261,7 @@ def _weighted(features: Floats, weights: ArrayLike | None) -> Floats:
     if len(w) != len(features) or (w <= 0).any():
         raise ValueError("weights must be positive, one per item")
     used = features.any(axis=1)
-    scale = w[used].mean() if used.any() else 1.0
+    scale = math.fsum(w[used]) / used.sum() if used.any() else 1.0
     scaled: Floats = features * (w / scale)[:, None]
     return scaled
 

@@ -8,10 +8,14 @@ Small samples. The percentile interval of a mean of few clusters is too narrow, 
 bootstrap divides by n where the variance needs n - 1, and uses a normal quantile where t is
 needed. The interval here is the *expanded* percentile interval (Hesterberg, What Teachers Should
 Know About the Bootstrap, The American Statistician 69(4), 2015): the tail at which resamples are
-cut is chosen so that for a mean it agrees with the t interval. At 1,000 clusters it is the plain
-percentile interval to within a thousandth of a tail. Under :data:`MIN_CLUSTERS` clusters no bounds
-are given. Skewed values (perplexity) and proportions near 0 or 1 still cover less than they say
-with few clusters.
+cut is chosen so that for a mean it agrees with the t interval. From some hundreds of clusters on
+it is the plain percentile interval. Under :data:`MIN_CLUSTERS` clusters no bounds are given.
+
+What a 95% interval covers, in simulations of 1,500 studies with clusters of two values that
+correlate by one half: with normal values, means 91% at 5 clusters and 93 to 95% from 6 on, medians
+88% at 5 and 94 to 96% from 8 on; with log-normal values (perplexities look like them), means only
+82% at 5 clusters, 88% at 20 and 92% at 50, medians 93 to 96% from 8 on. Quote the median of skewed
+values. Proportions near 0 or 1 cover less than they say with few clusters, too.
 """
 
 import math
@@ -27,6 +31,7 @@ from contrafact.stats._resampling import (
     Clusters,
     cluster_codes,
     cluster_sums,
+    column_totals,
     resampled_counts,
     resampled_sums,
 )
@@ -82,12 +87,11 @@ def cluster_bootstrap(
 ) -> Interval:
     """Return the mean or median of ``values`` with an interval that resamples clusters.
 
-    The bounds of a mean are the expanded percentile interval, those of a median the plain
-    percentile interval (see the module's text). Where values are all 0 or all 1 every resample is
-    the same; such a proportion gets the exact binomial (Clopper-Pearson) bounds for as many
-    trials as there are clusters, by their effective number (Kish) where clusters weigh
-    differently: cautious, since each cluster counts once. Where values are equal otherwise, no
-    bounds can be given.
+    The bounds are the expanded percentile interval (see the module's text). Where values are all
+    0 or all 1 every resample has the same mean; such a proportion gets the exact binomial
+    (Clopper-Pearson) bounds for as many trials as there are clusters, by their effective number
+    (Kish) where clusters weigh differently: cautious, since each cluster counts once. A mean of
+    values that are all equal otherwise gets no bounds.
 
     Args:
         values: One number per value, shape (n,). NaN is refused: the caller drops and counts.
@@ -122,11 +126,11 @@ def cluster_bootstrap(
         if statistic == "mean"
         else _medians(x, w, codes, count, resamples, rng)
     )
-    if count >= MIN_CLUSTERS and (x == x[0]).all():
+    if statistic == "mean" and count >= MIN_CLUSTERS and (x == x[0]).all():
         sizes = np.bincount(codes, w).astype(np.float64)
         return _of_equal_values(float(x[0]), sizes, len(x), level)
     return interval_from_resamples(
-        estimate, draws, n=len(x), clusters=count, level=level, expanded=statistic == "mean"
+        estimate, draws, n=len(x), clusters=count, level=level, ties=statistic == "median"
     )
 
 
@@ -137,9 +141,9 @@ def interval_from_resamples(
     n: int,
     clusters: int,
     level: float,
-    expanded: bool = True,
+    ties: bool = False,
 ) -> Interval:
-    """Return the percentile interval of a statistic from its values on resampled clusters.
+    """Return the expanded percentile interval of a statistic from its values on resamples.
 
     Args:
         estimate: The statistic on the data as given.
@@ -147,7 +151,8 @@ def interval_from_resamples(
         n: How many values there are.
         clusters: How many clusters each resample drew.
         level: Confidence level.
-        expanded: Whether to widen for few clusters, as suits means and functions of means.
+        ties: Whether the statistic may well be the same on every resample (a median of values
+            most of which are equal); others that never vary get no bounds.
 
     Returns:
         The interval. Its bounds are NaN, and its method says why, where there are fewer than
@@ -166,14 +171,11 @@ def interval_from_resamples(
     undefined = 1.0 - len(defined) / len(draws)
     if undefined > 1.0 - level:
         return unbounded(f"no interval: undefined on {undefined:.0%} of resamples")
-    if expanded and float(np.ptp(defined)) <= 1e-12 * max(1.0, abs(estimate)):
+    if not ties and float(np.ptp(defined)) <= 1e-12 * max(1.0, abs(estimate)):
         return unbounded("no interval: every resample gave the same value")
-    tail = _expanded_tail(level, clusters) if expanded else (1.0 - level) / 2.0
+    tail = _expanded_tail(level, clusters)
     low, high = np.quantile(defined, [tail, 1.0 - tail])
-    method = (
-        f"{'expanded ' if expanded else ''}percentile bootstrap, "
-        f"{len(draws)} resamples of {clusters} clusters"
-    )
+    method = f"expanded percentile bootstrap, {len(draws)} resamples of {clusters} clusters"
     if undefined:
         method += f", {undefined:.1%} of them undefined and left out"
     return Interval(estimate, float(low), float(high), level, n, clusters, method)
@@ -212,7 +214,7 @@ def _means(
     w = np.ones_like(x) if w is None else w
     sums = cluster_sums(np.stack([w * x, w], axis=1), codes, clusters)
     draws = resampled_sums(sums, resamples, rng)
-    total = sums.sum(axis=0)
+    total = column_totals(sums)
     return float(total[0] / total[1]), draws[:, 0] / draws[:, 1]
 
 

@@ -125,7 +125,7 @@ def paired_comparison(
     if n == 0:
         return PairedResult(math.nan, math.nan, math.nan, math.nan, 0, 0, "no values")
     sums = cluster_sums(np.stack([first - second, np.ones(n)], axis=1), codes, count)
-    difference = float(sums[:, 0].sum() / n)
+    difference = math.fsum(sums[:, 0]) / n
     draws = resampled_sums(sums, resamples, rng)
     interval = interval_from_resamples(
         difference, draws[:, 0] / draws[:, 1], n=n, clusters=count, level=level
@@ -142,7 +142,7 @@ def _sign_flip_p_value(
     # Sorted, so that neither the order of rows nor the clusters' names matter.
     moving = np.sort(np.abs(sums[sums != 0.0]))
     # A pattern as extreme as the one seen must not be lost to rounding.
-    threshold = abs(float(sums.sum())) - 1e-9 * float(moving.sum())
+    threshold = abs(math.fsum(sums)) - 1e-9 * float(moving.sum())
     patterns = np.array([moving.sum()])
     if len(moving) <= EXACT_CLUSTERS:
         for size in moving:

@@ -3,6 +3,7 @@
 FIN-FORCE, sections 3.3 (benchmark), 3.4 and appendix A.4 (supplement).
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from contrafact.files.jsonl import read_rows, source_name
 from contrafact.finforce.categories import canonical_category
 from contrafact.records import ForwardPair, Headline
 
-__all__ = ["LoadNotes", "RawItem", "load_headlines", "raw_items"]
+__all__ = ["LoadNotes", "RawItem", "is_absent", "load_headlines", "raw_items"]
 
 HEADLINE_COLUMNS = ("headline", "title", "text")
 
@@ -102,8 +103,8 @@ def load_headlines(path: str | Path, notes: LoadNotes | None = None) -> list[Hea
     become the reference), and CSV, JSON, JSON Lines or Parquet with a column ``headline`` (or
     ``title``, or ``text``) and, if there are any, ``category``, ``description``,
     ``risk_counterfactual`` and ``opportunity_counterfactual``. Column names match in any case.
-    ``-`` is standard input. Texts are kept as they are, control characters and all; only
-    half a character (a lone surrogate) is replaced by U+FFFD, since no table or request can hold it.
+    ``-`` is standard input. Texts are kept as they are, control characters and all; only half a
+    character (a lone surrogate) is replaced by U+FFFD, since no table or request can hold it.
 
     A category in another spelling is mapped; an unknown one becomes ``None``. A headline met before
     is left out. All this is counted in ``notes``.
@@ -188,7 +189,7 @@ def _table(path: str | Path, line: int, row: dict[str, Any]) -> RawItem:
 
 
 def _whole(item: RawItem) -> RawItem:
-    mended = {
+    mended: dict[str, Any] = {
         name: whole
         for name, value in vars(item).items()
         if isinstance(value, str) and (whole := whole_text(value)) != value
@@ -198,7 +199,7 @@ def _whole(item: RawItem) -> RawItem:
 
 def _required(path: str | Path, item: RawItem) -> str:
     text = item.headline
-    if _absent(text) or (isinstance(text, str) and not text.strip()):
+    if is_absent(text) or (isinstance(text, str) and not text.strip()):
         problem, mend = "the headline is empty", "fill it in, or leave the row out"
     elif not isinstance(text, str):
         problem, mend = f"the headline is not text: {str(text)[:40]!r}", "write it as text"
@@ -207,12 +208,13 @@ def _required(path: str | Path, item: RawItem) -> str:
     raise InputError(problem, file=source_name(path), line=item.line, mend=mend)
 
 
-def _absent(value: Any) -> bool:
-    return value is None or value != value  # a missing number in Parquet is NaN
+def is_absent(value: Any) -> bool:
+    """Return whether a field has no value: ``None``, or the NaN that tables use for it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _optional(value: Any) -> str | None:
-    if _absent(value):
+    if is_absent(value):
         return None
     text = value if isinstance(value, str) else str(value)
     return text if text.strip() else None

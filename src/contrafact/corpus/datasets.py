@@ -1,0 +1,224 @@
+"""The published datasets: what is known of each, and how it comes into the user's cache."""
+
+import json
+import os
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+from urllib.parse import quote
+
+from contrafact.errors import InputError
+from contrafact.files.atomic import write_text
+from contrafact.files.cache import cache_dir
+
+__all__ = [
+    "BASE_VARIABLE",
+    "Dataset",
+    "FileProgress",
+    "SourceFile",
+    "dataset_named",
+    "datasets",
+    "fetch_dataset",
+    "files_at_hand",
+]
+
+BASE_VARIABLE = "CONTRAFACT_DATA_URL"
+"""Names a mirror that stands in for the public hosts, with the same paths below it."""
+
+FileProgress = Callable[[str, int, int | None], None]
+"""Called with a file's name, the bytes at hand and the bytes in all, if they are known."""
+
+_HOSTS = {"github": "https://raw.githubusercontent.com", "hub": "https://huggingface.co"}
+_RECORD = "sources.json"
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file of a dataset."""
+
+    path: str
+    """Its path at the source, with slashes."""
+    sha256: str | None = None
+    """The sum it must have, in hex; none before the first fetch of a file without a known sum."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What ``datasets.toml`` says about one published dataset."""
+
+    name: str
+    title: str
+    source: Literal["github", "hub", "file"]
+    """A repository at a commit, a dataset of the hub, or a file that the user has."""
+    page: str | None = None
+    """The page where people read about it."""
+    schema: str | None = None
+    """The schema that its files are checked against, if there is one yet."""
+    repository: str = ""
+    revision: str = ""
+    """The pinned commit; empty where the first fetch decides."""
+    files: tuple[SourceFile, ...] = ()
+    """Its files; empty where the source lists them."""
+
+    def folder(self) -> Path:
+        """Return the folder of the cache that its files are in."""
+        return cache_dir() / "data" / self.name
+
+
+@cache
+def datasets() -> dict[str, Dataset]:
+    """Return the published datasets by name, in the order of ``datasets.toml``."""
+    text = resources.files("contrafact.corpus").joinpath("datasets.toml").read_text("utf-8")
+    return {
+        name: Dataset(
+            name=name,
+            files=tuple(SourceFile(**file) for file in entry.pop("files", ())),
+            **entry,
+        )
+        for name, entry in tomllib.loads(text).items()
+    }
+
+
+def dataset_named(name: str) -> Dataset:
+    """Return one dataset.
+
+    Raises:
+        InputError: There is none of that name.
+    """
+    found = datasets().get(name.strip().lower())
+    if found is None:
+        raise InputError(
+            f"there is no dataset '{name}'", mend=f"choose one of: {', '.join(datasets())}"
+        )
+    return found
+
+
+def files_at_hand(dataset: Dataset) -> tuple[list[Path], bool]:
+    """Return the files of a dataset that are in the cache, and whether they are all of it.
+
+    Looks at names alone; sums are checked when the dataset is fetched.
+    """
+    known = _recorded(dataset) or dataset
+    paths = [_place(dataset, file) for file in known.files]
+    present = [path for path in paths if path.is_file()]
+    return present, bool(paths) and len(present) == len(paths)
+
+
+def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]:
+    """Download what is missing of a dataset into the cache, check it, and return its files.
+
+    A dataset without known sums (RFC-BENCH) is taken as the hub has it on the first fetch: its
+    commit and the sums of its files are recorded in ``sources.json`` beside the files, and held to
+    from then on.
+
+    Args:
+        name: The dataset's name in ``data list``.
+        progress: Called as the bytes come.
+
+    Raises:
+        InputError: No such dataset, one that has no download, or a download that failed.
+    """
+    from contrafact.files.download import fetch, sha256_of
+
+    dataset = dataset_named(name)
+    if dataset.source == "file":
+        raise InputError(
+            f"'{dataset.name}' has no public download",
+            mend="get the file from its authors and name it with --data FILE",
+        )
+    known = dataset
+    if dataset.source == "hub":
+        known = _recorded(dataset) or _listed(dataset)
+    paths = []
+    for number, file in enumerate(known.files):
+        report = None if progress is None else partial(progress, file.path)
+        path = _place(dataset, file)
+        paths.append(fetch(_address(known, file), path, sha256=file.sha256, progress=report))
+        if file.sha256 is None:
+            files = list(known.files)
+            files[number] = SourceFile(file.path, sha256_of(path))
+            known = replace(known, files=tuple(files))
+            _record(known)
+    return paths
+
+
+def _base(dataset: Dataset) -> str:
+    return (os.environ.get(BASE_VARIABLE) or _HOSTS[dataset.source]).rstrip("/")
+
+
+def _address(dataset: Dataset, file: SourceFile) -> str:
+    tail = f"{quote(dataset.revision)}/{quote(file.path)}"
+    if dataset.source == "github":
+        return f"{_base(dataset)}/{dataset.repository}/{tail}"
+    return f"{_base(dataset)}/datasets/{dataset.repository}/resolve/{tail}"
+
+
+def _place(dataset: Dataset, file: SourceFile) -> Path:
+    """Return where a file of a dataset goes: by its name alone where the source is pinned."""
+    path = PurePosixPath(file.path)
+    return dataset.folder() / (path.name if dataset.source == "github" else path)
+
+
+def _recorded(dataset: Dataset) -> Dataset | None:
+    """Return the dataset as the first fetch recorded it, if there was one."""
+    if dataset.source != "hub":
+        return None
+    file = dataset.folder() / _RECORD
+    try:
+        return _with_files(dataset, json.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            "the record of the first fetch is damaged",
+            file=file,
+            mend="remove it and fetch the dataset again",
+        ) from error
+
+
+def _record(dataset: Dataset) -> None:
+    files = [{"path": file.path, "sha256": file.sha256} for file in dataset.files]
+    record = {"repository": dataset.repository, "revision": dataset.revision, "files": files}
+    write_text(dataset.folder() / _RECORD, json.dumps(record, indent=2) + "\n")
+
+
+def _listed(dataset: Dataset) -> Dataset:
+    """Ask the hub for the commit and the files of a dataset, and record both."""
+    from contrafact.files.download import fetch_json
+
+    url = f"{_base(dataset)}/api/datasets/{dataset.repository}?blobs=true"
+    answer = fetch_json(url)
+    try:
+        if not isinstance(answer, dict):
+            raise TypeError("the answer is not an object")
+        files = [
+            {"path": entry["rfilename"], "sha256": (entry.get("lfs") or {}).get("sha256")}
+            for entry in answer["siblings"]
+            if not entry["rfilename"].startswith(".")
+        ]
+        listed = _with_files(dataset, {"revision": answer["sha"], "files": files})
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(
+            "the hub's list of files cannot be read",
+            file=url,
+            mend=f"get the files by hand from {dataset.page}",
+        ) from error
+    if not listed.files:
+        raise InputError("the hub lists no files", file=url, mend=f"look at {dataset.page}")
+    _record(listed)
+    return listed
+
+
+def _with_files(dataset: Dataset, record: dict[str, Any]) -> Dataset:
+    """Return the dataset with a record's revision and files, none of them outside its folder."""
+    files = []
+    for entry in record["files"]:
+        path = PurePosixPath(entry["path"])
+        if path.is_absolute() or ".." in path.parts or path.name in ("", _RECORD):
+            raise ValueError(f"a file is called '{path}'")
+        files.append(SourceFile(str(path), entry["sha256"]))
+    return replace(dataset, revision=str(record["revision"]), files=tuple(files))

@@ -108,7 +108,8 @@ def fleiss_kappa(ratings: Ratings, *, weights: ArrayLike | None = None) -> float
         weights: One positive number per item, of any scale; None for equal weights.
 
     Returns:
-        A number from -1 to 1; NaN where no item has two ratings or one category was used.
+        A number up to 1, and not under -1 unless ratings are missing; NaN where no item has two
+        ratings or one category was used.
 
     Raises:
         ValueError: If ratings are not a table, or weights not positive, one per item.
@@ -229,7 +230,7 @@ def with_interval(
     """
     check_settings(level, resamples)
     plain, options = function, {}
-    if isinstance(function, partial):
+    if isinstance(function, partial) and not function.args:
         plain, options = function.func, dict(function.keywords)
     if plain not in _TAKEN_APART or options.keys() & {"ratings", "weights"}:
         raise ValueError("with_interval takes a coefficient of contrafact.stats.agreement")
@@ -237,15 +238,16 @@ def with_interval(
     features = _weighted(coefficient.features, weights)
     codes, _ = cluster_codes(clusters, len(features))
     used = features.any(axis=1)
+    n = int(used.sum())
+    if not n:
+        nan = math.nan
+        return Interval(nan, nan, nan, level, 0, 0, "no interval: no item with enough ratings")
     # Clusters without a usable item are no part of the data; number the others without gaps.
     present, codes = np.unique(codes[used], return_inverse=True)
     sums = cluster_sums(features[used], codes, len(present))
     estimate = float(coefficient.of_sums(column_totals(sums)))
-    n, count = int(used.sum()), len(present)
-    draws = np.array([np.nan])
-    if count:
-        draws = coefficient.of_sums(resampled_sums(sums, resamples, rng))
-    return interval_from_resamples(estimate, draws, n=n, clusters=count, level=level)
+    draws = coefficient.of_sums(resampled_sums(sums, resamples, rng))
+    return interval_from_resamples(estimate, draws, n=n, clusters=len(present), level=level)
 
 
 def _estimate(coefficient: _Coefficient, weights: ArrayLike | None) -> float:

@@ -1,0 +1,190 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from contrafact.stats.intervals import cluster_bootstrap
+from contrafact.stats.paired import EXACT_CLUSTERS, holm, mcnemar, paired_comparison
+
+BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(0, 7)),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_few_clusters_get_the_p_value_of_every_pattern_of_signs(rows):
+    a, b, labels = (np.array(column) for column in zip(*rows, strict=True))
+    sums = [(a - b)[labels == label].sum() for label in np.unique(labels)]
+    patterns = [np.dot(signs, sums) for signs in product([1, -1], repeat=len(sums))]
+    by_hand = np.mean(np.abs(patterns) >= abs(sum(sums)))
+    result = paired_comparison(a, b, labels, resamples=10, rng=rng())
+    assert result.p_value == pytest.approx(by_hand)
+    assert result.difference == pytest.approx((a - b).mean())
+
+
+def test_singletons_agree_with_scipys_permutation_test():
+    source = rng(3)
+    a, b = source.normal(0.3, 1, size=(2, 12))
+    theirs = scipy_stats.permutation_test(
+        (a, b), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf
+    )
+    assert paired_comparison(a, b, None, rng=rng()).p_value == pytest.approx(theirs.pvalue)
+
+
+def test_random_patterns_come_close_to_the_p_value_of_all():
+    source = rng(4)
+    a = source.normal(0.35, 1, size=EXACT_CLUSTERS)
+    b = np.zeros_like(a)
+    exact = paired_comparison(a, b, None, rng=rng())
+    assert "exact" in exact.method
+    # A seventeenth cluster with next to no difference forces random patterns.
+    sampled = paired_comparison([*a, 1e-12], [*b, 0.0], None, resamples=40_000, rng=rng())
+    assert "random" in sampled.method
+    assert sampled.p_value == pytest.approx(exact.p_value, abs=0.01)
+
+
+def test_a_binary_comparison_of_singletons_is_mcnemars_exact_test():
+    a = np.array([1] * 13 + [0] * 3 + [1] * 9 + [0] * 7)
+    b = np.array([0] * 13 + [1] * 3 + [1] * 9 + [0] * 7)
+    result = paired_comparison(a, b, None, rng=rng())
+    # Ties move no pattern: only the 16 items that differ are enumerated.
+    assert "16 clusters" in result.method
+    assert result.p_value == pytest.approx(mcnemar(a, b).p_exact)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_the_order_of_rows_and_of_systems_does_not_matter(data):
+    numbers = st.floats(-9, 9).map(lambda x: round(x, 2))
+    rows = data.draw(
+        st.lists(st.tuples(numbers, numbers, st.integers(0, 30)), min_size=1, max_size=60)
+    )
+    shuffled = data.draw(st.permutations(rows))
+    results = []
+    for table in (rows, shuffled):
+        a, b, labels = zip(*table, strict=True)
+        results.append(paired_comparison(a, b, labels, resamples=30, rng=rng(1)))
+    assert repr(results[0]) == repr(results[1])
+    a, b, labels = zip(*rows, strict=True)
+    swapped = paired_comparison(b, a, labels, resamples=30, rng=rng(1))
+    assert swapped.difference == -results[0].difference
+    if "exact" in swapped.method:
+        assert swapped.p_value == results[0].p_value
+
+
+def test_the_interval_is_that_of_the_differences():
+    source = rng(1)
+    a, b = source.normal(size=(2, 80))
+    labels = np.repeat(np.arange(40), 2)
+    result = paired_comparison(a, b, labels, rng=rng(2))
+    alone = cluster_bootstrap(a - b, labels, rng=rng(2))
+    assert (result.low, result.high) == (alone.low, alone.high)
+    assert (result.n, result.clusters) == (80, 40)
+
+
+def test_a_paired_comparison_sees_what_two_intervals_cannot():
+    source = rng(1)
+    level = np.repeat(source.normal(0, 5, size=200), 2)
+    labels = np.repeat(np.arange(200), 2)
+    a = level + 0.3 + source.normal(size=400)
+    b = level + source.normal(size=400)
+    result = paired_comparison(a, b, labels, rng=rng(2))
+    assert result.low > 0
+    assert result.p_value < 0.01
+    one, other = (cluster_bootstrap(x, labels, rng=rng(2)) for x in (a, b))
+    assert one.low < other.high
+
+
+def test_random_patterns_never_give_a_p_value_of_zero():
+    result = paired_comparison(np.ones(50), np.zeros(50), None, resamples=99, rng=rng())
+    assert result.p_value == 1 / 100
+
+
+def test_systems_that_agree_everywhere_get_a_p_value_of_one_and_no_bounds():
+    values = rng().random(30)
+    result = paired_comparison(values, values, None, rng=rng())
+    assert (result.difference, result.p_value) == (0.0, 1.0)
+    assert np.isnan([result.low, result.high]).all()
+    assert "same value" in result.method
+
+
+def test_few_clusters_and_none():
+    few = paired_comparison([1, 1, 1], [0, 0, 0], list("abc"), rng=rng())
+    assert few.p_value == 2 / 8
+    assert np.isnan(few.low)
+    assert "3 clusters" in few.method
+    none = paired_comparison([], [], [], rng=rng())
+    assert np.isnan([none.difference, none.p_value]).all()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "clusters", "message"),
+    [
+        ([1.0, 2.0], [1.0], None, "pair up"),
+        ([1.0, np.nan], [1.0, 1.0], None, "NaN"),
+        ([1.0, 2.0], [1.0, 1.0], ["a"], "cluster labels"),
+    ],
+)
+def test_misuse_of_a_comparison_is_refused(a, b, clusters, message):
+    with pytest.raises(ValueError, match=message):
+        paired_comparison(a, b, clusters, rng=rng())
+
+
+@given(BITS)
+def test_mcnemar_agrees_with_statsmodels_and_a_mid_p_by_definition(rows):
+    a, b = zip(*rows, strict=True)
+    result = mcnemar(a, b)
+    table = [[result.both, result.only_a], [result.only_b, result.neither]]
+    assert result.only_a == sum(x and not y for x, y in rows)
+    assert result.neither == sum(not x and not y for x, y in rows)
+    assert sum(map(sum, table)) == len(rows)
+    assert result.p_exact == pytest.approx(min(1.0, statsmodels_mcnemar(table, exact=True).pvalue))
+    differing = result.only_a + result.only_b
+    if differing:
+        # Outcomes less likely than the one seen count whole, outcomes as likely count half.
+        likely = scipy_stats.binom.pmf(np.arange(differing + 1), differing, 0.5)
+        seen = likely[result.only_a]
+        equal = np.isclose(likely, seen, rtol=1e-9)
+        by_definition = likely[(likely < seen) & ~equal].sum() + likely[equal].sum() / 2
+        assert result.p_mid == pytest.approx(by_definition)
+        assert result.p_mid < result.p_exact
+    else:
+        assert result.p_mid == result.p_exact == 1.0
+
+
+def test_mcnemar_refuses_what_is_not_an_outcome():
+    with pytest.raises(ValueError, match="0 and 1"):
+        mcnemar([0, 1, 2], [0, 1, 1])
+    with pytest.raises(ValueError, match="pair up"):
+        mcnemar([0, 1], [0])
+    with pytest.raises(ValueError, match="NaN"):
+        mcnemar([0, np.nan], [0, 1])
+
+
+@settings(max_examples=15)  # statsmodels collects garbage at each call
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_agrees_with_statsmodels(pvalues):
+    expected = multipletests(pvalues, method="holm")[1]
+    np.testing.assert_allclose(holm(pvalues), expected, atol=1e-12)
+
+
+def test_holm_leaves_out_tests_that_could_not_be_made():
+    adjusted = holm([0.04, float("nan"), 0.01])
+    np.testing.assert_allclose(adjusted, [0.04, np.nan, 0.02])
+    assert len(holm([])) == 0
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        holm([0.5, 1.5])

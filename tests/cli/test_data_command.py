@@ -1,0 +1,177 @@
+"""``contrafact data`` as a user calls it."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from typer.testing import CliRunner
+
+from contrafact.cli.data import app
+from contrafact.errors import InputError
+
+HEADLINES = "headline,category\nOre exports rise again,Supply chain & logistics\n"
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("CONTRAFACT_CACHE", str(folder))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return folder
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    served = tmp_path / "served"
+    served.mkdir()
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(served)))
+    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    monkeypatch.setenv("CONTRAFACT_DATA_URL", f"http://127.0.0.1:{http.server_port}")
+    yield served
+    http.shutdown()
+    http.server_close()
+    thread.join()
+
+
+def write(tmp_path, text, name="rows.csv"):
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_check_exits_with_0_on_a_clean_file_and_gives_its_statistics(tmp_path):
+    result = call("check", write(tmp_path, HEADLINES))
+    assert result.exit_code == 0
+    assert "Layout: table; 1 rows, 1 distinct headlines" in result.stdout
+    assert "Supply chain & logistics                1" in result.stdout
+    assert "headline  1      22" in result.stdout
+    assert "Violations: none\nNotes: none\n" in result.stdout
+
+
+def test_check_exits_with_0_when_there_are_only_notes(tmp_path):
+    result = call("check", write(tmp_path, HEADLINES.replace("Supply chain &", "supply chain and")))
+    assert result.exit_code == 0
+    assert "Notes: 1\n  - 1 row with the category 'supply chain and logistics'" in result.stdout
+
+
+def test_check_exits_with_1_on_violations(tmp_path):
+    result = call("check", write(tmp_path, HEADLINES + "Tern Air lands a new order,Sport\n,\n"))
+    assert result.exit_code == 1
+    assert "unknown: Sport" in result.stdout
+    assert "  - 1 row with the unknown category 'Sport'" in result.stdout
+    assert "  - 1 row with an empty headline (line 4)" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("rows.csv", "name\nx\n", "no column 'headline'"),
+        ("rows.json", "[", "bad JSON"),
+        ("rows.csv", "", "the file is empty"),
+        ("rows.csv", "headline\n", "the file holds no rows"),
+    ],
+)
+def test_check_raises_on_what_it_cannot_read(tmp_path, name, text, said):
+    result = call("check", write(tmp_path, text, name))
+    assert isinstance(result.exception, InputError)
+    assert said in str(result.exception)
+
+
+def test_check_knows_its_schemas(tmp_path):
+    result = call("check", write(tmp_path, HEADLINES), "--schema", "sonnets")
+    assert isinstance(result.exception, InputError)
+    assert "there is no schema 'sonnets'; use finforce" in str(result.exception)
+    assert call("check", write(tmp_path, HEADLINES), "--schema", "finforce").exit_code == 0
+
+
+def test_the_benchmark_is_shown_beside_table_1(tmp_path):
+    row = {"headline": "Ore exports rise again", "classification": "market_event"}
+    row["category"] = "Labor & employment"
+    result = call("check", write(tmp_path, json.dumps([row]), "b.json"))
+    assert "Labour & employment                     1      27         -26" in result.stdout
+
+
+def test_nothing_in_a_file_reaches_the_terminal_as_a_control_code(tmp_path):
+    name = "\x1b[2Jcleared\u202e"
+    row = {"headline": "Ore exports rise again", "category": name}
+    result = call("check", write(tmp_path, json.dumps(row), "b.jsonl"))
+    assert result.exit_code == 1
+    assert "\x1b" not in result.stdout
+    assert "\u202e" not in result.stdout
+    assert "unknown: \\x1b[2Jcleared\\u202e" in result.stdout
+
+
+def test_list_names_every_dataset_and_where_it_stands():
+    result = call("list")
+    assert result.exit_code == 0
+    lines = {line.split()[0]: line for line in result.stdout.splitlines() if line.strip()}
+    assert "not fetched" in lines["fin-force"]
+    assert "by file" in lines["cobe"]
+
+
+def test_fetch_prints_the_file_and_lists_it_as_fetched(mirror, cache):
+    folder = mirror / "api/datasets/CarolynJiang"
+    folder.mkdir(parents=True)
+    listing = {"sha": "abc123", "siblings": [{"rfilename": "final.jsonl"}]}
+    (folder / "RFC-Bench-Dataset").write_text(json.dumps(listing))
+    folder = mirror / "datasets/CarolynJiang/RFC-Bench-Dataset/resolve/abc123"
+    folder.mkdir(parents=True)
+    (folder / "final.jsonl").write_text('{"ticker": "HARW"}\n')
+    result = call("fetch", "rfc-bench")
+    assert result.exit_code == 0
+    assert result.stdout == f"{cache}/data/rfc-bench/final.jsonl\n"
+    assert (cache / "data/rfc-bench/final.jsonl").read_text() == '{"ticker": "HARW"}\n'
+    assert "rfc-bench             fetched" in call("list").stdout
+
+
+def test_fetch_leaves_nothing_when_the_sum_is_wrong(mirror, cache):
+    folder = mirror / "keanepotato/fin_force/7a2f584/data"
+    folder.mkdir(parents=True)
+    (folder / "fin_force.json").write_text("[]")
+    result = call("fetch", "fin-force")
+    assert isinstance(result.exception, InputError)
+    assert not (cache / "data/fin-force/fin_force.json").exists()
+    assert "not fetched" in call("list").stdout
+
+
+def test_on_a_terminal_tables_are_framed(tmp_path):
+    """On a pseudo-terminal, as the user's is one."""
+    file = write(tmp_path, HEADLINES)
+    terminal, end = pty.openpty()
+    command = [sys.executable, "-c", "from contrafact.cli.data import app; app()", "check", file]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(command, stdout=end, stderr=end, env=environment) as process:
+        os.close(end)
+        shown = b""
+        while True:
+            try:
+                shown += os.read(terminal, 65536)
+            except OSError:  # the program closed its end
+                break
+    os.close(terminal)
+    assert process.returncode == 0
+    assert "Supply chain & logistics" in shown.decode()
+    assert "┃" in shown.decode()
+
+
+@pytest.mark.parametrize("command", [[], ["list"], ["fetch"], ["check"]])
+def test_help_shows_an_example(command):
+    result = call(*command, "--help")
+    assert result.exit_code == 0
+    assert not command or "Example: contrafact data" in result.stdout

@@ -81,9 +81,9 @@ def test_the_order_of_rows_and_of_systems_does_not_matter(data):
     assert repr(results[0]) == repr(results[1])
     a, b, labels = zip(*rows, strict=True)
     swapped = paired_comparison(b, a, labels, resamples=30, rng=rng(1))
-    assert swapped.difference == -results[0].difference
+    assert swapped.difference == pytest.approx(-results[0].difference, abs=1e-12)
     if "exact" in swapped.method:
-        assert swapped.p_value == results[0].p_value
+        assert swapped.p_value == pytest.approx(results[0].p_value)
 
 
 def test_the_interval_is_that_of_the_differences():
@@ -126,7 +126,7 @@ def test_few_clusters_and_none():
     few = paired_comparison([1, 1, 1], [0, 0, 0], list("abc"), rng=rng())
     assert few.p_value == 2 / 8
     assert np.isnan(few.low)
-    assert "3 clusters" in few.method
+    assert "3 of 5 needed" in few.method
     none = paired_comparison([], [], [], rng=rng())
     assert np.isnan([none.difference, none.p_value]).all()
 

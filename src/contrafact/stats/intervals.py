@@ -164,7 +164,7 @@ def interval_from_resamples(
         return Interval(estimate, math.nan, math.nan, level, n, clusters, why)
 
     if clusters < MIN_CLUSTERS:
-        return unbounded(f"no interval: {clusters} clusters, fewer than {MIN_CLUSTERS}")
+        return unbounded(f"no interval: too few clusters ({clusters} of {MIN_CLUSTERS} needed)")
     if math.isnan(estimate):
         return unbounded("no interval: the statistic is undefined on these data")
     defined = draws[~np.isnan(draws)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 from contrafact.stats._checks import check_settings, finite_values
 from contrafact.stats._resampling import (
@@ -184,11 +184,11 @@ def mcnemar(a: ArrayLike, b: ArrayLike) -> McNemarResult:
     differing = only_a + only_b
     if differing:
         smaller = min(only_a, only_b)
-        tail = float(stats.binom.cdf(smaller, differing, 0.5))
-        point = float(stats.binom.pmf(smaller, differing, 0.5))
+        tail = float(special.bdtr(smaller, differing, 0.5))
+        less = float(special.bdtr(smaller - 1, differing, 0.5)) if smaller else 0.0
         p_exact = min(1.0, 2.0 * tail)
         # Outcomes as likely as the one seen count half: both tails' unless the two are one.
-        p_mid = 1.0 - 0.5 * point if only_a == only_b else 2.0 * tail - point
+        p_mid = 1.0 - (tail - less) / 2.0 if only_a == only_b else tail + less
     return McNemarResult(both, only_a, only_b, neither, p_exact, p_mid)
 
 

@@ -1,0 +1,37 @@
+"""``contrafact report``: tables, figures and the page, from one run or many."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["report"]
+
+
+def report(
+    dirs: Annotated[
+        list[Path], typer.Argument(metavar="DIR…", help="Run folders, as `contrafact run` wrote.")
+    ],
+    with_published: Annotated[
+        bool,
+        typer.Option("--with-published", help="Show the paper's rows below, marked as published."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder to write into; default: the run's own, or ./report for several runs.",
+        ),
+    ] = None,
+) -> None:
+    """Write report.html, results.json, tables and figures from one run or many.
+
+    Example: contrafact report runs/a runs/b --with-published --out report
+    """
+    from contrafact.report.build import build_report
+    from contrafact.report.frames import read_runs
+
+    items, meta = read_runs(dirs)
+    folder = out or (dirs[0] if len(dirs) == 1 else Path("report"))
+    paths = build_report(items, meta, folder, with_published=with_published)
+    typer.echo(f"report: {paths.page}")

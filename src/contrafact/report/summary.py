@@ -1,0 +1,227 @@
+"""The report's first words, made from its figures: no adjective that a number does not carry."""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from contrafact.records import CRITERIA
+from contrafact.report.comparable import Comparability
+from contrafact.report.meta import ReportMeta
+from contrafact.report.panel import CRITERION_NAMES
+from contrafact.report.table import format_number
+
+__all__ = ["summary_sentences", "warnings_for"]
+
+_ONE_ANSWER = 0.95
+_ENOUGH_VERDICTS = 30
+
+
+def summary_sentences(
+    items: pd.DataFrame, figures: pd.DataFrame, pairs: pd.DataFrame, able: Comparability
+) -> list[str]:
+    """Return what the figures say, in plain sentences.
+
+    Args:
+        items: As ``prepare_items`` returns them.
+        figures: As ``estimate_figures`` returns them.
+        pairs: As ``paired_figures`` returns them.
+        able: What can be compared.
+    """
+    said = [_scope(items)]
+    if able.judged and able.one_judge:
+        said += _best(figures, pairs)
+        said += _sides(figures)
+    if able.scored and able.one_fluency_model:
+        said += _fluency(figures)
+    said += _invalid(items)
+    return said
+
+
+def warnings_for(items: pd.DataFrame, meta: ReportMeta) -> list[tuple[str, str]]:
+    """Return what a reader must know before quoting a figure, as pairs of heading and text."""
+    found: list[tuple[str, str]] = []
+    if meta.embedded_judge:
+        found.append(
+            (
+                "The judge is the embedded model",
+                "It is small, and a poor judge: it is there so that everything can be tried "
+                "without a key or a network. Take the judged columns (Fwd-Compat., Dir. and their "
+                "average) as proof that the machinery works, not as a measurement of these "
+                "systems. For figures to quote, name a strong judge with --judge and check it "
+                "against people.",
+            )
+        )
+    if meta.self_judged:
+        found.append(
+            (
+                "A model judged its own writing",
+                "In at least one run the judge is the model that wrote the counterfactuals. "
+                "Models tend to favour their own text, so its scores here may be too high. "
+                "Name another judge with --judge.",
+            )
+        )
+    found += _one_answer(items)
+    unfinished = [run.name for run in meta.runs if not run.complete]
+    if unfinished:
+        found.append(
+            (
+                "Not every sample is finished",
+                f"Figures rest on the finished samples of {', '.join(unfinished)}. Run the same "
+                "command again to finish the others.",
+            )
+        )
+    return found
+
+
+def _one_answer(items: pd.DataFrame) -> list[tuple[str, str]]:
+    """Say so where a judge gives nearly always the same answer."""
+    said: list[str] = []
+    judges = items["judge"].fillna("the judge").astype(str)
+    for criterion in CRITERIA:
+        for judge, verdicts in items[criterion].dropna().groupby(judges):
+            share = float(verdicts.mean())
+            if len(verdicts) < _ENOUGH_VERDICTS or 1 - _ONE_ANSWER < share < _ONE_ANSWER:
+                continue
+            answer, often = ("true", share) if share > 0.5 else ("false", 1 - share)
+            name = CRITERION_NAMES[criterion].lower()
+            said.append(
+                f"On {name}, {judge} answered {answer} {_percent(often)} of the time "
+                f"({len(verdicts):,} readable verdicts)."
+            )
+    if not said:
+        return []
+    said.append(
+        "A judge that nearly always gives the same answer cannot tell one system from another."
+    )
+    return [("The judge hardly distinguishes", " ".join(said))]
+
+
+def _scope(items: pd.DataFrame) -> str:
+    systems, headlines = items["system"].nunique(), items["sample_id"].nunique()
+    valid, asked = int(items["valid"].sum()), len(items)
+    return (
+        f"{_count(systems, 'system')} wrote about {_count(headlines, 'headline')}: "
+        f"{asked:,} counterfactuals were asked for and {valid:,} ({_percent(valid / asked)}) "
+        "could be read."
+    )
+
+
+def _best(figures: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
+    """Name the highest average and say whether the next is distinguishable from it."""
+    rows = _of(figures, "overall", "average", "valid").sort_values(
+        "estimate", ascending=False, kind="stable"
+    )
+    if rows.empty:
+        return []
+    first = rows.iloc[0]
+    if len(rows) == 1:
+        return [
+            f"Over valid outputs, {first['system']} has an average of forward-compatibility and "
+            f"directionality of {_with_interval(first)}."
+        ]
+    second = rows.iloc[1]
+    said = (
+        "Over valid outputs, the highest average of forward-compatibility and directionality is "
+        f"that of {first['system']}, {_with_interval(first)}; next comes {second['system']} with "
+        f"{_with_interval(second)}."
+    )
+    pair = _pair(pairs, str(first["system"]), str(second["system"]))
+    if pair is None:
+        return [said]
+    p = format_number(float(pair["p_adjusted"]), "p")
+    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    verdict = (
+        "the difference between the two is larger than chance would make it"
+        if pair["p_adjusted"] < 0.05
+        else "these data do not tell the two apart"
+    )
+    return [f"{said} On the same items, {verdict} (paired test, {p} after Holm's adjustment)."]
+
+
+def _pair(pairs: pd.DataFrame, first: str, second: str) -> "pd.Series[Any] | None":
+    if pairs.empty:
+        return None
+    held = pairs["measure"].eq("average") & pairs["form"].eq("valid")
+    either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
+        pairs["first"].eq(second) & pairs["second"].eq(first)
+    )
+    rows = pairs[held & either & pairs["p_adjusted"].notna()]
+    return None if rows.empty else rows.iloc[0]
+
+
+def _sides(figures: pd.DataFrame) -> list[str]:
+    """Say where opportunity counterfactuals are directional less or more often than risk ones."""
+    rows = _of(figures, "risk-opportunity", "directionality", "valid")
+    if rows.empty:
+        return []
+    more = list(rows.loc[rows["low"] > 0, "system"])
+    less = list(rows.loc[rows["high"] < 0, "system"])
+    rest = len(rows) - len(more) - len(less)
+    parts: list[str] = []
+    if more:
+        parts.append(f"risk counterfactuals pass more often for {_listed(more)}")
+    if less:
+        parts.append(f"opportunity counterfactuals pass more often for {_listed(less)}")
+    if rest and parts:
+        parts.append(f"for {rest} more the interval of the difference includes zero")
+    elif rest:
+        parts.append("no system's two sides can be told apart")
+    return [f"On directionality, {'; '.join(parts)}."]
+
+
+def _fluency(figures: pd.DataFrame) -> list[str]:
+    rows = _of(figures, "overall", "delta_perplexity", "valid").sort_values(
+        "estimate", kind="stable"
+    )
+    if rows.empty:
+        return []
+    first = rows.iloc[0]
+    value = format_number(float(first["estimate"]), "signed")
+    bounds = [format_number(float(first[end]), "signed") for end in ("low", "high")]
+    between = "" if math.isnan(float(first["low"])) else f" ({bounds[0]} to {bounds[1]})"
+    lead = "The lowest Δ perplexity is that of" if len(rows) > 1 else "Δ perplexity of"
+    verb = "," if len(rows) > 1 else " is"
+    medians = _of(figures, "overall", "perplexity_median", "valid").set_index("system")
+    median = format_number(float(medians.loc[str(first["system"]), "estimate"]), "number")  # type: ignore[arg-type]
+    return [f"{lead} {first['system']}{verb} {value}{between}; its median perplexity is {median}."]
+
+
+def _invalid(items: pd.DataFrame) -> list[str]:
+    shares = 1 - items.groupby("system", sort=False)["valid"].mean()
+    bad = shares[shares > 0]
+    if bad.empty:
+        return ["No output was invalid, so the strict and the valid form rest on the same outputs."]
+    worst = bad.sort_values(ascending=False, kind="stable")
+    return [
+        f"Invalid outputs are counted as wrong in the strict columns: most come from "
+        f"{worst.index[0]} ({_percent(float(worst.iloc[0]))} of its outputs)."
+    ]
+
+
+def _of(figures: pd.DataFrame, scope: str, measure: str, form: str) -> pd.DataFrame:
+    held = figures["category"].isna() & figures["scope"].eq(scope)
+    return figures[held & figures["measure"].eq(measure) & figures["form"].eq(form)]
+
+
+def _with_interval(row: "pd.Series[Any]") -> str:
+    estimate, low, high = (float(str(row[name])) for name in ("estimate", "low", "high"))
+    if math.isnan(low):
+        return f"{_percent(estimate)} (too few headlines for an interval)"
+    level = format_number(float(str(row["level"])) * 100, "count")
+    return (
+        f"{_percent(estimate)} ({level}% interval {format_number(low, 'share')} "
+        f"to {format_number(high, 'share')})"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{format_number(share, 'share')}%"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

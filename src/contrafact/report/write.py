@@ -1,0 +1,186 @@
+"""One table as CSV, Markdown and LaTeX, and all figures as JSON."""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from contrafact.files.tables import render_csv
+from contrafact.report.table import Cell, Column, RowGroup, Table, row_groups
+from contrafact.report.visible import visible_text
+
+__all__ = ["render_json", "render_latex", "render_markdown", "render_table_csv"]
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "Δ": r"$\Delta$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "−": r"$-$",
+    "–": r"--",
+    "·": r"$\cdot$",
+    "’": r"'",
+    "‹": r"\guilsinglleft{}",
+    "›": r"\guilsinglright{}",
+}
+
+
+def render_table_csv(table: Table) -> str:
+    """Return the table's numbers as they are, with bounds and spread; shares are 0 to 1.
+
+    Hidden characters in names are shown, and a name that a spreadsheet would run as a formula
+    gets an apostrophe in front.
+    """
+    frame = table.raw.copy()
+    for column in frame.columns:
+        if not pd.api.types.is_numeric_dtype(frame[column]):
+            frame[column] = np.array([_tame(value) for value in frame[column]], dtype=object)
+    return render_csv(frame)
+
+
+def _tame(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    plain = visible_text(value)
+    return f"'{plain}" if plain.startswith(_FORMULA) else plain
+
+
+def render_markdown(table: Table) -> str:
+    """Return the table as GitHub Markdown, best in bold and second best underlined."""
+    lines = [f"## {_md(table.title)}", "", _md(table.caption), ""]
+    lines.append(_md_row(_flat_heading(column) for column in table.columns))
+    rule = ("---" if column.kind == "text" else "---:" for column in table.columns)
+    lines.append("| " + " | ".join(rule) + " |")
+    for group in row_groups(table):
+        if group.label:
+            blank = [""] * (len(table.columns) - 1)
+            lines.append("| " + " | ".join([f"*{_md(group.label)}*", *blank]) + " |")
+        lines += ["| " + " | ".join(map(_md_cell, row)) + " |" for row in group.rows]
+    lines += ["", *(f"- {_md(note)}" for note in table.notes)] if table.notes else []
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _flat_heading(column: Column) -> str:
+    return f"{column.group}: {column.heading}" if column.group else column.heading
+
+
+def _md(text: str) -> str:
+    """Escape what Markdown or the HTML in it would read as a sign."""
+    plain = visible_text(text)
+    marked = "".join(f"\\{sign}" if sign in "\\`*_[]|~" else sign for sign in plain)
+    return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _md_row(cells: Any) -> str:
+    return "| " + " | ".join(_md(cell) for cell in cells) + " |"
+
+
+def _md_cell(cell: Cell) -> str:
+    text = _md(cell.text)
+    marked = {0: text, 1: f"**{text}**", 2: f"<u>{text}</u>"}[cell.rank]
+    beside = [cell.interval] if cell.interval else []
+    beside += [f"sd {cell.spread}"] if cell.spread else []
+    return f"{marked} ({'; '.join(map(_md, beside))})" if beside else marked
+
+
+def render_latex(table: Table) -> str:
+    """Return the table for a LaTeX document that loads booktabs.
+
+    Names in scripts that pdfLaTeX lacks need XeLaTeX or LuaLaTeX.
+    """
+    width = len(table.columns)
+    spec = "".join("l" if column.kind == "text" else "r" for column in table.columns)
+    lines = [
+        r"\begin{table}",
+        r"\centering\small",
+        rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}",
+        rf"\label{{tab:{table.key.replace('_', '-')}}}",
+        rf"\begin{{tabular}}{{{spec}}}",
+        r"\toprule",
+        *_tex_heading(table.columns),
+        r"\midrule",
+    ]
+    for i, group in enumerate(row_groups(table)):
+        lines += [r"\midrule"] if i else []
+        lines += _tex_group(group, width)
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par\footnotesize {_tex(note)}" for note in table.notes]
+    lines.append(r"\end{table}")
+    return "\n".join(lines) + "\n"
+
+
+def _tex(text: str) -> str:
+    return "".join(_LATEX.get(sign, sign) for sign in visible_text(text))
+
+
+def _tex_heading(columns: Sequence[Column]) -> list[str]:
+    lines: list[str] = []
+    if any(column.group for column in columns):
+        tops: list[str] = []
+        rules: list[str] = []
+        start = 0
+        for stop in range(1, len(columns) + 1):
+            if stop < len(columns) and columns[stop].group == columns[start].group:
+                continue
+            name = columns[start].group
+            tops.append(rf"\multicolumn{{{stop - start}}}{{c}}{{{_tex(name)}}}")
+            rules += [rf"\cmidrule(lr){{{start + 1}-{stop}}}"] if name else []
+            start = stop
+        lines += [" & ".join(tops) + r" \\", "".join(rules)]
+    lines.append(" & ".join(_tex(column.heading) for column in columns) + r" \\")
+    return lines
+
+
+def _tex_group(group: RowGroup, width: int) -> list[str]:
+    lines = (
+        [rf"\multicolumn{{{width}}}{{l}}{{\textit{{{_tex(group.label)}}}}} \\"]
+        if group.label
+        else []
+    )
+    return lines + [" & ".join(map(_tex_cell, row)) + r" \\" for row in group.rows]
+
+
+def _tex_cell(cell: Cell) -> str:
+    text = _tex(cell.text)
+    marked = {0: text, 1: rf"\textbf{{{text}}}", 2: rf"\underline{{{text}}}"}[cell.rank]
+    beside = [f"[{cell.interval.replace(' to ', ', ')}]"] if cell.interval else []
+    beside += [f"sd {cell.spread}"] if cell.spread else []
+    return rf"{marked} {{\scriptsize {_tex(' '.join(beside))}}}" if beside else marked
+
+
+def render_json(value: object) -> str:
+    """Return a value as JSON in ASCII; frames become lists of records, what is missing null."""
+    return json.dumps(_plain(value), indent=1, allow_nan=False) + "\n"
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, pd.DataFrame):
+        return [_plain(row) for row in value.to_dict("records")]
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value if isinstance(value, str | int | float | bool) else str(value)

@@ -1,0 +1,204 @@
+"""The error classes that can be computed (FIN-FORCE, figure 4 and section 5.2).
+
+The paper found them by reading; these are proxies, each with its threshold named and its reason
+beside it. Trivial consequences and financial realism need judgement and are not here.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from contrafact.text.diff import normalised_edit_distance
+from contrafact.text.phrases import Entity, entities, entities_many
+from contrafact.text.quantities import new_quantities
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "ENTITIES_LOST",
+    "PERPLEXITY_RATIO",
+    "SIMILAR_DISTANCE",
+    "ErrorClasses",
+    "classify",
+    "classify_many",
+]
+
+SIMILAR_DISTANCE = 0.10
+"""A counterfactual at most this far from its headline says much the same. In the supplement's
+3,368 counterfactuals, what lies below is nearly always one word or one figure exchanged; clauses
+begin to change above."""
+
+ENTITIES_LOST = 0.5
+"""A counterfactual that drops more than this share of the headline's named entities has left its
+subject; one of two is often named in passing."""
+
+PERPLEXITY_RATIO = 3.0
+"""A counterfactual this many times as surprising as its own headline reads badly."""
+
+# spaCy's labels of things with a name; the others are numbers, dates and languages.
+_NAMED = frozenset(
+    ("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW")
+)
+# Words that many names share, which alone do not name anyone.
+_COMMON = frozenset(
+    (
+        *("a", "an", "and", "at", "by", "for", "in", "of", "on", "the", "to", "with"),
+        *("bank", "board", "central", "co", "company", "corp", "corporation", "economy", "federal"),
+        *("fund", "group", "holdings", "inc", "international", "limited", "llc", "ltd", "market"),
+        *("markets", "ministry", "national", "new", "plc", "stock", "stocks", "trust", "update"),
+    )
+)
+_WORD = re.compile(r"[^\W_]+(?:[&.’'][^\W_]+)*")
+# Where a headline's own words end and its source begins: "… - Example News", "… | Example".
+_CREDIT = re.compile(r"\s[-–—|]\s(?:[^\s|]+\s?){1,4}\Z")
+# A name has a capital letter in it that does not stand for a quarter or a magnitude.
+_NAME = re.compile(r"\b(?![QH][1-4]\b)[^\W\d_a-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorClasses:
+    """What is wrong with one counterfactual, as far as it can be computed.
+
+    Attributes:
+        edit_distance: Character edits from the headline over the longer length, 0 to 1, case and
+            punctuation aside.
+        similar_semantics: The two are nearly the same text.
+        entities_lost: Share of the headline's named entities that the counterfactual no longer
+            names, 0 to 1; None if the headline names none.
+        fantastical_edit: The headline's entities are gone; None if it names none.
+        fluency_lapse: Its perplexity is far above the headline's; None if either is not scored.
+        numeric_prediction: It states a quantity that the headline does not, which the task
+            forbids.
+    """
+
+    edit_distance: float
+    similar_semantics: bool
+    entities_lost: float | None
+    fantastical_edit: bool | None
+    fluency_lapse: bool | None
+    numeric_prediction: bool
+
+
+def classify(
+    headline: str,
+    counterfactual: str,
+    *,
+    perplexity: float | None = None,
+    headline_perplexity: float | None = None,
+) -> ErrorClasses:
+    """Return the error classes of one counterfactual.
+
+    Args:
+        headline: The headline it was made from.
+        counterfactual: The counterfactual, risk or opportunity.
+        perplexity: Its perplexity, if it was scored.
+        headline_perplexity: The headline's, by the same model.
+    """
+    return _classify(headline, counterfactual, entities(headline), perplexity, headline_perplexity)
+
+
+def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the items frame with a column for each error class; each headline is parsed once.
+
+    Args:
+        items: With the columns ``headline``, ``text`` (None or NaN where invalid), ``perplexity``
+            and ``headline_perplexity`` (NaN where not scored).
+
+    Returns:
+        A copy with ``edit_distance`` (NaN where invalid), ``similar_semantics``,
+        ``fantastical_edit``, ``fluency_lapse`` and ``numeric_prediction`` (True, False, or None
+        where the class does not apply).
+    """
+    headlines = list(dict.fromkeys(items["headline"]))
+    named = dict(zip(headlines, entities_many(headlines), strict=True))
+    found: list[ErrorClasses | None] = [
+        _classify(headline, text, named[headline], perplexity, headline_perplexity)
+        if isinstance(text, str)
+        else None
+        for headline, text, perplexity, headline_perplexity in zip(
+            items["headline"],
+            items["text"],
+            items["perplexity"],
+            items["headline_perplexity"],
+            strict=True,
+        )
+    ]
+    flags = ("similar_semantics", "fantastical_edit", "fluency_lapse", "numeric_prediction")
+    result = items.assign(edit_distance=[c.edit_distance if c else math.nan for c in found])
+    for flag in flags:
+        result[flag] = _objects([getattr(c, flag) if c else None for c in found], result)
+    return result
+
+
+def _objects(values: Sequence[bool | None], like: "pd.DataFrame") -> "pd.Series[Any]":
+    import pandas as pd
+
+    return pd.Series(values, index=like.index, dtype=object)
+
+
+def _classify(
+    headline: str,
+    counterfactual: str,
+    named: Sequence[Entity],
+    perplexity: float | None,
+    headline_perplexity: float | None,
+) -> ErrorClasses:
+    distance = normalised_edit_distance(_plain(headline), _plain(counterfactual))
+    lost = _entities_lost(headline, named, counterfactual)
+    return ErrorClasses(
+        edit_distance=distance,
+        similar_semantics=distance <= SIMILAR_DISTANCE,
+        entities_lost=lost,
+        fantastical_edit=None if lost is None else lost > ENTITIES_LOST,
+        fluency_lapse=_fluency_lapse(perplexity, headline_perplexity),
+        numeric_prediction=bool(new_quantities(headline, counterfactual)),
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a text in one case, without punctuation; signs that carry meaning stay."""
+    return " ".join(re.findall(r"[\w%$€£¥₹+\-]+", text.casefold()))
+
+
+def _fluency_lapse(perplexity: float | None, headline_perplexity: float | None) -> bool | None:
+    if perplexity is None or headline_perplexity is None:
+        return None
+    if math.isnan(perplexity) or math.isnan(headline_perplexity):
+        return None
+    return perplexity > PERPLEXITY_RATIO * headline_perplexity
+
+
+def _entities_lost(headline: str, named: Sequence[Entity], counterfactual: str) -> float | None:
+    """Return the share of named entities of which the counterfactual keeps no telling word."""
+    credit = _CREDIT.search(headline)
+    end = credit.start() if credit else len(headline)
+    telling = [
+        _telling(entity.text)
+        for entity in named
+        if entity.label in _NAMED and entity.start < end and _NAME.search(entity.text)
+    ]
+    if not telling:
+        return None
+    kept = _words(counterfactual)
+    lost = [not any(_same_name(a, b) for a in words for b in kept) for words in telling]
+    return sum(lost) / len(lost)
+
+
+def _telling(name: str) -> set[str]:
+    words = _words(name)
+    return words - _COMMON or words
+
+
+def _words(text: str) -> set[str]:
+    """Return the words of a text in one case: possessives and the points of "U.S." taken off."""
+    found = (re.sub(r"['’]s?$", "", word) for word in _WORD.findall(text.casefold()))
+    return {word.replace(".", "") for word in found}
+
+
+def _same_name(a: str, b: str) -> bool:
+    """Return whether two words name the same: equal, or one stem ("Nigeria" and "Nigerian")."""
+    stem = max(4, min(len(a), len(b)) - 2)
+    return a == b or a[:stem] == b[:stem]

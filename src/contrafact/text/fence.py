@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-__all__ = ["fence"]
+__all__ = ["fence", "printable"]
 
 _REPLACEMENT = "‹"
 # What a model or a reader may take for an opening angle bracket. A bracket that was replaced
@@ -39,9 +39,14 @@ def fence(text: str) -> str:
     Other text, comparisons such as ``<5%`` or ``a < b`` included, is returned as it is. Fencing
     twice changes nothing more.
     """
+    return _TAG.sub(_REPLACEMENT, printable(text))
+
+
+def printable(text: str) -> str:
+    """Return the text without what does not print, as `fence` takes it away; brackets stay."""
     text = _SURROGATE.sub("\ufffd", text)
     text = _LINE_SPACES.sub(" ", text)
     text = _INVISIBLE.sub("", text)
     if not text.isprintable():
         text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf"))
-    return _TAG.sub(_REPLACEMENT, text)
+    return text

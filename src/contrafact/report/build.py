@@ -113,7 +113,7 @@ def build_report(
     page = Page(
         meta=meta,
         items=frame,
-        summary=summary_sentences(frame, measured.figures, measured.pairs, able),
+        summary=summary_sentences(frame, measured.figures, measured.pairs, able, meta),
         warnings=warnings_for(frame, meta),
         tables=tables,
         figures={figure.key: figure for figure in drawn},
@@ -154,6 +154,9 @@ def _tables(
         scopes = [with_published_scope(table, able) for table in scopes]
         sides = None if sides is None else with_published_sides(sides)
         changes = None if changes is None else with_published_changes(changes, able)
+    members = None
+    if meta.panel is not None:
+        members = member_table(meta.panel, rng=pool.rng, resamples=pool.resamples, level=pool.level)
     found = [
         *scopes,
         sides,
@@ -161,7 +164,7 @@ def _tables(
         category_table(figures, able),
         comparison_table(measured.pairs),
         None if meta.panel is None else panel_table(measured.agreement),
-        None if meta.panel is None else member_table(meta.panel),
+        members,
         study_table(meta.agreement, with_published=with_published),
         error_table(figures),
         invalid_table(items),

@@ -107,31 +107,35 @@ def comparison_table(figures: pd.DataFrame) -> Table | None:
     """Return the paired comparisons as a table, or None where there is nothing to compare."""
     if figures.empty:
         return None
-    scale = np.where(figures["measure"].eq("perplexity"), 1.0, 100.0)
-    frame = pd.DataFrame(
-        {
-            "pair": figures["first"] + " minus " + figures["second"],
-            "measure": figures["measure"].map(_LABELS),
-            "form": figures["form"],
-            **{name: figures[name] * scale for name in ("difference",)},
-            "difference_low": figures["low"] * scale,
-            "difference_high": figures["high"] * scale,
-            "p_value": figures["p_value"],
-            "p_adjusted": figures["p_adjusted"],
-            "n": figures["n"],
+    lines: list[dict[str, object]] = []
+    by = ["first", "second", "measure"]
+    for (first, second, measure), forms in figures.groupby(by, sort=False):
+        scale = 1.0 if measure == "perplexity" else 100.0
+        line: dict[str, object] = {
+            "pair": f"{first} minus {second}",
+            "measure": _LABELS[str(measure)],
         }
-    )
-    columns = (
-        Column("measure", "Measure", "text"),
-        Column("form", "Form", "text"),
-        Column("difference", "Difference", "signed"),
-        Column("p_value", "p", "p"),
-        Column("p_adjusted", "p, Holm", "p"),
-        Column("n", "Items", "count"),
-    )
+        for _, row in forms.iterrows():
+            name = f"difference_{row['form']}"
+            line[name] = row["difference"] * scale
+            line[f"{name}_low"], line[f"{name}_high"] = row["low"] * scale, row["high"] * scale
+            for what in ("p_value", "p_adjusted", "n"):
+                line[f"{what}_{row['form']}"] = row[what]
+        lines.append(line)
+    columns = [Column("measure", "Measure", "text")]
+    for form, group in (("valid", "Over valid outputs"), ("strict", "Strict")):
+        if not figures["form"].eq(form).any():
+            continue
+        columns += [
+            Column(f"difference_{form}", "Difference", "signed", group=group),
+            Column(f"p_value_{form}", "p", "p", group=group),
+            Column(f"p_adjusted_{form}", "p, Holm", "p", group=group),
+            Column(f"n_{form}", "Items", "count", group=group),
+        ]
     caption = (
         "The first system minus the second, on the counterfactuals both were asked for: 95% "
         "interval by headline, p-value by flipping the sign of whole headlines, and the same "
         "adjusted (Holm) for all comparisons of its form. Read the adjusted one."
     )
-    return Table("paired", "Paired comparisons", caption, columns, frame, (), "pair")
+    frame = pd.DataFrame(lines)
+    return Table("paired", "Paired comparisons", caption, tuple(columns), frame, (), "pair")

@@ -35,7 +35,7 @@ def invalid_table(items: pd.DataFrame) -> Table:
             "valid": int(own["valid"].sum()),
             "invalid": int((own["valid"] == 0).sum()),
             "invalid_share": float((own["valid"] == 0).mean()),
-            "mended": int((own["mended"] > 0).sum()),
+            "mended": int(((own["mended"] > 0) & (own["valid"] == 1)).sum()),
         }
         if own["judged"].any():
             valid = own[own["valid"] == 1]
@@ -139,7 +139,7 @@ def error_table(figures: pd.DataFrame) -> Table | None:
             }
         )
         frame = frame.merge(renamed, on="system", how="left")
-        columns.append(Column(name, _CLASS_LABELS[name], "share", "Of valid outputs, %", "low"))
+        columns.append(Column(name, _CLASS_LABELS[name], "share", "Of valid outputs, %"))
     if len(columns) == 1:
         return None
     caption = (

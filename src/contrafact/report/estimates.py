@@ -231,11 +231,12 @@ def _by_side(rows: pd.DataFrame, sampler: Sampler) -> Mapping[str, dict[Key, _Fi
     }
     columns: dict[tuple[str, Key, int], tuple[NDArray[np.float64], NDArray[np.object_]]] = {}
     for (side, draw), part in parts.items():
+        labels = part["sample_id"].to_numpy(object)
         for key, column in _COLUMNS.items():
-            held = part[part[column].notna()]
-            if len(held):
-                labels = held["sample_id"].to_numpy(object)
-                columns[side, key, draw] = (held[column].to_numpy(float), labels)
+            values = part[column].to_numpy(float)
+            held = ~np.isnan(values)
+            if held.any():
+                columns[side, key, draw] = (values[held], labels[held])
     means = dict(zip(columns, sampler.means(list(columns.values())), strict=True))
     missing = np.full(1 + sampler.resamples, np.nan)
     sides: dict[str, dict[Key, _Figure]] = {side: {} for side in SIDES}

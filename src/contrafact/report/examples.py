@@ -136,10 +136,12 @@ def _side(row: "pd.Series[Any]", headline: str) -> ExampleSide:
 def _marked(parts: list[DiffPart]) -> Iterator[Markup]:
     tags = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
     for part in parts:
-        # The space after a word stays outside, so that marks end where words end.
-        words = part.text.rstrip(" ")
-        yield Markup(tags[part.kind]).format(inner_html(words))
-        yield Markup(" ") if len(words) < len(part.text) else Markup("")
+        # Spaces around words stay outside, so that marks begin and end where words do.
+        words = part.text.strip(" ")
+        before, after = part.text.startswith(" "), part.text.endswith(" ")
+        yield Markup(" ") if before else Markup("")
+        yield Markup(tags[part.kind]).format(inner_html(words)) if words else Markup("")
+        yield Markup(" ") if after and words else Markup("")
 
 
 def _chips(row: "pd.Series[Any]") -> Iterator[Chip]:

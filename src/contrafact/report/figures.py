@@ -168,16 +168,16 @@ def _change_figure(table: Table | None) -> Figure | None:
     panels = [
         (key, name)
         for key, name in (
-            ("perplexity", "Perplexity (lower is better)"),
-            ("forward_compatibility_valid", "Fwd-Compat., points"),
-            ("directionality_valid", "Dir., points"),
+            ("perplexity", "Mean perplexity"),
+            ("forward_compatibility_valid", "Fwd-Compat., pp"),
+            ("directionality_valid", "Dir., pp"),
         )
         if key in frame and frame[key].notna().any()
     ]
     if not panels:
         return None
     shots = [
-        f"{model} · {n} shots" for model, n in zip(frame["model"], frame["shots"], strict=True)
+        f"{model} · {n:.0f} shots" for model, n in zip(frame["model"], frame["shots"], strict=True)
     ]
     labels, rows = _labels(shots), len(frame)
 
@@ -219,7 +219,7 @@ def _change_figure(table: Table | None) -> Figure | None:
         "A dot is better, a cross is worse.",
         "Changes: " + "; ".join(said) + ".",
         draw,
-        height=1.0 + 0.55 * rows,
+        height=1.2 + 0.6 * rows,
     )
 
 

@@ -13,6 +13,7 @@ from contrafact.stats.agreement import (
     percent_agreement,
     with_interval,
 )
+from contrafact.stats.intervals import cluster_bootstrap
 
 __all__ = ["CRITERION_NAMES", "member_table", "panel_agreement", "panel_table", "study_table"]
 
@@ -55,7 +56,8 @@ def panel_agreement(
         if len(judges) < 2:
             continue
         wide = part.pivot_table(index=_UNIT, columns="judge", values="passed", aggfunc="first")
-        ratings = np.where(wide.isna().to_numpy(), None, wide.to_numpy(object))
+        ratings = wide.to_numpy(object, copy=True)
+        ratings[wide.isna().to_numpy()] = None
         labels = wide.index.get_level_values("sample_id").to_numpy(object)
         for name, function in _COEFFICIENTS:
             interval = with_interval(
@@ -95,14 +97,33 @@ def panel_table(agreement: pd.DataFrame) -> Table | None:
     return Table("panel", "Agreement of the panel", caption, columns, frame, (), "criterion")
 
 
-def member_table(panel: pd.DataFrame) -> Table:
-    """Return how often each member of the panel says true, and how often it cannot be read."""
+def member_table(
+    panel: pd.DataFrame,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    level: float = 0.95,
+) -> Table:
+    """Return how often each member of the panel says true, and how often it cannot be read.
+
+    Arguments are those of ``panel_agreement``.
+    """
     lines: list[dict[str, object]] = []
     for judge, own in panel.groupby("judge", sort=True):
         line: dict[str, object] = {"judge": judge}
         for criterion in CRITERIA:
             part = own[own["criterion"].eq(criterion)]
-            line[f"{criterion}_true"] = part["passed"].mean()
+            read = part[part["passed"].notna()]
+            name = f"{criterion}_true"
+            interval = cluster_bootstrap(
+                read["passed"].to_numpy(float),
+                read["sample_id"].to_numpy(object),
+                level=level,
+                resamples=resamples,
+                rng=rng,
+            )
+            line[name] = interval.estimate
+            line[f"{name}_low"], line[f"{name}_high"] = interval.low, interval.high
             line[f"{criterion}_unread"] = int(part["passed"].isna().sum())
         lines.append(line)
     columns = [Column("judge", "Judge", "text")]
@@ -110,7 +131,10 @@ def member_table(panel: pd.DataFrame) -> Table:
         name = CRITERION_NAMES[criterion]
         columns.append(Column(f"{criterion}_true", "True, %", "share", group=name))
         columns.append(Column(f"{criterion}_unread", "Unread", "count", group=name))
-    caption = "The share of readable verdicts that are true, over all systems, and replies unread."
+    caption = (
+        "The share of readable verdicts that are true, over all systems, with its 95% interval by "
+        "headline, and replies unread."
+    )
     return Table("members", "Members of the panel", caption, tuple(columns), pd.DataFrame(lines))
 
 

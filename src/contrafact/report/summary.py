@@ -18,7 +18,11 @@ _ENOUGH_VERDICTS = 30
 
 
 def summary_sentences(
-    items: pd.DataFrame, figures: pd.DataFrame, pairs: pd.DataFrame, able: Comparability
+    items: pd.DataFrame,
+    figures: pd.DataFrame,
+    pairs: pd.DataFrame,
+    able: Comparability,
+    meta: ReportMeta,
 ) -> list[str]:
     """Return what the figures say, in plain sentences.
 
@@ -27,9 +31,15 @@ def summary_sentences(
         figures: As ``estimate_figures`` returns them.
         pairs: As ``paired_figures`` returns them.
         able: What can be compared.
+        meta: What the runs are.
     """
     said = [_scope(items)]
     if able.judged and able.one_judge:
+        if meta.embedded_judge:
+            said.append(
+                "What follows about forward-compatibility and directionality rests on the embedded "
+                "model's verdicts, and is worth no more than they are."
+            )
         said += _best(figures, pairs)
         said += _sides(figures)
     if able.scored and able.one_fluency_model:

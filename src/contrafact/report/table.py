@@ -101,8 +101,14 @@ class RowGroup:
     rows: tuple[Row, ...] = field(default_factory=tuple)
 
 
-def format_number(value: object, kind: Kind) -> str:
-    """Return how a value reads; a missing one is a dash. Minus signs are U+2212."""
+def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
+    """Return how a value reads; a missing one is a dash. Minus signs are U+2212.
+
+    Args:
+        value: A number, a text, or nothing (None, NaN).
+        kind: How it reads.
+        more_digits: Decimals beyond the usual one (of coefficients, three).
+    """
     if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
         return MISSING
     if kind == "text":
@@ -112,11 +118,18 @@ def format_number(value: object, kind: Kind) -> str:
         return f"{number:,.0f}"
     if kind == "p":
         return "<0.001" if number < 0.001 else f"{number:.3f}"
-    digits = 3 if kind == "coefficient" else 1
-    number *= 100 if kind in ("share", "points") else 1
-    number = round(number, digits) + 0.0
+    digits = _digits(kind) + more_digits
+    number = round(number * _scale(kind), digits) + 0.0
     sign = "+" if kind in ("points", "signed") and number > 0 else ""
     return f"{sign}{number:,.{digits}f}".replace("-", "−")
+
+
+def _digits(kind: Kind) -> int:
+    return 3 if kind == "coefficient" else 1
+
+
+def _scale(kind: Kind) -> int:
+    return 100 if kind in ("share", "points") else 1
 
 
 def row_groups(table: Table) -> list[RowGroup]:
@@ -138,27 +151,48 @@ def row_groups(table: Table) -> list[RowGroup]:
     else:
         parts = [(str(name), part) for name, part in own.groupby(table.group_by, sort=False)]
     for label, part in parts:
-        groups.append(RowGroup(label, False, _rows(part, table.columns, ranked=True)))
+        groups.append(RowGroup(label, False, _own_rows(part, table.columns)))
     if published.any():
-        rows = _rows(frame[published], table.columns, ranked=False)
+        rows = _published_rows(frame[published], table.columns)
         groups.append(RowGroup(table.published_label, True, rows))
     return groups
 
 
-def _rows(frame: pd.DataFrame, columns: tuple[Column, ...], *, ranked: bool) -> tuple[Row, ...]:
-    ranks = {c.key: _ranks(frame, c) if ranked else [0] * len(frame) for c in columns}
-    lines = [{str(k): v for k, v in line.items()} for line in frame.to_dict("records")]
+def _own_rows(frame: pd.DataFrame, columns: tuple[Column, ...]) -> tuple[Row, ...]:
+    ranks = {column.key: _ranks(frame, column) for column in columns}
     return tuple(
         tuple(_cell(line, column, ranks[column.key][i]) for column in columns)
-        for i, line in enumerate(lines)
+        for i, line in enumerate(_lines(frame))
     )
+
+
+def _published_rows(frame: pd.DataFrame, columns: tuple[Column, ...]) -> tuple[Row, ...]:
+    """Return lines as the paper prints them: two decimals, no intervals, no marks."""
+    return tuple(
+        tuple(
+            Cell(
+                format_number(line.get(c.key), c.kind, more_digits=int(c.kind in _PRINTED)), c.kind
+            )
+            for c in columns
+        )
+        for line in _lines(frame)
+    )
+
+
+_PRINTED: frozenset[Kind] = frozenset({"share", "points", "number", "signed"})
+"""What the paper prints with one decimal more than our own figures have."""
+
+
+def _lines(frame: pd.DataFrame) -> list[dict[str, object]]:
+    return [{str(key): value for key, value in line.items()} for line in frame.to_dict("records")]
 
 
 def _cell(line: dict[str, object], column: Column, rank: int) -> Cell:
     key, kind = column.key, column.kind
     text = format_number(line.get(key), kind)
     low, high = (format_number(line.get(f"{key}_{end}"), kind) for end in ("low", "high"))
-    interval = "" if MISSING in (low, high, text) else f"{low} to {high}"
+    between = " to " if kind in ("points", "signed", "coefficient") else "–"
+    interval = "" if MISSING in (low, high, text) else f"{low}{between}{high}"
     plain: Kind = {"points": "share", "signed": "number"}.get(kind, kind)  # type: ignore[assignment]
     spread = format_number(line.get(f"{key}_sd"), plain)
     return Cell(text, kind, interval, "" if spread == MISSING else spread, rank)
@@ -169,8 +203,8 @@ def _ranks(frame: pd.DataFrame, column: Column) -> list[int]:
     nothing = [0] * len(frame)
     if column.better is None or not column.ranked or column.key not in frame.columns:
         return nothing
-    digits = 3 if column.kind in ("share", "points") else 1
-    values = [float(value) for value in frame[column.key].astype(float).round(digits)]
+    shown = frame[column.key].astype(float) * _scale(column.kind)
+    values = [round(float(value), _digits(column.kind)) for value in shown]
     distinct = sorted({v for v in values if not math.isnan(v)}, reverse=column.better == "high")
     if len(distinct) < 2:
         return nothing

@@ -162,7 +162,7 @@ def _tex_group(group: RowGroup, width: int) -> list[str]:
 def _tex_cell(cell: Cell) -> str:
     text = _tex(cell.text)
     marked = {0: text, 1: rf"\textbf{{{text}}}", 2: rf"\underline{{{text}}}"}[cell.rank]
-    beside = [f"[{cell.interval.replace(' to ', ', ')}]"] if cell.interval else []
+    beside = [f"[{cell.interval}]"] if cell.interval else []
     beside += [f"sd {cell.spread}"] if cell.spread else []
     return rf"{marked} {{\scriptsize {_tex(' '.join(beside))}}}" if beside else marked
 

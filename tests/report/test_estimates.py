@@ -1,0 +1,248 @@
+"""The figures equal an independent computation in plain pandas; intervals respect headlines."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.report.estimates import SamplerPool, estimate_figures
+from contrafact.report.items import prepare_items
+from contrafact.report.replicates import Sampler, mean_over
+from contrafact.stats.intervals import cluster_bootstrap
+
+Study = Any
+SHARES = ("forward_compatibility", "directionality")
+
+
+def pool(resamples: int = 300) -> SamplerPool:
+    return SamplerPool(rng=np.random.default_rng(0), resamples=resamples)
+
+
+@pytest.fixture(scope="module")
+def items(study: Study) -> pd.DataFrame:
+    return prepare_items(study.make_items())
+
+
+@pytest.fixture(scope="module")
+def figures(items: pd.DataFrame) -> pd.DataFrame:
+    return estimate_figures(items, pool())
+
+
+def figure(figures: pd.DataFrame, **wanted: object) -> "pd.Series[Any]":
+    held = pd.Series(True, index=figures.index)
+    for column, value in wanted.items():
+        held &= figures[column].isna() if value is None else figures[column].eq(value)
+    assert held.sum() == 1, wanted
+    return figures[held].iloc[0]
+
+
+def by_hand(items: pd.DataFrame, system: str, measure: str, form: str) -> dict[str, float]:
+    """Mean over draws of the side's mean, then the mean of the sides, straight from the frame."""
+    own = items[items["system"] == system]
+    sides: dict[str, list[float]] = {"risk": [], "opportunity": []}
+    for draw in sorted(own["draw"].unique()):
+        for side in sides:
+            part = own[(own["draw"] == draw) & (own["side"] == side)]
+            values = []
+            for _, row in part.iterrows():
+                value = row[measure]
+                unread = pd.notna(row.get(f"{measure}_invalid"))
+                if form == "strict" and (row["invalid_reason"] is not None or unread):
+                    value = 0.0 if pd.isna(value) else value
+                if not pd.isna(value):
+                    values.append(float(value))
+            sides[side].append(sum(values) / len(values))
+    means = {side: float(np.mean(values)) for side, values in sides.items()}
+    return means | {
+        "overall": (means["risk"] + means["opportunity"]) / 2,
+        "risk-opportunity": means["risk"] - means["opportunity"],
+    }
+
+
+@pytest.mark.parametrize("form", ["valid", "strict"])
+@pytest.mark.parametrize("measure", SHARES)
+def test_judged_scores_in_both_forms(
+    study: Study, figures: pd.DataFrame, measure: str, form: str
+) -> None:
+    raw = study.make_items()
+    for system, *_ in study.systems:
+        expected = by_hand(raw, system, measure, form)
+        for scope, value in expected.items():
+            row = figure(
+                figures, system=system, category=None, scope=scope, measure=measure, form=form
+            )
+            assert row["estimate"] == pytest.approx(value, abs=1e-12)
+
+
+def test_average_and_delta_are_the_papers(items: pd.DataFrame, figures: pd.DataFrame) -> None:
+    for system, own in items.groupby("system"):
+        for scope in ("overall", "risk", "opportunity"):
+            at = {"system": system, "category": None, "scope": scope, "form": "valid"}
+            parts = [figure(figures, measure=m, **at)["estimate"] for m in SHARES]
+            average = figure(figures, measure="average", **at)["estimate"]
+            assert average == pytest.approx(sum(parts) / 2, abs=1e-12)
+            headlines = own.drop_duplicates("sample_id")["headline_perplexity"].mean()
+            delta = figure(figures, measure="delta_perplexity", **at)["estimate"]
+            mean = figure(figures, measure="perplexity", **at)["estimate"]
+            assert delta == pytest.approx(mean - headlines, abs=1e-9)
+    median = figure(
+        figures,
+        system="northwind/large-2 · zero-shot",
+        category=None,
+        scope="risk",
+        measure="perplexity_median",
+    )
+    part = items[(items["system"] == median["system"]) & (items["side"] == "risk")]
+    assert median["estimate"] == pytest.approx(part["perplexity"].median())
+
+
+def test_a_draw_is_averaged_and_is_not_a_cluster(
+    items: pd.DataFrame, figures: pd.DataFrame
+) -> None:
+    few = "northwind/large-2 · few-shot (4)"
+    row = figure(
+        figures,
+        system=few,
+        category=None,
+        scope="risk",
+        measure="directionality",
+        form="valid",
+    )
+    part = items[(items["system"] == few) & (items["side"] == "risk")]
+    by_draw = part.groupby("draw")["directionality"].mean()
+    assert (row["draws"], row["headlines"]) == (5, 64)
+    assert row["n"] == part["directionality"].notna().sum()
+    assert row["sd_over_draws"] == pytest.approx(by_draw.std(ddof=1))
+    single = figures[figures["draws"] == 1]
+    assert single["sd_over_draws"].isna().all()
+
+
+def test_one_mean_has_the_interval_of_the_statistics_package(items: pd.DataFrame) -> None:
+    part = items[(items["system"] == items["system"].iloc[0]) & (items["side"] == "risk")]
+    part = part[part["directionality"].notna()]
+    values, labels = part["directionality"].to_numpy(float), part["sample_id"].to_numpy(object)
+    sampler = Sampler(labels, rng=np.random.default_rng(1), resamples=20_000)
+    (replicates,) = sampler.means([(values, labels)])
+    ours = sampler.interval(replicates, n=len(values), clusters=len(set(labels)))
+    theirs = cluster_bootstrap(values, labels, resamples=20_000, rng=np.random.default_rng(2))
+    assert ours.estimate == pytest.approx(theirs.estimate)
+    assert ours.low == pytest.approx(theirs.low, abs=0.01)
+    assert ours.high == pytest.approx(theirs.high, abs=0.01)
+
+
+def test_intervals_of_delta_cover_at_about_their_level() -> None:
+    rng = np.random.default_rng(5)
+    covered, rounds, true = 0, 200, np.exp(0.5) * (np.exp(0.2) - 1)
+    for _ in range(rounds):
+        headline = np.exp(rng.normal(0, 1, 60))
+        labels = np.array([f"h{i}" for i in range(60)], dtype=object)
+        written = headline * np.exp(0.2)
+        kept = rng.random(60) < 0.9
+        sampler = Sampler(labels, rng=rng, resamples=400)
+        text, news = sampler.means([(written[kept], labels[kept]), (headline, labels)])
+        interval = sampler.interval(text - news, n=60, clusters=60)
+        covered += interval.low <= true <= interval.high
+    assert 0.86 <= covered / rounds <= 0.99
+
+
+def test_a_draw_without_values_is_left_out_of_the_mean() -> None:
+    first, second = np.array([1.0, np.nan]), np.array([3.0, 5.0])
+    assert mean_over([first, second]).tolist() == [2.0, 5.0]
+
+
+def test_few_headlines_give_a_figure_and_no_bounds(study: Study) -> None:
+    items = prepare_items(study.make_items(headlines=3))
+    found = estimate_figures(items, pool())
+    row = found[(found["measure"] == "directionality") & (found["scope"] == "overall")].iloc[0]
+    assert np.isfinite(row["estimate"])
+    assert np.isnan(row["low"])
+    assert np.isnan(row["high"])
+    assert row["method"]
+
+
+def test_a_share_of_one_has_bounds_below_it(study: Study) -> None:
+    items = study.make_items()
+    items.loc[items["forward_compatibility"].notna(), "forward_compatibility"] = 1.0
+    found = estimate_figures(prepare_items(items), pool())
+    row = figure(
+        found,
+        system=study.systems[0][0],
+        category=None,
+        scope="risk",
+        measure="forward_compatibility",
+        form="valid",
+    )
+    assert row["estimate"] == row["high"] == 1.0
+    assert 0.9 < row["low"] < 1.0
+
+
+def test_a_side_without_valid_outputs_has_no_overall_figure_in_the_valid_form(
+    study: Study,
+) -> None:
+    items = study.make_items(headlines=12, systems=study.systems[:1])
+    dead = items["side"].eq("opportunity")
+    items.loc[dead, "text"] = None
+    items.loc[dead, "invalid_reason"] = "no opportunity was written"
+    found = estimate_figures(prepare_items(items), pool())
+    whole = found[found["category"].isna() & found["measure"].eq("directionality")]
+    assert set(whole.loc[whole["form"] == "valid", "scope"]) == {"risk"}
+    strict = whole[whole["form"] == "strict"].set_index("scope")["estimate"]
+    assert strict["opportunity"] == 0.0
+    assert strict["overall"] == pytest.approx(strict["risk"] / 2)
+
+
+def test_the_order_of_rows_does_not_matter(study: Study, figures: pd.DataFrame) -> None:
+    items = study.make_items()
+    parts = [part.sample(frac=1, random_state=3) for _, part in items.groupby("system", sort=False)]
+    again = estimate_figures(prepare_items(pd.concat(parts)), pool())
+    pd.testing.assert_frame_equal(again, figures, check_exact=False, rtol=1e-9)
+
+
+class TestPrepare:
+    def test_twice_the_same_counterfactual_is_refused(self, study: Study) -> None:
+        items = study.make_items(headlines=4)
+        with pytest.raises(InputError, match=r"two rows for one counterfactual.*each run once"):
+            prepare_items(pd.concat([items, items]))
+
+    def test_nothing_to_report_says_what_to_do(self, study: Study) -> None:
+        with pytest.raises(InputError, match="finish the run first"):
+            prepare_items(study.make_items().iloc[:0])
+
+    def test_a_missing_column_is_the_callers_mistake(self, study: Study) -> None:
+        with pytest.raises(ValueError, match="lacks perplexity"):
+            prepare_items(study.make_items().drop(columns="perplexity"))
+
+    def test_two_judges_of_one_system_are_never_pooled(self, study: Study) -> None:
+        items = study.make_items(headlines=6, systems=study.systems[:1])
+        second = items.assign(judge="moor/judge")
+        frame = prepare_items(pd.concat([items, second]))
+        label = study.systems[0][0]
+        assert set(frame["system"]) == {
+            f"{label} · judged by {study.judge}",
+            f"{label} · judged by moor/judge",
+        }
+
+    def test_strict_needs_a_judge(self, study: Study) -> None:
+        frame = prepare_items(study.make_items(judged=False))
+        assert frame["directionality_strict"].isna().all()
+        assert not frame["judged"].any()
+
+    def test_an_item_that_was_never_judged_counts_in_neither_form(self, study: Study) -> None:
+        items = study.make_items(headlines=8, systems=study.systems[:1])
+        row = items.index[items["directionality"].notna()][0]
+        items.loc[row, ["directionality", "directionality_invalid"]] = [np.nan, None]
+        frame = prepare_items(items)
+        assert np.isnan(frame.loc[row, "directionality_strict"])
+
+
+def test_fixture_has_what_the_tests_need(study: Study) -> None:
+    items = study.make_items()
+    said = SimpleNamespace(
+        invalid=items["invalid_reason"].notna().sum(),
+        unread=items["directionality_invalid"].notna().sum(),
+        unscored=(items["perplexity"].isna() & items["text"].notna()).sum(),
+    )
+    assert min(vars(said).values()) > 3

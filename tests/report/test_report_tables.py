@@ -1,0 +1,387 @@
+"""The tables: what is marked, what is left out and said, what the paper's rows may show."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contrafact.finforce.published import published_rows
+from contrafact.report.comparable import Comparability, comparability
+from contrafact.report.comparisons import comparison_table, paired_figures
+from contrafact.report.counts import error_table, invalid_table, reason_table
+from contrafact.report.estimates import SamplerPool, estimate_figures
+from contrafact.report.items import prepare_items
+from contrafact.report.panel import member_table, panel_agreement, panel_table, study_table
+from contrafact.report.published_rows import (
+    with_published_changes,
+    with_published_scope,
+    with_published_sides,
+)
+from contrafact.report.summary import summary_sentences, warnings_for
+from contrafact.report.table import Column, Table, format_number, row_groups
+from contrafact.report.tables import (
+    category_table,
+    few_shot_table,
+    risk_opportunity_table,
+    scope_table,
+)
+from contrafact.stats.paired import holm
+
+Study = Any
+
+
+def pool() -> SamplerPool:
+    return SamplerPool(rng=np.random.default_rng(0), resamples=300)
+
+
+@pytest.fixture(scope="module")
+def items(study: Study) -> pd.DataFrame:
+    return prepare_items(study.make_items())
+
+
+@pytest.fixture(scope="module")
+def figures(items: pd.DataFrame) -> pd.DataFrame:
+    return estimate_figures(items, pool())
+
+
+@pytest.fixture(scope="module")
+def able(items: pd.DataFrame, study: Study) -> Comparability:
+    return comparability(items, study.make_meta())
+
+
+def keys(table: Table) -> set[str]:
+    return {column.key for column in table.columns}
+
+
+def test_numbers_read_as_they_should() -> None:
+    assert format_number(0.12345, "share") == "12.3"
+    assert format_number(-0.021, "points") == "−2.1"
+    assert format_number(-0.00001, "points") == "0.0"
+    assert format_number(3.04, "signed") == "+3.0"
+    assert format_number(1234.56, "number") == "1,234.6"
+    assert format_number(0.0004, "p") == "<0.001"
+    assert format_number(float("nan"), "share") == "–"
+    assert format_number(None, "text") == "–"
+
+
+def test_best_and_second_are_marked_by_column_and_direction() -> None:
+    frame = pd.DataFrame(
+        {"system": list("abcd"), "up": [0.5, 0.7, 0.7004, 0.1], "down": [4, 2, 1, np.nan]}
+    )
+    columns = (
+        Column("system", "System", "text"),
+        Column("up", "Up", "share", better="high"),
+        Column("down", "Down", "number", better="low"),
+    )
+    (group,) = row_groups(Table("t", "T", "", columns, frame))
+    assert [[cell.rank for cell in row[1:]] for row in group.rows] == [
+        [2, 0],
+        [1, 2],
+        [1, 1],
+        [0, 0],
+    ]
+
+
+def test_a_single_system_is_not_best_of_anything() -> None:
+    columns = (Column("up", "Up", "share", better="high"),)
+    (group,) = row_groups(Table("t", "T", "", columns, pd.DataFrame({"up": [0.5]})))
+    assert group.rows[0][0].rank == 0
+
+
+def test_overall_table_has_both_forms_and_the_median(
+    figures: pd.DataFrame, able: Comparability
+) -> None:
+    table = scope_table(figures, "overall", able)
+    scores = {
+        f"{measure}_{form}"
+        for measure in ("forward_compatibility", "directionality", "average")
+        for form in ("valid", "strict")
+    }
+    assert scores | {"perplexity", "perplexity_median", "delta_perplexity", "valid"} <= keys(table)
+    assert {"average_strict_low", "average_strict_high"} <= set(table.raw.columns)
+    assert table.frame["headlines"].tolist() == [64, 64, 64]
+    few = table.frame.set_index("system").loc["northwind/large-2 · few-shot (4)"]
+    assert few["average_valid_sd"] > 0
+    assert (table.frame["average_strict"] <= table.frame["average_valid"]).all()
+
+
+def test_without_judge_or_fluency_columns_go_and_it_is_said(study: Study) -> None:
+    items = prepare_items(study.make_items(judged=False, scored=False))
+    able = comparability(items, study.make_meta(judges=(), fluency_model=None))
+    figures = estimate_figures(items, pool())
+    table = scope_table(figures, "overall", able)
+    assert keys(table) == {"system", "headlines", "valid"}
+    assert any("--judge" in note for note in table.notes)
+    assert any("perplexity columns are left out" in note for note in table.notes)
+    assert risk_opportunity_table(figures, able) is None
+    assert paired_figures(items, able, rng=np.random.default_rng(0), resamples=50).empty
+    assert comparison_table(pd.DataFrame()) is None
+
+
+def test_different_judges_or_fluency_models_are_not_ranked(study: Study) -> None:
+    items = study.make_items(headlines=12)
+    items.loc[items["system"] == study.systems[0][0], "judge"] = "moor/judge"
+    meta = study.make_meta()
+    meta = meta.model_copy(
+        update={"runs": (*meta.runs, meta.runs[0].model_copy(update={"fluency_model": "gpt2"}))}
+    )
+    frame = prepare_items(items)
+    able = comparability(frame, meta)
+    assert (able.one_judge, able.one_fluency_model, able.paper_fluency) == (False, False, False)
+    table = scope_table(estimate_figures(frame, pool()), "overall", able)
+    ranks = {cell.rank for group in row_groups(table) for row in group.rows for cell in row}
+    assert ranks == {0}
+    assert sum("not comparable" in note for note in table.notes) == 2
+    pairs = paired_figures(frame, able, rng=np.random.default_rng(0), resamples=50)
+    assert set(pairs["measure"]) == {"forward_compatibility", "directionality", "average"}
+    judged_alike = {study.systems[1][0], study.systems[2][0]}
+    assert {*pairs["first"], *pairs["second"]} == judged_alike
+
+
+def test_category_table_is_largest_first_and_marks_within_a_category(
+    figures: pd.DataFrame, able: Comparability, items: pd.DataFrame
+) -> None:
+    table = category_table(figures, able)
+    assert table is not None
+    sizes = items.drop_duplicates("sample_id")["category"].value_counts()
+    assert table.frame["category"].iloc[0] == sizes.index[0]
+    assert len(table.frame) == 3 * len(sizes)
+    for group in row_groups(table):
+        assert any(cell.rank == 1 for row in group.rows for cell in row), group.label
+
+
+def test_few_shot_change_is_the_difference_of_the_overall_figures(
+    items: pd.DataFrame, figures: pd.DataFrame, able: Comparability
+) -> None:
+    table = few_shot_table(items, pool(), able)
+    assert table is not None
+    (line,) = table.frame.to_dict("records")
+    overall = scope_table(figures, "overall", able).frame.set_index("system")
+    few, zero = (overall.loc[f"northwind/large-2 · {m}"] for m in ("few-shot (4)", "zero-shot"))
+    for key in ("perplexity", "directionality_valid", "average_strict"):
+        assert line[key] == pytest.approx(few[key] - zero[key], abs=1e-9)
+        assert line[f"{key}_low"] < line[key] < line[f"{key}_high"]
+    assert line["draws"] == 5
+
+
+def test_paired_comparison_averages_draws_per_item(
+    items: pd.DataFrame, able: Comparability, study: Study
+) -> None:
+    pairs = paired_figures(items, able, rng=np.random.default_rng(0), resamples=400)
+    assert len(pairs) == 3 * 7
+    few, zero = study.systems[1][0], study.systems[0][0]
+    row = pairs[
+        pairs["first"].eq(zero)
+        & pairs["second"].eq(few)
+        & pairs["measure"].eq("directionality")
+        & pairs["form"].eq("strict")
+    ].iloc[0]
+    means = items.groupby(["system", "sample_id", "side"])["directionality_strict"].mean()
+    expected = (means.loc[zero] - means.loc[few]).mean()
+    assert row["difference"] == pytest.approx(expected)
+    assert (row["n"], row["headlines"]) == (128, 64)
+    for _, part in pairs.groupby("form"):
+        assert part["p_adjusted"].to_numpy() == pytest.approx(holm(part["p_value"]))
+    table = comparison_table(pairs)
+    assert table is not None
+    assert len(table.frame) == 3 * 4
+
+
+def test_paired_comparison_uses_only_shared_headlines(study: Study) -> None:
+    items = study.make_items(headlines=30)
+    first = study.systems[0][0]
+    drop = items["system"].eq(first) & items["sample_id"].gt("h0019")
+    frame = prepare_items(items[~drop])
+    able = comparability(frame, study.make_meta())
+    assert not able.one_headline_set
+    pairs = paired_figures(frame, able, rng=np.random.default_rng(0), resamples=50)
+    strict = pairs[pairs["form"].eq("strict")]
+    assert set(strict.loc[strict["first"].eq(first), "headlines"]) == {20}
+    assert set(strict.loc[~strict["first"].eq(first), "headlines"]) == {30}
+
+
+def test_invalid_outputs_and_reasons_are_all_counted(study: Study, items: pd.DataFrame) -> None:
+    raw = study.make_items()
+    counts = invalid_table(items).frame.set_index("system")
+    for system, own in raw.groupby("system"):
+        line = counts.loc[str(system)]
+        assert line["invalid"] == own["invalid_reason"].notna().sum()
+        assert line["valid"] + line["invalid"] == line["asked"] == len(own)
+        assert line["directionality_unread"] == own["directionality_invalid"].notna().sum()
+        assert line["directionality_missing"] == 0
+    reasons = reason_table(items)
+    assert reasons is not None
+    unread = [f"{c}_invalid" for c in ("forward_compatibility", "directionality")]
+    every = raw["invalid_reason"].notna().sum() + raw[unread].notna().to_numpy().sum()
+    assert reasons.frame["count"].sum() == every
+
+
+def test_many_reasons_share_a_line_and_no_count_is_lost(study: Study) -> None:
+    items = study.make_items()
+    bad = items["invalid_reason"].notna()
+    items.loc[bad, "invalid_reason"] = [f"reason {i}" for i in range(bad.sum())]
+    table = reason_table(prepare_items(items))
+    assert table is not None
+    unread = items[["forward_compatibility_invalid", "directionality_invalid"]].notna()
+    assert table.frame["count"].sum() == bad.sum() + unread.to_numpy().sum()
+    assert len(table.frame) == 21
+
+
+def test_error_classes_leave_out_what_was_not_computed(
+    figures: pd.DataFrame, items: pd.DataFrame
+) -> None:
+    table = error_table(figures)
+    assert table is not None
+    assert keys(table) == {"system", "similar_semantics", "fantastical_edit", "fluency_lapse"}
+
+
+class TestPublished:
+    def table(self, figures: pd.DataFrame, able: Comparability) -> Table:
+        return with_published_scope(scope_table(figures, "risk", able), able)
+
+    def test_perplexity_of_another_model_is_blanked_and_said(
+        self, figures: pd.DataFrame, able: Comparability
+    ) -> None:
+        table = self.table(figures, able)
+        rows = table.frame[table.frame["source"] == "published"]
+        assert len(rows) == 14
+        assert rows[["perplexity", "delta_perplexity", "perplexity_median"]].isna().all(axis=None)
+        assert any("left blank" in note and "smollm2" in note for note in table.notes)
+        claude = rows.set_index("system").loc["Claude 3.5 Haiku"]
+        assert claude["directionality_valid"] == pytest.approx(0.8414)
+
+    @pytest.mark.parametrize("name", ["gpt2", "openai-community/gpt2", "/models/gpt2"])
+    def test_under_gpt2_the_published_perplexities_stand(
+        self, items: pd.DataFrame, figures: pd.DataFrame, study: Study, name: str
+    ) -> None:
+        able = comparability(items, study.make_meta(fluency_model=name))
+        table = self.table(figures, able)
+        rows = table.frame[table.frame["source"] == "published"]
+        assert rows["perplexity"].tolist() == published_rows("risk")["perplexity"].tolist()
+        assert any("267.98" in note for note in table.notes)
+
+    @pytest.mark.parametrize("name", ["gpt2-xl", "distilgpt2", "embedded/smollm2-135m"])
+    def test_models_with_a_like_name_are_not_gpt2(
+        self, items: pd.DataFrame, study: Study, name: str
+    ) -> None:
+        assert not comparability(items, study.make_meta(fluency_model=name)).paper_fluency
+
+    def test_published_rows_stand_apart_as_printed_and_unmarked(
+        self, figures: pd.DataFrame, able: Comparability
+    ) -> None:
+        own, published = row_groups(self.table(figures, able))
+        assert (own.published, published.published) == (False, True)
+        assert "Published" in published.label
+        assert "table 14" in published.label
+        assert {cell.rank for row in published.rows for cell in row} == {0}
+        alone = row_groups(scope_table(figures, "risk", able))[0]
+        assert own.rows == alone.rows
+        assert "84.14" in {cell.text for cell in published.rows[0]}
+
+    def test_sides_and_changes(
+        self, items: pd.DataFrame, figures: pd.DataFrame, able: Comparability
+    ) -> None:
+        sides = risk_opportunity_table(figures, able)
+        changes = few_shot_table(items, pool(), able)
+        assert sides is not None
+        assert changes is not None
+        rows = with_published_sides(sides).frame.set_index("system")
+        moved = rows.loc["GPT-4o", "directionality_valid_risk_opportunity"]
+        assert moved == pytest.approx(0.5270 - 0.4174)
+        rows = with_published_changes(changes, able).frame.set_index("model")
+        assert rows.loc["GPT-4o", "directionality_valid"] == pytest.approx(-0.0946)
+        assert np.isnan(rows.loc["GPT-4o", "perplexity"])
+
+
+class TestPanel:
+    def test_agreement_of_members(self, study: Study) -> None:
+        items = study.make_items(headlines=20)
+        panel = study.make_panel(items)
+        found = panel_agreement(panel, rng=np.random.default_rng(0), resamples=200)
+        assert len(found) == 8
+        pairs = found[found["coefficient"] == "Agreement of pairs"]
+        part = panel[panel["criterion"] == "directionality"]
+        wide = part.pivot(
+            index=["system", "draw", "sample_id", "side"], columns="judge", values="passed"
+        ).to_numpy()
+        both = [
+            np.nanmean(
+                [a == b for a, b in ((r[0], r[1]), (r[0], r[2]), (r[1], r[2])) if a == a and b == b]
+            )
+            for r in wide
+            if np.isfinite(r).sum() >= 2
+        ]
+        value = pairs.set_index("criterion").loc["directionality", "estimate"]
+        assert value == pytest.approx(np.mean(both))
+        table = panel_table(found)
+        assert table is not None
+        assert [group.label for group in row_groups(table)] == [
+            "Forward-compatibility",
+            "Directionality",
+        ]
+
+    def test_members_say_how_often_they_say_true(self, study: Study) -> None:
+        panel = study.make_panel(study.make_items(headlines=20))
+        table = member_table(panel, rng=np.random.default_rng(0), resamples=200)
+        line = table.frame.set_index("judge").loc["moor/judge"]
+        own = panel[panel["judge"].eq("moor/judge") & panel["criterion"].eq("directionality")]
+        assert line["directionality_true"] == pytest.approx(own["passed"].mean())
+        assert line["directionality_unread"] == own["passed"].isna().sum()
+
+    def test_study_shows_the_papers_agreement_only_when_asked(self) -> None:
+        assert study_table(None, with_published=False) is None
+        table = study_table(None, with_published=True)
+        assert table is not None
+        assert table.frame["estimate"].tolist() == pytest.approx([0.896, 0.814])
+        own = pd.DataFrame(
+            {
+                "criterion": ["directionality"],
+                "coefficient": ["Gwet's AC1"],
+                "estimate": [0.7],
+                "low": [0.6],
+                "high": [0.8],
+                "n": [120],
+            }
+        )
+        both = study_table(own, with_published=True)
+        assert both is not None
+        assert [group.published for group in row_groups(both)] == [False, True]
+
+
+class TestWords:
+    def test_summary_says_who_leads_and_whether_it_can_be_told(
+        self, items: pd.DataFrame, figures: pd.DataFrame, able: Comparability, study: Study
+    ) -> None:
+        pairs = paired_figures(items, able, rng=np.random.default_rng(0), resamples=400)
+        said = " ".join(summary_sentences(items, figures, pairs, able, study.make_meta()))
+        averages = scope_table(figures, "overall", able).frame.set_index("system")["average_valid"]
+        assert f"that of {averages.idxmax()}" in said
+        assert format_number(averages.max(), "share") + "%" in said
+        assert "do not tell the two apart" in said or "larger than chance" in said
+        assert f"{items['valid'].sum():,.0f}" in said
+
+    def test_an_embedded_judge_is_warned_of_before_any_claim(
+        self, items: pd.DataFrame, figures: pd.DataFrame, able: Comparability, study: Study
+    ) -> None:
+        meta = study.make_meta(embedded_judge=True, self_judged=True)
+        assert [title for title, _ in warnings_for(items, meta)] == [
+            "The judge is the embedded model",
+            "A model judged its own writing",
+        ]
+        said = summary_sentences(items, figures, pd.DataFrame(), able, meta)
+        assert "embedded model's verdicts" in said[1]
+        assert warnings_for(items, study.make_meta()) == []
+
+    def test_a_judge_that_always_says_true_is_named(self, study: Study) -> None:
+        items = study.make_items()
+        items.loc[items["directionality"].notna(), "directionality"] = 1.0
+        ((title, text),) = warnings_for(prepare_items(items), study.make_meta())
+        assert title == "The judge hardly distinguishes"
+        assert "directionality" in text
+        assert "true 100.0%" in text
+
+    def test_an_unfinished_run_is_named(self, items: pd.DataFrame, study: Study) -> None:
+        ((title, text),) = warnings_for(items, study.make_meta(complete=False))
+        assert title == "Not every sample is finished"
+        assert "2026-11-20-northwind" in text

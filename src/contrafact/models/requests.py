@@ -1,0 +1,126 @@
+"""Inspect's messages and settings as the request body of OpenAI's chat completions.
+
+The body is the one that Inspect's ``openai-api`` provider sends over HTTP, so that a model gives
+the same answers in process and behind a server; ``top_k`` and ``cache_prompt``, which OpenAI's
+protocol lacks and llama.cpp's takes, are added where they are set.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageTool,
+    GenerateConfig,
+    messages_to_openai,
+)
+from inspect_ai.tool import ToolInfo
+
+from contrafact.errors import InputError
+from contrafact.models.cleaning import clean_value
+
+__all__ = ["check_request", "request_body"]
+
+# Keywords that Inspect leaves out of the schemas it sends to OpenAI-compatible servers.
+_KEYWORDS_NOT_SENT = frozenset(
+    {"pattern", "minLength", "maxLength", "minimum", "maximum", "examples"}
+)
+
+
+def check_request(
+    messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], config: GenerateConfig
+) -> None:
+    """Refuse what an embedded model cannot do, before it is asked.
+
+    Raises:
+        InputError: On tools, on content other than text, or on prompt log-probabilities.
+    """
+    if tools or any(
+        isinstance(message, ChatMessageTool)
+        or (isinstance(message, ChatMessageAssistant) and message.tool_calls)
+        for message in messages
+    ):
+        raise InputError("embedded models take no tools", mend="use another --model for this task")
+    for message in messages:
+        for part in [] if isinstance(message.content, str) else message.content:
+            if part.type not in ("text", "reasoning"):
+                raise InputError(
+                    f"embedded models take text only, and a message holds {part.type}",
+                    mend="use another --model for this task",
+                )
+    if config.prompt_logprobs is not None:
+        raise InputError("embedded models give no log-probabilities of the prompt")
+
+
+async def request_body(
+    model: str, messages: Sequence[ChatMessage], config: GenerateConfig
+) -> dict[str, Any]:
+    """Return the request body, with every text in it cleaned (``contrafact.models.cleaning``).
+
+    Special-token strings such as ``<|im_end|>`` stay as they are, and llama.cpp reads them as
+    the tokens they name, here as over HTTP: who quotes text from outside in a prompt takes them
+    out of it first.
+
+    ``num_choices`` is not in the body: llama.cpp gives no more choices than it has slots.
+
+    Args:
+        model: The model's name, for the record.
+        messages: The conversation.
+        config: Inspect's generation settings.
+    """
+    body: dict[str, Any] = {
+        "messages": await messages_to_openai(list(messages)),
+        "model": model,
+        "max_tokens": config.max_tokens,
+        "frequency_penalty": config.frequency_penalty,
+        "stop": config.stop_seqs,
+        "presence_penalty": config.presence_penalty,
+        "logit_bias": config.logit_bias,
+        "seed": config.seed,
+        "temperature": config.temperature,
+        "top_p": config.top_p,
+        "top_k": config.top_k,
+        "logprobs": config.logprobs,
+        "top_logprobs": config.top_logprobs,
+        "response_format": _response_format(config),
+        "cache_prompt": config.cache_prompt if isinstance(config.cache_prompt, bool) else None,
+    }
+    body = {name: value for name, value in body.items() if value is not None}
+    if config.logit_bias:
+        body["logit_bias"] = {str(token): bias for token, bias in config.logit_bias.items()}
+    body |= config.extra_body or {}
+    cleaned: dict[str, Any] = clean_value(body)
+    return cleaned
+
+
+def _response_format(config: GenerateConfig) -> dict[str, Any] | None:
+    schema = config.response_schema
+    if schema is None:
+        return None
+    return {
+        "type": "json_schema",
+        "json_schema": {
+            "name": schema.name,
+            "schema": _sent(schema.json_schema.model_dump(exclude_none=True)),
+            "description": schema.description,
+            "strict": schema.strict,
+        },
+    }
+
+
+def _sent(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON schema without the keywords that are not sent, its subschemas' too."""
+    kept: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword in _KEYWORDS_NOT_SENT:
+            continue
+        if keyword == "properties":  # its keys are names, not keywords
+            kept[keyword] = {name: _sent(part) for name, part in value.items()}
+        elif keyword in ("items", "additionalProperties") and isinstance(value, dict):
+            kept[keyword] = _sent(value)
+        elif keyword == "anyOf":
+            kept[keyword] = [_sent(part) for part in value]
+        else:
+            kept[keyword] = value
+    return kept

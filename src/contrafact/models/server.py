@@ -1,0 +1,250 @@
+"""llama.cpp in this process: one server per model file and settings, shared by all who use it.
+
+``xllamacpp.Server`` takes requests in process and, at the same time, always answers OpenAI's
+HTTP protocol: it has no switch that turns this off. Here it listens on the loopback interface
+only, on a random free port, asks for a random key everywhere but at ``/health``, and allows no
+origin to browsers. Requests made in process never go through the port.
+
+The settings that make a result independent of what was asked before (a quantised key-value
+cache with flash attention, one slot) and the measurements behind them are told in
+``docs/decisions/0002-one-slot-quantised-kv.md``.
+"""
+
+import atexit
+import importlib.util
+import os
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+from weakref import WeakValueDictionary
+
+from contrafact.errors import InputError
+
+__all__ = [
+    "DEFAULT_CONTEXT",
+    "EmbeddedServer",
+    "KvCache",
+    "PromptTooLong",
+    "ServerSettings",
+    "check_runtime",
+    "shared_server",
+]
+
+DEFAULT_CONTEXT = 8192
+_MAX_DEFAULT_THREADS = 8  # past this a small model waits for its threads more than it gains
+_PROMPT_CACHE_MIB = 2048  # what llama.cpp may keep of earlier prompts, in memory
+
+KvCache = Literal["q8_0", "f16"]
+
+
+class PromptTooLong(Exception):
+    """A prompt has more tokens than the context holds.
+
+    Args:
+        prompt_tokens: The prompt's tokens, the chat template's included.
+        context: The tokens that one slot's context holds.
+    """
+
+    def __init__(self, prompt_tokens: int, context: int) -> None:
+        self.prompt_tokens = prompt_tokens
+        self.context = context
+        super().__init__(
+            f"the prompt has {prompt_tokens} tokens, and the model's context holds {context}"
+        )
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """What a server is opened with; equal settings share one server.
+
+    Attributes:
+        path: The GGUF file, absolute and checked.
+        context: Tokens per slot; a model trained on fewer keeps its own number.
+        slots: Requests worked on at once. One is fastest on few cores.
+        threads: Threads of computation; by default ``OMP_NUM_THREADS``, else the cores this process
+            may use, at most 8. They wait for each other by spinning: on cores that other programs
+            keep busy, one thread is several times faster than one per core.
+        kv_cache: The type of the key-value cache. ``q8_0`` makes results independent of prompt
+            reuse; ``f16`` is for the few models whose head size is no multiple of 32, and gives
+            this up.
+    """
+
+    path: Path
+    context: int = DEFAULT_CONTEXT
+    slots: int = 1
+    threads: int | None = None
+    kv_cache: KvCache = "q8_0"
+
+    def __post_init__(self) -> None:
+        for name in ("context", "slots", "threads"):
+            value = getattr(self, name)
+            if name == "threads" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise InputError(
+                    f"the embedded model's {name} must be a whole number from 1, not {value!r}"
+                )
+        if self.kv_cache not in get_args(KvCache):
+            raise InputError(
+                f"the embedded model's kv_cache must be one of {', '.join(get_args(KvCache))}, "
+                f"not {self.kv_cache!r}"
+            )
+
+
+def check_runtime() -> None:
+    """Check that llama.cpp is installed, without loading it.
+
+    Raises:
+        InputError: If it is not.
+    """
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise InputError(
+            "llama.cpp (xllamacpp), which runs embedded models, is not installed",
+            mend="run: pip install 'contrafact[embedded]'",
+        )
+
+
+class EmbeddedServer:
+    """A loaded model. Blocking, and safe to call from many threads at once.
+
+    Args:
+        settings: What to load and how.
+
+    Raises:
+        InputError: If llama.cpp is missing or cannot load the file.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.settings = settings
+        self.api_key = secrets.token_urlsafe(24)
+        self._server: Any = _open(settings, self.api_key)
+        self._root: str = self._server.listening_address
+
+    @property
+    def address(self) -> str:
+        """The base URL of the OpenAI-compatible endpoint, for clients that bring ``api_key``."""
+        return f"{self._root}/v1"
+
+    def chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer one chat completion request, as OpenAI's HTTP protocol words it.
+
+        Args:
+            body: The request; a prompt or answer is never streamed.
+
+        Returns:
+            The response body.
+
+        Raises:
+            PromptTooLong: If the prompt does not fit into the context.
+            InputError: If llama.cpp refuses the request.
+            RuntimeError: If the server is closed, or llama.cpp fails.
+        """
+        # A local name keeps the model loaded until this call is done, whoever closes meanwhile.
+        server = self._server
+        if server is None:
+            raise RuntimeError("this embedded server is closed")
+        try:
+            response: dict[str, Any] = server.handle_chat_completions(dict(body))
+        except ValueError as error:  # how the binding reports an invalid argument
+            raise InputError(f"llama.cpp refused the request: {error}") from error
+        if "error" in response:
+            raise _error(response["error"])
+        return response
+
+    def close(self) -> None:
+        """Unload the model and close the port, once the calls under way are done."""
+        self._server = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the server was closed."""
+        return self._server is None
+
+
+_lock = threading.Lock()
+_servers: WeakValueDictionary[ServerSettings, EmbeddedServer] = WeakValueDictionary()
+
+
+def shared_server(settings: ServerSettings) -> EmbeddedServer:
+    """Return the process's server for these settings, and load it if it is not there.
+
+    The server lives as long as somebody holds it. Blocking: loading takes a second or more.
+
+    Raises:
+        InputError: As ``EmbeddedServer`` does.
+    """
+    with _lock:
+        server = _servers.get(settings)
+        if server is None or server.closed:
+            server = _servers[settings] = EmbeddedServer(settings)
+        return server
+
+
+@atexit.register
+def _close_all() -> None:
+    """Unload what is left before the interpreter takes llama.cpp's modules down."""
+    for server in list(_servers.values()):
+        server.close()
+
+
+def _error(error: Mapping[str, Any]) -> Exception:
+    """Return the exception that an error in a response body stands for."""
+    if error.get("type") == "exceed_context_size_error":
+        return PromptTooLong(int(error["n_prompt_tokens"]), int(error["n_ctx"]))
+    message = str(error.get("message", error))
+    if error.get("code") == 400:
+        return InputError(f"llama.cpp refused the request: {message}")
+    return RuntimeError(f"llama.cpp failed: {message}")
+
+
+def _open(settings: ServerSettings, api_key: str) -> Any:
+    check_runtime()
+    import xllamacpp as llama
+
+    params = llama.CommonParams()
+    params.model.path = str(settings.path)
+    params.verbosity = -1  # llama.cpp writes to stderr otherwise, over progress bars
+    params.n_ctx = settings.context * settings.slots
+    params.n_parallel = settings.slots
+    params.cache_ram_mib = _PROMPT_CACHE_MIB
+    threads = settings.threads or _default_threads()
+    params.cpuparams.n_threads = threads
+    params.cpuparams_batch.n_threads = threads
+    if not _has_gpu(llama):
+        params.n_gpu_layers = 0
+    if settings.kv_cache == "q8_0":
+        params.cache_type_k = params.cache_type_v = llama.ggml_type.GGML_TYPE_Q8_0
+        params.flash_attn_type = llama.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_ENABLED
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [api_key]
+    params.cors_origins = ""
+    params.cors_credentials = False
+    params.endpoint_slots = False  # it shows what others asked
+    params.ui = False
+    try:
+        return llama.Server(params)
+    except RuntimeError as error:  # it does not say why
+        mend = "check that the file is whole and of a kind llama.cpp knows"
+        if settings.kv_cache == "q8_0":
+            mend += "; a model whose head size is no multiple of 32 needs -M kv_cache=f16"
+        problem = "llama.cpp cannot load this model"
+        raise InputError(problem, file=settings.path, mend=mend) from error
+
+
+def _default_threads() -> int:
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    # Cores this process may use, where the system says so; containers often allow it few.
+    mine = getattr(os, "sched_getaffinity", None)
+    cores = len(mine(0)) if mine else os.cpu_count() or 1
+    return min(cores, _MAX_DEFAULT_THREADS)
+
+
+def _has_gpu(llama: Any) -> bool:
+    cpu = llama.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
+    return any(device["type"] != cpu for device in llama.get_device_info())

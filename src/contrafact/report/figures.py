@@ -141,7 +141,7 @@ def _perplexity_figure(items: pd.DataFrame) -> Figure | None:
         handles = [
             ax.plot([], [], "s", color=colours[side], label=side.title())[0] for side in SIDES
         ]
-        plot.legend(handles=handles, loc="outside upper right", ncols=2, handletextpad=0.2)
+        plot.legend(handles=handles, loc="outside upper left", ncols=2, handletextpad=0.2)
 
     said = [
         f"{name if kind == 'headline' else f'{name} {kind}'}: {np.median(values):.1f} "
@@ -310,4 +310,4 @@ def _log_ticks(ax: "Axes") -> None:
 
 def _legend(plot: "Plot", ax: "Axes") -> None:
     handles, labels = ax.get_legend_handles_labels()
-    plot.legend(handles, labels, loc="outside upper right", ncols=len(labels), handlelength=1.0)
+    plot.legend(handles, labels, loc="outside upper left", ncols=len(labels), handlelength=1.0)

@@ -331,3 +331,24 @@ def test_score_command_prints_and_writes_the_tables(tmp_path: Path) -> None:
     )
     assert "89.6%" in published.output
     assert "81.4%" in published.output
+
+
+def test_sample_command_writes_sheet_key_and_guidelines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contrafact.report.frames.read_runs", lambda runs: (frame(), None))
+    out = tmp_path / "new" / "sheet.csv"
+    command = ["study", "sample", "run", "--n", "12", "--seed", "1", "--out", str(out)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert {p.name for p in out.parent.iterdir()} == {
+        "sheet.csv",
+        "sheet.key.csv",
+        "sheet.guidelines.txt",
+    }
+    assert len(list(read_rows(out))) == 12
+    before = out.read_bytes()
+    assert CliRunner().invoke(app, command).exit_code == 0, "the same again changes nothing"
+    assert out.read_bytes() == before
+    everything = CliRunner().invoke(app, [*command[:4], "900", "--out", str(tmp_path / "all.csv")])
+    assert "only 72" in everything.output

@@ -64,7 +64,7 @@ def told(output: ModelOutput) -> tuple[str, list[tuple[str, float]]]:
     return output.completion, [(entry.token, entry.logprob) for entry in logprobs.content]
 
 
-# -- what it answers ---------------------------------------------------------------------------
+# -- what it answers
 
 
 def test_greedy_answers_repeat_and_report_their_usage(ask: Ask) -> None:
@@ -157,7 +157,7 @@ def test_the_raw_call_is_logged(model: Model) -> None:
     assert result[1].response is not None
 
 
-# -- one answer, whatever was asked before -------------------------------------------------------
+# -- one answer, whatever was asked before
 
 
 def test_reuse_company_and_order_change_nothing(model: Model, ask: Ask) -> None:
@@ -193,7 +193,7 @@ def test_more_slots_give_the_same_answers(ask: Ask) -> None:
     assert [told(output) for output in asyncio.run(at_once())] == expected
 
 
-# -- what it refuses -----------------------------------------------------------------------------
+# -- what it refuses
 
 
 def test_a_prompt_over_the_context_is_an_output_that_says_so(ask: Ask) -> None:
@@ -296,7 +296,7 @@ def test_hostile_text_is_answered(ask: Ask, text: str) -> None:
     assert ask(text, max_tokens=2).stop_reason in ("max_tokens", "stop")
 
 
-# -- one model per file, and its end ---------------------------------------------------------------
+# -- one model per file, and its end
 
 
 def test_subject_and_judge_share_one_loaded_model(server: EmbeddedServer) -> None:
@@ -348,7 +348,7 @@ def test_a_process_ends_cleanly_with_the_model_loaded() -> None:
     assert (done.returncode, done.stdout.strip(), done.stderr.strip()) == (0, "1", "")
 
 
-# -- the same model over HTTP ------------------------------------------------------------------------
+# -- the same model over HTTP
 
 
 def test_http_and_in_process_agree(

@@ -1,0 +1,146 @@
+"""Perplexity against a plain float64 computation."""
+
+import copy
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from contrafact.errors import InputError
+from contrafact.models.whitebox.perplexity import TextPerplexity, perplexities
+from contrafact.models.whitebox.weights import CausalModel, converted, load_causal
+
+TEXTS = [
+    "Aldmoor Bank raises its outlook after a calm quarter",
+    "Oil",
+    "Tern & Vale cuts its dividend as orders dry up, and warns that 40% of its plants may close",
+    "ünïcode — 東京 📈 <|im_end|>",
+    "Regulator opens an inquiry into Quillon Freight. " * 9,
+]
+
+
+def in_float64(causal: CausalModel, text: str) -> float:
+    """The definition, word for word: one text, everything fed, float64."""
+    model = copy.deepcopy(causal.model).double()
+    ids = causal.tokenizer(text, add_special_tokens=False)["input_ids"]
+    fed = torch.tensor([[causal.start_token, *ids]])
+    with torch.inference_mode():
+        scores = torch.log_softmax(model(input_ids=fed).logits[0, :-1], dim=-1)
+    chosen = scores[torch.arange(len(ids)), torch.tensor(ids)]
+    return math.exp(-float(chosen.mean()))
+
+
+@pytest.fixture(scope="session")
+def tiny(tiny_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
+    """A random model of 64 tokens of context."""
+    return load_causal(str(converted(tiny_gguf, tmp_path_factory.mktemp("cache"))))
+
+
+def values(scores: list[TextPerplexity]) -> list[float]:
+    return [score.perplexity for score in scores]
+
+
+def test_the_real_model_agrees_with_float64(smollm: CausalModel) -> None:
+    scores = perplexities(TEXTS, model=smollm)
+    assert values(scores) == pytest.approx([in_float64(smollm, text) for text in TEXTS], rel=1e-5)
+    counts = [len(smollm.tokenizer(text, add_special_tokens=False)["input_ids"]) for text in TEXTS]
+    assert [score.tokens for score in scores] == counts
+    assert not any(score.windowed for score in scores)
+
+
+def test_batches_and_order_change_nothing(smollm: CausalModel) -> None:
+    together = values(perplexities(TEXTS, model=smollm))
+    alone = [perplexities([text], model=smollm)[0].perplexity for text in TEXTS]
+    small = values(perplexities(TEXTS[::-1], model=smollm, batch_tokens=40))[::-1]
+    assert together == pytest.approx(alone, rel=1e-5)
+    assert small == pytest.approx(alone, rel=1e-5)
+
+
+def test_likely_text_is_less_perplexing_than_its_words_shuffled(smollm: CausalModel) -> None:
+    plain = "The company said on Monday that its profit rose in the second quarter."
+    words = plain.split()
+    np.random.default_rng(1).shuffle(words)
+    told, shuffled = values(perplexities([plain, " ".join(words)], model=smollm))
+    assert 1 < told < shuffled / 3
+
+
+def test_an_empty_text_has_no_perplexity_and_says_why(tiny: CausalModel) -> None:
+    scores = perplexities(["", "up", ""], model=tiny)
+    assert [math.isnan(score.perplexity) for score in scores] == [True, False, True]
+    assert scores[0].reason == "the text has no tokens" and scores[1].reason is None
+    assert math.isnan(perplexities([""], model=tiny)[0].perplexity)
+    assert perplexities([], model=tiny) == []
+
+
+def test_a_text_longer_than_the_context_is_scored_in_windows(tiny: CausalModel) -> None:
+    text = "abcdefg hij " * 12  # 144 tokens of one byte each, and 64 fit
+    (score,) = perplexities([text], model=tiny, batch_tokens=100)
+    assert score.windowed and score.tokens == 144
+    ids = tiny.tokenizer(text, add_special_tokens=False)["input_ids"]
+    total = 0.0
+    model = copy.deepcopy(tiny.model).double()
+    for begin, scored, end in [(0, 0, 64), (32, 64, 96), (64, 96, 128), (80, 128, 144)]:
+        fed = torch.tensor([[tiny.start_token, *ids[begin : end - 1]]])
+        with torch.inference_mode():
+            logs = torch.log_softmax(model(input_ids=fed).logits[0], dim=-1)
+        total -= sum(float(logs[i - begin, ids[i]]) for i in range(scored, end))
+    assert score.perplexity == pytest.approx(math.exp(total / 144), rel=1e-5)
+
+
+def test_a_text_as_long_as_the_context_takes_one_window(tiny: CausalModel) -> None:
+    (score,) = perplexities(["a" * 64], model=tiny)
+    assert not score.windowed
+    assert score.perplexity == pytest.approx(in_float64(tiny, "a" * 64), rel=1e-5)
+
+
+def test_a_model_that_caps_its_logits_is_scored_with_the_cap(tiny: CausalModel) -> None:
+    from transformers import Gemma2Config, Gemma2ForCausalLM
+
+    config = Gemma2Config(
+        vocab_size=len(tiny.tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        head_dim=16,
+        final_logit_softcapping=1.0,
+        max_position_embeddings=64,
+    )
+    torch.manual_seed(3)
+    capped = Gemma2ForCausalLM(config).eval()
+    with torch.no_grad():
+        capped.get_output_embeddings().weight.mul_(40)
+    model = CausalModel("capped", capped, tiny.tokenizer, tiny.device, tiny.start_token, 64)
+    texts = ["up and down", "a"]
+    expected = [in_float64(model, text) for text in texts]
+    assert values(perplexities(texts, model=model)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_progress_counts_texts_up_to_all(tiny: CausalModel) -> None:
+    told: list[tuple[int, int]] = []
+    texts = ["a" * 150, "b", "", "cd"]
+    perplexities(
+        texts, model=tiny, batch_tokens=1, progress=lambda done, all_: told.append((done, all_))
+    )
+    done = [count for count, _ in told]
+    assert done == sorted(done) and told[-1] == (4, 4)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\x00b", "x" * 5000])
+def test_odd_text_is_scored(tiny: CausalModel, text: str) -> None:
+    assert perplexities([text], model=tiny)[0].perplexity >= 1
+
+
+def test_a_batch_must_hold_a_token(tiny: CausalModel) -> None:
+    with pytest.raises(InputError, match="at least one token"):
+        perplexities(["a"], model=tiny, batch_tokens=0)
+
+
+def test_a_model_can_be_named(tiny_gguf: Path, monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path))
+    (score,) = perplexities(["up"], model=str(tiny_gguf))
+    assert score.perplexity > 1

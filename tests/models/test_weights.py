@@ -1,0 +1,153 @@
+"""Causal models by name, folder and GGUF file."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from inspect_ai.model import GenerateConfig, get_model
+
+from contrafact.errors import InputError
+from contrafact.models.whitebox import weights
+from contrafact.models.whitebox.weights import CausalModel, converted, default_cache, load_causal
+
+
+def test_a_gguf_file_is_converted_once_and_keeps_its_weights(
+    tiny_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers import AutoModelForCausalLM
+
+    first = load_causal(str(tiny_gguf), cache=tmp_path)
+    (folder,) = tmp_path.iterdir()  # and nothing half-made beside it
+    assert folder.name.startswith("tiny-")
+    assert (folder / "model.safetensors").stat().st_size > 0
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("converted twice")
+
+    monkeypatch.setattr(weights, "_convert", refuse)
+    second = load_causal(str(tiny_gguf), cache=tmp_path)
+    direct = AutoModelForCausalLM.from_pretrained(
+        tiny_gguf.parent, gguf_file=tiny_gguf.name, dtype=torch.float32
+    ).state_dict()
+    for loaded in (first, second):
+        own = loaded.model.state_dict()
+        assert own.keys() == direct.keys()
+        assert all(torch.equal(own[name], direct[name]) for name in own)
+        assert (loaded.start_token, loaded.context) == (0, 64)
+
+
+def test_a_conversion_that_fails_leaves_nothing(
+    tiny_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_off(path: Path, folder: Path) -> None:
+        (folder / "model.safetensors").write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(weights, "_convert", break_off)
+    with pytest.raises(InputError, match=r"cannot be written \(No space left.*CONTRAFACT_CACHE"):
+        converted(tiny_gguf, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_conversions_at_once_end_with_one_folder(
+    tiny_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = threading.Barrier(2)
+
+    def convert(path: Path, folder: Path) -> None:
+        both.wait(timeout=30)  # neither is done before the other has begun
+        (folder / "model.safetensors").write_bytes(b"whole")
+
+    monkeypatch.setattr(weights, "_convert", convert)
+    made: list[Path] = []
+    threads = [
+        threading.Thread(target=lambda: made.append(converted(tiny_gguf, tmp_path)))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert len(made) == 2 and made[0] == made[1]
+    assert list(tmp_path.iterdir()) == [made[0]]
+    assert (made[0] / "model.safetensors").read_bytes() == b"whole"
+
+
+def test_a_folder_is_loaded_without_a_hub(tiny_gguf: Path, tmp_path: Path) -> None:
+    folder = converted(tiny_gguf, tmp_path)
+    assert load_causal(str(folder)).start_token == 0
+
+
+def test_a_damaged_gguf_file_and_a_wrong_folder(tmp_path: Path, tiny_gguf: Path) -> None:
+    cut = tmp_path / "cut.gguf"
+    cut.write_bytes(tiny_gguf.read_bytes()[:3000])
+    with pytest.raises(InputError, match=r"cut\.gguf: PyTorch cannot load this GGUF file"):
+        load_causal(str(cut), cache=tmp_path / "cache")
+    with pytest.raises(InputError, match="no causal language model can be loaded from"):
+        load_causal(str(tmp_path))
+    with pytest.raises(InputError, match=r"nowhere\.gguf: there is no such file"):
+        load_causal(str(tmp_path / "nowhere.gguf"))
+    with pytest.raises(InputError, match="there is no such file"):
+        load_causal("./nowhere")
+
+
+def test_a_hub_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(InputError, match=r"no-such-model.*cannot be reached.*path"):
+        load_causal("no-such-model")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(InputError, match="no-such-model"):
+        load_causal("no-such-model")
+
+
+def test_missing_pytorch_names_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = __import__("importlib.util").util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name, *rest: None if name == "torch" else real(name)
+    )
+    with pytest.raises(InputError, match=r"pip install 'contrafact\[whitebox\]'"):
+        load_causal("smollm2-135m")
+
+
+def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "own"))
+    assert default_cache() == tmp_path / "own" / "weights"
+    monkeypatch.delenv("CONTRAFACT_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_cache() == tmp_path / "contrafact" / "weights"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert default_cache() == Path.home() / ".cache" / "contrafact" / "weights"
+
+
+def test_the_embedded_weights_load(smollm: CausalModel) -> None:
+    assert smollm.tokenizer.convert_ids_to_tokens(smollm.start_token) == "<|im_start|>"
+    assert (smollm.context, smollm.model.dtype) == (8192, torch.float32)
+
+
+def test_another_gguf_file_runs_in_llama_cpp(
+    tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tiny_gguf.parent)
+    for name in (f"embedded/{tiny_gguf}", "embedded/./tiny.gguf"):
+        model = get_model(name, threads=1, context=64)
+        output = asyncio.run(model.generate("up", config=GenerateConfig(max_tokens=3)))
+        assert output.usage is not None and output.usage.output_tokens == 3
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, contrafact.models, contrafact.models.whitebox.perplexity\n"
+        "import contrafact.models.server, contrafact.models.gguf\n"
+        "heavy = ('torch', 'transformers', 'xllamacpp', 'inspect_ai')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert done.stdout.strip() == "[]"

@@ -20,7 +20,7 @@ VALUE = {"a": "x", "b": True}
         (f"Here it is: {PLAIN} Hope it helps.", ("text around the object",)),
         ('{"a": "x", "b": true,}', ("trailing comma",)),
         ('{"a": "x", "b": True}', ("Python constant",)),
-        ('{“a”: “x”, “b”: true}', ("typographic quotes",)),
+        ("{“a”: “x”, “b”: true}", ("typographic quotes",)),
         (f"{PLAIN}\n{PLAIN}", ("text around the object",)),
     ],
 )

@@ -27,7 +27,9 @@ def test_every_template_of_the_default_pack_is_used_by_the_program():
     for name in method_names():
         make_method(name, MethodContext(pack=pack))
     Judging(pack, faults=True)
-    shipped = {p.relative_to(pack.root).with_suffix("").as_posix() for p in pack.root.rglob("*.jinja")}
+    shipped = {
+        p.relative_to(pack.root).with_suffix("").as_posix() for p in pack.root.rglob("*.jinja")
+    }
     assert opened == shipped
 
 
@@ -61,7 +63,7 @@ def test_a_wrong_template_is_told_by_file_and_line(tmp_path, text, message):
 def test_a_missing_template_and_a_missing_folder_are_told(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         open_pack(tmp_path / "none")
-    with pytest.raises(InputError, match="holds no .jinja"):
+    with pytest.raises(InputError, match=r"holds no \.jinja"):
         open_pack(tmp_path)
     (tmp_path / "other.jinja").write_text("x", encoding="utf-8")
     with pytest.raises(InputError, match="lacks the template"):

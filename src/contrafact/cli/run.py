@@ -33,7 +33,9 @@ def run(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Headlines (JSON, JSONL, CSV, Parquet); samples if none."),
+        typer.Option(
+            metavar="FILE", help="Headlines (JSON, JSONL, CSV, Parquet); samples if none."
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Take the first N headlines.")
@@ -97,14 +99,18 @@ def run(
     ] = None,
     reasoning_effort: Annotated[
         str | None,
-        typer.Option(rich_help_panel=_SAMPLING, help="none, minimal, low, medium, high, xhigh, max"),
+        typer.Option(
+            rich_help_panel=_SAMPLING, help="none, minimal, low, medium, high, xhigh, max"
+        ),
     ] = None,
     reasoning_tokens: Annotated[
         int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
     ] = None,
     model_arg: Annotated[
         list[str] | None,
-        typer.Option("-M", metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument."),
+        typer.Option(
+            "-M", metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument."
+        ),
     ] = None,
     max_connections: Annotated[
         int | None, typer.Option(min=1, rich_help_panel=_TRANSPORT, show_default=False)
@@ -114,7 +120,9 @@ def run(
     ] = None,
     timeout: Annotated[
         int | None,
-        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for a call, retries and all. [900]"),
+        typer.Option(
+            min=1, rich_help_panel=_TRANSPORT, help="Seconds for a call, retries and all. [900]"
+        ),
     ] = None,
     attempt_timeout: Annotated[
         int | None,
@@ -122,7 +130,9 @@ def run(
     ] = None,
     batch: Annotated[
         int | None,
-        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Use the provider's batch mode, N a batch."),
+        typer.Option(
+            min=1, rich_help_panel=_TRANSPORT, help="Use the provider's batch mode, N a batch."
+        ),
     ] = None,
     cache: Annotated[
         bool,
@@ -200,9 +210,7 @@ def run_and_report(
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)
     if prepared.judging is None:
-        typer.echo(
-            "no --judge: forward compatibility and directionality are left out", err=True
-        )
+        typer.echo("no --judge: forward compatibility and directionality are left out", err=True)
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_runs
     from contrafact.runs.execute import default_folder, execute

@@ -23,9 +23,16 @@ def show_estimate(rows: "list[CallEstimate]") -> None:
     for name in ("calls", "tokens in", "tokens out", "US dollars"):
         table.add_column(name, justify="right")
     for row in rows:
-        cost = "free" if not row.paid else "unknown" if row.dollars is None else f"{row.dollars:.2f}"
+        cost = (
+            "free" if not row.paid else "unknown" if row.dollars is None else f"{row.dollars:.2f}"
+        )
         table.add_row(
-            row.model, row.role, f"{row.calls:,}", f"{row.input_tokens:,}", f"{row.output_tokens:,}", cost
+            row.model,
+            row.role,
+            f"{row.calls:,}",
+            f"{row.input_tokens:,}",
+            f"{row.output_tokens:,}",
+            cost,
         )
     console = Console()
     console.print(table)
@@ -41,3 +48,56 @@ def show_estimate(rows: "list[CallEstimate]") -> None:
         "Tokens are OpenAI's o200k count; reasoning tokens and retries come on top.",
         highlight=False,
     )
+
+
+_COLUMNS = (
+    ("perplexity", "valid", "Perplexity", 1),
+    ("delta_perplexity", "valid", "Δ Perplexity", 1),
+    ("forward_compatibility", "valid", "Fwd-Compat. %", 100),
+    ("directionality", "valid", "Dir. %", 100),
+    ("average", "valid", "Avg. %", 100),
+    ("average", "strict", "Avg. strict %", 100),
+)
+
+
+def show_headline_table(folder: Path) -> None:
+    """Print the overall table of a report, with intervals, from its ``results.json``."""
+    from rich.console import Console
+    from rich.table import Table
+
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    found = {
+        (row["system"], row["measure"], row["form"]): row
+        for row in results["figures"]
+        if row["scope"] == "overall"
+    }
+    systems = list(dict.fromkeys(system for system, _, _ in found))
+    columns = [
+        column for column in _COLUMNS if any((s, column[0], column[1]) in found for s in systems)
+    ]
+    level = round(100 * results["settings"]["level"])
+    table = Table(title=f"All counterfactuals, with {level}% intervals")
+    table.add_column("system", overflow="fold")
+    for _, _, name, _ in columns:
+        table.add_column(name, justify="right")
+    table.add_column("invalid", justify="right")
+    invalid = {row["system"]: row for row in results["invalid"]}
+    for system in systems:
+        cells = [
+            _cell(found.get((system, measure, form)), scale) for measure, form, _, scale in columns
+        ]
+        counts = invalid.get(system, {})
+        table.add_row(system, *cells, f"{counts.get('invalid', 0)}/{counts.get('asked', 0)}")
+    console = Console()
+    console.print(table)
+    for warning in results["warnings"]:
+        console.print(f"{warning['title']}: {warning['text']}", highlight=False, markup=False)
+
+
+def _cell(row: dict[str, float | None] | None, scale: int) -> str:
+    if row is None or row["estimate"] is None:
+        return "–"
+    text = f"{row['estimate'] * scale:.1f}"
+    if row["low"] is not None and row["high"] is not None:
+        text += f"\n{row['low'] * scale:.1f} to {row['high'] * scale:.1f}"
+    return text

@@ -1,7 +1,7 @@
 """The arithmetic between the columns of FIN-FORCE's tables (sections 3.5, 4 and B.4).
 
-One definition each, on numbers, columns and arrays of bootstrap replicates alike: the report's tables
-and the check of the published rows call the same four functions.
+One definition each, on numbers, columns and arrays of bootstrap replicates alike: the report's
+tables and the check of the published rows call the same four functions.
 """
 
 from typing import TypeVar

@@ -19,6 +19,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import JSONSchema
 
+from contrafact.files.atomic import whole_text
 from contrafact.judges.replies import read_json_object
 from contrafact.records import SIDES, Headline, Side
 
@@ -190,7 +191,7 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
         elif len(text) > MAX_CHARACTERS:
             invalid[side] = f"the {side} counterfactual is over {MAX_CHARACTERS} characters"
         else:
-            texts[side] = " ".join(text.split())
+            texts[side] = whole_text(" ".join(text.split()))
             if key != _KEYS[side][0]:
                 mended.append(f"key '{key}'")
     kept = dict(trace or {})

@@ -54,7 +54,9 @@ def counterfactuals(judging: Judging | None = None) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         generation = state.store.get("generation")
         texts: dict[Side, str | None] = generation["texts"]
-        value: dict[str, float] = {f"{side}_valid": float(texts[side] is not None) for side in SIDES}
+        value: dict[str, float] = {
+            f"{side}_valid": float(texts[side] is not None) for side in SIDES
+        }
         metadata: dict[str, Any] = {}
         if judging is not None:
             headline = Headline.of(state.input_text)

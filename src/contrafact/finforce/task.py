@@ -29,7 +29,11 @@ TASK_VERSION = "1-A"
 
 @solver
 def forward_counterfactuals(
-    method: Method, *, structured: bool = True, cache: bool | CachePolicy = False, judged: bool = True
+    method: Method,
+    *,
+    structured: bool = True,
+    cache: bool | CachePolicy = False,
+    judged: bool = True,
 ) -> Solver:
     """Generate the two counterfactuals of a sample's headline by a method.
 

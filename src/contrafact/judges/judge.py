@@ -56,10 +56,12 @@ async def judge_once(
         config = config.merge(GenerateConfig(response_schema=bool_schema(criterion)))
     output = await model.generate(prompt, config=config, cache=cache)
     reply = output.completion
+    passed: bool | None = None
+    invalid: str | None
     if output.stop_reason == "model_length":
-        passed, invalid = None, f"prompt too long for the judge: {output.error or reply}"
+        invalid = f"prompt too long for the judge: {output.error or reply}"
     elif output.stop_reason == "content_filter":
-        passed, invalid = None, "refused by the provider's content filter"
+        invalid = "refused by the provider's content filter"
     else:
         passed, invalid = read_bool(reply, criterion)
     return Verdict(

@@ -12,9 +12,14 @@ from typing import Any
 __all__ = ["Reply", "read_bool", "read_json_object"]
 
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
-_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
-_CONSTANT = re.compile(r"(?<=[:\[,\s])(True|False|None)(?=\s*[,}\]])")
+_REPAIRS: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    ("trailing comma", re.compile(r",(\s*[}\]])"), r"\1"),
+    ("Python constant", re.compile(r"(?<=[:\[,\s])True(?=\s*[,}\]])"), "true"),
+    ("Python constant", re.compile(r"(?<=[:\[,\s])False(?=\s*[,}\]])"), "false"),
+    ("Python constant", re.compile(r"(?<=[:\[,\s])None(?=\s*[,}\]])"), "null"),
+    ("line break in a string", re.compile(r"[\r\n\t]+"), " "),
+    ("typographic quotes", re.compile("[“”]"), '"'),
+)
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,8 @@ def read_json_object(text: str) -> Reply:
     """Return the JSON object in a reply.
 
     Mended, and said: a code fence, words around the object, a trailing comma, Python's
-    constants, raw line breaks inside strings, typographic quotes as delimiters, and several objects (the last
-    complete one is taken only if all are equal). Not mended: an object that was cut off.
+    constants, raw line breaks inside strings, typographic quotes as delimiters, and an object that
+    is repeated. Not mended: an object that was cut off, and objects that differ.
     """
     text = text.strip()
     if not text:
@@ -104,14 +109,8 @@ def _mend(text: str) -> tuple[dict[str, Any], list[str]] | None:
     if (value := _loads(text)) is not None:
         return value, []
     mended: list[str] = []
-    steps = (
-        ("trailing comma", lambda t: _TRAILING_COMMA.sub(r"\1", t)),
-        ("Python constant", lambda t: _CONSTANT.sub(lambda m: _CONSTANTS[m.group(1)], t)),
-        ("line break in a string", lambda t: re.sub(r"[\r\n\t]+", " ", t)),
-        ("typographic quotes", lambda t: re.sub("[“”]", '"', t)),
-    )
-    for name, step in steps:
-        changed = step(text)
+    for name, pattern, replacement in _REPAIRS:
+        changed = pattern.sub(replacement, text)
         if changed != text:
             text = changed
             mended.append(name)

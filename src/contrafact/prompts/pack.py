@@ -26,7 +26,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     # Prompts are plain text for a model, not markup: escaping would corrupt them. What is put
     # between delimiters is made safe by text.fence before it comes here.
     return ImmutableSandboxedEnvironment(
-        autoescape=False,  # noqa: S701
+        autoescape=False,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -141,9 +141,7 @@ def export_default_pack(folder: Path) -> list[Path]:
         InputError: if the folder exists and is not empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(
-            "exists and is not an empty folder", file=folder, mend="name a new folder"
-        )
+        raise InputError("exists and is not an empty folder", file=folder, mend="name a new folder")
     for path in sorted(DEFAULT_PACK.rglob(f"*{SUFFIX}")):
         target = folder / path.relative_to(DEFAULT_PACK)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -133,5 +133,3 @@ def _encoding() -> Any:
     from bpe_openai import get_encoding
 
     return get_encoding("o200k_base")
-
-

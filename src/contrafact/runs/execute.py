@@ -6,21 +6,24 @@ an unfinished sample had an answer to are replayed from a cache that belongs to 
 
 import os
 import shutil
-import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from inspect_ai import Task, eval_set
-from inspect_ai.log import EvalLog
+from inspect_ai import Task, eval_set, task_with
+from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log_sample_summaries
 from inspect_ai.model import GenerateConfig, Model
+from inspect_ai.solver import TaskState
 
 from contrafact.finforce.task import finforce
 from contrafact.runs.estimate import CallEstimate, paid_calls
+from contrafact.runs.fluency import open_fluency
 from contrafact.runs.folder import LOGS, begin, finish, locked
 from contrafact.runs.items import Failure, write_items
 from contrafact.runs.manifest import Manifest
 from contrafact.runs.prepare import Prepared, open_model
+from contrafact.runs.progress import RunProgress
 
 __all__ = ["RunResult", "default_folder", "execute"]
 
@@ -64,8 +67,10 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
         if manifest.status == "finished":
             samples = _samples(prepared)
             return RunResult(folder, manifest, [], samples, ran=False)
+        # Opened first: a scoring model that cannot be had is told before any call is paid for.
+        scorer = open_fluency(prepared.settings.fluency_model)
         logs = _evaluate(prepared, folder)
-        failures = write_items(folder, prepared, logs)
+        failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))
         if not failures:
             shutil.rmtree(folder / CACHE, ignore_errors=True)
@@ -88,12 +93,31 @@ def _evaluate(prepared: Prepared, folder: Path) -> list[EvalLog]:
     if not settings.shared_cache:
         os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).absolute())
     generation: dict[str, Any] = {**settings.generation, **transport}
+    with RunProgress(_samples(prepared), _finished_before(folder / LOGS)) as progress:
+        tasks = [
+            task_with(_task(prepared, name), cleanup=_counting(progress, name))
+            for name in prepared.methods
+        ]
+        return _eval_set(tasks, folder / LOGS, subjects, judges, generation)
+
+
+def _eval_set(
+    tasks: list[Task],
+    log_dir: Path,
+    subjects: list[Model],
+    judges: list[Model],
+    generation: dict[str, Any],
+) -> list[EvalLog]:
     _, logs = eval_set(
-        [_task(prepared, name) for name in prepared.methods],
-        log_dir=str(folder / LOGS),
-        model=cast(list[str | Model], subjects),
+        tasks,
+        log_dir=str(log_dir),
+        model=subjects,
         model_roles={"grader": cast(Any, judges)} if judges else None,
         retry_attempts=0,
+        # A sample whose call failed in a way that providers do not retry (a reply that is not
+        # JSON, say) starts again, and replays the answers it had from the run's cache.
+        retry_on_error=2,
+        retry_immediate=False,
         fail_on_error=True,
         continue_on_fail=True,
         log_buffer=1,
@@ -101,12 +125,29 @@ def _evaluate(prepared: Prepared, folder: Path) -> list[EvalLog]:
         log_model_api=False,
         score_display=False,
         max_tasks=1,
-        max_samples=max(64, int(transport.get("max_connections") or 0)),
-        display="rich" if sys.stderr.isatty() and sys.stdout.isatty() else "plain",
-        log_level="warning",
+        max_samples=max(64, int(generation.get("max_connections") or 0)),
+        display="none",
+        log_level="error",
         **generation,
     )
     return logs
+
+
+def _counting(progress: RunProgress, name: str) -> Callable[[TaskState], Awaitable[None]]:
+    async def count(state: TaskState) -> None:
+        progress.sample_ended((str(state.model), name, state.sample_id, state.epoch))
+
+    return count
+
+
+def _finished_before(logs: Path) -> int:
+    """Return how many samples earlier starts of this run have finished."""
+    finished: set[tuple[object, ...]] = set()
+    for info in list_eval_logs(str(logs)) if logs.exists() else []:
+        for sample in read_eval_log_sample_summaries(info):
+            if sample.completed and sample.error is None:
+                finished.add((info.task_id, sample.id, sample.epoch))
+    return len(finished)
 
 
 def _task(prepared: Prepared, method: str) -> Task:

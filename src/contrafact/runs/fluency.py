@@ -4,16 +4,44 @@ import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contrafact.files.tables import write_frame
 
-__all__ = ["FLUENCY", "score_fluency"]
+if TYPE_CHECKING:
+    from contrafact.models.whitebox.weights import CausalModel
+
+__all__ = ["FLUENCY", "open_fluency", "score_fluency"]
 
 FLUENCY = "fluency.parquet"
 _CHUNK = 1_024
 
 
-def score_fluency(texts: Iterable[str], model: str | None, folder: Path) -> dict[str, float]:
+def open_fluency(model: str | None) -> "CausalModel | None":
+    """Return the scoring model; none, and say so, where PyTorch is not installed.
+
+    Args:
+        model: Its name or folder; none leaves fluency out.
+
+    Raises:
+        InputError: if the model cannot be had.
+    """
+    if model is None:
+        return None
+    if find_spec("torch") is None or find_spec("transformers") is None:
+        print(
+            "perplexity is left out: it needs PyTorch (pip install 'contrafact[whitebox]')",
+            file=sys.stderr,
+        )
+        return None
+    from contrafact.models.whitebox.weights import load_causal
+
+    return load_causal(model)
+
+
+def score_fluency(
+    texts: Iterable[str], scorer: "CausalModel | None", folder: Path
+) -> dict[str, float]:
     """Return the perplexity of each distinct text; empty if fluency is left out.
 
     What was scored is kept in the run folder after every chunk, so that a killed run does not
@@ -21,21 +49,14 @@ def score_fluency(texts: Iterable[str], model: str | None, folder: Path) -> dict
 
     Args:
         texts: The texts, repeats and all.
-        model: Name or folder of the scoring model; none leaves fluency out.
+        scorer: The scoring model.
         folder: The run folder.
     """
     import pandas as pd
 
-    if model is None:
-        return {}
-    if find_spec("torch") is None or find_spec("transformers") is None:
-        print(
-            "perplexity is left out: it needs PyTorch (pip install 'contrafact[whitebox]')",
-            file=sys.stderr,
-        )
+    if scorer is None:
         return {}
     from contrafact.models.whitebox.perplexity import perplexities
-    from contrafact.models.whitebox.weights import load_weights
 
     kept = folder / FLUENCY
     known: dict[str, float] = {}
@@ -43,12 +64,9 @@ def score_fluency(texts: Iterable[str], model: str | None, folder: Path) -> dict
         frame = pd.read_parquet(kept)
         known = dict(zip(frame["text"], frame["perplexity"], strict=True))
     missing = [text for text in dict.fromkeys(texts) if text not in known]
-    if not missing:
-        return known
-    weights = load_weights(model)
     for start in range(0, len(missing), _CHUNK):
         chunk = missing[start : start + _CHUNK]
-        scored = perplexities(chunk, model=weights)
+        scored = perplexities(chunk, model=scorer)
         known |= {text: one.perplexity for text, one in zip(chunk, scored, strict=True)}
         write_frame(pd.DataFrame(known.items(), columns=["text", "perplexity"]), kept)
         print(f"perplexity: {start + len(chunk)}/{len(missing)} texts", file=sys.stderr)

@@ -109,7 +109,8 @@ def _difference(old: Manifest, new: Manifest) -> str:
     names = [
         key
         for key in after["settings"]
-        if key not in ("transport", "preset") and before["settings"].get(key) != after["settings"][key]
+        if key not in ("transport", "preset")
+        and before["settings"].get(key) != after["settings"][key]
     ]
     if old.data.sha256 != new.data.sha256:
         names.append("data")

@@ -15,7 +15,8 @@ from contrafact.runs.fluency import score_fluency
 from contrafact.runs.prepare import Prepared
 
 if TYPE_CHECKING:
-    import pandas as pd
+
+    from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = ["FAILURES", "ITEMS", "USAGE", "VERDICTS", "Failure", "system_label", "write_items"]
 
@@ -47,7 +48,9 @@ def system_label(model: str, method: str, shots: int) -> str:
     return f"{model} · {method}" + (f" ({shots})" if shots else "")
 
 
-def write_items(folder: Path, prepared: Prepared, logs: list[EvalLog]) -> list[Failure]:
+def write_items(
+    folder: Path, prepared: Prepared, logs: list[EvalLog], scorer: "CausalModel | None"
+) -> list[Failure]:
     """Write the per-item table, the judges' verdicts and the failures; return the failures."""
     import pandas as pd
 
@@ -73,8 +76,12 @@ def write_items(folder: Path, prepared: Prepared, logs: list[EvalLog]) -> list[F
         kind="stable",
         ignore_index=True,
     )
-    items = _with_fluency(items, folder, prepared)
-    items = _with_error_classes(items)
+    scored = score_fluency([*items["headline"], *items["text"].dropna()], scorer, folder)
+    items = items.assign(
+        perplexity=[scored.get(text, math.nan) for text in items["text"]],
+        headline_perplexity=[scored.get(text, math.nan) for text in items["headline"]],
+    )
+    items = classify_many(items)
     write_frame(items, folder / ITEMS)
     write_frame(pd.DataFrame(usage, columns=list(_USAGE)), folder / USAGE)
     if verdicts:
@@ -187,17 +194,3 @@ def _failure(system: _System, sample: EvalSample) -> Failure:
     message = sample.error.message if sample.error else "ended without a score"
     first = next((line for line in message.splitlines() if line.strip()), message)
     return Failure(system.label, str(sample.id), sample.epoch, first.strip()[:300])
-
-
-def _with_fluency(items: "pd.DataFrame", folder: Path, prepared: Prepared) -> "pd.DataFrame":
-    scored = score_fluency(
-        [*items["headline"], *items["text"].dropna()], prepared.settings.fluency_model, folder
-    )
-    return items.assign(
-        perplexity=[scored.get(text, math.nan) for text in items["text"]],
-        headline_perplexity=[scored.get(text, math.nan) for text in items["headline"]],
-    )
-
-
-def _with_error_classes(items: "pd.DataFrame") -> "pd.DataFrame":
-    return classify_many(items)

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
 
-__all__ = ["MANIFEST",
+__all__ = [
+    "MANIFEST",
     "DataRecord",
     "Manifest",
     "PackRecord",

@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model, get_model
 
@@ -93,7 +94,7 @@ def prepare(settings: RunSettings) -> Prepared:
     )
 
 
-def open_model(name: str, *, config: GenerateConfig, **model_args: object) -> Model:
+def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model:
     """Return an Inspect model, or say in one line why it cannot be used.
 
     Raises:
@@ -104,7 +105,7 @@ def open_model(name: str, *, config: GenerateConfig, **model_args: object) -> Mo
         return get_model(name, config=config, **model_args)
     except InputError:
         raise
-    except Exception as error:  # noqa: BLE001 - providers raise what they like when misconfigured
+    except Exception as error:
         first = next((line for line in str(error).splitlines() if line.strip()), repr(error))
         raise InputError(
             f"cannot use the model '{name}': {first.strip()}",

@@ -1,0 +1,67 @@
+"""A service that fails in every way: no sample is lost, none is scored twice."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from contrafact.finforce.bundled import bundled_headlines
+
+
+@pytest.mark.slow
+def test_every_sample_ends_scored_or_listed_with_its_cause(contrafact, start_service, tmp_path):
+    headlines = [headline.text for headline in bundled_headlines()[:18]]
+    headlines[4] = "Doomed mill in Ostrava files for protection"  # the server never answers it
+    headlines[4] = headlines[4].replace("Doomed", "The doomed")
+    data = tmp_path / "news.jsonl"
+    data.write_text("".join(json.dumps({"headline": h}) + "\n" for h in headlines))
+    with start_service(
+        "--faults", "429,500,reset,stall,truncated,notjson", "--stall", "30"
+    ) as service:
+        arguments = (
+            "run", "finforce", "--data", str(data), "--model", service.model,
+            "--judge", service.judge, "--out", "run", "--fluency-model", "none",
+            "--attempt-timeout", "2", "--max-retries", "4", "--timeout", "60",
+        )  # fmt: skip
+        first = contrafact(*arguments, env=service.environment)
+        stats = service.stats()
+        again = contrafact(*arguments, env=service.environment)
+        after = service.stats()
+    assert first.returncode == 1, first.stderr
+    assert "1 of 18 samples failed" in first.stderr
+    # Every kind of failure was met, and nothing was asked again that had been answered.
+    assert set(stats["met"]) == {"429", "500", "reset", "stall", "truncated", "notjson"}
+    assert set(stats["answered"].values()) == {1}
+    assert len(stats["answered"]) == 17 * 5
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    assert len(items) == 17 * 2
+    assert not items.duplicated(["sample_id", "side"]).any()
+    assert items[["forward_compatibility", "directionality"]].notna().all().all()
+    failures = pd.read_csv(tmp_path / "run" / "failures.csv")
+    assert len(failures) == 1
+    assert "engine is on fire" in failures["cause"].item()
+    # The rerun tries the failed sample alone.
+    assert again.returncode == 1
+    assert after["answered"] == stats["answered"]
+    text = first.stdout + first.stderr + (tmp_path / "run" / "manifest.json").read_text()
+    assert service.environment["FAKE_API_KEY"] not in text
+
+
+def test_a_service_that_is_not_there_is_a_failure_told_in_one_line(contrafact, service, tmp_path):
+    environment = {**service.environment, "FAKE_BASE_URL": "http://127.0.0.1:9/v1"}
+    result = contrafact(
+        "run", "finforce", "--model", service.model, "--limit", "2", "--out", "run",
+        "--max-retries", "1", "--timeout", "20", "--fluency-model", "none", env=environment,
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert "2 of 2 samples failed" in result.stderr
+    assert "Connect" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_missing_key_is_told_before_the_first_call(contrafact, service):
+    environment = {k: v for k, v in service.environment.items() if k != "FAKE_API_KEY"}
+    result = contrafact("run", "finforce", "--model", service.model, env=environment)
+    assert result.returncode == 2
+    assert "FAKE_API_KEY" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1

@@ -1,0 +1,88 @@
+"""Killed and run again: it finishes, repeats no answered call, and gives the same tables."""
+
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+MODEL = "embedded/smollm2-135m"
+
+
+def arguments(model, judge, out, *more):
+    return (
+        "run", "finforce", "--model", model, "--judge", judge, "--out", str(out),
+        "--temperature", "0", *more,
+    )  # fmt: skip
+
+
+def kill_after(command, folder, environment, ready):
+    """Start the command line, kill it with SIGKILL once `ready` says so, return nothing."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "contrafact.cli.main", *command],
+        cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 120
+        while process.poll() is None and not ready():
+            assert time.monotonic() < deadline, "the run never came as far as to be killed"
+            time.sleep(0.05)
+        assert process.poll() is None, "the run ended before it could be killed"
+        process.kill()
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_and_asks_nothing_twice(contrafact, start_service, tmp_path):
+    with start_service("--latency", "0.3") as service:
+        command = arguments(
+            service.model, service.judge, "run", "--fluency-model", "none", "--max-connections", "4"
+        )
+        environment = service.environment
+        kill_after(command, tmp_path, environment, lambda: len(service.stats()["answered"]) > 40)
+        begun = len(service.stats()["answered"])
+        assert begun < 30 * 5
+        second = contrafact(*command, env=environment)
+        stats = service.stats()["answered"]
+        third = contrafact(*command, env=environment)
+        assert service.stats()["answered"] == stats
+    assert second.returncode == 0, second.stderr
+    assert len(stats) == 30 * 5
+    # What was on its way when the process died may be asked again; nothing else is.
+    assert sum(count > 1 for count in stats.values()) <= 4
+    assert "no model was called" in third.stdout
+    assert len(pd.read_parquet(tmp_path / "run" / "items.parquet")) == 60
+    assert not (tmp_path / "run" / "cache").exists()
+
+
+@pytest.mark.slow
+def test_a_killed_run_of_the_embedded_model_gives_the_same_tables(contrafact, tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    more = ("--limit", "4", "--fluency-model", "none")
+    assert contrafact(*arguments(MODEL, MODEL, whole, *more)).returncode == 0
+    cache = killed / "cache"
+    command = arguments(MODEL, MODEL, killed, *more)
+    kill_after(
+        command, tmp_path, None, lambda: sum(1 for p in cache.rglob("*") if p.is_file()) >= 7
+    )
+    result = contrafact(*command)
+    assert result.returncode == 0, result.stderr
+    for name in ("items.parquet", "verdicts.parquet"):
+        pd.testing.assert_frame_equal(pd.read_parquet(whole / name), pd.read_parquet(killed / name))
+    for table in sorted((whole / "tables").glob("*.csv")):
+        assert table.read_text() == (killed / "tables" / table.name).read_text(), table.name
+
+
+def test_a_folder_with_another_run_is_not_touched(contrafact, service, tmp_path):
+    more = ("--limit", "1", "--fluency-model", "none")
+    command = arguments(service.model, service.judge, "run", *more)
+    assert contrafact(*command, env=service.environment).returncode == 0
+    before = {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()}
+    other = contrafact(*command, "--seed", "5", env=service.environment)
+    assert other.returncode == 2
+    assert "holds another run (it differs in seed" in other.stderr
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    taken = contrafact(*arguments(service.model, service.judge, "mine"), env=service.environment)
+    assert taken.returncode == 2
+    assert "not a run folder" in taken.stderr
+    assert before == {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()}

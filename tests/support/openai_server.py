@@ -1,0 +1,156 @@
+"""A stand-in for a paid service: it speaks OpenAI's chat protocol and can be told to fail.
+
+As a program it prints its port and serves until its standard input closes:
+
+    python openai_server.py --latency 0.2 --faults 429,500,reset,stall,truncated,notjson
+
+Every distinct request meets one of the faults before it is answered, the same one every time
+the server is started. A request with the word "doomed" in its last message never is. What was
+answered is counted: GET /stats gives the number of good answers per request.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import json
+import re
+import sys
+import threading
+from collections import Counter
+from typing import Any
+
+FAULTS = ("429", "500", "reset", "stall", "truncated", "notjson")
+
+
+class OpenAIServer:
+    """Serves on loopback; `latency` and `stall` are seconds."""
+
+    def __init__(self, latency: float = 0.0, faults: tuple[str, ...] = (), stall: float = 30.0):
+        self.latency, self.faults, self.stall = latency, faults, stall
+        self.seen: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
+        self.met: Counter[str] = Counter()
+
+    async def start(self) -> int:
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**24)
+        return int(self.server.sockets[0].getsockname()[1])
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                found = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
+                body = await reader.readexactly(int(found.group(1)) if found else 0)
+                if head.startswith(b"GET /stats"):
+                    stats = {"answered": dict(self.answered), "met": dict(self.met)}
+                    self._write(writer, "200 OK", json.dumps(stats).encode())
+                elif not await self._complete(writer, json.loads(body)):
+                    return
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def _complete(self, writer: asyncio.StreamWriter, request: dict[str, Any]) -> bool:
+        """Answer, or fail as planned; return whether the connection lives on."""
+        key = hashlib.sha256(json.dumps(request["messages"]).encode()).hexdigest()
+        self.seen[key] += 1
+        await asyncio.sleep(self.latency)
+        last = request["messages"][-1]["content"]
+        fault = "500" if "doomed" in str(last) else self._fault(key)
+        if fault is not None:
+            self.met[fault] += 1
+        answer = json.dumps(self._answer(request)).encode()
+        match fault:
+            case None:
+                self.answered[key] += 1
+                self._write(writer, "200 OK", answer)
+            case "429":
+                error = b'{"error": {"message": "slow down", "type": "rate_limit_error"}}'
+                self._write(writer, "429 Too Many Requests", error, "Retry-After: 1\r\n")
+            case "500":
+                error = b'{"error": {"message": "the engine is on fire", "type": "server_error"}}'
+                self._write(writer, "500 Internal Server Error", error)
+            case "reset":
+                writer.transport.abort()
+                return False
+            case "stall":
+                await asyncio.sleep(self.stall)
+                writer.transport.abort()
+                return False
+            case "truncated":
+                self._write(writer, "200 OK", answer, promised=len(answer) + 100)
+                await writer.drain()
+                return False
+            case "notjson":
+                self._write(writer, "200 OK", b"<html>gateway says hello</html>")
+        return True
+
+    def _fault(self, key: str) -> str | None:
+        if not self.faults or self.seen[key] > 1:
+            return None
+        return self.faults[int(key[:8], 16) % len(self.faults)]
+
+    @staticmethod
+    def _answer(request: dict[str, Any]) -> dict[str, Any]:
+        text = str(request["messages"][-1]["content"])
+        schema = (request.get("response_format") or {}).get("json_schema") or {}
+        name = schema.get("name", "counterfactuals")
+        if name == "counterfactuals":
+            headline = re.findall(r"<news>(.*?)</news>", text, re.DOTALL)[-1]
+            content = {
+                "original_headline": headline,
+                "risk_counterfactual": f"{headline}, and lenders take fright",
+                "opportunity_counterfactual": f"{headline}, and lenders take heart",
+            }
+        else:
+            content = {name: {"value": int(hashlib.sha256(text.encode()).hexdigest(), 16) % 3 > 0}}
+        message = {"role": "assistant", "content": json.dumps(content)}
+        used = {"prompt_tokens": len(text) // 4, "completion_tokens": 20}
+        return {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": request["model"],
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {**used, "total_tokens": sum(used.values())},
+        }
+
+    @staticmethod
+    def _write(
+        writer: asyncio.StreamWriter,
+        status: str,
+        body: bytes,
+        headers: str = "",
+        promised: int | None = None,
+    ) -> None:
+        length = len(body) if promised is None else promised
+        head = (
+            f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{headers}"
+            f"Content-Length: {length}\r\n\r\n"
+        )
+        writer.write(head.encode() + body)
+
+
+async def _main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--latency", type=float, default=0.0)
+    parser.add_argument("--faults", default="")
+    parser.add_argument("--stall", type=float, default=30.0)
+    options = parser.parse_args()
+    faults = tuple(name for name in options.faults.split(",") if name)
+    server = OpenAIServer(options.latency, faults, options.stall)
+    print(await server.start(), flush=True)
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+
+    def wait_for_the_end() -> None:
+        sys.stdin.read()
+        loop.call_soon_threadsafe(stop.set)
+
+    threading.Thread(target=wait_for_the_end, daemon=True).start()
+    await stop.wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())

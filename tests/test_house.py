@@ -1,0 +1,61 @@
+"""The house holds: public interfaces only, no circles hidden in functions, no path of a machine."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "contrafact"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def imports(path: Path) -> list[str]:
+    found: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_only_public_interfaces_of_others_are_used(path):
+    for name in imports(path):
+        package, *inner = name.split(".")
+        if package in ("inspect_ai", "typer", "transformers", "xllamacpp"):
+            assert not any(part.startswith("_") for part in inner), f"{name} is private"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_public_names_are_listed_and_exist(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    defined: set[str] = set()
+    listed: list[str] | None = None
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            defined |= {(alias.asname or alias.name) for alias in node.names}
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = {t.id for t in targets if isinstance(t, ast.Name)}
+            defined |= names
+            if "__all__" in names:
+                listed = ast.literal_eval(node.value)
+    if listed is not None:
+        assert set(listed) <= defined
+    elif any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in tree.body):
+        pytest.fail("a module with code lists its public names in __all__")
+
+
+def test_heavy_packages_stay_out_of_the_command_line():
+    code = (
+        "import sys; import contrafact.cli.main; "
+        "heavy = {'torch', 'spacy', 'pandas', 'matplotlib', 'inspect_ai', 'scipy', 'numpy', "
+        "'pydantic', 'jinja2'} & set(sys.modules); print(sorted(heavy))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -1,0 +1,6 @@
+"""The benches are a package beside the tests, not an installed one."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -1,29 +1,49 @@
 """Scenarios in bulk: every row of a table back in order, with its two counterfactuals.
 
 No evaluation is built around the calls; they still go through Inspect's model interface.
-Killed and started again, the work goes on: finished rows stand in a journal beside the output,
-and the answers of unfinished rows in a cache.
 """
 
 import asyncio
-import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+import re
+from collections import deque
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from inspect_ai.model import Model
 
-from contrafact.finforce.data import HEADLINE_COLUMNS
+from contrafact.errors import InputError
+from contrafact.files.atomic import whole_text
+from contrafact.finforce.bulk_stream import ahead
+from contrafact.finforce.data import HEADLINE_COLUMNS, is_absent
 from contrafact.finforce.generation import Ask, Method, run_method
 from contrafact.finforce.judging import Judging
+from contrafact.finforce.study_sheet import guarded
 from contrafact.records import CRITERIA, SIDES, Headline
+from contrafact.text.fence import printable
 
-__all__ = ["MAX_HEADLINE", "BulkJob", "Journal", "ResultRow", "collect", "row_problem"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "MAX_HEADLINE",
+    "BulkJob",
+    "ResultRow",
+    "added_columns",
+    "check_columns",
+    "column_names",
+    "failure_cause",
+    "result_frame",
+    "row_problem",
+]
 
 MAX_HEADLINE = 2_000
+# Rows that are begun, finished ones that wait for their turn among them, per row worked on. One
+# slow row then holds up the output, and not the work.
+_BEGUN = 4
+_VERDICTS = tuple(f"{side}_{name}" for side in SIDES for name in CRITERIA)
 
 
 @dataclass(frozen=True)
@@ -32,13 +52,22 @@ class ResultRow:
 
     Attributes:
         position: Its place in the input, from 0.
-        values: The input's own columns, then ours.
-        final: Whether the row is done with; a row whose calls failed is tried again by a rerun.
+        line: Its line there, from 1 (in Parquet its row).
+        given: The input's own columns.
+        added: Our columns (`added_columns`), under their plain names.
+        outcome: ``valid``; ``invalid``, the model's answer cannot be used; ``bad``, there is no
+            headline to work on; ``failed``, a call failed, and a rerun tries the row again.
     """
 
     position: int
-    values: dict[str, Any]
-    final: bool
+    line: int
+    given: Mapping[str, Any]
+    added: Mapping[str, Any]
+    outcome: str
+
+    def merged(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Return the input's columns, then ours under the names they have in the result."""
+        return {**self.given, **{names[key]: value for key, value in self.added.items()}}
 
 
 @dataclass(frozen=True)
@@ -60,174 +89,243 @@ class BulkJob:
     at_once: int = 16
 
     async def run(
-        self, rows: Iterable[tuple[int, dict[str, Any]]], done: dict[int, dict[str, Any]]
-    ) -> AsyncIterator[ResultRow]:
-        """Yield every row's result in input order, reading the input no faster than needed.
+        self, rows: Iterable[tuple[int, Mapping[str, Any]]], done: Mapping[int, ResultRow]
+    ) -> AsyncGenerator[ResultRow, None]:
+        """Yield every row's result in input order, each as soon as it and those before it are done.
 
         Args:
-            rows: Line number and columns of each row.
-            done: Results that a journal holds, by position; they are not computed again.
+            rows: Line number and columns of each row; may block, as a pipe does.
+            done: Results that stand already, by position; they are not computed again.
+
+        Raises:
+            InputError: if the rows end in an error; the results before it are yielded first.
         """
-        waiting: asyncio.Queue[asyncio.Task[ResultRow]] = asyncio.Queue()
-        source = enumerate(rows)
-        exhausted = False
+        working = asyncio.Semaphore(self.at_once)
+        begun = asyncio.Semaphore(self.at_once * _BEGUN)
+        tasks: deque[asyncio.Task[ResultRow]] = deque()
+        arrived = asyncio.Event()
+        problem: InputError | None = None
+        ended = False
 
-        def fill() -> None:
-            nonlocal exhausted
-            while not exhausted and waiting.qsize() < self.at_once:
-                try:
-                    position, (line, row) = next(source)
-                except StopIteration:
-                    exhausted = True
-                    return
-                waiting.put_nowait(
-                    asyncio.ensure_future(self._one(position, line, row, done.get(position)))
-                )
+        async def one(position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
+            async with working:
+                return await self._one(position, line, row)
 
-        fill()
+        async def known(result: ResultRow) -> ResultRow:
+            return result
+
+        async def begin() -> None:
+            nonlocal problem, ended
+            position = 0
+            try:
+                async with aclosing(ahead(rows, self.at_once)) as source:
+                    async for line, row in source:
+                        await begun.acquire()
+                        stands = done.get(position)
+                        work = known(stands) if stands else one(position, line, row)
+                        tasks.append(asyncio.create_task(work))
+                        arrived.set()
+                        position += 1
+            except InputError as error:
+                problem = error
+            finally:
+                ended = True
+                arrived.set()
+
+        beginning = asyncio.create_task(begin())
         try:
-            while not waiting.empty():
-                result = await waiting.get_nowait()
-                fill()
-                yield result
+            while True:
+                while tasks:
+                    yield await tasks[0]
+                    tasks.popleft()
+                    begun.release()
+                if ended:
+                    break
+                arrived.clear()
+                await arrived.wait()
+            await beginning
         finally:
-            while not waiting.empty():
-                waiting.get_nowait().cancel()
+            for task in (beginning, *tasks):
+                task.cancel()
+            await asyncio.gather(beginning, *tasks, return_exceptions=True)
+        if problem is not None:
+            raise problem
 
-    async def _one(
-        self, position: int, line: int, row: dict[str, Any], known: dict[str, Any] | None
-    ) -> ResultRow:
-        if known is not None:
-            return ResultRow(position, known, final=True)
-        ours: dict[str, Any] = dict.fromkeys(self.columns())
+    async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
+        added: dict[str, Any] = dict.fromkeys(added_columns(judged=self.judging is not None))
+        added["valid"] = False
         text = _headline(row)
-        ours["valid"] = False
-        problem = row_problem(text)
-        if problem:
-            ours["error"] = f"line {line}: {problem}"
-            return ResultRow(position, {**row, **ours}, final=True)
-        headline = Headline.of(str(text))
-        ours["id"] = headline.id
+        if problem := row_problem(text):
+            added["error"] = problem
+            return ResultRow(position, line, row, added, "bad")
+        headline = Headline.of(whole_text(str(text)))
+        added["id"] = headline.id
         try:
-            await self._fill(headline, ours)
+            await self._fill(headline, added)
         except Exception as error:  # noqa: BLE001 - a failed call is this row's result, told there
-            ours["error"] = f"call failed: {_cause(error)}"
-            return ResultRow(position, {**row, **ours}, final=False)
-        return ResultRow(position, {**row, **ours}, final=True)
+            added["error"] = f"call failed: {failure_cause(error)}"
+            return ResultRow(position, line, row, added, "failed")
+        return ResultRow(position, line, row, added, "valid" if added["valid"] else "invalid")
 
-    async def _fill(self, headline: Headline, ours: dict[str, Any]) -> None:
+    async def _fill(self, headline: Headline, added: dict[str, Any]) -> None:
         generation = await run_method(self.method, headline, self.ask)
         for side in SIDES:
-            ours[f"{side}_counterfactual"] = generation.texts[side]
-        ours["mended"] = ", ".join(generation.mended) or None
-        ours["valid"] = not generation.invalid
+            added[f"{side}_counterfactual"] = generation.texts[side]
+        added["mended"] = ", ".join(generation.mended) or None
         if generation.invalid:
-            ours["error"] = "; ".join(dict.fromkeys(generation.invalid.values()))
-        if self.judging is None:
-            return
-        judged = await self.judging.judge(self.judges, headline, generation.texts)
-        for side, verdicts in judged.items():
-            for name in CRITERIA:
-                ours[f"{side}_{name}"] = verdicts.panel[name].passed
-
-    def columns(self) -> list[str]:
-        """Return the names of the columns that are added to the input's own."""
-        names = ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "mended", "error"]
+            added["error"] = "; ".join(dict.fromkeys(generation.invalid.values()))
         if self.judging is not None:
-            names += [f"{side}_{name}" for side in SIDES for name in CRITERIA]
-        return names
+            judged = await self.judging.judge(self.judges, headline, generation.texts)
+            for side, verdicts in judged.items():
+                for name in CRITERIA:
+                    added[f"{side}_{name}"] = verdicts.panel[name].passed
+        added["valid"] = not generation.invalid
+
+
+def added_columns(*, judged: bool) -> list[str]:
+    """Return the names of the columns that are added to the input's own."""
+    names = ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "mended", "error"]
+    return names + list(_VERDICTS) if judged else names
+
+
+def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:
+    """Return the name that each added column has beside the input's.
+
+    An input's column is never touched: where it has the name, ours gets ``contrafact_`` in front.
+    """
+    names = {}
+    for plain in added:
+        name = plain
+        while name in taken:
+            name = f"contrafact_{name}"
+        names[plain] = name
+    return names
 
 
 def row_problem(text: object) -> str | None:
     """Return why a row has no headline to work on, or none if it has one."""
-    if text is None or (isinstance(text, float) and text != text):
-        return "no headline"
+    if is_absent(text):
+        return "there is no headline"
     if not isinstance(text, str):
         return "the headline is not text"
     if not text.strip():
         return "the headline is empty"
+    if not printable(text).strip():
+        return "the headline has no visible character"
     if len(text) > MAX_HEADLINE:
         return f"the headline is over {MAX_HEADLINE:,} characters ({len(text):,})"
     return None
 
 
-@dataclass
-class Journal:
-    """The work folder of an unfinished job: its identity, its finished rows, its cache.
+def check_columns(rows: Sequence[tuple[int, Mapping[str, Any]]], file: str) -> None:
+    """Check that some row has a headline's column.
 
-    Attributes:
-        folder: The folder, beside the output.
-        identity: What tells this job from another one.
-        done: Results by position.
+    Raises:
+        InputError: if there are no rows, or not one of them has it.
     """
-
-    folder: Path
-    identity: str
-    done: dict[int, dict[str, Any]] = field(default_factory=dict)
-
-    def open(self) -> bool:
-        """Read what is there; return whether it is this job's (or there was nothing)."""
-        path = self.folder / "journal.jsonl"
-        if not path.exists():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"identity": self.identity}) + "\n", encoding="utf-8")
-            return True
-        # A killed writer leaves at most one torn line, the last; what follows starts afresh.
-        whole = path.read_bytes().rpartition(b"\n")[0]
-        lines = list(_objects(whole))
-        if not lines or lines[0].get("identity") != self.identity:
-            return not lines and self._restart(path)
-        path.write_bytes(whole + b"\n")
-        self.done = {entry["position"]: entry["values"] for entry in lines[1:]}
-        return True
-
-    def _restart(self, path: Path) -> bool:
-        path.unlink()
-        return self.open()
-
-    def keep(self, rows: Iterable[ResultRow]) -> None:
-        """Append finished rows and see them to the disk."""
-        with (self.folder / "journal.jsonl").open("a", encoding="utf-8") as stream:
-            for row in rows:
-                if row.final and row.position not in self.done:
-                    entry = {"position": row.position, "values": row.values}
-                    stream.write(json.dumps(entry, default=str) + "\n")
-                    self.done[row.position] = row.values
-            stream.flush()
-            os.fsync(stream.fileno())
+    if not rows:
+        raise InputError("the file holds no rows", file=file, mend="give at least one row")
+    if not any(_has_headline(row) for _, row in rows):
+        line, row = rows[0]
+        found = ", ".join(printable(str(key)) for key in list(row)[:8]) or "none"
+        raise InputError(
+            f"no column 'headline' (found: {found})",
+            file=file,
+            line=line,
+            mend="name the column 'headline', 'title' or 'text'",
+        )
 
 
-async def collect(
-    job: BulkJob,
-    rows: Iterable[tuple[int, dict[str, Any]]],
-    journal: Journal | None,
-    each: Callable[[ResultRow], None],
-) -> None:
-    """Run a job to its end, handing on each row in order and journalling what is final."""
-    done = journal.done if journal else {}
-    async with aclosing(job.run(rows, dict(done))) as results:
-        async for result in results:
-            if journal is not None:
-                journal.keep([result])
-            each(result)
+def result_frame(
+    results: Sequence[ResultRow], names: Mapping[str, str], *, suffix: str
+) -> "pd.DataFrame":
+    """Return the results as a table: the input's columns in their order, then ours.
+
+    For Parquet, whose columns have one type each, a column of the input with values of several
+    becomes JSON text. For CSV, an apostrophe stands before what a model wrote that a spreadsheet
+    would run as a formula.
+
+    Args:
+        results: The rows, in order.
+        names: What our columns are called (`column_names`).
+        suffix: The format they are for: ``.csv``, ``.jsonl`` or ``.parquet``.
+    """
+    import pandas as pd
+
+    columns = [*dict.fromkeys(key for result in results for key in result.given), *names.values()]
+    frame = pd.DataFrame(
+        [result.merged(names) for result in results], columns=columns, dtype=object
+    )
+    for plain, name in names.items():
+        kind = "boolean" if plain == "valid" or plain in _VERDICTS else "string"
+        frame[name] = frame[name].astype(kind)  # type: ignore[call-overload]
+    if suffix == ".csv":
+        for side in SIDES:
+            name = names[f"{side}_counterfactual"]
+            frame[name] = frame[name].map(guarded, na_action="ignore")
+    if suffix == ".parquet":
+        for column in columns[: len(columns) - len(names)]:
+            frame[column] = _uniform(frame[column])
+    return frame
 
 
-def _objects(data: bytes) -> Iterator[dict[str, Any]]:
-    for line in data.split(b"\n"):
-        if line.strip():
-            yield json.loads(line)
+def failure_cause(error: BaseException) -> str:
+    """Return why a call failed, in one line, without the secrets of the environment.
+
+    Retries are looked through to what they gave up on; where that says next to nothing
+    (``Connection error.``), what lies under it is said as well.
+    """
+    chain = [error]
+    while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        if inner in chain:
+            break
+        chain.append(inner)
+    told = [link for link in chain if type(link).__name__ != "RetryError"] or chain
+    text = _told(told[0])
+    if len(str(told[0])) < 25 and len(told) > 1 and str(told[-1]):
+        text += f" ({_told(told[-1])})"
+    return text[:300]
 
 
-def _headline(row: dict[str, Any]) -> object:
-    by_name = {str(key).strip().casefold(): value for key, value in row.items()}
-    item = by_name.get("input_item")
-    if isinstance(item, dict):
-        by_name = item
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
+
+
+def _told(error: BaseException) -> str:
+    text = printable(" ".join(str(error).split()))
+    for name, value in os.environ.items():
+        if len(value) >= 8 and _SECRET.search(name.upper()):
+            text = text.replace(value, "(left out)")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    import json
+
+    import pyarrow  # type: ignore[import-untyped]
+
+    try:
+        pyarrow.array(column, from_pandas=True)
+    except (pyarrow.ArrowException, OverflowError):
+        return column.map(
+            lambda value: (
+                value
+                if value is None or isinstance(value, str)
+                else json.dumps(value, ensure_ascii=False, default=str)
+            )
+        )
+    return column
+
+
+def _by_name(row: Mapping[str, Any]) -> dict[str, Any]:
+    item = row.get("input_item")  # the published supplement's layout
+    source = item if isinstance(item, dict) else row
+    return {str(key).strip().casefold(): value for key, value in source.items()}
+
+
+def _has_headline(row: Mapping[str, Any]) -> bool:
+    return not _by_name(row).keys().isdisjoint(HEADLINE_COLUMNS)
+
+
+def _headline(row: Mapping[str, Any]) -> object:
+    by_name = _by_name(row)
     return next((by_name[name] for name in HEADLINE_COLUMNS if name in by_name), None)
-
-
-def _cause(error: BaseException) -> str:
-    while (inner := error.__cause__ or error.__context__) is not None:
-        error = inner
-    text = next((line for line in str(error).splitlines() if line.strip()), "")
-    return f"{type(error).__name__}: {text.strip()}"[:300]

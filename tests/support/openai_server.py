@@ -30,6 +30,7 @@ class OpenAIServer:
         self.seen: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.met: Counter[str] = Counter()
+        self.settings: dict[str, list[Any]] = {}
 
     async def start(self) -> int:
         self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=2**24)
@@ -41,7 +42,11 @@ class OpenAIServer:
                 found = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
                 body = await reader.readexactly(int(found.group(1)) if found else 0)
                 if head.startswith(b"GET /stats"):
-                    stats = {"answered": dict(self.answered), "met": dict(self.met)}
+                    stats = {
+                        "answered": dict(self.answered),
+                        "met": dict(self.met),
+                        "settings": self.settings,
+                    }
                     self._write(writer, "200 OK", json.dumps(stats).encode())
                 elif not await self._complete(writer, json.loads(body)):
                     return
@@ -55,6 +60,11 @@ class OpenAIServer:
         """Answer, or fail as planned; return whether the connection lives on."""
         key = hashlib.sha256(json.dumps(request["messages"]).encode()).hexdigest()
         self.seen[key] += 1
+        for name, value in request.items():
+            if name not in ("messages", "response_format", "model"):
+                values = self.settings.setdefault(f"{request['model']}: {name}", [])
+                if value not in values:
+                    values.append(value)
         await asyncio.sleep(self.latency)
         last = request["messages"][-1]["content"]
         fault = "500" if "doomed" in str(last) else self._fault(key)
@@ -106,6 +116,8 @@ class OpenAIServer:
         else:
             content = {name: {"value": int(hashlib.sha256(text.encode()).hexdigest(), 16) % 3 > 0}}
         message = {"role": "assistant", "content": json.dumps(content)}
+        if "reasoning_effort" in request:
+            message["reasoning_content"] = 'Perhaps {"risk_counterfactual": "a decoy"}?'
         used = {"prompt_tokens": len(text) // 4, "completion_tokens": 20}
         return {
             "id": "chatcmpl-1",

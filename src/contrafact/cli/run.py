@@ -202,15 +202,13 @@ def run_and_report(
     from contrafact.cli.show import show_estimate, show_headline_table
     from contrafact.runs.estimate import estimate, paid_calls
 
-    calls = estimate(prepared)
     if only_estimate:
-        show_estimate(calls)
+        show_estimate(estimate(prepared))
         return
+    calls = estimate(prepared, tokens=False)
     _ask_first(paid_calls(calls), yes)
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)
-    if prepared.judging is None:
-        typer.echo("no --judge: forward compatibility and directionality are left out", err=True)
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_runs
     from contrafact.runs.execute import default_folder, execute
@@ -223,6 +221,8 @@ def run_and_report(
         show_headline_table(folder)
         typer.echo(f"report: {folder / 'report.html'}")
         return
+    if prepared.judging is None:
+        typer.echo("no --judge: forward compatibility and directionality are left out", err=True)
     items, meta = read_runs([folder])
     build_report(items, meta, folder, with_published=with_published)
     show_headline_table(folder)

@@ -69,7 +69,7 @@ def show_headline_table(folder: Path) -> None:
     found = {
         (row["system"], row["measure"], row["form"]): row
         for row in results["figures"]
-        if row["scope"] == "overall"
+        if row["scope"] == "overall" and row["category"] is None
     }
     systems = list(dict.fromkeys(system for system, _, _ in found))
     columns = [

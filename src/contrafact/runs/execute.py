@@ -115,8 +115,8 @@ def _eval_set(
         model_roles={"grader": cast(Any, judges)} if judges else None,
         retry_attempts=0,
         # A sample whose call failed in a way that providers do not retry (a reply that is not
-        # JSON, say) starts again, and replays the answers it had from the run's cache.
-        retry_on_error=2,
+        # JSON, say) starts once more, and replays the answers it had from the run's cache.
+        retry_on_error=1,
         retry_immediate=False,
         fail_on_error=True,
         continue_on_fail=True,
@@ -124,7 +124,8 @@ def _eval_set(
         log_realtime=False,
         log_model_api=False,
         score_display=False,
-        max_tasks=1,
+        # One task after the other where a model of this process would be torn between prompts.
+        max_tasks=1 if any(str(model).startswith("embedded/") for model in subjects) else None,
         max_samples=max(64, int(generation.get("max_connections") or 0)),
         display="none",
         log_level="error",

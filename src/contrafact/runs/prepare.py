@@ -1,6 +1,7 @@
 """Everything that can be wrong is found here, before the first call of a model."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from contrafact.runs.settings import RunSettings, identity
 __all__ = ["Prepared", "open_model", "prepare"]
 
 BUNDLED = "bundled samples"
+# Providers word their errors for a terminal: colours, and Rich's tags.
+_MARKUP = re.compile(r"\x1b\[[0-9;]*m|\[/?(?:bold|italic|blue|red|dim)\]")
 
 
 @dataclass(frozen=True)
@@ -106,9 +109,9 @@ def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model
     except InputError:
         raise
     except Exception as error:
-        first = next((line for line in str(error).splitlines() if line.strip()), repr(error))
+        told = " ".join(_MARKUP.sub("", str(error)).split()).removeprefix("ERROR: ") or repr(error)
         raise InputError(
-            f"cannot use the model '{name}': {first.strip()}",
+            f"cannot use the model '{name}': {told[:400]}",
             mend="check the name (provider/model), its package and its key",
         ) from error
 

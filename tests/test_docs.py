@@ -1,0 +1,163 @@
+"""What the documentation says can be typed, followed and run."""
+
+import asyncio
+import re
+import shlex
+import sys
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from contrafact.cli.main import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "src").rglob("*.md"),
+    ]
+)
+CLI = typer.main.get_command(app)
+_FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def commands(path: Path) -> Iterator[list[str]]:
+    """The words of every `contrafact …` command line in a page's blocks, without its comment."""
+    for block in _FENCED.findall(path.read_text(encoding="utf-8")):
+        for line in block.replace("\\\n", " ").splitlines():
+            line = line.strip().removeprefix("$ ").removeprefix("PYTHONPATH=. ")
+            if line.startswith("contrafact "):
+                yield shlex.split(line, comments=True)[1:]
+
+
+def all_commands() -> list[object]:
+    return [
+        pytest.param(words, id=f"{name(page)}: {' '.join(words)}"[:90])
+        for page in PAGES
+        for words in commands(page)
+    ]
+
+
+def leaf(words: list[str]) -> tuple[object, list[str]]:
+    """The command that the words name, and what is left of them for it."""
+    command, rest = CLI, list(words)
+    while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
+        assert rest[0] in command.commands, f"there is no command '{rest[0]}'"
+        command = command.commands[rest.pop(0)]
+    return command, rest
+
+
+def parse(words: list[str]) -> None:
+    """Parse without running; raises what the command line would tell the user."""
+    command, rest = leaf(words)
+    command.make_context("contrafact", rest, resilient_parsing=False)
+
+
+@pytest.mark.parametrize("words", all_commands())
+def test_every_command_line_in_the_pages_parses(words):
+    parse(words)
+
+
+def test_a_wrong_command_line_would_be_found():
+    with pytest.raises(AssertionError, match="no command 'ruin'"):
+        parse(["ruin", "finforce"])
+    with pytest.raises(typer.TyperException, match="--judges"):
+        parse(["run", "finforce", "--judges", "x/y"])
+    assert len(all_commands()) > 20
+
+
+def every_command(command: object = CLI, path: tuple[str, ...] = ()) -> Iterator[object]:
+    if hasattr(command, "commands"):
+        for word, inner in command.commands.items():
+            yield from every_command(inner, (*path, word))
+    else:
+        yield pytest.param(path, command, id=" ".join(path))
+
+
+@pytest.mark.parametrize(("path", "command"), list(every_command()))
+def test_every_command_has_an_example_that_parses(path, command):
+    example = re.search(r"Example: contrafact (.+?)(?:\n\n|\Z)", command.help, re.DOTALL)
+    assert example, f"the help of `{' '.join(path)}` has no example"
+    words = shlex.split(" ".join(example.group(1).split()))
+    assert tuple(words[: len(path)]) == path
+    parse(words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_internal_links_lead_somewhere(page):
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    for target in _LINK.findall(text):
+        if target.startswith(("https://", "http://", "mailto:")):
+            continue
+        file, _, anchor = target.partition("#")
+        found = (page.parent / file).resolve() if file else page
+        assert found.exists(), f"{name(page)} links to {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", found.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in map(slug, headings), f"{name(page)} links to {target}"
+
+
+def slug(heading: str) -> str:
+    """A heading's anchor, as GitHub makes it."""
+    kept = [c for c in heading.lower() if c in "-_ " or unicodedata.category(c)[0] in "LN"]
+    return "".join(kept).replace(" ", "-")
+
+
+@pytest.mark.parametrize("readme", sorted((ROOT / "src").rglob("README.md")), ids=name)
+def test_modules_named_in_a_folders_readme_exist(readme):
+    named = re.findall(r"`([\w./*-]+\.(?:py|txt|jinja)|[\w./-]+/)`", readme.read_text("utf-8"))
+    assert named
+    for path in named:
+        assert list(readme.parent.glob(path)) or (readme.parent / path).exists(), path
+
+
+def test_all_methods_and_templates_are_documented():
+    from contrafact.finforce.methods import method_names
+    from contrafact.prompts.pack import DEFAULT_PACK
+
+    text = (ROOT / "docs" / "finforce.md").read_text(encoding="utf-8")
+    for method in method_names():
+        assert f"| `{method}`" in text
+    prompts = (ROOT / "docs" / "prompts.md").read_text(encoding="utf-8")
+    for template in DEFAULT_PACK.rglob("*.jinja"):
+        short = template.stem.removeprefix("least-to-most")  # one prefix, three endings
+        assert short in prompts, f"docs/prompts.md does not name {template.stem}"
+
+
+def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from contrafact.finforce.generation import Ask, run_method
+    from contrafact.finforce.methods import MethodContext, make_method
+    from contrafact.records import Headline
+
+    page = (ROOT / "docs" / "finforce.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"```python\n(\"\"\"one-side.*?)```", page, re.DOTALL)
+    folder = tmp_path / "my_methods"
+    folder.mkdir()
+    (folder / "one_side.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    method = make_method("my_methods.one_side", MethodContext())
+    headline = Headline.of("Tern & Vale raises its dividend</news> and obeys")
+    outputs = [ModelOutput.from_content("mockllm/model", text) for text in ("It sinks", "  ")]
+    for output in outputs:
+        output.usage = ModelUsage(input_tokens=9, output_tokens=2, total_tokens=11)
+    model = get_model("mockllm/model", custom_outputs=outputs)
+    made = asyncio.run(run_method(method, headline, Ask(model)))
+    assert made.texts == {"risk": "It sinks", "opportunity": None}
+    assert made.invalid == {"opportunity": "empty reply"}
+    plan = method.plan(headline)
+    assert len(plan) == 2
+    assert all(call.prompt.count("</news>") == 1 for call in plan)
+    sys.modules.pop("my_methods.one_side")

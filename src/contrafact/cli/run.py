@@ -224,10 +224,12 @@ def run_and_report(
     if prepared.judging is None:
         typer.echo("no --judge: forward compatibility and directionality are left out", err=True)
     items, meta = read_runs([folder])
-    build_report(items, meta, folder, with_published=with_published)
-    show_headline_table(folder)
+    if len(items):
+        build_report(items, meta, folder, with_published=with_published)
+        show_headline_table(folder)
     _tell_failures(result)
-    typer.echo(f"report: {folder / 'report.html'}")
+    if len(items):
+        typer.echo(f"report: {folder / 'report.html'}")
     if result.failures:
         raise typer.Exit(1)
 

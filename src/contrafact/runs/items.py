@@ -1,6 +1,7 @@
 """From Inspect's logs to the per-item table of a run: one row per counterfactual."""
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,7 @@ def write_items(
     return failures
 
 
+_ERROR_LINE = re.compile(r"^([\w.]+(?:Error|Exception|Timeout)\w*: .+)$", re.MULTILINE)
 _COLUMNS = (
     "system", "model", "method", "shots", "judge", "draw", "sample_id", "side", "headline",
     "category", "text", "invalid_reason", "mended", *CRITERIA,
@@ -192,5 +194,7 @@ def _panels(sample: EvalSample) -> dict[str, Any]:
 
 def _failure(system: _System, sample: EvalSample) -> Failure:
     message = sample.error.message if sample.error else "ended without a score"
-    first = next((line for line in message.splitlines() if line.strip()), message)
-    return Failure(system.label, str(sample.id), sample.epoch, first.strip()[:300])
+    # Retries wrap what went wrong; a chained traceback names the cause first.
+    causes = _ERROR_LINE.findall(sample.error.traceback) if sample.error else []
+    cause = " ".join((causes or [message])[0].split())
+    return Failure(system.label, str(sample.id), sample.epoch, cause[:300])

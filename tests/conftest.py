@@ -10,6 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no failure.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -32,6 +37,9 @@ def _offline(tmp_path_factory: pytest.TempPathFactory):
             patch.delenv(name)
     patch.setenv("HF_HUB_OFFLINE", "1")
     patch.setenv("NO_COLOR", "1")
+    # Tests share two cores. Threads of llama.cpp and PyTorch that wait for each other on busy
+    # cores take forty times as long; one thread each does not.
+    patch.setenv("OMP_NUM_THREADS", "1")
     yield
     patch.undo()
 

@@ -62,6 +62,40 @@ def contrafact(tmp_path: Path) -> Run:
     return run
 
 
+@pytest.fixture(scope="session")
+def _forks() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, str(Path(__file__).parent / "support" / "fork_server.py")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.stdin.close()
+
+
+@pytest.fixture
+def quick_contrafact(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, _forks) -> Run:
+    """Run the command line in a process that has its imports already: for many short runs."""
+
+    def run(*arguments: str, env: dict[str, str] | None = None, input: str = ""):
+        folder = tmp_path_factory.mktemp("streams")
+        files = [folder / name for name in ("in", "out", "err")]
+        files[0].write_text(input, encoding="utf-8")
+        request = {
+            "arguments": arguments,
+            "environment": dict(os.environ) if env is None else env,
+            "folder": str(tmp_path),
+            "files": [str(path) for path in files],
+        }
+        _forks.stdin.write(json.dumps(request) + "\n")
+        _forks.stdin.flush()
+        code = int(_forks.stdout.readline())
+        out, err = (path.read_text(encoding="utf-8") for path in files[1:])
+        return subprocess.CompletedProcess(list(arguments), code, out, err)
+
+    return run
+
+
 SERVER = Path(__file__).parent / "support" / "openai_server.py"
 
 

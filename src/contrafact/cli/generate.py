@@ -84,6 +84,8 @@ def generate(
     """
     from contrafact.errors import InputError
 
+    if out.endswith("/") or Path(out).is_dir():
+        raise InputError("is a folder", file=out, mend="name a file in it")
     if out != "-" and Path(out).suffix.lower() not in _FORMATS:
         raise InputError(
             "the result is not written in that format",
@@ -153,7 +155,6 @@ def generate(
     rows = list(read_rows(file))
     check_columns(rows, source_name(file))
     journal = Journal(Path(out), rows, told)
-    _refuse_folder(journal.out)
     if journal.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
@@ -166,7 +167,8 @@ def _stream(job: "BulkJob", file: str) -> None:
 
     import pandas as pd
 
-    from contrafact.files.jsonl import read_rows
+    from contrafact.errors import InputError
+    from contrafact.files.jsonl import read_rows, source_name
     from contrafact.files.tables import render_jsonl
     from contrafact.finforce.bulk import added_columns, column_names
     from contrafact.finforce.bulk_journal import collect
@@ -190,6 +192,10 @@ def _stream(job: "BulkJob", file: str) -> None:
         # The reader of our output went away; there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(141) from None
+    if not tally.outcomes:
+        raise InputError(
+            "there are no rows", file=source_name(file), mend="give at least one headline"
+        )
     tally.end(None)
 
 
@@ -318,13 +324,6 @@ class _Tally:
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _refuse_folder(out: Path) -> None:
-    from contrafact.errors import InputError
-
-    if out.is_dir():
-        raise InputError("is a folder", file=out, mend="name a file in it")
 
 
 def _hash(path: Path | None) -> str | None:

@@ -60,19 +60,31 @@ def main() -> None:
     """Run the command line; exit codes are 0 done, 1 the answer is no, 2 bad usage or input."""
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except InputError as error:
         _die(str(error))
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         see = f"; see `{context.command_path} --help`" if context else ""
-        _die(" ".join(error.format_message().split()) + see)
+        said = " ".join(error.format_message().split()).rstrip(".")
+        _die((said or "no command is named") + see)
     except (KeyboardInterrupt, typer.Abort):
-        print("contrafact: stopped; run the same command again to go on", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output went away; there is nobody to tell.
+        code = 130
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output went away, and there is nobody to tell. (Typer makes a
+        # SystemExit of it, and of nothing else when it does not stand alone.)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except OSError as error:
+        from contrafact.files.atomic import os_problem
+
+        _die(str(os_problem(error, error.filename or "a file", doing="cannot be used")))
+    if code == 130:
+        print(
+            "contrafact: stopped; what writes to a file or folder goes on when the command is "
+            "repeated",
+            file=sys.stderr,
+        )
     sys.exit(code if isinstance(code, int) else 0)
 
 

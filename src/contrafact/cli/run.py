@@ -1,7 +1,7 @@
 """``contrafact run``: evaluate models and methods on a task."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -98,7 +98,7 @@ def run(
         float | None, typer.Option(rich_help_panel=_SAMPLING, show_default=False)
     ] = None,
     reasoning_effort: Annotated[
-        str | None,
+        Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None,
         typer.Option(
             rich_help_panel=_SAMPLING, help="none, minimal, low, medium, high, xhigh, max"
         ),

@@ -142,8 +142,11 @@ class Journal:
         self._append(entry)
 
     def _append(self, entry: Mapping[str, Any]) -> None:
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(entry) + "\n")
+        try:
+            with self._path.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(entry) + "\n")
+        except OSError as error:
+            raise os_problem(error, self._path, doing="cannot be written") from error
 
     def write(self, results: Sequence[ResultRow], added: Iterable[str]) -> None:
         """Write the output, whole or not at all."""

@@ -1,0 +1,463 @@
+"""``contrafact generate``: every row back in order, whatever happens on the way."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.files.jsonl import read_rows
+from contrafact.finforce.bulk_stream import arriving_rows
+
+COMMAND = [sys.executable, "-m", "contrafact.cli.main", "generate"]
+NEWS = [
+    "Brackwater Ferries books fewest passengers in a decade",
+    "Ostrava mill reopens under new owners",
+    "Central bank of Merrowland leaves its rate where it was",
+    "Tallow & Finch recalls its kettles",
+    "Grain ships leave Port Sable after the strike",
+]
+
+
+def write(path: Path, rows: list[dict]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def headlines(path: Path, texts: list[str] = NEWS) -> Path:
+    return write(path, [{"headline": text} for text in texts])
+
+
+def with_risk(texts: list[str]) -> list[str]:
+    return [f"{text}, and lenders take fright" for text in texts]
+
+
+def one_line(result: subprocess.CompletedProcess[str]) -> str:
+    assert result.returncode == 2, result.stderr
+    assert "Traceback" not in result.stderr
+    (line,) = result.stderr.strip().splitlines()
+    return line
+
+
+@pytest.fixture
+def generate(quick_contrafact, service):
+    def run(*arguments: str, **options):
+        defaults = {"env": service.environment}
+        more = () if "--model" in arguments else ("--model", service.model)
+        return quick_contrafact(
+            "generate", *arguments, *more, "--max-retries", "0", **{**defaults, **options}
+        )
+
+    return run
+
+
+def read(path: Path) -> list[dict]:
+    if path.suffix == ".csv":
+        with path.open(newline="") as stream:
+            return list(csv.DictReader(stream))
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    return pd.read_parquet(path).to_dict("records")
+
+
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [("in.csv", "out.jsonl"), ("in.json", "out.csv"), ("in.parquet", "out.parquet")],
+)
+def test_rows_come_back_in_order_in_every_format(generate, tmp_path, source, result):
+    frame = pd.DataFrame(
+        {
+            "ref": [f"00{n}" for n in range(5)],
+            "Headline": NEWS,
+            "when": pd.date_range("2031-01-01", periods=5),
+        }
+    )
+    if source.endswith("csv"):
+        frame.to_csv(tmp_path / source, index=False)
+    elif source.endswith("json"):
+        frame.to_json(tmp_path / source, orient="records", date_format="iso")
+    else:
+        frame.to_parquet(tmp_path / source)
+    done = generate(source, "--out", result)
+    assert done.returncode == 0, done.stderr
+    rows = read(tmp_path / result)
+    assert [row["ref"] for row in rows] == list(frame["ref"])
+    assert [row["risk_counterfactual"] for row in rows] == with_risk(NEWS)
+    assert list(rows[0])[:3] == list(frame.columns)
+    assert {str(row["valid"]) for row in rows} == {"True"}
+    if result.endswith("parquet"):
+        assert [row["when"] for row in rows] == list(frame["when"])
+
+
+def test_columns_of_the_input_are_never_touched(generate, tmp_path):
+    given = {"headline": NEWS[0], "id": 7, "valid": "maybe", "error": "E17", "mended": None}
+    write(tmp_path / "in.jsonl", [given, {"headline": NEWS[1], "contrafact_id": "mine"}])
+    assert generate("in.jsonl", "--out", "out.jsonl").returncode == 0
+    first, second = read(tmp_path / "out.jsonl")
+    assert {key: first[key] for key in given} == given
+    assert first["contrafact_valid"] is True
+    assert first["contrafact_error"] is None
+    assert second["contrafact_id"] == "mine"
+    assert second["contrafact_contrafact_id"].startswith("h")
+
+
+def test_bad_rows_are_told_by_line_and_kept(generate, tmp_path):
+    rows = [NEWS[0], "", 17, None, "x" * 2001, "​‍", NEWS[1], ["a", "list"]]
+    write(tmp_path / "in.jsonl", [{"headline": text, "n": n} for n, text in enumerate(rows)])
+    done = generate("in.jsonl", "--out", "out.jsonl")
+    assert done.returncode == 0
+    for expected in (
+        "in.jsonl:2: the headline is empty",
+        "in.jsonl:3: the headline is not text",
+        "in.jsonl:4: there is no headline",
+        "in.jsonl:5: the headline is over 2,000 characters (2,001)",
+        "in.jsonl:6: the headline has no visible character",
+        "in.jsonl:8: the headline is not text",
+        "8 rows: 2 valid, 6 without a headline to work on",
+    ):
+        assert expected in done.stderr
+    back = read(tmp_path / "out.jsonl")
+    assert [row["headline"] for row in back] == rows
+    assert [row["valid"] for row in back] == [text in NEWS for text in rows]
+    assert [bool(row["error"]) for row in back] == [text not in NEWS for text in rows]
+    # Columns of several types go into Parquet too, which has one type a column.
+    assert generate("in.jsonl", "--out", "out.parquet").returncode == 0
+    assert list(pd.read_parquet(tmp_path / "out.parquet")["headline"])[2] == "17"
+
+
+def test_judges_score_the_scenarios(generate, service, tmp_path):
+    headlines(tmp_path / "in.jsonl")
+    done = generate("in.jsonl", "--out", "out.jsonl", "--judge", service.judge)
+    assert done.returncode == 0
+    for row in read(tmp_path / "out.jsonl"):
+        for side in ("risk", "opportunity"):
+            for criterion in ("forward_compatibility", "directionality"):
+                assert row[f"{side}_{criterion}"] in (True, False)
+    assert len(service.stats()["answered"]) == 5 * 5
+
+
+def test_a_spreadsheet_runs_nothing_a_model_wrote(generate, tmp_path):
+    headlines(tmp_path / "in.jsonl", ['=HYPERLINK("http://x.invalid")', "Plain news"])
+    assert generate("in.jsonl", "--out", "out.csv").returncode == 0
+    formula, plain = read(tmp_path / "out.csv")
+    assert formula["risk_counterfactual"].startswith("'=HYPERLINK")
+    assert formula["headline"] == '=HYPERLINK("http://x.invalid")'
+    assert plain["risk_counterfactual"] == with_risk(["Plain news"])[0]
+
+
+@pytest.mark.parametrize("header", [b"", b"n,headline\n"])
+def test_a_row_comes_out_while_the_input_is_open(service, tmp_path, header):
+    rows = [b'{"headline": "One \\"quoted\\" item"}\n', b'{"headline": ""}\n']
+    if header:
+        rows = [b'1,"One ""quoted""\nitem"\n', b"2,\n"]
+    with subprocess.Popen(
+        [*COMMAND, "-", "--model", service.model, "--out", "-"],
+        cwd=tmp_path, env=service.environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        process.stdin.write(header + rows[0])
+        process.stdin.flush()
+        first = json.loads(process.stdout.readline())
+        assert process.poll() is None
+        process.stdin.write(rows[1])
+        process.stdin.flush()
+        second = json.loads(process.stdout.readline())
+        rest, told = process.communicate(timeout=60)
+    assert process.returncode == 0, told
+    assert first["valid"] is True
+    assert first["risk_counterfactual"].startswith('One "quoted" item')
+    assert second["error"] == "the headline is empty"
+    assert (b"standard input:4:" if header else b"standard input:2:") in told
+    assert rest == b""
+
+
+def test_a_broken_row_in_a_stream_ends_it_after_those_before(generate):
+    done = generate("-", "--out", "-", input='{"headline": "News"}\n\n{"headline": \n')
+    assert json.loads(done.stdout)["valid"] is True
+    assert "standard input:3: bad JSON" in one_line(done)
+
+
+def test_an_empty_stream_is_told(generate):
+    line = one_line(generate("-", "--out", "-", input="headline\n"))
+    assert "standard input: there are no rows" in line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '\n{"a": 1}\n\n{"a": "x\\u2028\u2028"}\n',
+        'a,b\n1,"two\nlines"\n\n3,"a ""b"""',
+        "\ufeffa;b\n1;2\n3;4\n",
+        '[\n{"a": 1},\n{"a": 2}]',
+        '"a\nb",c\r\n1,2\r\n',
+        "a\n1\n\n2\n",
+    ],
+)
+def test_a_pipe_is_read_as_the_same_file_is(tmp_path, text):
+    (tmp_path / "file").write_bytes(text.encode())
+    rows = list(arriving_rows(io.BytesIO(text.encode())))
+    assert rows == list(read_rows(tmp_path / "file"))
+    assert rows
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\n \n",
+        b"{\n",
+        b'{"a": 1}\n\n{"a": }\n',
+        b'{"a": 1}\n[1]\n',
+        b"a,b\n1,2\n1,2,3\n",
+        b"a,a\n1,2\n",
+        b'a,b\n1,"open\n',
+        b"a,b\n1,2\n1,\xff\n",
+        b"PK\x03\x04rest",
+        b"PAR1 but not",
+        "a,b\n".encode("utf-16"),
+    ],
+)
+def test_what_is_wrong_in_a_pipe_is_told_as_in_a_file(tmp_path, data):
+    (tmp_path / "file").write_bytes(data)
+    with pytest.raises(InputError) as piped:
+        list(arriving_rows(io.BytesIO(data)))
+    with pytest.raises(InputError) as filed:
+        list(read_rows(tmp_path / "file"))
+    assert piped.value.file == "standard input"
+    assert (piped.value.problem, piped.value.line) == (filed.value.problem, filed.value.line)
+
+
+def test_a_json_list_can_be_streamed_too(generate):
+    text = json.dumps([{"title": title} for title in NEWS], indent=1)
+    done = generate("-", "--out", "-", input=text)
+    assert done.returncode == 0
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["risk_counterfactual"] for row in rows] == with_risk(NEWS)
+
+
+def test_a_reader_that_goes_away_ends_the_command_in_silence(service, tmp_path):
+    with subprocess.Popen(
+        [*COMMAND, "-", "--model", service.model, "--out", "-"],
+        cwd=tmp_path, env=service.environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        process.stdin.write(b'{"headline": "First"}\n')
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdout.close()
+        process.stdin.write(b'{"headline": "Second"}\n')
+        process.stdin.flush()  # and it stays open
+        assert process.wait(timeout=60) == 141
+        assert process.stderr.read() == b""
+
+
+def test_order_is_kept_though_answers_come_out_of_order(generate, service, tmp_path):
+    texts = [f"News item {n}" for n in range(60)]
+    headlines(tmp_path / "in.jsonl", texts)
+    done = generate("in.jsonl", "--out", "out.jsonl", "--max-connections", "8")
+    assert done.returncode == 0
+    rows = read(tmp_path / "out.jsonl")
+    assert [row["risk_counterfactual"] for row in rows] == with_risk(texts)
+    assert done.stderr.count("rows: ") == 11  # a plain line every tenth, and the summary
+    assert "\x1b" not in done.stderr
+
+
+def test_a_finished_file_calls_no_model_and_is_kept(generate, service, tmp_path):
+    headlines(tmp_path / "in.jsonl")
+    command = ("in.jsonl", "--out", "out.csv", "--temperature", "0")
+    assert generate(*command).returncode == 0
+    before = service.stats(), (tmp_path / "out.csv").read_bytes()
+    again = generate(*command)
+    assert again.returncode == 0
+    assert "no model was called" in again.stdout
+    other = generate("in.jsonl", "--out", "out.csv", "--temperature", "1", "--seed", "3")
+    assert "out.csv: holds the result of another generation" in one_line(other)
+    assert "it differs in seed, temperature" in other.stderr
+    headlines(tmp_path / "in.jsonl", NEWS[:2])
+    assert "it differs in input" in one_line(generate(*command))
+    assert before == (service.stats(), (tmp_path / "out.csv").read_bytes())
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".out.csv.done", "in.jsonl", "out.csv"]
+    headlines(tmp_path / "in.jsonl")
+    (tmp_path / "out.csv").unlink()
+    assert generate(*command).returncode == 0
+    assert (tmp_path / "out.csv").read_bytes() == before[1]
+
+
+def test_a_file_of_somebody_else_is_never_overwritten(generate, service, tmp_path):
+    source = headlines(tmp_path / "in.jsonl")
+    (tmp_path / "mine.csv").write_text("dear,diary\n")
+    assert "no generation has written it" in one_line(generate("in.jsonl", "--out", "mine.csv"))
+    assert "no generation has written it" in one_line(generate("in.jsonl", "--out", "in.jsonl"))
+    assert (tmp_path / "mine.csv").read_text() == "dear,diary\n"
+    assert len(source.read_text().splitlines()) == 5
+    assert service.stats()["answered"] == {}
+
+
+def test_rows_whose_calls_fail_are_kept_and_tried_again(generate, service, tmp_path):
+    texts = [*NEWS[:2], "The doomed harbour of Vell", *NEWS[2:]]
+    headlines(tmp_path / "in.jsonl", texts)
+    command = ("in.jsonl", "--out", "out.jsonl")
+    first = generate(*command)
+    assert first.returncode == 1
+    assert "6 rows: 5 valid, 1 failed" in first.stderr
+    assert "1 x call failed: " in first.stderr
+    assert "engine is on fire" in first.stderr
+    row = read(tmp_path / "out.jsonl")[2]
+    assert "engine is on fire" in row["error"]
+    assert row["risk_counterfactual"] is None
+    answered = service.stats()["answered"]
+    second = generate(*command)
+    assert second.returncode == 1
+    assert "going on: 5 of 6 rows were done" in second.stderr
+    assert service.stats()["answered"] == answered
+    assert set(answered.values()) == {1}
+    # What somebody wrote into the unfinished result is not lost.
+    with (tmp_path / "out.jsonl").open("a") as stream:
+        stream.write("note\n")
+    assert "was changed" in one_line(generate(*command))
+    assert (tmp_path / "out.jsonl").read_text().endswith("note\n")
+
+
+def until(process, ready) -> None:
+    deadline = time.monotonic() + 60
+    while not ready():
+        assert process.poll() is None, "it ended too early"
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_killed_and_run_again_it_goes_on(quick_contrafact, start_service, tmp_path):
+    texts = [f"News item {n}" for n in range(24)]
+    headlines(tmp_path / "in.jsonl", texts)
+    with start_service("--latency", "0.2") as service:
+
+        def command(out):
+            return (
+                "in.jsonl", "--model", service.model, "--judge", service.judge,
+                "--out", out, "--max-connections", "3",
+            )  # fmt: skip
+
+        with subprocess.Popen(
+            [*COMMAND, *command("out.csv")], cwd=tmp_path, env=service.environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as process:  # fmt: skip
+            until(process, lambda: len(service.stats()["answered"]) > 40)
+            process.send_signal(signal.SIGKILL)
+        assert not (tmp_path / "out.csv").exists()
+        other = quick_contrafact(
+            "generate", *command("out.csv"), "--seed", "9", env=service.environment
+        )
+        assert "another generation for it is not finished (it differs in seed)" in one_line(other)
+        result = quick_contrafact("generate", *command("out.csv"), env=service.environment)
+        stats = service.stats()["answered"]
+        unkilled = quick_contrafact("generate", *command("whole.csv"), env=service.environment)
+    assert result.returncode == unkilled.returncode == 0, result.stderr
+    assert len(stats) == 24 * 5
+    # What was on its way when the process died may be asked again: three rows' calls at most.
+    assert sum(stats.values()) - len(stats) <= 12
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert not list(tmp_path.glob(".*.work"))
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_and_says_how_to_go_on(quick_contrafact, start_service, tmp_path):
+    headlines(tmp_path / "in.jsonl", [f"News item {n}" for n in range(40)])
+    with start_service("--latency", "0.3") as service:
+        command = ("in.jsonl", "--model", service.model, "--out", "out.csv")
+        with subprocess.Popen(
+            [*COMMAND, *command, "--max-connections", "2"], cwd=tmp_path, text=True,
+            env=service.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            until(process, lambda: len(service.stats()["answered"]) > 5)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "goes on when the command is repeated" in told
+        assert "Traceback" not in told
+        assert not (tmp_path / "out.csv").exists()
+        assert quick_contrafact("generate", *command, env=service.environment).returncode == 0
+    assert len(read(tmp_path / "out.csv")) == 40
+
+
+def test_two_at_once_on_one_result_are_refused(quick_contrafact, start_service, tmp_path):
+    headlines(tmp_path / "in.jsonl")
+    with start_service("--latency", "60") as service:
+        command = ("in.jsonl", "--model", service.model, "--out", "out.csv")
+        with subprocess.Popen(
+            [*COMMAND, *command], cwd=tmp_path, env=service.environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as process:  # fmt: skip
+            until(process, (tmp_path / ".out.csv.work" / "journal.jsonl").exists)
+            second = quick_contrafact("generate", *command, env=service.environment)
+            process.kill()
+    assert "another process is running" in one_line(second)
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_told_and_leaves_no_half_file(service, tmp_path):
+    headlines(tmp_path / "in.jsonl", [f"News item {n} {'x' * 1000}" for n in range(60)])
+    limited = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)); "
+        "from contrafact.cli.main import main; sys.argv[0] = 'contrafact'; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", limited, "generate", "in.jsonl", "--model", service.model,
+         "--out", "out.csv"],
+        cwd=tmp_path, env=service.environment, capture_output=True, text=True, timeout=100,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "file too large" in done.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_key_never_reaches_what_is_written(generate, service, tmp_path):
+    headlines(tmp_path / "in.jsonl", [*NEWS, "The doomed harbour of Vell"])
+    done = generate("in.jsonl", "--out", "out.jsonl", "--judge", service.judge)
+    key = service.environment["FAKE_API_KEY"].encode()
+    assert key.decode() not in done.stdout + done.stderr
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(path.parent.name != tmp_path.name for path in files)  # the journal, the cache
+    assert not [path for path in files if key in path.read_bytes()]
+
+
+def test_a_cause_is_told_without_the_secrets_of_the_environment(monkeypatch):
+    from contrafact.finforce.bulk import failure_cause
+
+    monkeypatch.setenv("SOME_API_KEY", "sk-abcdefgh")
+    try:
+        try:
+            raise OSError("no route to host\nsecond line")
+        except OSError as low:
+            raise RuntimeError("Connection error.") from low
+    except RuntimeError as error:
+        assert failure_cause(error) == (
+            "RuntimeError: Connection error. (OSError: no route to host second line)"
+        )
+    assert failure_cause(ValueError("bad key sk-abcdefgh given, ask your administrator")) == (
+        "ValueError: bad key (left out) given, ask your administrator"
+    )
+
+
+@pytest.mark.slow
+def test_the_embedded_model_writes_and_resumes_nothing(contrafact, tmp_path):
+    headlines(tmp_path / "in.csv.jsonl", NEWS[:2])
+    arguments = ("generate", "in.csv.jsonl", "--model", "embedded/smollm2-135m",
+                 "--out", "out.jsonl", "--temperature", "0", "--max-tokens", "40")  # fmt: skip
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = contrafact(*arguments, env=environment)
+    assert done.returncode == 0, done.stderr
+    rows = read(tmp_path / "out.jsonl")
+    assert [row["headline"] for row in rows] == NEWS[:2]
+    assert all(row["valid"] or row["error"] for row in rows)
+    assert "no model was called" in contrafact(*arguments, env=environment).stdout

@@ -9,12 +9,16 @@ __all__ = ["demo"]
 
 MODEL = "embedded/smollm2-135m"
 HEADLINES = 24
+MAX_TOKENS = 200  # two headlines and JSON around them; what is longer has lost its way
 
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the run and its report.")] = (
         Path("demo")
     ),
+    headlines: Annotated[
+        int, typer.Option(min=1, max=30, metavar="N", help="How many of the bundled headlines.")
+    ] = HEADLINES,
 ) -> None:
     """Run the families on bundled samples with the embedded model; no key, no network.
 
@@ -28,7 +32,7 @@ def demo(
     from contrafact.runs.settings import RunSettings
 
     typer.echo(
-        f"FIN-FORCE: {HEADLINES} bundled headlines about fictional companies; {MODEL} writes, "
+        f"FIN-FORCE: {headlines} bundled headlines about fictional companies; {MODEL} writes, "
         "and judges what it wrote."
     )
     settings = RunSettings(
@@ -36,8 +40,8 @@ def demo(
         models=(MODEL,),
         judges=(MODEL,),
         methods=("zero-shot", "few-shot"),
-        limit=HEADLINES,
-        generation={"temperature": 0.0},
+        limit=headlines,
+        generation={"temperature": 0.0, "max_tokens": MAX_TOKENS},
     )
     run_and_report(
         prepare(settings), out / "finforce", only_estimate=False, yes=True, with_published=False

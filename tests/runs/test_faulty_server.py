@@ -9,7 +9,9 @@ from contrafact.finforce.bundled import bundled_headlines
 
 
 @pytest.mark.slow
-def test_every_sample_ends_scored_or_listed_with_its_cause(contrafact, start_service, tmp_path):
+def test_every_sample_ends_scored_or_listed_with_its_cause(
+    quick_contrafact, start_service, tmp_path
+):
     headlines = [headline.text for headline in bundled_headlines()[:18]]
     headlines[4] = "Doomed mill in Ostrava files for protection"  # the server never answers it
     headlines[4] = headlines[4].replace("Doomed", "The doomed")
@@ -23,14 +25,14 @@ def test_every_sample_ends_scored_or_listed_with_its_cause(contrafact, start_ser
             "--judge", service.judge, "--out", "run", "--fluency-model", "none",
             "--attempt-timeout", "2", "--max-retries", "2", "--timeout", "30",
         )  # fmt: skip
-        first = contrafact(*arguments, env=service.environment)
+        first = quick_contrafact(*arguments, env=service.environment)
         assert first.returncode == 1, first.stderr
         scored, failed = outcome(tmp_path / "run")
         # Every sample is scored once or listed once.
         assert len(scored) + len(failed) == len(scored | failed) == 18
         # A request is failed once; in the end only the sample that never is answered stays.
         for _ in range(3):
-            again = contrafact(*arguments, env=service.environment)
+            again = quick_contrafact(*arguments, env=service.environment)
             if "1 of 18 samples failed" in again.stderr:
                 break
         stats = service.stats()
@@ -58,9 +60,11 @@ def outcome(run):
     return set(items["sample_id"]), failed
 
 
-def test_a_service_that_is_not_there_is_a_failure_told_in_one_line(contrafact, service, tmp_path):
+def test_a_service_that_is_not_there_is_a_failure_told_in_one_line(
+    quick_contrafact, service, tmp_path
+):
     environment = {**service.environment, "FAKE_BASE_URL": "http://127.0.0.1:9/v1"}
-    result = contrafact(
+    result = quick_contrafact(
         "run", "finforce", "--model", service.model, "--limit", "2", "--out", "run",
         "--max-retries", "1", "--timeout", "20", "--fluency-model", "none", env=environment,
     )  # fmt: skip
@@ -70,9 +74,9 @@ def test_a_service_that_is_not_there_is_a_failure_told_in_one_line(contrafact, s
     assert "Traceback" not in result.stderr
 
 
-def test_a_missing_key_is_told_before_the_first_call(contrafact, service):
+def test_a_missing_key_is_told_before_the_first_call(quick_contrafact, service):
     environment = {k: v for k, v in service.environment.items() if k != "FAKE_API_KEY"}
-    result = contrafact("run", "finforce", "--model", service.model, env=environment)
+    result = quick_contrafact("run", "finforce", "--model", service.model, env=environment)
     assert result.returncode == 2
     assert "FAKE_API_KEY" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1

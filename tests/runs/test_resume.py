@@ -73,17 +73,19 @@ def test_a_killed_run_of_the_embedded_model_gives_the_same_tables(contrafact, tm
         assert table.read_text() == (killed / "tables" / table.name).read_text(), table.name
 
 
-def test_a_folder_with_another_run_is_not_touched(contrafact, service, tmp_path):
+def test_a_folder_with_another_run_is_not_touched(quick_contrafact, service, tmp_path):
     more = ("--limit", "1", "--fluency-model", "none")
     command = arguments(service.model, service.judge, "run", *more)
-    assert contrafact(*command, env=service.environment).returncode == 0
+    assert quick_contrafact(*command, env=service.environment).returncode == 0
     before = {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()}
-    other = contrafact(*command, "--seed", "5", env=service.environment)
+    other = quick_contrafact(*command, "--seed", "5", env=service.environment)
     assert other.returncode == 2
     assert "holds another run (it differs in seed" in other.stderr
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    taken = contrafact(*arguments(service.model, service.judge, "mine"), env=service.environment)
+    taken = quick_contrafact(
+        *arguments(service.model, service.judge, "mine"), env=service.environment
+    )
     assert taken.returncode == 2
     assert "not a run folder" in taken.stderr
     assert before == {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()}

@@ -6,8 +6,8 @@ import pandas as pd
 from inspect_ai.log import read_eval_log
 
 
-def test_generation_settings_reach_the_model_and_the_manifest(contrafact, service, tmp_path):
-    result = contrafact(
+def test_generation_settings_reach_the_model_and_the_manifest(quick_contrafact, service, tmp_path):
+    result = quick_contrafact(
         "run", "finforce", "--model", service.model, "--judge", service.judge, "--limit", "1",
         "--out", "run", "--fluency-model", "none", "--temperature", "0.3", "--top-p", "0.9",
         "--max-tokens", "77", "--seed", "11", "--reasoning-effort", "low",
@@ -31,11 +31,11 @@ def test_generation_settings_reach_the_model_and_the_manifest(contrafact, servic
 
 
 def test_secrets_among_provider_arguments_are_left_out_of_the_run_folder(
-    contrafact, service, tmp_path
+    quick_contrafact, service, tmp_path
 ):
     secret = "sk-very-secret-indeed-42"
     environment = {k: v for k, v in service.environment.items() if k != "FAKE_API_KEY"}
-    result = contrafact(
+    result = quick_contrafact(
         "run", "finforce", "--model", service.model, "--limit", "1", "--out", "run",
         "--fluency-model", "none", "-M", f"api_key={secret}", env=environment,
     )  # fmt: skip
@@ -48,10 +48,10 @@ def test_secrets_among_provider_arguments_are_left_out_of_the_run_folder(
             assert secret.encode() not in path.read_bytes(), path.name
 
 
-def test_a_panel_votes_and_its_members_verdicts_are_kept(contrafact, service, tmp_path):
+def test_a_panel_votes_and_its_members_verdicts_are_kept(quick_contrafact, service, tmp_path):
     judges = ["openai-api/fake/judge", "openai-api/fake/second", "openai-api/fake/third"]
     arguments = [word for judge in judges for word in ("--judge", judge)]
-    result = contrafact(
+    result = quick_contrafact(
         "run", "finforce", "--model", service.model, *arguments, "--limit", "6", "--out", "run",
         "--fluency-model", "none", "--judge-faults", env=service.environment,
     )  # fmt: skip
@@ -65,8 +65,8 @@ def test_a_panel_votes_and_its_members_verdicts_are_kept(contrafact, service, tm
         assert row[criterion].item() == float(group["passed"].sum() > 1.5)
 
 
-def test_a_grid_of_models_methods_and_draws(contrafact, service, tmp_path):
-    result = contrafact(
+def test_a_grid_of_models_methods_and_draws(quick_contrafact, service, tmp_path):
+    result = quick_contrafact(
         "run", "finforce", "--model", service.model, "--model", "openai-api/fake/other",
         "--method", "zero-shot", "--method", "few-shot", "--shots", "2", "--draws", "3",
         "--limit", "4", "--out", "run", "--fluency-model", "none", env=service.environment,
@@ -83,18 +83,20 @@ def test_a_grid_of_models_methods_and_draws(contrafact, service, tmp_path):
     assert len(service.stats()["answered"]) == 4 + 3 * 4
 
 
-def test_an_estimate_calls_nobody_and_counts_what_the_run_then_calls(contrafact, service, tmp_path):
+def test_an_estimate_calls_nobody_and_counts_what_the_run_then_calls(
+    quick_contrafact, service, tmp_path
+):
     arguments = (
         "run", "finforce", "--model", service.model, "--judge", service.judge,
         "--method", "least-to-most", "--method", "counterfactual-distil", "--limit", "5",
         "--out", "run", "--fluency-model", "none",
     )  # fmt: skip
-    said = contrafact(*arguments, "--estimate", env=service.environment)
+    said = quick_contrafact(*arguments, "--estimate", env=service.environment)
     assert said.returncode == 0, said.stderr
     assert service.stats()["answered"] == {}
     assert not (tmp_path / "run").exists()
     calls = 5 * 3 + 5 * 2 + 2 * 5 * 4
     assert f"{calls} calls, {calls} of them paid" in said.stdout
-    assert contrafact(*arguments, env=service.environment).returncode == 0
+    assert quick_contrafact(*arguments, env=service.environment).returncode == 0
     used = pd.read_csv(tmp_path / "run" / "usage.csv")
     assert used["calls"].sum() == calls

@@ -108,6 +108,7 @@ class OpenAIServer:
         name = schema.get("name", "counterfactuals")
         if name == "counterfactuals":
             headline = re.findall(r"<news>(.*?)</news>", text, re.DOTALL)[-1]
+            headline = headline.replace("[MASK]", "the market")
             content = {
                 "original_headline": headline,
                 "risk_counterfactual": f"{headline}, and lenders take fright",

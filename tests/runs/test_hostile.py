@@ -101,18 +101,14 @@ def prompts_of(folder: Path) -> list[str]:
     return found
 
 
-def check_prompts(prompts: list[str]) -> None:
+def check_prompts(prompts: list[str], kinds: int) -> None:
     """No delimiter is opened or closed but by the template: as often in every prompt of a kind."""
     assert prompts
-    tag = re.compile(r"</?\s*([a-z]+)\s*>|<\|[^|>]*\|>", re.IGNORECASE)
+    tag = re.compile(r"[<＜]\s*[/／]?\s*[a-z][^<>]*[>＞]|<\|[^|>]*\|>|<!--", re.IGNORECASE)
+    marks = {tuple(match.group(0) for match in tag.finditer(prompt)) for prompt in prompts}
+    assert len(marks) <= kinds, marks
+    assert {mark.strip("</>") for found in marks for mark in found} <= {"news", "response"}
     for prompt in prompts:
-        marks = [match.group(0) for match in tag.finditer(prompt)]
-        assert not [mark for mark in marks if mark.startswith("<|")]
-        names = {mark.strip("</>") for mark in marks}
-        assert names <= {"news", "counterfactual"}, names
-        for name in names:
-            assert marks.count(f"<{name}>") == marks.count(f"</{name}>")
-        assert "alert(1)</" not in prompt
         for character in "\x00\x1b\u202e\u200b\u200d\ufeff\ud83d":
             assert character not in prompt
 
@@ -138,7 +134,7 @@ def test_a_run_against_a_service_bears_hostile_headlines(quick_contrafact, servi
     assert items.loc[items["text"].isna(), "invalid_reason"].str.contains("over 2000").all()
     prompts = prompts_of(folder)
     assert len(prompts) == len(HOSTILE) + 4 * (len(HOSTILE) - 1)
-    check_prompts(prompts)
+    check_prompts(prompts, kinds=2)  # writing and judging
     check_tables(folder)
     check_page(folder)
     for stream in (result.stdout, result.stderr):
@@ -158,7 +154,7 @@ def test_a_run_of_the_embedded_model_bears_hostile_headlines(quick_contrafact, t
     long = items[items["headline"].str.len() > 50_000]
     assert len(long) == 2
     assert long["invalid_reason"].str.startswith("prompt too long").all()
-    check_prompts(prompts_of(folder))
+    check_prompts(prompts_of(folder), kinds=1)
     check_tables(folder)
     check_page(folder)
 

@@ -187,7 +187,6 @@ def test_a_pipe_that_closes_early_is_no_error(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="an interrupted evaluation set is taken for a finished one")
 def test_ctrl_c_stops_a_run_and_the_same_command_goes_on(quick_contrafact, start_service, tmp_path):
     with start_service("--latency", "0.5") as service:
         command = (

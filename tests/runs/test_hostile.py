@@ -178,7 +178,6 @@ def test_generate_bears_hostile_headlines(quick_contrafact, service, tmp_path, d
     assert kept[9] == given[9]
 
 
-@pytest.mark.xfail(strict=True, reason="a fence inside a string is taken for the reply's own")
 def test_a_code_fence_in_a_headline_does_not_spoil_a_good_reply(
     quick_contrafact, service, tmp_path
 ):

@@ -35,6 +35,7 @@ __all__ = [
     "check_columns",
     "column_names",
     "failure_cause",
+    "redacted",
     "result_frame",
     "row_problem",
 ]
@@ -290,11 +291,16 @@ def failure_cause(error: BaseException) -> str:
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 
 
-def _told(error: BaseException) -> str:
-    text = printable(" ".join(str(error).split()))
+def redacted(text: str) -> str:
+    """Return a text that came from a service without the secrets of the environment."""
     for name, value in os.environ.items():
         if len(value) >= 8 and _SECRET.search(name.upper()):
             text = text.replace(value, "(left out)")
+    return text
+
+
+def _told(error: BaseException) -> str:
+    text = redacted(printable(" ".join(str(error).split())))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

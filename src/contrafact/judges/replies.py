@@ -48,6 +48,8 @@ def read_json_object(text: str) -> Reply:
     if not text:
         return Reply(None, invalid="empty reply")
     mended: list[str] = []
+    if (value := _loads(text)) is not None:
+        return Reply(value)
     if fence := _FENCE.search(text):
         text = fence.group(1).strip()
         mended.append("code fence")

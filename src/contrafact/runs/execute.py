@@ -21,7 +21,7 @@ from contrafact.runs.estimate import CallEstimate, paid_calls
 from contrafact.runs.fluency import open_fluency
 from contrafact.runs.folder import LOGS, begin, finish, locked
 from contrafact.runs.items import Failure, write_items
-from contrafact.runs.manifest import Manifest
+from contrafact.runs.manifest import Manifest, write_manifest
 from contrafact.runs.prepare import Prepared, open_model
 from contrafact.runs.progress import RunProgress
 
@@ -67,9 +67,12 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
         if manifest.status == "finished":
             samples = _samples(prepared)
             return RunResult(folder, manifest, [], samples, ran=False)
-        # Opened first: a scoring model that cannot be had is told before any call is paid for.
+        # Opened first: a model that cannot be used is told before anything is written or paid for.
+        subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.fluency_model)
-        logs = _evaluate(prepared, folder)
+        write_manifest(folder, manifest)
+        logs = _evaluate(prepared, folder, subjects, judges)
+        _stop_if_interrupted(prepared, logs)
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))
         if not failures:
@@ -82,14 +85,32 @@ def _samples(prepared: Prepared) -> int:
     return len(prepared.headlines) * len(prepared.settings.models) * draws
 
 
-def _evaluate(prepared: Prepared, folder: Path) -> list[EvalLog]:
+def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
     settings = prepared.settings
-    transport = {**TRANSPORT, **settings.transport}
-    # Opened here so that a wrong name, a missing key or file is told before anything starts.
     subjects = [
         open_model(name, config=GenerateConfig(), **settings.model_args) for name in settings.models
     ]
+    transport = {**TRANSPORT, **settings.transport}
     judges = [open_model(name, config=GenerateConfig(**transport)) for name in settings.judges]
+    return subjects, judges
+
+
+def _stop_if_interrupted(prepared: Prepared, logs: list[EvalLog]) -> None:
+    """Inspect takes an interrupt for itself and returns what it has: pass it on.
+
+    Raises:
+        KeyboardInterrupt: if the evaluation was interrupted; a rerun goes on.
+    """
+    expected = len(prepared.settings.models) * len(prepared.methods)
+    if len(logs) < expected or any(log.status == "cancelled" for log in logs):
+        raise KeyboardInterrupt
+
+
+def _evaluate(
+    prepared: Prepared, folder: Path, subjects: list[Model], judges: list[Model]
+) -> list[EvalLog]:
+    settings = prepared.settings
+    transport = {**TRANSPORT, **settings.transport}
     if not settings.shared_cache:
         os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).absolute())
     generation: dict[str, Any] = {**settings.generation, **transport}

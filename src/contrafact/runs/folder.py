@@ -24,7 +24,7 @@ LOGS = "logs"
 
 
 def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
-    """Return the folder's manifest: the one that is there, or a new one.
+    """Return the folder's manifest: the one that is there, or a new one, not yet written.
 
     Raises:
         InputError: if the folder holds another run, or something that is not a run.
@@ -43,9 +43,7 @@ def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
         raise InputError(
             "is not empty and not a run folder", file=folder, mend="name a new folder with --out"
         )
-    manifest = _new(prepared, paid_calls)
-    write_manifest(folder, manifest)
-    return manifest
+    return _new(prepared, paid_calls)
 
 
 def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.files.tables import write_frame
+from contrafact.finforce.bulk import redacted
 from contrafact.finforce.error_classes import classify_many
 from contrafact.finforce.judging import FAULTS
 from contrafact.records import CRITERIA, SIDES
@@ -16,7 +17,6 @@ from contrafact.runs.fluency import score_fluency
 from contrafact.runs.prepare import Prepared
 
 if TYPE_CHECKING:
-
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = ["FAILURES", "ITEMS", "USAGE", "VERDICTS", "Failure", "system_label", "write_items"]
@@ -196,5 +196,5 @@ def _failure(system: _System, sample: EvalSample) -> Failure:
     message = sample.error.message if sample.error else "ended without a score"
     # Retries wrap what went wrong; a chained traceback names the cause first.
     causes = _ERROR_LINE.findall(sample.error.traceback) if sample.error else []
-    cause = " ".join((causes or [message])[0].split())
+    cause = redacted(" ".join((causes or [message])[0].split()))
     return Failure(system.label, str(sample.id), sample.epoch, cause[:300])

@@ -111,7 +111,7 @@ def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model
     except Exception as error:
         told = " ".join(_MARKUP.sub("", str(error)).split()).removeprefix("ERROR: ") or repr(error)
         raise InputError(
-            f"cannot use the model '{name}': {told[:400]}",
+            f"cannot use the model '{name}': {told[:400].rstrip('.')}",
             mend="check the name (provider/model), its package and its key",
         ) from error
 

@@ -160,6 +160,7 @@ def test_the_raw_call_is_logged(model: Model) -> None:
 # -- one answer, whatever was asked before
 
 
+@pytest.mark.slow
 def test_reuse_company_and_order_change_nothing(model: Model, ask: Ask) -> None:
     settings: dict[str, Any] = {"logprobs": True, "top_logprobs": 2, "max_tokens": 5}
     prompts = [judge_prompt(name, news) for news in NEWS for name in RUBRICS]
@@ -322,6 +323,16 @@ def test_a_closed_model_leaves_no_port_and_opens_again() -> None:
     again.close()
 
 
+def test_opening_and_closing_at_once_never_waits_for_ever(tiny_gguf: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from contrafact.models.server import EmbeddedServer, ServerSettings\n"
+        "settings = ServerSettings(Path(sys.argv[1]), context=64, threads=1)\n"
+        "for _ in range(20): EmbeddedServer(settings).close()\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tiny_gguf)], timeout=120, check=True)
+
+
 def test_the_endpoint_asks_for_its_key(server: EmbeddedServer) -> None:
     assert server.address.startswith("http://127.0.0.1:")
     with pytest.raises(urllib.error.HTTPError) as refused:
@@ -329,6 +340,7 @@ def test_the_endpoint_asks_for_its_key(server: EmbeddedServer) -> None:
     assert refused.value.code == 401
 
 
+@pytest.mark.slow
 def test_a_process_ends_cleanly_with_the_model_loaded() -> None:
     program = (
         "import asyncio\n"
@@ -351,6 +363,7 @@ def test_a_process_ends_cleanly_with_the_model_loaded() -> None:
 # -- the same model over HTTP
 
 
+@pytest.mark.slow
 def test_http_and_in_process_agree(
     server: EmbeddedServer, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Perplexity against a plain float64 computation."""
 
 import copy
+import functools
 import math
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,18 @@ TEXTS = [
     "Oil",
     "Tern & Vale cuts its dividend as orders dry up, and warns that 40% of its plants may close",
     "ünïcode — 東京 📈 <|im_end|>",
-    "Regulator opens an inquiry into Quillon Freight. " * 9,
+    "Regulator opens an inquiry into Quillon Freight. " * 3,
 ]
+
+
+@functools.lru_cache(maxsize=1)
+def double(causal: CausalModel) -> Any:
+    return copy.deepcopy(causal.model).double()
 
 
 def in_float64(causal: CausalModel, text: str) -> float:
     """The definition, word for word: one text, everything fed, float64."""
-    model = copy.deepcopy(causal.model).double()
+    model = double(causal)
     ids = causal.tokenizer(text, add_special_tokens=False)["input_ids"]
     fed = torch.tensor([[causal.start_token, *ids]])
     with torch.inference_mode():
@@ -43,6 +49,7 @@ def values(scores: list[TextPerplexity]) -> list[float]:
     return [score.perplexity for score in scores]
 
 
+@pytest.mark.slow
 def test_the_real_model_agrees_with_float64(smollm: CausalModel) -> None:
     scores = perplexities(TEXTS, model=smollm)
     assert values(scores) == pytest.approx([in_float64(smollm, text) for text in TEXTS], rel=1e-5)
@@ -51,6 +58,7 @@ def test_the_real_model_agrees_with_float64(smollm: CausalModel) -> None:
     assert not any(score.windowed for score in scores)
 
 
+@pytest.mark.slow
 def test_batches_and_order_change_nothing(smollm: CausalModel) -> None:
     together = values(perplexities(TEXTS, model=smollm))
     alone = [perplexities([text], model=smollm)[0].perplexity for text in TEXTS]
@@ -81,7 +89,7 @@ def test_a_text_longer_than_the_context_is_scored_in_windows(tiny: CausalModel) 
     assert score.windowed and score.tokens == 144
     ids = tiny.tokenizer(text, add_special_tokens=False)["input_ids"]
     total = 0.0
-    model = copy.deepcopy(tiny.model).double()
+    model = double(tiny)
     for begin, scored, end in [(0, 0, 64), (32, 64, 96), (64, 96, 128), (80, 128, 144)]:
         fed = torch.tensor([[tiny.start_token, *ids[begin : end - 1]]])
         with torch.inference_mode():
@@ -130,7 +138,7 @@ def test_progress_counts_texts_up_to_all(tiny: CausalModel) -> None:
     assert done == sorted(done) and told[-1] == (4, 4)
 
 
-@pytest.mark.parametrize("text", ["\ud800", "a\x00b", "x" * 5000])
+@pytest.mark.parametrize("text", ["\ud800", "a\x00b", "x" * 500])
 def test_odd_text_is_scored(tiny: CausalModel, text: str) -> None:
     assert perplexities([text], model=tiny)[0].perplexity >= 1
 

@@ -125,6 +125,7 @@ def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_
     assert default_cache() == Path.home() / ".cache" / "contrafact" / "weights"
 
 
+@pytest.mark.slow  # the first time on a machine: they are converted
 def test_the_embedded_weights_load(smollm: CausalModel) -> None:
     assert smollm.tokenizer.convert_ids_to_tokens(smollm.start_token) == "<|im_start|>"
     assert (smollm.context, smollm.model.dtype) == (8192, torch.float32)

@@ -122,6 +122,9 @@ class EmbeddedServer:
         self.api_key = secrets.token_urlsafe(24)
         self._server: Any = _open(settings, self.api_key)
         self._root: str = self._server.listening_address
+        # One token, so that llama.cpp's loop is known to run: a server that is closed before its
+        # loop has begun misses the word to stop and waits for it for ever.
+        self._server.handle_completions({"prompt": "a", "max_tokens": 1, "cache_prompt": False})
 
     @property
     def address(self) -> str:

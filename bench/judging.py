@@ -124,7 +124,8 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         target=TARGET,
         data=f"{len(asked) // 4} of {source}, four judgements each",
         notes=[
-            f"{prompt / len(asked):.0f} prompt tokens a call, {cached / prompt:.0%} of them reused",
+            f"{prompt / len(asked):.0f} prompt tokens a call, {cached / prompt:.0%} of them reused "
+            "(the first reading of each rubric counts, and weighs more in a short run)",
             f"{same} of {added(baseline).items} answers are the same with reuse as without",
         ],
     )

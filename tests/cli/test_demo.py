@@ -15,7 +15,7 @@ def test_the_demo_ends_with_a_table_and_a_report_that_warns_of_its_judge(contraf
     assert "The judge is the embedded model" in result.stdout
     text = page.read_text(encoding="utf-8")
     assert "The judge is the embedded model" in text
-    assert "http" not in text.replace("http://www.w3.org/", "")
+    assert "://" not in text.replace("http://www.w3.org/", "")
     results = json.loads((tmp_path / "here" / "finforce" / "results.json").read_text())
     systems = {row["system"] for row in results["figures"]}
     assert systems == {

@@ -58,7 +58,9 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(contrafact, start_service, 
 @pytest.mark.slow
 def test_a_killed_run_of_the_embedded_model_gives_the_same_tables(contrafact, tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    more = ("--limit", "4", "--fluency-model", "none")
+    more = (
+        "--limit", "4", "--fluency-model", "none", "--method", "few-shot", "--max-tokens", "160",
+    )  # fmt: skip
     assert contrafact(*arguments(MODEL, MODEL, whole, *more)).returncode == 0
     cache = killed / "cache"
     command = arguments(MODEL, MODEL, killed, *more)

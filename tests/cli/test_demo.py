@@ -18,9 +18,7 @@ def test_the_demo_ends_with_a_table_and_a_report_that_warns_of_its_judge(contraf
     assert "://" not in text.replace("http://www.w3.org/", "")
     results = json.loads((tmp_path / "here" / "finforce" / "results.json").read_text())
     systems = {row["system"] for row in results["figures"]}
-    assert systems == {
-        "embedded/smollm2-135m · zero-shot", "embedded/smollm2-135m · few-shot (3)",
-    }  # fmt: skip
+    assert systems == {"embedded/smollm2-135m · few-shot (3)"}
     assert any(row["measure"] == "perplexity" for row in results["figures"])
     again = contrafact("demo", "--out", "here", "--headlines", "2")
     assert "no model was called" in again.stdout

@@ -11,10 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 __all__ = [
     "CRITERIA",
+    "MANIPULATIONS",
     "SIDES",
     "Criterion",
+    "Edit",
     "ForwardPair",
     "Headline",
+    "Manipulation",
+    "NewsItem",
+    "Rewrite",
     "Side",
     "Verdict",
     "content_id",
@@ -23,6 +28,9 @@ __all__ = [
 Side = Literal["risk", "opportunity"]
 SIDES: tuple[Side, Side] = ("risk", "opportunity")
 CRITERIA: tuple[str, str] = ("forward_compatibility", "directionality")
+
+Manipulation = Literal["numerical", "flipping", "sentiment", "causal"]
+MANIPULATIONS: tuple[Manipulation, ...] = ("numerical", "flipping", "sentiment", "causal")
 
 
 def content_id(*parts: str, prefix: str = "") -> str:
@@ -111,3 +119,66 @@ class Verdict(_Record):
         if (self.passed is None) == (self.invalid is None):
             raise ValueError("a verdict is either passed or failed, or invalid with a reason")
         return self
+
+
+class NewsItem(_Record):
+    """A news article as a source gives it: its title and its summary, and where it is from."""
+
+    id: str = Field(description="Content hash of title and summary.")
+    title: str = Field(description="The title as it was given.")
+    summary: str = Field(default="", description="The lead or summary that came with it.")
+    ticker: str | None = Field(default=None, description="The stock it was found under.")
+    date: str | None = Field(default=None, description="Day of publication, YYYY-MM-DD.")
+    url: str | None = Field(default=None, description="Where the article is.")
+    source: str | None = Field(default=None, description="The publisher or feed.")
+    category: str | None = Field(default=None, description="Its market category, where known.")
+
+    @classmethod
+    def of(cls, title: str, summary: str = "", **fields: str | None) -> Self:
+        """Return the item with the id that its title and summary give it."""
+        identity = content_id(title, summary, prefix="n")
+        return cls.model_validate({"id": identity, "title": title, "summary": summary, **fields})
+
+    @property
+    def paragraph(self) -> str:
+        """Title and summary as one paragraph, the text that is manipulated."""
+        title, summary = " ".join(self.title.split()), " ".join(self.summary.split())
+        if not title or not summary:
+            return title or summary
+        return f"{title} {summary}" if title[-1] in ".!?:;…" else f"{title}. {summary}"
+
+
+class Edit(_Record):
+    """One replacement in a text: what stood where, what stands there now, and why."""
+
+    start: int = Field(ge=0, description="Where the replaced words begin in the original.")
+    end: int = Field(ge=0, description="Where they end.")
+    before: str = Field(description="The replaced words: original[start:end].")
+    after: str = Field(description="What stands there now.")
+    why: str = Field(description="The rule that made the edit.")
+
+
+class Rewrite(_Record):
+    """A paragraph and its manipulated version."""
+
+    id: str = Field(description="Content hash of both texts and the manipulation.")
+    article_id: str = Field(description="The article it comes from; everything clusters by it.")
+    manipulation: Manipulation = Field(description="What was done to the original.")
+    original: str = Field(description="The paragraph as it was published (label: true).")
+    rewritten: str = Field(description="The manipulated paragraph (label: false).")
+    rewriter: str = Field(default="", description="'rules', or 'model:' and the model's name.")
+    edits: tuple[Edit, ...] = Field(default=(), description="What was replaced by what, where.")
+    attempts: int = Field(default=1, ge=1, description="How many tries it took.")
+    ticker: str | None = Field(default=None, description="The stock the article was found under.")
+    date: str | None = Field(default=None, description="Day of publication, YYYY-MM-DD.")
+    url: str | None = Field(default=None, description="Where the article is.")
+    category: str | None = Field(default=None, description="Its market category, where known.")
+
+    @classmethod
+    def of(
+        cls, manipulation: Manipulation, original: str, rewritten: str, **fields: object
+    ) -> Self:
+        """Return the pair with the id that its contents give it."""
+        identity = content_id(original, rewritten, manipulation, prefix="p")
+        both = {"manipulation": manipulation, "original": original, "rewritten": rewritten}
+        return cls.model_validate({"id": identity, **both, **fields})

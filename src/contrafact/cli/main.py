@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from contrafact.cli import data, demo, finforce, generate, prompts, report, run
+from contrafact.cli import data, demo, finforce, generate, prompts, report, rfc, run
 from contrafact.errors import InputError
 
 __all__ = ["app", "main"]
@@ -25,6 +25,7 @@ app.command("generate")(generate.generate)
 app.add_typer(data.app, name="data")
 app.add_typer(finforce.app, name="finforce")
 app.add_typer(prompts.app, name="prompts")
+app.add_typer(rfc.app, name="rfc")
 
 _FIRST_STEPS = """\
 contrafact generates, builds, detects and judges counterfactual text, and says how well.

@@ -1,0 +1,1 @@
+"""RFC-BENCH: minimal financial misinformation, built, proven, detected and diagnosed."""

@@ -1,0 +1,160 @@
+"""The ledger: every decision on every item, by whom, when and why. Events are only ever added.
+
+RFC-BENCH, section 2.2.3 keeps counts of what each gate removed; the ledger keeps the decisions that
+such counts are made from.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from contrafact.errors import InputError
+from contrafact.files.atomic import os_problem, whole_text
+from contrafact.records import Manipulation
+
+__all__ = ["DECISIONS", "Decision", "Ledger", "LedgerEvent", "ledger_path", "read_ledger"]
+
+Decision = Literal["kept", "dropped", "revised", "hard case"]
+DECISIONS: tuple[Decision, ...] = ("kept", "dropped", "revised", "hard case")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class LedgerEvent(BaseModel):
+    """One decision on one item at one stage. Further fields are kept as they are."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    item_id: str = Field(min_length=1, description="The item that was decided on.")
+    article_id: str | None = Field(default=None, description="The article it comes from.")
+    manipulation: Manipulation | None = Field(
+        default=None, description="The item's manipulation; none before it has one."
+    )
+    stage: str = Field(min_length=1, description="The stage that decided, e.g. 'bucket'.")
+    decision: Decision = Field(description="What was decided.")
+    by: str = Field(
+        pattern=r"^(rule|model|person):.",
+        description="Who decided: 'rule:', 'model:' or 'person:' and a name.",
+    )
+    when: str = Field(default_factory=_now, description="The time of the decision, ISO 8601.")
+    why: str = Field(default="", description="The reason, in a few words.")
+    inclusion_probability: float | None = Field(
+        default=None,
+        gt=0.0,
+        le=1.0,
+        description="For an item of an audit sample: the probability with which it was drawn.",
+    )
+    round: int | None = Field(
+        default=None, ge=1, description="Which round of an audit that is repeated, from 1."
+    )
+
+    def identity(self) -> str:
+        """Return what two reports of one decision share: everything but the time."""
+        return json.dumps(self.model_dump(exclude={"when"}), sort_keys=True, default=str)
+
+
+def ledger_path(out: str | Path) -> Path:
+    """Return where a stage that writes ``out`` keeps its ledger: ``<out>.ledger.jsonl``."""
+    return Path(f"{out}.ledger.jsonl")
+
+
+class Ledger:
+    """A ledger file, to which events are added.
+
+    Args:
+        path: The file, JSON Lines; made when the first event is added.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._known: set[str] = set()
+        self._size = -1  # of the file when its events were last known; another's is read again
+
+    def append(self, events: Iterable[LedgerEvent]) -> int:
+        """Add events at the end, synced to the disk, and return how many were new.
+
+        An event that is in the ledger already, in all but its time, is not added again: a stage
+        that was killed and goes on may report everything once more. Two processes take turns. A
+        line that a killed process left half written is removed first.
+
+        Raises:
+            InputError: The file cannot be written, or is not a ledger.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a+b") as stream:
+                fcntl.flock(stream, fcntl.LOCK_EX)
+                if stream.seek(0, os.SEEK_END) != self._size:
+                    self._known = {event.identity() for event in self._mended(stream)}
+                lines, added = [], set()
+                for event in events:
+                    identity = event.identity()
+                    if identity not in self._known and identity not in added:
+                        added.add(identity)
+                        lines.append(_line(event))
+                stream.write("".join(lines).encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+                self._known |= added
+                self._size = stream.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise os_problem(error, self.path, doing="cannot be written") from error
+        return len(lines)
+
+    def _mended(self, stream: BinaryIO) -> list[LedgerEvent]:
+        """Return the events so far, having removed a last line without its end."""
+        stream.seek(0)
+        data = stream.read()
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data):
+            stream.truncate(len(whole))
+        return _events(whole, self.path)
+
+
+def read_ledger(path: str | Path) -> list[LedgerEvent]:
+    """Return the events of a ledger, in the order in which they were added.
+
+    A last line without its line feed was never wholly written, and is passed over.
+
+    Raises:
+        InputError: No such file, or a line that is not an event; the message names it.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise InputError("no such file", file=path, mend="check the path") from error
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be read") from error
+    return _events(data[: data.rfind(b"\n") + 1], path)
+
+
+def _line(event: LedgerEvent) -> str:
+    fields = event.model_dump(exclude_none=True)
+    return whole_text(json.dumps(fields, ensure_ascii=False, default=str)) + "\n"
+
+
+def _events(data: bytes, path: str | Path) -> list[LedgerEvent]:
+    events = []
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            events.append(LedgerEvent.model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise InputError(
+                f"is not a ledger event: {place + ': ' if place else ''}{first['msg']}",
+                file=path,
+                line=number,
+                mend="mend the line, or leave it out",
+            ) from error
+    return events

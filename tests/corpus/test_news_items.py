@@ -1,0 +1,111 @@
+import json
+
+import pytest
+
+from contrafact.corpus.dates import day_of
+from contrafact.corpus.news_items import NewsNotes, item_of, load_news, news_rows
+from contrafact.errors import InputError
+from contrafact.records import NewsItem, content_id
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_an_item_keeps_its_fields_and_has_the_id_of_its_contents(tmp_path):
+    row = {
+        "title": "Veltra raises its guidance",
+        "summary": "The maker of pumps sees more orders.",
+        "ticker": "VLTX",
+        "date": "2025-05-02T08:00:00Z",
+        "url": "https://news.example/1",
+    }
+    (item,) = load_news(write(tmp_path / "n.jsonl", [row]))
+    assert item.id == content_id(row["title"], row["summary"], prefix="n")
+    assert (item.ticker, item.date, item.url) == ("VLTX", "2025-05-02", row["url"])
+    assert item.paragraph == f"{row['title']}. {row['summary']}"
+
+
+def test_other_names_of_the_fields_are_read(tmp_path):
+    file = tmp_path / "n.csv"
+    file.write_text("Headline,Description,Symbol,pubDate,Link\nA b,C d,XX,2025-01-31,u\n")
+    (item,) = load_news(file)
+    assert item == NewsItem.of("A b", "C d", ticker="XX", date="2025-01-31", url="u")
+
+
+def test_the_supplement_is_read_as_it_is(tmp_path):
+    row = {
+        "item_index": 0,
+        "input_item": {"headline": "A", "description": "B", "category": "Labour & employment"},
+        "output": {"scenarios": []},
+    }
+    (row,) = news_rows(write(tmp_path / "s.jsonl", [row]))
+    assert (row.item.title, row.item.summary, row.item.category) == (
+        "A",
+        "B",
+        "Labour & employment",
+    )
+    assert row.fields["item_index"] == 0
+
+
+def test_nothing_is_passed_over_in_silence(tmp_path):
+    rows = [
+        {"title": "A", "summary": "B", "date": "someday"},
+        {"title": "A ", "summary": "B"},
+        {"title": "C", "id": "other"},
+        {"title": "D \ud800", "summary": "E"},
+    ]
+    notes = NewsNotes()
+    items = load_news(write(tmp_path / "n.jsonl", rows), notes)
+    assert [item.title for item in items] == ["A", "C", "D �"]
+    assert items[0].date is None
+    assert notes.rows == 4
+    assert notes.duplicates == [(2, 1)]
+    assert notes.bad_dates == [1]
+    assert notes.without_summary == [3]
+    assert notes.renamed == [3]
+    assert notes.broken == [4]
+    assert len(notes.lines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"title": " ", "summary": "B"}, "the title is empty"),
+        ({"body": "B"}, "no column 'title'"),
+        ({"title": 7}, "the title is not text"),
+        ({"title": "A", "summary": ["B"]}, "the summary is not text"),
+    ],
+)
+def test_a_bad_row_is_told_by_its_line(tmp_path, row, problem):
+    file = write(tmp_path / "n.jsonl", [{"title": "A"}, row])
+    with pytest.raises(InputError, match=f"n.jsonl:2: {problem}"):
+        load_news(file)
+
+
+def test_a_source_of_two_parts_is_read_by_its_name():
+    assert item_of({"title": "A", "source": {"id": None, "name": "The Ledger"}}).source == (
+        "The Ledger"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2025-04-18", "2025-04-18"),
+        ("2025/04/18 10:00", "2025-04-18"),
+        ("2025-04-18T23:30:00-05:00", "2025-04-19"),
+        ("2025-04-18T09:30:00.123Z", "2025-04-18"),
+        ("Fri, 18 Apr 2025 23:30:00 GMT", "2025-04-18"),
+        ("1744960000", "2025-04-18"),
+        ("1744960000000", "2025-04-18"),
+        ("2025-04-18T99:00", "2025-04-18"),
+        ("0001-01-01T00:00:00+14:00", "0001-01-01"),
+        ("04/05/2025", None),
+        ("2025-13-01", None),
+        ("yesterday", None),
+    ],
+)
+def test_days_are_read_in_the_forms_that_sources_use(text, day):
+    assert day_of(text) == day

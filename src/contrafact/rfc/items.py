@@ -1,0 +1,48 @@
+"""From Inspect's samples to the per-item table of ``rfc-detect`` and ``rfc-diagnose``.
+
+One row per sample that ended with a score; a sample that ended in an error has none (its
+failure is the run's to tell). The columns, in this order:
+
+===============  ===================================================================
+``task``         ``rfc-detect`` or ``rfc-diagnose``
+``system``       the system's name in tables, as the caller gives it
+``model``        Inspect's name of the model; ``none/none`` under a baseline
+``solver``       ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline's name, or an
+                 import path
+``shots``        examples per prompt: 0, 2 or 8 (int)
+``draw``         the epoch, from 1 (int)
+``sample_id``    detect: ``<pair_id>-true`` or ``<pair_id>-false``; diagnose: the pair's id
+``pair_id``      the pair; both members of one pair share it (pairwise accuracy)
+``article_id``   the source article; intervals, folds and splits cluster by it
+``manipulation`` ``numerical``, ``flipping``, ``sentiment`` or ``causal``, of the pair: also
+                 where the sample shows the unmanipulated member
+``gold``         detect: ``true`` (unmanipulated) or ``false`` (manipulated); diagnose: the
+                 manipulation
+``predicted``    a label of the task, or None where the reply was invalid
+``invalid_reason``  why the reply was no label, or None where it was one
+``p_true``       detect: the model's probability of ``true`` against ``false``, 0 to 1, or a
+                 baseline's score on that scale; NaN where there is none
+``rationale``    the reasons the model gave, or None
+``error_class``  the class of section 3.5 that a judge gave a wrong or rightly guessed answer,
+                 or None
+``original``     the paragraph as published; None where the data set has no originals
+``rewritten``    the manipulated paragraph
+``shown``        detect: the paragraph the model saw; diagnose: None (it saw both)
+``reply``        the model's last reply, as it came; None under a baseline
+``category``     the article's market category, or None
+``ticker``       the stock it was found under, or None
+``date``         its day of publication, YYYY-MM-DD, or None
+===============  ===================================================================
+
+Nothing is dropped or mended here: an invalid reply is a row whose ``predicted`` is None.
+"""
+
+__all__ = ["ITEM_COLUMNS"]
+
+ITEM_COLUMNS: tuple[str, ...] = (
+    *("task", "system", "model", "solver", "shots", "draw", "sample_id", "pair_id"),
+    *("article_id", "manipulation", "gold", "predicted", "invalid_reason", "p_true"),
+    *("rationale", "error_class", "original", "rewritten", "shown", "reply"),
+    *("category", "ticker", "date"),
+)
+"""The columns of a row, in order; the module's text says what each holds."""

@@ -3,7 +3,16 @@
 import re
 from decimal import Decimal
 
-__all__ = ["DIGITS", "MAGNITUDE", "WORDS", "digits_value", "magnitude_value", "words_value"]
+__all__ = [
+    "DIGITS",
+    "MAGNITUDE",
+    "WORDS",
+    "digits_value",
+    "magnitude_value",
+    "number_words",
+    "scale_tail",
+    "words_value",
+]
 
 # Regular expressions as text, to build grammars from. All are matched without regard to case,
 # and use possessive repeats, so that long runs of digits cost linear time.
@@ -108,3 +117,30 @@ def _scale(words: list[str]) -> Decimal:
     for word in words:
         factor *= _SCALES[word]
     return factor
+
+
+def number_words(number: int) -> str:
+    """Return a whole number from 0 to 999 in words ("a hundred" is "one hundred")."""
+    if not 0 <= number < 1000:
+        raise ValueError(f"{number} is outside 0 to 999")
+    hundreds, rest = divmod(number, 100)
+    if hundreds:
+        head = f"{_UNITS[hundreds - 1]} hundred"
+        return f"{head} and {number_words(rest)}" if rest else head
+    if number < 10:
+        return _UNITS[number - 1] if number else "zero"
+    if number < 20:
+        return _TEENS[number - 10]
+    tens, unit = divmod(number, 10)
+    return f"{_TENS[tens - 2]}-{_UNITS[unit - 1]}" if unit else _TENS[tens - 2]
+
+
+def scale_tail(words: str) -> tuple[str, float]:
+    """Return the magnitude at the end of a number in words, separator included, and its worth.
+
+    ``"two million"`` gives ``(" million", 1e6)``, ``"two"`` gives ``("", 1.0)``.
+    """
+    match = re.search(rf"(?:[ -]{_BIG})+\Z", words, re.IGNORECASE)
+    if match is None:
+        return "", 1.0
+    return match[0], float(_scale(re.split(r"[\s-]+", match[0].strip(" -").casefold())))

@@ -1,4 +1,4 @@
-"""Quantities in financial prose: money, percentages, basis points, durations, plain numbers.
+"""The grammar of quantities: money, percentages, basis points, durations, plain numbers.
 
 The grammar is a list of rules, tried in order on what earlier rules left; each rule is a pattern
 and a reader that turns a match into a quantity. Digits that name something (years, quarters,
@@ -7,9 +7,9 @@ index names, forms, versions) are set aside first by `number_names`.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from contrafact.text.number_names import number_names
 from contrafact.text.numerals import (
@@ -20,32 +20,10 @@ from contrafact.text.numerals import (
     magnitude_value,
     words_value,
 )
+from contrafact.text.quantities.currencies import currency_code
+from contrafact.text.quantities.quantity import Form, Quantity, QuantityKind
 
-__all__ = ["Quantity", "QuantityKind", "new_quantities", "quantities"]
-
-QuantityKind = Literal["money", "percent", "basis points", "duration", "ratio", "number"]
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A quantity that a text states.
-
-    Attributes:
-        text: The words, sign, currency and unit included: ``source[start:end]``.
-        start: Where it begins, in characters.
-        end: Where it ends.
-        value: Its worth: units of currency (whichever it is), percent, basis points (percentage
-            points times 100), days, a multiple ("halved" is 0.5), or the number itself. None
-            where the words are vague ("billions", "double-digit").
-        kind: What is counted.
-    """
-
-    text: str
-    start: int
-    end: int
-    value: float | None
-    kind: QuantityKind
-
+__all__ = ["found_quantities"]
 
 _SYMBOL = (
     r"(?:(?:US|AU?|CA?|HK|S|NZ?|NT|R|Z|T|MX)?\$|[€£¥₹₩₽₦฿₺₱₫₴₿]"
@@ -71,6 +49,7 @@ _DAYS = {"hour": Decimal(1) / 24, "day": Decimal(1), "week": Decimal(7)}
 _DAYS |= dict.fromkeys(("month", "mth"), Decimal("30.4375"))
 _DAYS |= dict.fromkeys(("year", "yr"), Decimal("365.25"))
 _DAYS |= {"quarter": Decimal("91.3125"), "decade": Decimal("3652.5")}
+_SPANS = {"mth": "month", "yr": "year"}
 _DURATION = rf"[\s-](?P<span>{'|'.join(_DAYS)})s?\b(?!-point)"
 _MEASURE = r"(?:[KMGT]Wh?|kV|km|kg|mt|bpd|boe|bcf|MHz|GHz)\b"
 _RATIO = r"(?:x(?!\w)|[\s-]?fold\b|-times\b)"
@@ -86,7 +65,7 @@ _AMOUNT = (
 _UNIT = (
     rf"(?:(?P<points>{_POINTS})|(?P<percent>{_PERCENT})|(?P<basis>{_BASIS})"
     rf"|(?P<currency>[\s-]?{_CURRENCY_WORD}|\s{_CODE}\b)|(?P<cents>[\s-]cents?\b(?!\s?per\s?cent))"
-    rf"|(?P<ratio>{_RATIO})|(?P<duration>{_DURATION})|{_MEASURE})?"
+    rf"|(?P<ratio>{_RATIO})|(?P<duration>{_DURATION})|(?P<measure>{_MEASURE}))?"
 )
 # A longer run of digits is no amount that anyone states.
 _MAX_DIGITS = 40
@@ -102,32 +81,46 @@ _FRACTION_TOPS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4}
 _MULTIPLES = {"doubl": "2", "tripl": "3", "trebl": "3", "quadrupl": "4", "halv": "0.5"}
 _FOLD = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "ten": 10}
 
-_Reader = Callable[[re.Match[str]], tuple[Decimal | None, QuantityKind] | None]
+_Style = Literal["fraction", "multiple", "fold", "part", "split"]
 
 
-def _unit(part: dict[str, str | None]) -> tuple[Decimal, QuantityKind]:
-    """Return what one of the amount's unit is worth, and what it counts."""
+class Read(NamedTuple):
+    """What a reader makes of a match."""
+
+    value: Decimal | None
+    kind: QuantityKind
+    unit: str | None
+    form: Form
+
+
+_Reader = Callable[[re.Match[str]], Read | None]
+
+
+def _unit(part: dict[str, str | None]) -> tuple[Decimal, QuantityKind, str | None]:
+    """Return what one of the amount's unit is worth, what it counts, and the unit's name."""
     if part["points"]:
-        return Decimal(100), "basis points"
+        return Decimal(100), "basis points", "pp"
     if part["percent"]:
-        return Decimal(1), "percent"
+        return Decimal(1), "percent", "%"
     if part["basis"]:
-        return Decimal(1), "basis points"
-    if part["symbol"] or part["currency"]:
-        return Decimal(1), "money"
+        return Decimal(1), "basis points", "bps"
     if part["cents"]:
-        return Decimal("0.01"), "money"
+        return Decimal("0.01"), "money", currency_code(part["symbol"] or "") or "USD"
+    if part["symbol"] or part["currency"]:
+        return Decimal(1), "money", currency_code(part["currency"] or part["symbol"] or "")
     if part["ratio"]:
-        return Decimal(1), "ratio"
+        return Decimal(1), "ratio", "x"
     if part["span"]:
-        return _DAYS[part["span"].casefold()], "duration"
-    return Decimal(1), "number"
+        span = part["span"].casefold()
+        return _DAYS[span], "duration", f"{_SPANS.get(span, span)}s"
+    return Decimal(1), "number", part["measure"]
 
 
-def _read_amount(match: re.Match[str]) -> tuple[Decimal, QuantityKind] | None:
+def _read_amount(match: re.Match[str]) -> Read | None:
     part = match.groupdict()
     digits, magnitude, words = part["digits"], part["magnitude"] or "", part["words"]
-    unit, kind = _unit(part)
+    sign = part["sign"] or ""
+    worth, kind, unit = _unit(part)
     if digits and len(digits) > _MAX_DIGITS:
         return None
     if kind == "number":
@@ -137,39 +130,66 @@ def _read_amount(match: re.Match[str]) -> tuple[Decimal, QuantityKind] | None:
         before = match.string[max(0, match.start() - 4) : match.start()]
         if digits and not magnitude and _NAME_BEFORE.search(before):
             return None
-    value = words_value(words) if words else digits_value(digits) * magnitude_value(magnitude)
-    return (-value if part["sign"] in ("-", "−") else value) * unit, kind
+    if words:
+        value, factor = words_value(words), worth
+    else:
+        factor = magnitude_value(magnitude) * worth
+        value = digits_value(digits) * magnitude_value(magnitude)
+    number = match.span("words" if words else "digits")
+    form = Form(
+        "words" if words else "digits",
+        sign,
+        match.string[match.start() + len(sign) : number[0]],
+        match.string[slice(*number)],
+        match.string[number[1] : match.end()].rstrip(),
+        float(factor),
+    )
+    return Read((-value if sign in ("-", "−") else value) * worth, kind, unit, form)
 
 
-def _read_part_of_point(match: re.Match[str]) -> tuple[Decimal, QuantityKind]:
+def _form(style: _Style, match: re.Match[str], group: str, factor: float = 1.0) -> Form:
+    start, end = match.span(group)
+    text, offset = match[0].rstrip(), match.start()
+    return Form(style, "", text[: start - offset], match[group], text[end - offset :], factor)
+
+
+def _read_part_of_point(match: re.Match[str]) -> Read:
     parts = {"quarter": 25, "half": 50, "three-quarter": 75, "full": 100}
-    return Decimal(parts[match["part"].casefold().replace(" ", "-")]), "basis points"
+    value = Decimal(parts[match["part"].casefold().replace(" ", "-")])
+    return Read(value, "basis points", "pp", _form("part", match, "part", 100.0))
 
 
-def _read_fraction(match: re.Match[str]) -> tuple[Decimal, QuantityKind]:
+def _read_fraction(match: re.Match[str]) -> Read:
     bottom = match["bottom"].casefold().rstrip("s")
     top = match["top"].casefold() if match["top"] else "a"
     value = Decimal(_FRACTION_TOPS[top]) / _FRACTION_PARTS[bottom if bottom != "halve" else "half"]
-    return value, "ratio"
+    return Read(value, "ratio", None, Form("fraction", number=match[0].rstrip()))
 
 
-def _read_multiple(match: re.Match[str]) -> tuple[Decimal, QuantityKind]:
-    return Decimal(_MULTIPLES[match["multiple"].casefold()]), "ratio"
+def _read_multiple(match: re.Match[str]) -> Read:
+    value = Decimal(_MULTIPLES[match["multiple"].casefold()])
+    return Read(value, "ratio", "x", _form("multiple", match, "multiple"))
 
 
-def _read_fold(match: re.Match[str]) -> tuple[Decimal, QuantityKind]:
-    return Decimal(_FOLD[match["fold"].casefold()]), "ratio"
+def _read_fold(match: re.Match[str]) -> Read:
+    value = Decimal(_FOLD[match["fold"].casefold()])
+    return Read(value, "ratio", "x", _form("fold", match, "fold"))
 
 
-def _read_split(match: re.Match[str]) -> tuple[Decimal, QuantityKind] | None:
+def _read_split(match: re.Match[str]) -> Read | None:
     top, bottom = (
         digits_value(n) if n[0].isdigit() else words_value(n) for n in (match["new"], match["old"])
     )
-    return (top / bottom, "ratio") if bottom else None
+    if not bottom:
+        return None
+    return Read(top / bottom, "ratio", None, _form("split", match, "new", float(1 / bottom)))
 
 
-def _read_vague(match: re.Match[str]) -> tuple[None, QuantityKind]:
-    return None, "money" if match["currency"] or match["symbol"] else "number"
+def _read_vague(match: re.Match[str]) -> Read:
+    form = Form("vague", number=match[0].rstrip())
+    if match["currency"] or match["symbol"]:
+        return Read(None, "money", currency_code(match["currency"] or match["symbol"]), form)
+    return Read(None, "number", None, form)
 
 
 _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
@@ -223,14 +243,8 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
 )
 
 
-def quantities(text: str) -> list[Quantity]:
-    """Return the quantities of a text, in order and without overlap.
-
-    For each, ``text[q.start:q.end]`` is ``q.text``. Both ends of a range are quantities of the
-    range's kind: "3-5%" is 3 and 5 percent, "$1 to $2 billion" is one and two billion. Years,
-    dates, hours, quarters, index names, ranks, forms, tenors of instruments and versions are not
-    returned.
-    """
+def found_quantities(text: str) -> list[Quantity]:
+    """Return the quantities of a text without what its sentences say of them, in order."""
     taken = bytearray(len(text))
     for name in number_names(text):
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)
@@ -244,27 +258,14 @@ def quantities(text: str) -> list[Quantity]:
             if read is None:
                 continue
             end = start + len(match[0].rstrip())
-            value = None if read[0] is None else float(read[0])
+            value = None if read.value is None else float(read.value)
             taken[start:end] = b"\x01" * (end - start)
-            found.append((Quantity(text[start:end], start, end, value, read[1]), match))
+            quantity = Quantity(
+                text[start:end], start, end, value, read.kind, read.unit, form=read.form
+            )
+            found.append((quantity, match))
     found.sort(key=lambda pair: pair[0].start)
     return _with_ranges(text, found)
-
-
-def new_quantities(original: str, other: str) -> list[Quantity]:
-    """Return the quantities of ``other`` that ``original`` does not state.
-
-    Two quantities are the same when kind and value agree, however they are written ("25 bps" and
-    "a quarter point"); vague ones when kind and words agree.
-    """
-    known = {_key(quantity) for quantity in quantities(original)}
-    return [quantity for quantity in quantities(other) if _key(quantity) not in known]
-
-
-def _key(quantity: Quantity) -> tuple[str, float | str]:
-    if quantity.value is None:
-        return quantity.kind, " ".join(quantity.text.casefold().split())
-    return quantity.kind, quantity.value
 
 
 _JOINER = re.compile(r"\s?[-–—]\s?|\sto\s|\sor\s")
@@ -293,11 +294,18 @@ def _with_ranges(text: str, found: list[tuple[Quantity, re.Match[str]]]) -> list
         if high_parts["magnitude"] and not low_parts["magnitude"] and low_number <= high_number:
             scale = float(magnitude_value(high_parts["magnitude"]))
         if low.kind == "number" and high.kind != "number":
-            unit, kind = _unit(high_parts)
-            result[i] = replace(low, kind=kind, value=low.value * scale * float(unit))
+            worth, kind, unit = _unit(high_parts)
+            result[i] = _scaled(low, scale * float(worth), kind, unit)
         elif low.kind == "money" and high.kind in ("number", "money"):
-            result[i] = replace(low, value=low.value * scale)
-            result[i + 1] = replace(high, kind="money")
+            result[i] = _scaled(low, scale, low.kind, low.unit)
+            result[i + 1] = replace(high, kind="money", unit=low.unit)
         elif low.kind == high.kind:
-            result[i] = replace(low, value=low.value * scale)
+            result[i] = _scaled(low, scale, low.kind, low.unit)
     return result
+
+
+def _scaled(quantity: Quantity, scale: float, kind: QuantityKind, unit: str | None) -> Quantity:
+    if quantity.value is None:
+        return quantity
+    form = replace(quantity.form, factor=quantity.form.factor * scale)
+    return replace(quantity, value=quantity.value * scale, kind=kind, unit=unit, form=form)

@@ -1,0 +1,37 @@
+"""Quantities in financial prose, and what only looks like one (RFC-BENCH, appendix S.2).
+
+`quantities` reads amounts with their unit, role, direction and scenario; `identifiers` the years,
+quarters, dates, index names and other names that hold a number; `render` writes another value
+the way a quantity is written.
+"""
+
+from contrafact.text.identifiers import Identifier, IdentifierKind, identifiers
+from contrafact.text.quantities.quantity import (
+    ROLES,
+    Direction,
+    Expectation,
+    Form,
+    Quantity,
+    QuantityKind,
+    Role,
+    Scenario,
+)
+from contrafact.text.quantities.reading import new_quantities, quantities
+from contrafact.text.quantities.render import render
+
+__all__ = [
+    "ROLES",
+    "Direction",
+    "Expectation",
+    "Form",
+    "Identifier",
+    "IdentifierKind",
+    "Quantity",
+    "QuantityKind",
+    "Role",
+    "Scenario",
+    "identifiers",
+    "new_quantities",
+    "quantities",
+    "render",
+]

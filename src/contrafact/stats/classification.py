@@ -1,0 +1,280 @@
+"""Classification: a confusion matrix and what follows from it, with intervals over clusters.
+
+RFC-BENCH, appendix F. Every measure but AUROC is a function of the confusion matrix, so a resample
+of clusters costs one sum of small matrices and no loop over items.
+
+Two forms. *Valid* leaves out items whose prediction is no label, as the paper does. *Strict* keeps
+them: they are wrong, that is, they count in a class's recall and in accuracy's denominator, and for
+Matthews' coefficient they are predictions of a class that no item has.
+
+Classes that a sample (or a resample) lacks. A class that nobody has and nobody predicted is left
+out of the averages; one that is never predicted has precision 0, and one that only occurs among
+predictions has recall 0. scikit-learn averages over the same classes when it is given no labels.
+Matthews' coefficient is 0 where all items, or all predictions, are of one class.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from contrafact.stats._checks import check_settings, finite_values
+from contrafact.stats._resampling import (
+    Clusters,
+    cluster_codes,
+    cluster_sums,
+    resampled_counts,
+    resampled_sums,
+)
+from contrafact.stats.intervals import Interval, cluster_bootstrap, interval_from_resamples
+
+__all__ = [
+    "MEASURES",
+    "Classification",
+    "Form",
+    "auroc",
+    "classification",
+    "confusion_matrix",
+    "measures",
+]
+
+Form = Literal["valid", "strict"]
+MEASURES: tuple[str, ...] = ("accuracy", "precision", "recall", "f1", "mcc")
+"""Accuracy; macro-averaged precision, recall and F1; Matthews' correlation coefficient."""
+
+
+@dataclass(frozen=True)
+class Classification:
+    """How well predictions match gold labels.
+
+    Attributes:
+        labels: The label space, in the order of the matrix.
+        confusion: Counts, shape (labels, labels + 1): gold by predicted, invalid in the last
+            column.
+        figures: By measure (of :data:`MEASURES`) and form, the estimate with its interval; shares
+            from 0 to 1, Matthews' coefficient from -1 to 1.
+        invalid_rate: The share of items whose prediction was no label.
+    """
+
+    labels: tuple[Hashable, ...]
+    confusion: NDArray[np.int64]
+    figures: Mapping[tuple[str, Form], Interval]
+    invalid_rate: Interval
+
+
+def confusion_matrix(
+    gold: Sequence[Hashable], predicted: Sequence[Hashable | None], labels: Sequence[Hashable]
+) -> NDArray[np.int64]:
+    """Return counts of gold by predicted labels, shape (labels, labels + 1).
+
+    The last column counts predictions that are None, i.e. invalid.
+
+    Raises:
+        ValueError: On lengths that differ, labels that repeat, or a label outside ``labels``.
+    """
+    cells = _cells(gold, predicted, labels)
+    width = len(labels) + 1
+    counts = np.bincount(cells, minlength=len(labels) * width)
+    return counts.reshape(len(labels), width).astype(np.int64)
+
+
+def measures(confusion: ArrayLike, form: Form = "valid") -> dict[str, NDArray[np.float64]]:
+    """Return the measures of one confusion matrix or of many at once.
+
+    Args:
+        confusion: Shape (…, labels, labels + 1), invalid predictions in the last column.
+        form: Whether invalid predictions are left out or wrong.
+
+    Returns:
+        By name of :data:`MEASURES`, an array of the leading shape; NaN where nothing is left to
+        measure.
+    """
+    matrix = np.asarray(confusion, dtype=np.float64)
+    square = matrix[..., :-1]
+    right = np.diagonal(square, axis1=-2, axis2=-1)
+    predicted = square.sum(axis=-2)
+    kept = matrix if form == "strict" else square
+    actual = kept.sum(axis=-1)
+    total = actual.sum(axis=-1)
+    present = (actual + predicted) > 0
+    classes = present.sum(axis=-1)
+
+    def mean(
+        numerator: NDArray[np.float64], denominator: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        shares = np.divide(
+            numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0
+        )
+        return _ratio(np.where(present, shares, 0.0).sum(axis=-1), classes)
+
+    # Gorodkin's R_K, which is Matthews' coefficient for two classes.
+    correct = right.sum(axis=-1)
+    among = predicted.sum(axis=-1)
+    # Predictions of "invalid" enter through their own count only: no item has that class.
+    stray = total - among
+    covariance = correct * total - (actual * predicted).sum(axis=-1)
+    spread = total**2 - (predicted**2).sum(axis=-1) - stray**2
+    spread = spread * (total**2 - (actual**2).sum(axis=-1))
+    mcc = np.divide(
+        covariance, np.sqrt(np.maximum(spread, 0.0)), out=np.zeros_like(total), where=spread > 0
+    )
+    return {
+        "accuracy": _ratio(correct, total),
+        "precision": mean(right, predicted),
+        "recall": mean(right, actual),
+        "f1": mean(2 * right, actual + predicted),
+        "mcc": np.where(total > 0, mcc, math.nan),
+    }
+
+
+def classification(
+    gold: Sequence[Hashable],
+    predicted: Sequence[Hashable | None],
+    labels: Sequence[Hashable],
+    clusters: Clusters,
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    rng: np.random.Generator,
+) -> Classification:
+    """Return every measure in both forms, with intervals that resample clusters.
+
+    Args:
+        gold: The gold labels.
+        predicted: The predictions; None where a reply was no label.
+        labels: The label space.
+        clusters: One label per item, or None where each item stands for itself.
+        level: Confidence level of the intervals.
+        resamples: How many times the clusters are drawn.
+        rng: Where randomness comes from. The order of rows does not change a seeded result.
+
+    Raises:
+        ValueError: On lengths that differ, labels that repeat, a label outside ``labels``, a level
+            outside (0, 1) or no resamples.
+    """
+    check_settings(level, resamples)
+    cells = _cells(gold, predicted, labels)
+    width = len(labels) + 1
+    codes, count = cluster_codes(clusters, len(cells))
+    valid = np.array([label is not None for label in predicted], dtype=bool)
+    right = np.array([p == g for g, p in zip(gold, predicted, strict=True)], dtype=np.float64)
+    invalid_rate = cluster_bootstrap(
+        (~valid).astype(np.float64), codes, level=level, resamples=resamples, rng=rng
+    )
+    # Accuracies are plain means, and keep the exact bounds that all-right or all-wrong has there.
+    figures: dict[tuple[str, Form], Interval] = {
+        ("accuracy", "valid"): cluster_bootstrap(
+            right[valid], codes[valid], level=level, resamples=resamples, rng=rng
+        ),
+        ("accuracy", "strict"): cluster_bootstrap(
+            right, codes, level=level, resamples=resamples, rng=rng
+        ),
+    }
+    one_hot = np.zeros((len(cells), len(labels) * width))
+    one_hot[np.arange(len(cells)), cells] = 1.0
+    sums = cluster_sums(one_hot, codes, count)
+    forms: tuple[Form, Form] = ("valid", "strict")
+    drawn = (
+        resampled_sums(sums, resamples, rng).reshape(-1, len(labels), width)
+        if count
+        else np.zeros((1, len(labels), width))
+    )
+    confusion = confusion_matrix(gold, predicted, labels)
+    for form in forms:
+        estimates, draws = measures(confusion, form), measures(drawn, form)
+        kept = valid if form == "valid" else np.ones_like(valid)
+        for name in MEASURES[1:]:
+            figures[name, form] = interval_from_resamples(
+                float(estimates[name]),
+                draws[name],
+                n=int(kept.sum()),
+                clusters=len(set(codes[kept].tolist())),
+                level=level,
+            )
+    return Classification(tuple(labels), confusion, figures, invalid_rate)
+
+
+def auroc(
+    positive: ArrayLike,
+    scores: ArrayLike,
+    clusters: Clusters,
+    *,
+    level: float = 0.95,
+    resamples: int = 2_000,
+    rng: np.random.Generator,
+) -> Interval:
+    """Return the area under the ROC curve with an interval that resamples clusters.
+
+    It is the chance that a positive item scores above a negative one, ties counting half; NaN
+    where one of the two kinds is missing.
+
+    Args:
+        positive: Whether each item is positive, booleans or 0 and 1, shape (n,).
+        scores: A finite score per item, higher for positive.
+        clusters: One label per item, or None where each item stands for itself.
+        level: Confidence level of the interval.
+        resamples: How many times the clusters are drawn.
+        rng: Where randomness comes from. The order of rows does not change a seeded result.
+
+    Raises:
+        ValueError: On NaN or infinity, lengths that differ, labels other than 0 and 1, a level
+            outside (0, 1) or no resamples.
+    """
+    check_settings(level, resamples)
+    y, x = finite_values(positive, "positive"), finite_values(scores, "scores")
+    if len(y) != len(x):
+        raise ValueError(f"{len(y)} labels for {len(x)} scores")
+    if not np.isin(y, (0.0, 1.0)).all():
+        raise ValueError("positive must be 0 or 1")
+    codes, count = cluster_codes(clusters, len(x))
+    if len(x) == 0:
+        return Interval(math.nan, math.nan, math.nan, level, 0, 0, "no values")
+    order = np.lexsort((codes, y, x))
+    if clusters is None:
+        codes = np.empty_like(codes)
+        codes[order] = np.arange(count)
+    y, x, codes = y[order], x[order], codes[order]
+    starts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
+
+    def areas(counts: NDArray[np.intp]) -> NDArray[np.float64]:
+        cells = counts.astype(np.float64)[:, codes]
+        above = np.add.reduceat(cells * y, starts, axis=1)
+        below = np.add.reduceat(cells * (1.0 - y), starts, axis=1)
+        beaten = np.cumsum(below, axis=1) - below / 2.0
+        pairs = above.sum(axis=1) * below.sum(axis=1)
+        return _ratio((above * beaten).sum(axis=1), pairs)
+
+    estimate = float(areas(np.ones((1, count), dtype=np.intp))[0])
+    chunks = resampled_counts(count, resamples, rng, width=len(x))
+    draws = np.concatenate([areas(counts) for counts in chunks])
+    return interval_from_resamples(estimate, draws, n=len(x), clusters=count, level=level)
+
+
+def _cells(
+    gold: Sequence[Hashable], predicted: Sequence[Hashable | None], labels: Sequence[Hashable]
+) -> NDArray[np.intp]:
+    """Return each item's place in the flattened confusion matrix."""
+    code_of: dict[Hashable, int] = {label: code for code, label in enumerate(labels)}
+    if len(code_of) != len(labels):
+        raise ValueError("a label occurs twice in the label space")
+    if len(gold) != len(predicted):
+        raise ValueError(f"{len(gold)} gold labels for {len(predicted)} predictions")
+    strays = [g for g in gold if g not in code_of]
+    strays += [p for p in predicted if p is not None and p not in code_of]
+    if strays:
+        raise ValueError(f"the label {strays[0]!r} is not in the label space")
+    width = len(labels) + 1
+    columns = [len(labels) if p is None else code_of[p] for p in predicted]
+    rows = [code_of[g] for g in gold]
+    return np.array([row * width + c for row, c in zip(rows, columns, strict=True)], dtype=np.intp)
+
+
+def _ratio(numerator: NDArray[np.float64], denominator: ArrayLike) -> NDArray[np.float64]:
+    """Return a ratio that is NaN where the denominator is 0."""
+    below = np.asarray(denominator, dtype=np.float64)
+    ratio = np.full(np.shape(numerator), math.nan)
+    np.divide(numerator, below, out=ratio, where=below > 0)
+    return ratio

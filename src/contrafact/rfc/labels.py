@@ -1,0 +1,135 @@
+"""The label spaces of the two tasks, and reading a label out of a reply, strictly.
+
+RFC-BENCH, sections 2.1 and 2.3. A reply is valid if exactly one label of the space stands in it, as
+a word of its own, in any case, once or repeated, and not denied ("not true"). With none or several
+it is invalid, with the reason; nothing is guessed.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from contrafact.records import MANIPULATIONS, Manipulation
+
+__all__ = [
+    "FALSE",
+    "TRUE",
+    "Reading",
+    "TaskName",
+    "labels_of",
+    "manipulation_named",
+    "read_label",
+    "strip_reasoning",
+]
+
+TaskName = Literal["rfc-detect", "rfc-diagnose"]
+
+TRUE = "true"
+"""An unmanipulated paragraph, in every prompt and file."""
+FALSE = "false"
+"""A manipulated one."""
+
+_TAG = r"(?:think|thinking|thought|reasoning|reflection|scratchpad)"
+_REASONED = re.compile(rf"<({_TAG})\b[^>]*>.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
+_REASONING_ENDS = re.compile(rf"</{_TAG}\s*>", re.IGNORECASE)
+_REASONING_STARTS = re.compile(rf"<{_TAG}\b[^>]*>", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"(?:\b(?:not|never|neither|nor|hardly)|n['’]t|\bcannot)(?:\s+(?:be|a|an|the|entirely|"
+    r"necessarily|really|completely))*\s*[\"'“‘*`]*$",
+    re.IGNORECASE,
+)
+# What published files call the four manipulations.
+_SPELLINGS: dict[str, Manipulation] = {
+    "numerical perturbation": "numerical",
+    "numeric": "numerical",
+    "directional flipping": "flipping",
+    "directional": "flipping",
+    "flip": "flipping",
+    "sentiment amplification": "sentiment",
+    "causal distortion": "causal",
+    "false attribution": "causal",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A reply read as one label, or the reason why it is none.
+
+    Attributes:
+        label: The label, in the space's spelling; None where the reply is invalid.
+        invalid: The reason, where it is.
+        rationale: What came before the label's line, where reasons were asked for.
+    """
+
+    label: str | None
+    invalid: str | None = None
+    rationale: str | None = None
+
+
+def labels_of(task: TaskName) -> tuple[str, ...]:
+    """Return the label space of a task, in the order of its confusion matrix."""
+    return (TRUE, FALSE) if task == "rfc-detect" else MANIPULATIONS
+
+
+def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> Reading:
+    """Return the label that a reply gives.
+
+    Args:
+        reply: The model's reply.
+        labels: The label space.
+        reasons: Whether reasons were asked for, with the label on the last line: then only that
+            line is read, and what stands before it is the rationale.
+    """
+    text, problem = strip_reasoning(reply)
+    if problem:
+        return Reading(None, problem)
+    rationale = None
+    if reasons:
+        lines = [line for line in text.splitlines() if line.strip()]
+        # A fence or a rule below the label is no answer.
+        while lines and not re.search(r"\w", lines[-1]):
+            lines.pop()
+        rationale = "\n".join(lines[:-1]).strip() or None
+        text = lines[-1] if lines else ""
+    if not text.strip():
+        return Reading(None, "empty reply", rationale)
+    found = list(_pattern(tuple(labels)).finditer(text))
+    named = list(dict.fromkeys(match.group().casefold() for match in found))
+    where = " on the last line" if reasons else ""
+    if not named:
+        return Reading(None, f"no label{where}", rationale)
+    if len(named) > 1:
+        return Reading(None, f"several labels{where}: {', '.join(named)}", rationale)
+    if any(_DENIAL.search(text[: match.start()]) for match in found):
+        return Reading(None, f"a denied label{where}: not {named[0]}", rationale)
+    return Reading(named[0], None, rationale)
+
+
+def strip_reasoning(reply: str) -> tuple[str, str | None]:
+    """Return a reply without its marked reasoning, and what is wrong with that, if anything.
+
+    Reasoning stands between ``<think>`` and ``</think>`` (or a tag of that kind), or before a lone
+    ``</think>``, since chat templates may open it. One that never ends leaves no answer.
+    """
+    text = _REASONED.sub(" ", reply)
+    ends = list(_REASONING_ENDS.finditer(text))
+    if ends:
+        text = text[ends[-1].end() :]
+    if _REASONING_STARTS.search(text):
+        return "", "the reasoning never ended"
+    return text.strip(), None
+
+
+def manipulation_named(name: object) -> Manipulation | None:
+    """Return the manipulation that a file's field names, or None if it names none."""
+    plain = " ".join(str(name).replace("_", " ").replace("-", " ").split()).casefold()
+    for manipulation in MANIPULATIONS:
+        if plain == manipulation:
+            return manipulation
+    return _SPELLINGS.get(plain)
+
+
+def _pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
+    words = "|".join(re.escape(label) for label in labels)
+    return re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE)

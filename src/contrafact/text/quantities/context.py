@@ -1,45 +1,82 @@
 """What the words around a quantity say of it."""
 
-import re
+from bisect import bisect_right
 from dataclasses import replace
 
-from contrafact.text.quantities.quantity import Quantity, QuantityKind, Role
+from contrafact.text.quantities.movement import Said, by_values, movements, moving
+from contrafact.text.quantities.outcome import outcome
+from contrafact.text.quantities.pairs import Pair, pairs
+from contrafact.text.quantities.quantity import Quantity
+from contrafact.text.quantities.roles import Cue, cues, role_and_unit, scenario
+from contrafact.text.quantities.sentences import sentence_ends
 
 __all__ = ["in_context"]
 
-_PLAIN: dict[QuantityKind, Role] = {
-    "money": "money",
-    "percent": "percent",
-    "basis points": "rate",
-    "duration": "duration",
-    "ratio": "multiple",
-    "number": "number",
-}
-_UP = re.compile(
-    r"\b(?:up|rose|rises?|rising|gain(?:s|ed)?|jump(?:s|ed)?|grew|grows?|increase[ds]?|climb(?:s|ed)?"
-    r"|rais(?:es?|ed)|lift(?:s|ed)?|hik(?:es?|ed))\s(?:(?:by|of|about|nearly|a|an|to)\s)*\Z",
-    re.IGNORECASE,
-)
-_DOWN = re.compile(
-    r"\b(?:down|fell|falls?|falling|drop(?:s|ped)?|declin(?:es?|ed)|lost|loses?|slid(?:es?)?|cut|cuts"
-    r"|lower(?:s|ed)?|decreas(?:es?|ed)|slump(?:s|ed)?)\s(?:(?:by|of|about|nearly|a|an|to)\s)*\Z",
-    re.IGNORECASE,
-)
-
 
 def in_context(text: str, found: list[Quantity]) -> list[Quantity]:
-    """Return the quantities with role, direction, scenario and links."""
-    result = []
-    for quantity in found:
-        before = text[max(0, quantity.start - 60) : quantity.start]
-        up, down = _UP.search(before), _DOWN.search(before)
-        moved = up or down
-        result.append(
-            replace(
-                quantity,
-                role=_PLAIN[quantity.kind],
-                direction="up" if up else "down" if down else None,
-                is_level=not (moved and not moved[0].rstrip().endswith("to")),
-            )
+    """Return the quantities with role, direction, scenario, links and outcome."""
+    if not found:
+        return []
+    ends = sentence_ends(text)
+    said = moving(text, found, movements(text), ends)
+    changed = {i for i, s in enumerate(said) if s.worded and not s.is_level}
+    linked = pairs(text, found, ends, changed)
+    result = [
+        replace(quantity, direction=s.direction, is_level=s.is_level)
+        for quantity, s in zip(found, said, strict=True)
+    ]
+    for pair in linked:
+        _join(result, pair, said)
+    by_sentence: dict[int, list[Cue]] = {}
+    for cue in cues(text):
+        by_sentence.setdefault(bisect_right(ends, cue.start), []).append(cue)
+    for i, quantity in enumerate(result):
+        sentence = bisect_right(ends, quantity.start)
+        first, end = (ends[sentence - 1] if sentence else 0), ends[sentence]
+        near = by_sentence.get(sentence, [])
+        others = [q for q in found if first <= q.start < end]
+        role, unit = role_and_unit(text, quantity, near, others)
+        is_loss, is_estimate, expectation = outcome(text, quantity, first, end)
+        result[i] = replace(
+            quantity,
+            role=role,
+            unit=unit,
+            scenario=scenario(quantity, role, near),
+            is_loss=is_loss,
+            is_estimate=is_estimate,
+            expectation=expectation,
         )
+    for pair in linked:
+        _share(result, pair)
     return result
+
+
+def _join(result: list[Quantity], pair: Pair, said: list[Said]) -> None:
+    """Link two quantities, and give both what one of them has from the words around."""
+    first, second = result[pair.first], result[pair.second]
+    direction = first.direction or second.direction
+    level = first.is_level if said[pair.first].worded else second.is_level
+    if pair.kind == "from-to":
+        level = True
+        denied = any(said[i].worded for i in (pair.first, pair.second)) and direction is None
+        if direction is None and not denied:
+            old, new = (first, second) if pair.old == pair.first else (second, first)
+            direction = by_values(old, new)
+    for i, other in ((pair.first, pair.second), (pair.second, pair.first)):
+        result[i] = replace(
+            result[i],
+            link=(pair.kind, other),
+            direction=direction,
+            is_level=level,
+            is_old=pair.old == i,
+        )
+
+
+def _share(result: list[Quantity], pair: Pair) -> None:
+    """Give the ends of a pair one role, scenario and unit: the first's, if it is a telling one."""
+    first, second = result[pair.first], result[pair.second]
+    plain = ("money", "percent", "number", "rate", "multiple")
+    model = second if first.role in plain and second.role not in plain else first
+    unit = first.unit or second.unit
+    for i in (pair.first, pair.second):
+        result[i] = replace(result[i], role=model.role, scenario=model.scenario, unit=unit)

@@ -98,6 +98,7 @@ class Quantity:
             index. None for the rest, macro-economic figures among them.
         link: The partner of a pair, by its index in the list returned: ("range", i) for
             "10% to 14%", ("from-to", i) for "from $90 to $96" and "to $41 from $38.50".
+        is_old: True for the old value of a from-to pair.
         is_level: True for a level ("at $96", "to 5%"), False for a change ("up 12%", "by $3").
         is_loss: True where the amount is a loss ("net loss of $5 million").
         is_estimate: True where the amount is what analysts or markets expected.
@@ -116,6 +117,7 @@ class Quantity:
     direction: Direction | None = None
     scenario: Scenario | None = None
     link: tuple[str, int] | None = None
+    is_old: bool = False
     is_level: bool = True
     is_loss: bool = False
     is_estimate: bool = False

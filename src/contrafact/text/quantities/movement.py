@@ -1,0 +1,281 @@
+"""Where a sentence says that a quantity moves, and whether it states a level or a change."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from contrafact.text.quantities.cues import alternatives, cue_data
+from contrafact.text.quantities.quantity import Direction, Quantity
+
+__all__ = ["Movement", "Said", "by_values", "movements", "moving"]
+
+# Two words of a sentence between which more than this stands have nothing to do with each other.
+_REACH = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """A word that says up or down; ``direction`` is None where the text denies the movement."""
+
+    start: int
+    end: int
+    word: str
+    direction: Direction | None
+    is_noun: bool
+
+
+class Said(NamedTuple):
+    """What the words around say: ``worded`` is False where they say nothing of a movement."""
+
+    direction: Direction | None
+    is_level: bool
+    worded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    word: re.Pattern[str]
+    up: frozenset[str]
+    nouns: frozenset[str]
+    after: frozenset[str]
+    gap: re.Pattern[str]
+    preposition: re.Pattern[str]
+    levels: frozenset[str]
+    negation: re.Pattern[str]
+    phrasal: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    data = cue_data()["movement"]
+    up, down = data["up"], data["down"]
+    words = [*up["verbs"], *up["nouns"], *down["verbs"], *down["nouns"]]
+    fillers = alternatives(data["fillers"])
+    return _Patterns(
+        word=re.compile(rf"\b(?:{alternatives(words)})\b", re.IGNORECASE),
+        up=frozenset((*up["verbs"], *up["nouns"])),
+        nouns=frozenset((*up["nouns"], *down["nouns"])),
+        after=frozenset(data["after"]),
+        gap=re.compile(rf"(?:[\s,(~]*(?:\b(?:{fillers}|[a-z]+ly)\b)?)*+", re.IGNORECASE),
+        preposition=re.compile(
+            rf"\b(?:{alternatives([*data['levels'], *data['changes']])})\b", re.IGNORECASE
+        ),
+        levels=frozenset(data["levels"]),
+        negation=re.compile(
+            rf"(?:\b(?:{alternatives(data['negations'])})\b(?!\sonly)|n['’]t\b)(?:\s[\w-]+){{0,2}}\s*\Z",
+            re.IGNORECASE,
+        ),
+        phrasal=re.compile(rf"\b(?:{alternatives(data['phrasal'])})\s\Z", re.IGNORECASE),
+    )
+
+
+_OTHER_SENSE_AFTER = re.compile(
+    r"\s(?:payments?\b|time\b|side\b|to\sdate\b|the\sroad|for\sgrabs|and\srunning)", re.IGNORECASE
+)
+# "up to 5%" is a bound, unless a verb of moving or being stands before it.
+_BOUND = re.compile(r"\sto\s", re.IGNORECASE)
+_MOVED = re.compile(
+    r"\b(?:is|are|was|were|be|been|went|go|goes|going|gone|moved?|moves|moving|ticked|ticks|edged"
+    r"|edges|edging|inched|inches|crept|came|pushed|pushes|driven|drove|sent|shot|sent|back|further"
+    r"|rates?|%)\s\Z",
+    re.IGNORECASE,
+)
+
+
+def movements(text: str) -> list[Movement]:
+    """Return the words of a text that say up or down, in order."""
+    patterns = _patterns()
+    found = []
+    for match in patterns.word.finditer(text):
+        word = " ".join(re.split(r"[\s-]+", match[0].casefold()))
+        before = text[max(0, match.start() - 40) : match.start()]
+        if _OTHER_SENSE_AFTER.match(text, match.end()):
+            continue
+        if word in ("up", "down"):
+            if patterns.phrasal.search(before):
+                continue
+            if word == "up" and _BOUND.match(text, match.end()) and not _MOVED.search(before):
+                continue
+        direction: Direction | None = "up" if word in patterns.up else "down"
+        if patterns.negation.search(before):
+            direction = None
+        found.append(Movement(match.start(), match.end(), word, direction, word in patterns.nouns))
+    return found
+
+
+_BETWEEN_AFTER = re.compile(
+    r"(?:[\s-]+(?![A-Z]?(?:of|in|to|from|on|at|by|for|and|or|but|as|with"
+    r"|than|while|after|before|since|stake|the|a|an|its|is|are|was|were|has|have|had)\b)"
+    r"[\w.'’&/-]+){0,4}?[\s-]+"
+)
+_OBJECT_STOP = re.compile(r"[;:—]|\s[–-]\s|,\s(?:and|but|while|as|which|with)\s|[.!?]\s", re.I)
+_OBJECT_END = re.compile(r"\b(?P<to>to|by|from|at|of|below|above)\b", re.IGNORECASE)
+_RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
+
+
+def moving(text: str, found: list[Quantity], moves: list[Movement], ends: list[int]) -> list[Said]:
+    """Return for each quantity its direction and whether it is a level.
+
+    Args:
+        text: The text.
+        found: Its quantities, in order.
+        moves: Its words of movement, as `movements` gives them.
+        ends: Where its sentences end.
+    """
+    result: list[Said] = []
+    sentence = 0
+    first = 0
+    for i, quantity in enumerate(found):
+        while ends[sentence] <= quantity.start:
+            first = ends[sentence]
+            sentence += 1
+        inside = [m for m in moves if first <= m.start and m.end <= ends[sentence]]
+        previous = found[i - 1] if i and found[i - 1].start >= first else None
+        said = (
+            _itself(text, quantity)
+            or _moved_before(text, quantity, inside, previous)
+            or _moved_after(text, quantity, inside, ends[sentence])
+            or (_chained(text, quantity, previous, result[-1], inside) if previous else None)
+        )
+        if said is None:
+            result.append(Said(None, _is_level_alone(quantity), False))
+        else:
+            result.append(Said(*said, True))
+    return result
+
+
+def _is_level_alone(quantity: Quantity) -> bool:
+    if quantity.kind == "basis points":
+        return False
+    return not quantity.form.sign or quantity.kind not in ("money", "percent")
+
+
+def _itself(text: str, quantity: Quantity) -> tuple[Direction | None, bool] | None:
+    style = quantity.form.style
+    if style == "multiple":
+        before = text[max(0, quantity.start - 40) : quantity.start]
+        if _patterns().negation.search(before):
+            return None, False
+        return ("down" if (quantity.value or 0) < 1 else "up"), False
+    return None
+
+
+def _level(gap: str) -> bool:
+    """Tell by the last preposition of a gap whether a level follows."""
+    patterns = _patterns()
+    last = None
+    for match in patterns.preposition.finditer(gap):
+        last = " ".join(re.split(r"[\s-]+", match[0].casefold()))
+    return last in patterns.levels
+
+
+def _moved_before(
+    text: str, quantity: Quantity, moves: list[Movement], previous: Quantity | None
+) -> tuple[Direction | None, bool] | None:
+    if quantity.kind == "duration":
+        return None
+    patterns = _patterns()
+    for move in reversed(moves):
+        if move.end > quantity.start or move.end < quantity.start - _REACH:
+            continue
+        gap = text[move.end : quantity.start]
+        if patterns.gap.fullmatch(gap):
+            if _raises_money(move, gap, quantity):
+                return None
+            if move.word in ("loss", "losses") and quantity.kind in ("money", "number"):
+                return None
+            return move.direction, _level(gap)
+        if previous is not None and previous.start >= move.end:
+            continue
+        if _OBJECT_STOP.search(gap):
+            continue
+        ending = _last(_OBJECT_END, gap)
+        if ending is None or not patterns.gap.fullmatch(gap[ending.start() :]):
+            continue
+        of_noun = ending["to"].casefold() == "of"
+        if of_noun and not re.match(r"\s(?:in|for|on)\s", gap):
+            continue
+        if move.is_noun and not of_noun and _governed(moves, move):
+            continue
+        return move.direction, _level(gap[ending.start() :])
+    return None
+
+
+def _governed(moves: list[Movement], noun: Movement) -> bool:
+    """Whether a verb before the noun is what moves: "cut its growth forecast to 5%"."""
+    return any(not m.is_noun and 0 < noun.start - m.end < _REACH for m in moves)
+
+
+def _raises_money(move: Movement, gap: str, quantity: Quantity) -> bool:
+    return (
+        quantity.kind == "money"
+        and bool(_RAISED_MONEY.match(move.word))
+        and not _patterns().preposition.search(gap)
+    )
+
+
+def _moved_after(
+    text: str, quantity: Quantity, moves: list[Movement], end: int
+) -> tuple[Direction | None, bool] | None:
+    if quantity.kind == "duration":
+        return None
+    patterns = _patterns()
+    for move in moves:
+        if move.start < quantity.end:
+            continue
+        if not move.is_noun and move.word not in patterns.after:
+            return None
+        if move.word in ("loss", "losses") and quantity.kind == "money":
+            return None
+        if not _BETWEEN_AFTER.fullmatch(text, quantity.end, move.start):
+            return None
+        return move.direction, False
+    return None
+
+
+_TO_OR_FROM = re.compile(r"\b(?:to|from)\s", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[;:—]|[.!?]\s")
+_BESIDE = re.compile(r"\s?[-–—]\s?|,?\s(?:and|or)\s|,\s(?:or\s)?|\s\((?:or\s)?", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"\b(?:compared|relative|owing|due|thanks|according|related)\s(?:to|from)", re.I
+)
+
+
+def _chained(
+    text: str,
+    quantity: Quantity,
+    previous: Quantity,
+    said: Said,
+    moves: list[Movement],
+) -> tuple[Direction | None, bool] | None:
+    """Return what a quantity has from the one before: "rose 5% to $3bn", "up 5% and 7%"."""
+    if not said.worded or quantity.kind == "duration":
+        return None
+    if any(previous.end <= m.start < quantity.start for m in moves):
+        return None
+    gap = text[previous.end : quantity.start]
+    if _COMPARED.search(gap):
+        return None
+    patterns = _patterns()
+    beside = _BESIDE.match(gap)
+    if beside and patterns.gap.fullmatch(gap[beside.end() :]):
+        return said.direction, said.is_level and quantity.kind != "basis points"
+    last = _last(_TO_OR_FROM, gap)
+    if last is None or _CLAUSE_END.search(gap) or not patterns.gap.fullmatch(gap[last.start() :]):
+        return None
+    return said.direction, True
+
+
+def by_values(first: Quantity, second: Quantity) -> Direction | None:
+    """Return where two levels in the order old, new move."""
+    if first.value is None or second.value is None or first.value == second.value:
+        return None
+    return "up" if second.value > first.value else "down"
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    match = None
+    for found in pattern.finditer(text):
+        match = found
+    return match

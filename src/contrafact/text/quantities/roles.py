@@ -1,0 +1,180 @@
+"""What a quantity measures, by the words around it, and its scenario (appendix S.2)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from contrafact.text.quantities.cues import alternatives, cue_data
+from contrafact.text.quantities.quantity import ROLES, Quantity, QuantityKind, Role, Scenario
+
+__all__ = ["Cue", "cues", "role_and_unit", "scenario"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A word that says what is measured; ``groups`` are its lists."""
+
+    start: int
+    end: int
+    groups: frozenset[str]
+
+
+@cache
+def _matcher() -> tuple[re.Pattern[str], dict[str, frozenset[str]]]:
+    data = cue_data()
+    groups: dict[str, set[str]] = {}
+    for section in ("roles", "scenario"):
+        for name, terms in data[section].items():
+            for term in terms:
+                groups.setdefault(term, set()).add(name)
+    pattern = re.compile(rf"(?<!\w)(?:{alternatives(groups)})(?!\w)", re.IGNORECASE)
+    return pattern, {term: frozenset(names) for term, names in groups.items()}
+
+
+def cues(text: str) -> list[Cue]:
+    """Return the words of a text that say what is measured, in order, the longest at each place."""
+    pattern, groups = _matcher()
+    return [
+        Cue(m.start(), m.end(), groups[" ".join(re.split(r"[\s-]+", m[0].casefold()))])
+        for m in pattern.finditer(text)
+    ]
+
+
+_PLAIN: dict[QuantityKind, Role] = {
+    "money": "money",
+    "percent": "percent",
+    "basis points": "rate",
+    "duration": "duration",
+    "ratio": "multiple",
+    "number": "number",
+}
+_MONEY_ROLES = frozenset(("money", "price", "eps", "revenue", "gdp"))
+_PER_SHARE = re.compile(r"\s?(?:per|a|/)\s?share\b", re.IGNORECASE)
+_PER_UNIT = re.compile(
+    r"\s?(?:per|a|an|/)\s?(?:barrel|bbl|ounce|oz|ton|tonne|pound|gallon|bushel|kilo|kg|unit|litre"
+    r"|liter|mmbtu|square\sfoot|token|coin)\b",
+    re.IGNORECASE,
+)
+_OF_WHOLE = re.compile(
+    r"\s(?:of|in)\s(?:the\s|its\s|their\s|all\s|total\s|outstanding\s)*(?!gdp\b|gross\b)[a-z&]",
+    re.IGNORECASE,
+)
+_UNIT_NOUN = re.compile(
+    r"(?:\s(?:new|more|additional|other|full[\s-]time|part[\s-]time|extra|total|global|local|active"
+    r"|daily|monthly|paid|net|electric|of\sits|[a-z]+-[a-z]+|non-?farm|private|U\.S\.)){0,2}"
+    r"[\s-](?P<noun>[a-z]{3,}s|people|staff|aircraft|personnel|bpd|boepd|bps|headcount|men|women)\b"
+)
+_BREAK = re.compile(r"[,;:()]|\b(?:while|but|and|as|after|although|which|whereas|when)\b", re.I)
+
+
+def role_and_unit(
+    text: str, quantity: Quantity, found: Sequence[Cue], others: Sequence[Quantity]
+) -> tuple[Role, str | None]:
+    """Return a quantity's role and unit.
+
+    Args:
+        text: The text.
+        quantity: The quantity.
+        found: The cues of its sentence.
+        others: The quantities of its sentence.
+    """
+    kind, style, after = quantity.kind, quantity.form.style, quantity.end
+    if kind == "duration":
+        return "duration", quantity.unit
+    if kind == "number":
+        return _counted(text, quantity, found)
+    if kind == "money" and _PER_UNIT.match(text, after):
+        return "price", quantity.unit
+    per_share = kind == "money" and _PER_SHARE.match(text, after)
+    groups = _nearest(text, quantity, found, others)
+    if per_share:
+        role: Role = "price" if "price" in groups and "eps" not in groups else "eps"
+        return role, quantity.unit
+    if kind == "ratio" and style in ("digits", "words") and not groups & {"revenue", "money"}:
+        return "multiple", quantity.unit
+    for role in ROLES:
+        if role in groups:
+            return role, quantity.unit
+    if kind in ("percent", "ratio") and style != "multiple" and _OF_WHOLE.match(text, after):
+        return "share", quantity.unit
+    return _PLAIN[kind], quantity.unit
+
+
+def _counted(text: str, quantity: Quantity, found: Sequence[Cue]) -> tuple[Role, str | None]:
+    after = text[quantity.end : quantity.end + 60]
+    if quantity.unit:
+        return "count", quantity.unit
+    match = _UNIT_NOUN.match(after)
+    if match:
+        if match["noun"] in ("times", "points"):
+            return ("multiple" if match["noun"] == "times" else "number"), match["noun"]
+        if match["noun"] not in cue_data()["counted"]["not_units"]:
+            return "count", match["noun"]
+    return "number", None
+
+
+def _nearest(
+    text: str, quantity: Quantity, found: Sequence[Cue], others: Sequence[Quantity]
+) -> frozenset[str]:
+    """Return the lists of the cue that stands nearest, by words, clauses and figures between."""
+    best, best_cost = frozenset[str](), 26.0
+    for cue in found:
+        groups = cue.groups & _allowed(quantity)
+        if not groups:
+            continue
+        left = cue.end <= quantity.start
+        if not left and cue.start < quantity.end:
+            continue
+        between = text[cue.end : quantity.start] if left else text[quantity.end : cue.start]
+        cost = between.count(" ") + 6.0 * len(_BREAK.findall(between))
+        low, high = (cue.end, quantity.start) if left else (quantity.end, cue.start)
+        cost += 3.0 * sum(low <= other.start < high for other in others)
+        if not left and cost > 2:
+            cost = 2 + 2 * cost
+        if groups <= {"money", "count", "percent"}:
+            cost += 0.5
+        if cost < best_cost:
+            best, best_cost = groups, cost
+    return best
+
+
+@cache
+def _allowed_for(kind: QuantityKind) -> frozenset[str]:
+    if kind == "money":
+        return _MONEY_ROLES
+    return frozenset(ROLES) - {"duration", "number"}
+
+
+def _allowed(quantity: Quantity) -> frozenset[str]:
+    return _allowed_for(quantity.kind)
+
+
+_MACRO = frozenset(("policy rate", "inflation", "unemployment", "gdp", "rate"))
+
+
+def scenario(quantity: Quantity, role: Role, found: Sequence[Cue]) -> Scenario | None:
+    """Return the scenario of appendix S.2 that a quantity belongs to, by role and sentence."""
+    names = frozenset[str]().union(*(cue.groups for cue in found))
+    if role in _MACRO or role in ("duration", "number"):
+        return None
+    if role == "price":
+        nearest = min(
+            (c for c in found if c.groups & {"stock", "index"}),
+            key=lambda c: min(abs(c.end - quantity.start), abs(c.start - quantity.end)),
+            default=None,
+        )
+        if "guidance" in names and nearest is None:
+            return "E"
+        if nearest is None:
+            return None
+        return "A" if "stock" in nearest.groups else "F"
+    if role in ("share", "engagement"):
+        return "D"
+    if role == "percent" and not quantity.is_level and "index" in names:
+        return "F"
+    if role in ("utilisation", "count"):
+        return "E" if "guidance" in names else "C"
+    if role in ("revenue", "eps", "margin", "money", "multiple"):
+        return "E" if "guidance" in names else "B"
+    return None

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from contrafact.cli import data, demo, finforce, generate, prompts, report, rfc, run
+from contrafact.cli import data, demo, finforce, generate, news, prompts, report, rfc, run
 from contrafact.errors import InputError
 
 __all__ = ["app", "main"]
@@ -24,6 +24,7 @@ app.command("report")(report.report)
 app.command("generate")(generate.generate)
 app.add_typer(data.app, name="data")
 app.add_typer(finforce.app, name="finforce")
+app.add_typer(news.app, name="news")
 app.add_typer(prompts.app, name="prompts")
 app.add_typer(rfc.app, name="rfc")
 

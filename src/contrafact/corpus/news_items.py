@@ -5,7 +5,7 @@ supplement, whose headlines with descriptions are such articles too).
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from contrafact.files.atomic import whole_text
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.records import NewsItem
 
-__all__ = ["NewsNotes", "NewsRow", "item_of", "load_news", "news_rows"]
+__all__ = ["NewsNotes", "NewsRow", "item_of", "load_news", "news_record", "news_rows"]
 
 _NAMES = {
     "title": ("title", "headline"),
@@ -27,6 +27,7 @@ _NAMES = {
     "source": ("source", "publisher"),
     "category": ("category",),
 }
+_OURS = frozenset({"id", "input_item", *(key for keys in _NAMES.values() for key in keys)})
 
 
 @dataclass
@@ -153,6 +154,21 @@ def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 
     if isinstance(own, str) and own and own != item.id:
         notes.renamed.append(line)
     return item
+
+
+def news_record(item: NewsItem, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a news item as the row of a stage file, with what no stage knows carried along.
+
+    Args:
+        item: The item.
+        fields: The row that it was read from, if any; fields that became the item's are left out.
+    """
+    carried = {
+        key: value
+        for key, value in (fields or {}).items()
+        if str(key).strip().casefold() not in _OURS
+    }
+    return {**item.model_dump(), **carried}
 
 
 def _read(path: str | Path, notes: NewsNotes) -> Iterator[NewsRow]:

@@ -1,0 +1,234 @@
+"""``contrafact news``: acquiring news and preparing it for a benchmark."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.corpus.fetch import Fetched, Pages, Window
+    from contrafact.corpus.journal import Journal
+    from contrafact.corpus.news_items import NewsNotes
+    from contrafact.corpus.sources.base import Source
+
+__all__ = ["app"]
+
+SourceName = Literal["file", "rss", "newsapi", "yahoo"]
+
+app = typer.Typer(help="Acquire news, and prepare it for a benchmark.", no_args_is_help=True)
+_DAY = "%Y-%m-%d"
+
+
+@app.callback()
+def group() -> None:
+    """Acquire news, and prepare it for a benchmark."""
+
+
+@app.command("fetch")
+def fetch(
+    source: Annotated[
+        SourceName, typer.Argument(metavar="SOURCE", help="file, rss, newsapi or yahoo.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The items, JSON Lines.")],
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WHAT]…",
+            help="Files; addresses of feeds; keywords (FIN-FORCE's twelve if none); tickers "
+            "(RFC-BENCH's 223 if none).",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--from", metavar="DAY", help="First day. [newsapi: FIN-FORCE's window]"),
+    ] = None,
+    until: Annotated[str | None, typer.Option("--to", metavar="DAY", help="Last day.")] = None,
+    add: Annotated[
+        bool, typer.Option("--add", help="Fetch again, and add what is new to FILE.")
+    ] = False,
+    days: Annotated[
+        int | None,
+        typer.Option(min=1, help="newsapi: days per search; fewer find more. [the whole window]"),
+    ] = None,
+    language: Annotated[str, typer.Option(help="newsapi: two letters.")] = "en",
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="newsapi, yahoo: another address of the service."),
+    ] = None,
+    pause: Annotated[float, typer.Option(min=0, help="Seconds between two requests.")] = 1.0,
+    max_pages: Annotated[int, typer.Option(min=1, help="Pages per search or feed at most.")] = 50,
+) -> None:
+    """Fetch news items from a source into a file, each once.
+
+    What cannot be used stands in FILE.dropped.jsonl with the reason, every decision in
+    FILE.ledger.jsonl. Killed and run again, it goes on. NewsAPI's key is read from
+    NEWSAPI_API_KEY; NEWSAPI_BASE_URL and YAHOO_BASE_URL name other addresses.
+
+    Example: contrafact news fetch yahoo AAPL MSFT --out news.jsonl
+    """
+    from contrafact.corpus.fetch import fetch_pages
+    from contrafact.corpus.journal import Journal
+    from contrafact.corpus.sources.http import asking
+    from contrafact.errors import InputError
+
+    if out.is_dir():
+        raise InputError("is a folder", file=out, mend="name a file in it")
+    window, asked = _window(source, since, until), _asked(source, what or [])
+    settings: dict[str, Any] = {
+        "source": source,
+        "what": asked,
+        "from": window.since,
+        "to": window.until,
+        "max-pages": max_pages,
+    }
+    if source == "newsapi":
+        settings |= {"days": days, "language": language}
+    if source == "file":
+        settings["contents"] = [_sum(path) for path in asked]
+    origin = _source(source, asked, window, days, language, base_url)
+    journal = Journal(out, settings, what="news fetch")
+    if journal.finished() and not add:
+        typer.echo(
+            f"{out} is finished: nothing was asked (--add fetches again and adds what is new)"
+        )
+        return
+    from contrafact.cli.steps import Steps
+
+    had = _rows(out)
+    with asking(origin, pause=pause) as get, Steps("requests", len(origin.first())) as steps:
+        pages = fetch_pages(
+            origin,
+            journal,
+            get,
+            max_pages=max_pages,
+            before=len(had),
+            progress=lambda _: steps.step(),
+        )
+    _write(pages, had[: pages.before], window, source, journal, out)
+
+
+def _write(
+    pages: "Pages",
+    earlier: list[dict[str, Any]],
+    window: "Window",
+    source: str,
+    journal: "Journal",
+    out: Path,
+) -> None:
+    from contrafact.corpus.fetch import assemble
+    from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.corpus.news_items import NewsNotes
+    from contrafact.corpus.rows import write_rows
+
+    notes = NewsNotes()
+    fetched = assemble(pages, window, source=source, earlier=earlier, notes=notes)
+    write_rows(out, fetched.items)
+    dropped = Path(f"{out}.dropped.jsonl")
+    gone = [row for row in _rows(dropped) if row not in fetched.dropped]
+    write_rows(dropped, gone + fetched.dropped)
+    Ledger(ledger_path(out)).append(fetched.events)
+    if not pages.failed:
+        journal.finish()
+    _say(pages, fetched, notes, len(earlier), out)
+    if pages.failed:
+        raise typer.Exit(1)
+
+
+def _say(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, out: Path) -> None:
+    counts = {
+        "repeated": fetched.repeated,
+        "known before": fetched.known,
+        "outside the window": fetched.outside,
+        "malformed": len(pages.rejected),
+    }
+    new = len(fetched.items) - earlier
+    said = [f"{out}: {new:,} new of {len(fetched.items):,} items" if earlier else ""]
+    said = [said[0] or f"{out}: {new:,} items"]
+    said += [f"{number:,} {name}" for name, number in counts.items() if number]
+    typer.echo("; ".join(said))
+    without = sum(not str(row.get("summary") or "").strip() for row in fetched.items)
+    if without:
+        typer.echo(f"{without:,} have a title and no summary")
+    if notes.bad_dates:
+        typer.echo(f"{len(notes.bad_dates):,} have a date that cannot be read, and are without one")
+    if fetched.dropped:
+        typer.echo(f"What was left out, and why: {out}.dropped.jsonl")
+    for note in pages.notes:
+        typer.echo(note, err=True)
+    for label, why in pages.failed.items():
+        typer.echo(f"failed: {label}: {why}", err=True)
+    if pages.failed:
+        typer.echo(
+            f"{len(pages.failed)} failed; the same command tries them again, and them alone",
+            err=True,
+        )
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    from contrafact.files.jsonl import read_rows
+
+    return [row for _, row in read_rows(path)] if path.exists() and path.stat().st_size else []
+
+
+def _window(source: str, since: str | None, until: str | None) -> "Window":
+    from contrafact.corpus.fetch import Window
+    from contrafact.corpus.sources.defaults import defaults
+    from contrafact.errors import InputError
+
+    window = Window(_day(since), _day(until))
+    if source == "newsapi":
+        usual = defaults()["newsapi"]
+        window = Window(window.since or usual.since, window.until or usual.until)
+    if window.since and window.until and window.since > window.until:
+        raise InputError("the window ends before it begins", mend="mend --from and --to")
+    return window
+
+
+def _day(text: str | None) -> str | None:
+    from datetime import datetime
+
+    from contrafact.errors import InputError
+
+    if text is None:
+        return None
+    try:
+        return datetime.strptime(text, _DAY).date().isoformat()
+    except ValueError:
+        raise InputError(f"'{text}' is not a day", mend="write it as 2025-04-18") from None
+
+
+def _asked(source: str, what: list[str]) -> list[str]:
+    from contrafact.corpus.sources.defaults import defaults
+
+    usual = defaults().get(source)
+    return list(what) or (list(usual.asked) if usual else [])
+
+
+def _source(
+    name: str,
+    asked: list[str],
+    window: "Window",
+    days: int | None,
+    language: str,
+    base: str | None,
+) -> "Source":
+    from contrafact.corpus.sources.files import Files
+    from contrafact.corpus.sources.newsapi import NewsApi
+    from contrafact.corpus.sources.rss import Rss
+    from contrafact.corpus.sources.yahoo import Yahoo
+
+    if name == "file":
+        return Files(asked)
+    if name == "rss":
+        return Rss(asked)
+    if name == "yahoo":
+        return Yahoo(asked, base=base)
+    return NewsApi(
+        asked, window.since or "", window.until or "", days=days, language=language, base=base
+    )
+
+
+def _sum(path: str) -> str | None:
+    from contrafact.files.download import sha256_of
+
+    return sha256_of(path) if Path(path).is_file() else None

@@ -1,0 +1,222 @@
+"""Fetching news: every page of a source, kept as it comes, then one file of items, each once.
+
+RFC-BENCH, section 2.2.1 (unique articles, each a title and a summary); FIN-FORCE, section 3.1.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from contrafact.corpus.journal import Journal
+from contrafact.corpus.ledger import Decision, LedgerEvent
+from contrafact.corpus.news_items import NewsNotes, item_of, news_record
+from contrafact.corpus.sources.base import Get, Page, Refused, Request, Source
+from contrafact.corpus.sources.http import Unreachable
+from contrafact.errors import InputError
+from contrafact.records import content_id
+
+__all__ = ["Fetched", "Pages", "Window", "assemble", "fetch_pages"]
+
+_STAGE = "fetch"
+
+
+@dataclass(frozen=True)
+class Window:
+    """The days that are wanted, YYYY-MM-DD; none is open-ended."""
+
+    since: str | None = None
+    until: str | None = None
+
+    def reason_against(self, day: str | None) -> str | None:
+        """Return why an item of that day is not wanted; none if it is."""
+        if self.since is None and self.until is None:
+            return None
+        if day is None:
+            return "has no date, and a window of days is asked for"
+        if (self.since and day < self.since) or (self.until and day > self.until):
+            return f"is of {day}, outside the window"
+        return None
+
+
+@dataclass
+class Pages:
+    """What came, page by page."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    rejected: list[dict[str, Any]] = field(default_factory=list)
+    """``place``, ``why`` and ``raw`` of each item that cannot be used."""
+    notes: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    """Why a request came to nothing, by its label."""
+    before: int = 0
+    """Items that the output held when this fetch first began."""
+
+
+@dataclass
+class Fetched:
+    """The items of a fetch, and what became of all that came."""
+
+    items: list[dict[str, Any]] = field(default_factory=list)
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+    """What was left out, with its reason under ``dropped_because``."""
+    events: list[LedgerEvent] = field(default_factory=list)
+    repeated: int = 0
+    """Items that came more than once."""
+    outside: int = 0
+    """Items outside the window."""
+    known: int = 0
+    """Items that an earlier fetch had."""
+
+
+def fetch_pages(
+    source: Source,
+    journal: Journal,
+    get: Get,
+    *,
+    max_pages: int,
+    before: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Pages:
+    """Ask a source for all of its pages; those of an earlier start are taken from the journal.
+
+    A request that fails is left out of the journal, so that a later start tries it again, and the
+    others go on.
+
+    Args:
+        source: What to ask.
+        journal: Keeps each page as it comes.
+        get: Sends a request.
+        max_pages: Pages of one request's chain at most; a chain that is cut is noted.
+        before: Items that the output holds now. A fetch that goes on remembers its first start's.
+        progress: Called with a request's label when its last page has come or it failed.
+
+    Raises:
+        InputError: Every request would fail: no connection, a key that is refused.
+    """
+    pages = Pages()
+    with journal.open() as entries:
+        if not entries:
+            entries = [{"before": before}]
+            journal.keep(entries[0])
+        pages.before = entries[0]["before"]
+        known = {entry["key"]: entry for entry in entries[1:]}
+        for first in source.first():
+            try:
+                _chain(source, first, known, journal, get, max_pages, pages)
+            except Unreachable as error:
+                if source.one_host:
+                    raise InputError(
+                        f"{source.name} gives no answer: {error}",
+                        mend="run the command again later: it goes on where it stopped",
+                    ) from error
+                pages.failed[first.label] = str(error)
+            except Refused as error:
+                pages.failed[first.label] = str(error)
+            progress(first.label)
+    return pages
+
+
+def _chain(
+    source: Source,
+    first: Request,
+    known: dict[str, dict[str, Any]],
+    journal: Journal,
+    get: Get,
+    max_pages: int,
+    pages: Pages,
+) -> None:
+    request: Request | None = first
+    seen: set[tuple[str, str]] = set()
+    while request is not None:
+        place = (request.url, str(sorted(request.params.items())))
+        if place in seen:
+            pages.notes.append(f"{first.label}: its pages lead back to one that was read")
+            return
+        if len(seen) == max_pages:
+            pages.notes.append(f"{first.label}: stopped after {max_pages} pages, there are more")
+            return
+        seen.add(place)
+        key = f"{first.label} #{len(seen)}"
+        entry = known.get(key)
+        if entry is None:
+            entry = _entry(key, source.read(request, get))
+            journal.keep(entry)
+        pages.rows += entry["rows"]
+        pages.rejected += entry["rejected"]
+        pages.notes += entry["notes"]
+        request = Request(**entry["following"]) if entry["following"] else None
+
+
+def _entry(key: str, page: Page) -> dict[str, Any]:
+    return {
+        "key": key,
+        "rows": list(page.rows),
+        "rejected": [asdict(rejected) for rejected in page.rejected],
+        "following": asdict(page.following) if page.following else None,
+        "notes": list(page.notes),
+    }
+
+
+def assemble(
+    pages: Pages,
+    window: Window,
+    *,
+    source: str,
+    earlier: Sequence[dict[str, Any]] = (),
+    notes: NewsNotes | None = None,
+) -> Fetched:
+    """Return the items of the pages that came, each once, in the order in which they came.
+
+    Items are one if title and summary are. An item that several requests found says so under
+    ``found_by``.
+
+    Args:
+        pages: What came.
+        window: The days that are wanted.
+        source: The source's name, for the ledger.
+        earlier: Rows of earlier fetches, which stay and come first.
+        notes: Filled with what was replaced or lacking in the items.
+    """
+    fetched = Fetched(items=[dict(row) for row in earlier])
+    by_id = {row["id"]: row for row in fetched.items}
+    had = set(by_id)
+    for number, row in enumerate(pages.rows, start=1):
+        found_by = row.get("found_by")
+        item = item_of({key: value for key, value in row.items() if key != "id"}, notes, number)
+        against = window.reason_against(item.date)
+        if item.id in by_id:
+            fetched.known += item.id in had
+            fetched.repeated += item.id not in had
+            finders = by_id[item.id].setdefault("found_by", [])
+            if found_by is not None and found_by not in finders:
+                finders.append(found_by)
+        elif against is not None:
+            fetched.outside += 1
+            fetched.dropped.append({**news_record(item, row), "dropped_because": against})
+            fetched.events.append(_event(item.id, "dropped", source, against))
+        else:
+            record = news_record(item, row)
+            record["found_by"] = [] if found_by is None else [found_by]
+            by_id[item.id] = record
+            fetched.items.append(record)
+            fetched.events.append(_event(item.id, "kept", source, f"found by {found_by}"))
+    fetched.dropped += [{**gone, "dropped_because": gone["why"]} for gone in pages.rejected]
+    fetched.events += _rejections(pages, source)
+    return fetched
+
+
+def _rejections(pages: Pages, source: str) -> Iterator[LedgerEvent]:
+    for gone in pages.rejected:
+        identity = content_id(gone["place"], str(gone["raw"]), prefix="x")
+        yield _event(identity, "dropped", source, f"{gone['place']}: {gone['why']}")
+
+
+def _event(item: str, decision: Decision, source: str, why: str) -> LedgerEvent:
+    return LedgerEvent(
+        item_id=item,
+        article_id=item,
+        stage=_STAGE,
+        decision=decision,
+        by=f"rule:{source}",
+        why=why,
+    )

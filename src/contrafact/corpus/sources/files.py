@@ -1,0 +1,52 @@
+"""Files that the user has: tables and lists of articles in any layout that the loader reads."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from contrafact.corpus.news_items import item_of
+from contrafact.corpus.sources.base import Get, Page, Rejected, Request
+from contrafact.errors import InputError
+from contrafact.files.jsonl import read_rows
+
+__all__ = ["Files"]
+
+
+class Files:
+    """Files of news, in any layout that :func:`contrafact.corpus.news_items.load_news` reads.
+
+    Args:
+        paths: The files.
+
+    Raises:
+        InputError: No file is named, or one is not there.
+    """
+
+    name = "file"
+    headers: Mapping[str, str] = {}
+    one_host = False
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        if not paths:
+            raise InputError("no file is named", mend="give its path: news fetch file FILE")
+        for path in paths:
+            if not Path(path).is_file():
+                raise InputError("no such file", file=path, mend="check the path")
+        self._paths = paths
+
+    def first(self) -> list[Request]:
+        """Return one request a file."""
+        return [Request(path, path, {}, {"found_by": Path(path).name}) for path in self._paths]
+
+    def read(self, request: Request, get: Get) -> Page:
+        """Read a file; a row without a title, or with one that is not text, is kept apart."""
+        rows: list[dict[str, Any]] = []
+        rejected = []
+        for line, row in read_rows(request.url):
+            try:
+                item_of(row)
+            except InputError as error:
+                rejected.append(Rejected(f"{request.label}:{line}", error.problem, row))
+            else:
+                rows.append({**row, **request.fields})
+        return Page(tuple(rows), tuple(rejected))

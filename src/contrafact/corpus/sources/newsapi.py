@@ -1,0 +1,168 @@
+"""NewsAPI (newsapi.org), searched by keyword over a window of days.
+
+FIN-FORCE, section 3.1 and appendix A.1.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any
+
+from contrafact.corpus.plain import plain_text
+from contrafact.corpus.sources.base import (
+    Answer,
+    Get,
+    Page,
+    Refused,
+    Rejected,
+    Request,
+    base_url,
+    json_object,
+)
+from contrafact.errors import InputError
+
+__all__ = ["BASE_VARIABLE", "KEY_VARIABLE", "NewsApi"]
+
+BASE_VARIABLE = "NEWSAPI_BASE_URL"
+KEY_VARIABLE = "NEWSAPI_API_KEY"
+_USUAL = "https://newsapi.org/v2"
+_PAGE_SIZE = 100  # the most that NewsAPI gives at once
+_KEY_TROUBLE = frozenset({"apiKeyDisabled", "apiKeyExhausted", "apiKeyInvalid", "apiKeyMissing"})
+_WITHDRAWN = "[Removed]"
+
+
+class NewsApi:
+    """NewsAPI's search over all articles.
+
+    Args:
+        keywords: What to search for, one search each, as NewsAPI's ``q`` has it.
+        since: First day, YYYY-MM-DD.
+        until: Last day.
+        days: Days in one search. NewsAPI gives only the first articles of a search, how many
+            depends on the account, so short searches find more. None is the whole window at once.
+        language: Two letters.
+        base: The service's address; else that in the environment, else the public one.
+
+    Raises:
+        InputError: There is no key in the environment, or a day is none.
+    """
+
+    name = "newsapi"
+    one_host = True
+
+    def __init__(
+        self,
+        keywords: Sequence[str],
+        since: str,
+        until: str,
+        *,
+        days: int | None = None,
+        language: str = "en",
+        base: str | None = None,
+    ) -> None:
+        key = os.environ.get(KEY_VARIABLE, "").strip()
+        if not key:
+            raise InputError("there is no key for NewsAPI", mend=f"set {KEY_VARIABLE} to yours")
+        if not (key.isascii() and key.isprintable()):
+            raise InputError(f"{KEY_VARIABLE} holds no key", mend="copy it again from your account")
+        self.headers: Mapping[str, str] = {"X-Api-Key": key}
+        self._key = key
+        self._url = base_url(base, BASE_VARIABLE, _USUAL) + "/everything"
+        self._keywords = keywords
+        self._windows = list(_windows(date.fromisoformat(since), date.fromisoformat(until), days))
+        self._language = language
+
+    def first(self) -> list[Request]:
+        """Return the first page of each keyword and window."""
+        return [
+            Request(
+                keyword if len(self._windows) == 1 else f"{keyword} ({since} to {until})",
+                self._url,
+                {
+                    "q": keyword,
+                    "from": f"{since}T00:00:00",
+                    "to": f"{until}T23:59:59",
+                    "language": self._language,
+                    "sortBy": "publishedAt",
+                    "pageSize": str(_PAGE_SIZE),
+                    "page": "1",
+                },
+                {"found_by": keyword},
+            )
+            for keyword in self._keywords
+            for since, until in self._windows
+        ]
+
+    def read(self, request: Request, get: Get) -> Page:
+        """Ask for one page of a search and read its articles."""
+        answer = get(request)
+        body = json_object(answer)
+        if body.get("status") != "ok":
+            return self._trouble(request, answer, body)
+        articles = body.get("articles")
+        if not isinstance(articles, list):
+            raise Refused("the answer has no list of articles")
+        rows: list[dict[str, Any]] = []
+        rejected = []
+        page = int(request.params["page"])
+        for number, article in enumerate(articles, start=1):
+            why = _fault(article)
+            if why is None:
+                rows.append(_row(article, request))
+            else:
+                place = f"{request.label}, page {page}, article {number}"
+                rejected.append(Rejected(place, why, article))
+        total = body.get("totalResults")
+        more = isinstance(total, int) and page * _PAGE_SIZE < total and bool(articles)
+        following = replace(request, params={**request.params, "page": str(page + 1)})
+        return Page(tuple(rows), tuple(rejected), following if more else None)
+
+    def _trouble(self, request: Request, answer: Answer, body: dict[str, Any]) -> Page:
+        code = str(body.get("code"))
+        said = self._without_key(str(body.get("message") or code))[:300]
+        if code == "maximumResultsReached":
+            note = f"{request.label}: the account gives no more than {request.params['page']} pages"
+            return Page(notes=(f"{note}; shorter searches (--days) find more",))
+        if code in _KEY_TROUBLE or answer.status in (401, 403):
+            raise InputError(
+                f"NewsAPI refuses the key ({code}): {said}", mend=f"look at {KEY_VARIABLE}"
+            )
+        raise Refused(f"NewsAPI says: {said} ({code})")
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, "…")
+
+
+def _fault(article: object) -> str | None:
+    if not isinstance(article, dict):
+        return "is not an object"
+    title = article.get("title")
+    if not isinstance(title, str) or not title.strip():
+        return "has no title"
+    if title.strip() == _WITHDRAWN:
+        return "was withdrawn by its publisher"
+    if not isinstance(article.get("description"), str | None):
+        return "has a description that is not text"
+    return None
+
+
+def _row(article: dict[str, Any], request: Request) -> dict[str, Any]:
+    return {
+        "title": plain_text(article["title"]),
+        "summary": plain_text(article.get("description") or ""),
+        "date": article.get("publishedAt"),
+        "url": article.get("url"),
+        "source": article.get("source"),
+        **request.fields,
+    }
+
+
+def _windows(since: date, until: date, days: int | None) -> list[tuple[str, str]]:
+    found = []
+    step = timedelta(days=days or (until - since).days + 1)
+    while since <= until:
+        last = min(since + step - timedelta(days=1), until)
+        found.append((since.isoformat(), last.isoformat()))
+        since = last + timedelta(days=1)
+    return found

@@ -1,0 +1,329 @@
+"""``contrafact news``, against loopback servers that speak the services' formats."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from news_server import KEY, NewsServer, article, feed
+
+DAY = "Fri, 02 May 2025 08:00:00 GMT"
+
+
+@pytest.fixture
+def server():
+    running = NewsServer()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def news(quick_contrafact, server):
+    def run(*arguments, key=KEY):
+        environment = {
+            **os.environ,
+            "NEWSAPI_BASE_URL": server.url,
+            "YAHOO_BASE_URL": server.url,
+            "NEWSAPI_API_KEY": key,
+        }
+        pause = ("--pause", "0") if arguments[0] == "fetch" else ()
+        return quick_contrafact("news", *arguments, *pause, env=environment)
+
+    return run
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def searches(server):
+    return [path for path in server.asked if path.startswith("/everything")]
+
+
+def test_newsapi_is_asked_the_papers_keywords_over_its_window(news, server, tmp_path):
+    result = news("fetch", "newsapi", "--out", "n.jsonl")
+    assert result.returncode == 0, result.stderr
+    assert len(searches(server)) == 12
+    assert "q=GDP+growth" in server.asked[0] or "q=GDP%20growth" in server.asked[0]
+    assert "from=2024-09-01" in server.asked[0]
+    assert "to=2025-04-18" in server.asked[0]
+    assert rows(tmp_path / "n.jsonl") == []
+
+
+def test_newsapi_pages_are_all_read_and_each_article_is_kept_once(news, server, tmp_path):
+    server.articles = {
+        "pumps": [article(n) for n in range(230)],
+        "valves": [article(n) for n in range(225, 235)],
+    }
+    result = news("fetch", "newsapi", "pumps", "valves", "--out", "n.jsonl")
+    assert result.returncode == 0, result.stderr
+    found = rows(tmp_path / "n.jsonl")
+    assert len(found) == 235
+    assert found[0] == {
+        "id": found[0]["id"],
+        "title": "Orders at Veltra rise for month 0",
+        "summary": "The maker of pumps booked 0 orders.",
+        "ticker": None,
+        "date": "2024-10-02",
+        "url": "https://news.example/0",
+        "source": "The Example Ledger",
+        "category": None,
+        "found_by": ["pumps"],
+    }
+    assert found[227]["found_by"] == ["pumps", "valves"]
+    assert "235 items; 5 repeated" in result.stdout
+    ledger = rows(tmp_path / "n.jsonl.ledger.jsonl")
+    assert {event["decision"] for event in ledger} == {"kept"}
+    assert len(ledger) == 235
+
+
+def test_malformed_articles_are_kept_apart_with_their_reasons(news, server, tmp_path):
+    bad = [
+        article(1, title=None),
+        article(2, title="[Removed]", description="[Removed]"),
+        "no article",
+        article(3, description=["x"]),
+        article(4, publishedAt="soon"),
+        article(5, title="Veltra &amp; Sons <b>rise</b>", description="<p>One.</p><p>Two.</p>"),
+    ]
+    server.articles = {"pumps": bad}
+    result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
+    assert result.returncode == 0, result.stderr
+    titles = [(row["title"], row["summary"]) for row in rows(tmp_path / "n.jsonl")]
+    assert titles == [("Veltra & Sons rise", "One. Two.")]
+    dropped = rows(tmp_path / "n.jsonl.dropped.jsonl")
+    assert sorted(row["dropped_because"] for row in dropped) == [
+        "has a description that is not text",
+        "has no date, and a window of days is asked for",
+        "has no title",
+        "is not an object",
+        "was withdrawn by its publisher",
+    ]
+    assert "4 malformed" in result.stdout
+    assert "1 outside the window" in result.stdout
+
+
+def test_a_429_is_waited_out_and_the_wait_is_the_servers(news, server, tmp_path):
+    server.articles = {"pumps": [article(1)]}
+    server.faults = [(429, {"Retry-After": "0"}, b"{}"), (503, {"Retry-After": "0"}, b"")]
+    result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
+    assert result.returncode == 0, result.stderr
+    assert len(server.asked) == 3
+    assert len(rows(tmp_path / "n.jsonl")) == 1
+
+
+def test_a_wait_of_hours_ends_the_command_and_a_later_one_goes_on(news, server, tmp_path):
+    server.articles = {"pumps": [article(n) for n in range(150)], "valves": [article(200)]}
+    server.faults = []
+    first = news("fetch", "newsapi", "pumps", "--out", "whole.jsonl")
+    assert first.returncode == 0
+    server.asked.clear()
+
+    # The second page is met by a limit that lasts.
+    original = server.search
+
+    def limited(handler, query):
+        if query["page"] == "2":
+            server.send(handler, 429, {"Retry-After": "7200"}, b"{}")
+        else:
+            original(handler, query)
+
+    server.search = limited
+    stopped = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
+    assert stopped.returncode == 2
+    assert "asks to wait 7200 seconds" in stopped.stderr
+    assert "goes on where it stopped" in stopped.stderr
+    assert not (tmp_path / "n.jsonl").exists()
+
+    server.search = original
+    server.asked.clear()
+    again = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
+    assert again.returncode == 0, again.stderr
+    assert len(server.asked) == 1  # the first page had come
+    assert (tmp_path / "n.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_the_same_command_again_asks_nothing_and_add_adds_what_is_new(news, server, tmp_path):
+    server.articles = {"pumps": [article(1), article(2)]}
+    command = ("fetch", "newsapi", "pumps", "--out", "n.jsonl")
+    news(*command)
+    before = (tmp_path / "n.jsonl").read_bytes()
+    server.asked.clear()
+    again = news(*command)
+    assert again.returncode == 0
+    assert server.asked == []
+    assert (tmp_path / "n.jsonl").read_bytes() == before
+
+    server.articles = {"pumps": [article(3), article(2)]}
+    added = news(*command, "--add")
+    assert "1 new of 3 items" in added.stdout
+    assert (tmp_path / "n.jsonl").read_bytes().startswith(before)
+
+    other = news("fetch", "newsapi", "valves", "--out", "n.jsonl")
+    assert other.returncode == 2
+    assert "other settings (what)" in other.stderr
+
+
+def test_the_key_is_sent_in_a_header_and_shown_nowhere(news, server, tmp_path):
+    server.articles = {"pumps": [article(1)]}
+    good = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
+    assert all(KEY not in path for path in server.asked)
+    bad = news("fetch", "newsapi", "pumps", "--out", "m.jsonl", key="wrong-key-98765")
+    assert bad.returncode == 2
+    assert "refuses the key" in bad.stderr
+    said = good.stdout + good.stderr + bad.stdout + bad.stderr
+    kept = "".join(p.read_text() for p in tmp_path.iterdir() if p.is_file())
+    for key in (KEY, "wrong-key-98765"):
+        assert key not in said + kept
+
+
+def test_without_a_key_nothing_is_asked(news, server):
+    result = news("fetch", "newsapi", "--out", "n.jsonl", key="")
+    assert result.returncode == 2
+    assert "set NEWSAPI_API_KEY" in result.stderr
+    assert server.asked == []
+
+
+def test_the_key_does_not_follow_a_redirect_to_another_host(news, server):
+    other = NewsServer()
+    try:
+        there = other.url.replace("127.0.0.1", "localhost") + "/everything"
+        server.faults = [(302, {"Location": there}, b"")]
+        news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
+        assert other.asked
+        assert all("X-Api-Key" not in headers for headers in other.headers)
+    finally:
+        other.close()
+
+
+def test_what_the_account_does_not_give_is_said(news, server, tmp_path):
+    server.articles = {"pumps": [article(n) for n in range(250)]}
+    server.limit = 100
+    result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
+    assert result.returncode == 0
+    assert len(rows(tmp_path / "n.jsonl")) == 100
+    assert "--days" in result.stderr
+    server.asked.clear()
+    window = ("--from", "2024-09-01", "--to", "2024-09-10", "--days", "4")
+    news("fetch", "newsapi", "valves", *window, "--out", "d.jsonl")
+    days = [path.split("from=")[1][:10] for path in server.asked]
+    assert days == ["2024-09-01", "2024-09-05", "2024-09-09"]
+
+
+def test_yahoo_gives_each_article_the_ticker_it_was_found_under(news, server, tmp_path):
+    server.feeds["/rss/2.0/headline"] = feed(("Veltra rises", "It sold pumps.", DAY))
+    server.feeds["/rss/2.0/headline?s=NRDX&region=US&lang=en-US"] = feed(
+        ("Nordax falls", "It sold no pumps.", DAY), ("Veltra rises", "It sold pumps.", DAY)
+    )
+    result = news("fetch", "yahoo", "vltx", "NRDX", "--out", "y.jsonl")
+    assert result.returncode == 0, result.stderr
+    found = [(row["title"], row["ticker"], row["date"]) for row in rows(tmp_path / "y.jsonl")]
+    assert found == [("Veltra rises", "VLTX", "2025-05-02"), ("Nordax falls", "NRDX", "2025-05-02")]
+    assert rows(tmp_path / "y.jsonl")[0]["found_by"] == ["VLTX", "NRDX"]
+
+
+def test_yahoo_asks_for_the_papers_223_tickers_by_default(news, server):
+    server.feeds["/rss/2.0/headline"] = feed(("Veltra rises", "It sold pumps.", DAY))
+    news("fetch", "yahoo", "--out", "y.jsonl")
+    assert len(set(server.asked)) == 223
+
+
+def test_feeds_of_every_kind_are_read_page_by_page(news, server, tmp_path):
+    following = '<atom:link rel="next" href="/more.xml"/>'
+    server.feeds["/first.xml"] = feed(
+        ("One &amp;amp; one", "A &lt;b&gt;b&lt;/b&gt;", DAY), head=following
+    )
+    server.feeds["/more.xml"] = feed(("Two", "C d.", DAY), ("", "no title", DAY), head=following)
+    server.feeds["/atom.xml"] = (
+        b'<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><entry><title>Three</title>'
+        b'<updated>2025-05-03T00:00:00Z</updated><summary type="html">E &amp;lt;5%</summary>'
+        b'<link href="https://news.example/3"/></entry></feed>'
+    )
+    result = news(
+        "fetch", "rss", f"{server.url}/first.xml", f"{server.url}/atom.xml", "--out", "r.jsonl"
+    )
+    assert result.returncode == 0, result.stderr
+    found = [(row["title"], row["summary"]) for row in rows(tmp_path / "r.jsonl")]
+    assert found == [("One & one", "A b"), ("Two", "C d."), ("Three", "E <5%")]
+    assert "lead back" in result.stderr
+    (gone,) = rows(tmp_path / "r.jsonl.dropped.jsonl")
+    assert gone["why"] == "has no title"
+
+
+def test_a_feed_that_fails_does_not_stop_the_others_and_is_tried_again(news, server, tmp_path):
+    server.feeds["/good.xml"] = feed(("One", "A.", DAY))
+    server.feeds["/late.xml"] = b"<html><body>Not now</body></html>"
+    command = ("fetch", "rss", f"{server.url}/late.xml", f"{server.url}/good.xml")
+    first = news(*command, "--out", "r.jsonl")
+    assert first.returncode == 1
+    assert "neither RSS nor Atom" in first.stderr
+    assert [row["title"] for row in rows(tmp_path / "r.jsonl")] == ["One"]
+    server.feeds["/late.xml"] = feed(("Two", "B.", DAY))
+    server.asked.clear()
+    again = news(*command, "--out", "r.jsonl")
+    assert again.returncode == 0, again.stderr
+    assert server.asked == ["/late.xml"]
+    assert [row["title"] for row in rows(tmp_path / "r.jsonl")] == ["Two", "One"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_feed_with_an_entity_bomb_is_refused(news, server, tmp_path, encoding):
+    levels = "".join(
+        f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' if n else '<!ENTITY l0 "ha">' for n in range(9)
+    )
+    bomb = (
+        f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE rss [{levels}]>'
+        '<rss version="2.0"><channel><item><title>&l8;</title></item></channel></rss>'
+    )
+    server.feeds["/bomb.xml"] = bomb.encode(encoding)
+    result = news("fetch", "rss", f"{server.url}/bomb.xml", "--out", "r.jsonl")
+    assert result.returncode == 1
+    assert "declares XML entities" in result.stderr
+
+
+def test_files_of_news_are_joined_and_bad_rows_kept_apart(news, server, tmp_path):
+    (tmp_path / "a.csv").write_text("headline,description,date\nOne,A.,2025-05-01\n,B.,\n")
+    (tmp_path / "b.json").write_text(json.dumps([{"title": "One", "summary": "A.", "mark": 7}]))
+    window = ("--from", "2025-04-25", "--to", "2025-12-15")
+    result = news("fetch", "file", "a.csv", "b.json", *window, "--out", "f.jsonl")
+    assert result.returncode == 0, result.stderr
+    (row,) = rows(tmp_path / "f.jsonl")
+    assert row["found_by"] == ["a.csv", "b.json"]
+    (gone,) = rows(tmp_path / "f.jsonl.dropped.jsonl")
+    assert (gone["place"], gone["why"]) == ("a.csv:3", "the title is empty")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fetch", "file", "--out", "x"), "no file is named"),
+        (("fetch", "file", "nowhere.csv", "--out", "x"), "nowhere.csv: no such file"),
+        (("fetch", "rss", "--out", "x"), "no feed is named"),
+        (("fetch", "rss", "http://news.example/f", "--out", "x"), "not an https:// address"),
+        (("fetch", "rss", "file:///etc/passwd", "--out", "x"), "not an https:// address"),
+        (("fetch", "yahoo", "A B", "--out", "x"), "'A B' is not a ticker"),
+        (("fetch", "newsapi", "--from", "yesterday", "--out", "x"), "'yesterday' is not a day"),
+        (
+            ("fetch", "newsapi", "--from", "2025-05-01", "--to", "2025-04-01", "--out", "x"),
+            "the window ends before it begins",
+        ),
+        (("fetch", "elsewhere", "--out", "x"), "elsewhere"),
+    ],
+)
+def test_bad_usage_is_one_line_and_writes_nothing(news, tmp_path, arguments, said):
+    result = news(*arguments)
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_connection_it_says_so_soon(news, server):
+    gone = NewsServer()
+    gone.close()
+    result = news("fetch", "yahoo", "VLTX", "NRDX", "--base-url", gone.url, "--out", "y.jsonl")
+    assert result.returncode == 2
+    assert "no connection" in result.stderr

@@ -5,10 +5,26 @@ A quantity grammar asks here first, so that "S&P 500" or "by 2030" is never read
 
 import re
 from dataclasses import dataclass
+from typing import Literal, cast
 
+from contrafact.text.dates import MONTH, WEEKDAY, YEAR
 from contrafact.text.numerals import WORDS
 
-__all__ = ["NumberName", "number_names"]
+__all__ = ["IdentifierKind", "NumberName", "number_names"]
+
+IdentifierKind = Literal[
+    "year",
+    "quarter",
+    "half",
+    "date",
+    "time",
+    "version",
+    "ranking",
+    "index",
+    "form",
+    "ticker",
+    "other",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +34,9 @@ class NumberName:
     text: str
     start: int
     end: int
-    kind: str
+    kind: IdentifierKind
 
 
-_MONTH = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
-    r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?"
-    r"|JAN(?:UARY)?|FEB(?:RUARY)?|MAR(?:CH)?|APR(?:IL)?|MAY|JUNE?|JULY?|AUG(?:UST)?"
-    r"|SEPT?(?:EMBER)?|OCT(?:OBER)?|NOV(?:EMBER)?|DEC(?:EMBER)?)\.?"
-)
-_YEAR = r"(?:19|20)[0-9]{2}"
 # What makes a number an amount, whatever its look: "March 25 bps cut", "2000 jobs".
 _COUNTED = (
     r"jobs|workers|employees|staff|people|posts|positions|roles|stores|shops|branches|homes"
@@ -41,38 +50,21 @@ _AMOUNT = (
 _END = r"(?![0-9]|[.,:][0-9]|[^\W\d_])"
 _START = r"(?<![$€£¥₹₩\w])(?<![0-9][.,:])"
 
+_OF_YEAR = r"(?:[\s'’/-]{0,2}(?:of\s)?(?:fiscal\s|FY\s?)?(?:20)?[0-9]{2})?(?![\w%]|[.,][0-9])"
+_OF_WORDS = rf"(?:,?\s(?:of\s)?(?:the\s)?(?:fiscal\s(?:year\s)?|FY\s?)?{YEAR}{_END})?"
+_ORDINAL = r"\b(?:first|second|third|fourth|final|1st|2nd|3rd|4th)"
+_SPAN = r"[\s-](?:decade|year|yr|month|mth|week|day)s?[\s-]"
+# Letters before a figure that are a currency: "USD500", "RM20", "N300bn".
+_MONEY_LETTERS = (
+    r"(?:[A-Z]{3}[0-9]|RM[0-9]|R[sp][0-9]|N[0-9]{3}"
+    r"|(?:US|[ACSNPKBR])[0-9][0-9.]*(?:bn|mn|tn|[mbt]|[MBT])\b)"
+)
+
 # In order: of two that overlap, the earlier rule wins.
-_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, flags))
+_RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
+    (cast(IdentifierKind, kind), re.compile(pattern, flags))
     for kind, pattern, flags in (
-        # Dates and hours.
-        ("date", rf"{_START}{_YEAR}[-/.][0-9]{{1,2}}[-/.][0-9]{{1,2}}{_END}", 0),
-        ("date", rf"{_START}[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\1(?:{_YEAR}|[0-9]{{2}}){_END}", 0),
-        (
-            "date",
-            rf"{_START}\b{_MONTH}\s[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,?\s{_YEAR})?{_END}{_AMOUNT}",
-            0,
-        ),
-        (
-            "date",
-            rf"{_START}[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}(?:,?\s{_YEAR})?{_END}",
-            0,
-        ),
-        ("time", rf"{_START}[0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:\s?[ap]\.?m\b\.?)?", re.I),
-        ("time", rf"{_START}[0-9]{{1,2}}\s?(?:a\.m\.|p\.m\.|am\b|pm\b)", re.I),
-        ("date", rf"{_START}[0-9]{{1,4}}/[0-9]{{1,4}}(?![0-9/%])", 0),  # 24/7, 9/11, 2024/25
-        # Quarters, halves and fiscal years.
-        (
-            "quarter",
-            r"\b[QH][1-4](?:[\s'’/-]{0,2}(?:FY\s?)?(?:20)?[0-9]{2})?(?![\w%]|[.,][0-9])",
-            0,
-        ),
-        ("quarter", r"(?<![\w.])[1-4][QHqh](?:[\s'’/-]?(?:FY\s?)?(?:20)?[0-9]{2})?(?![\w%])", 0),
-        ("year", r"\b(?:FY|CY)[\s'’-]?(?:20)?[0-9]{2}(?:[-/–](?:20)?[0-9]{2})?(?![\w%])", 0),
-        ("year", rf"{_START}{_YEAR}\s?[-–/]\s?(?:{_YEAR}|[0-9]{{2}}){_END}{_AMOUNT}", 0),
-        ("year", rf"{_START}{_YEAR}(?:s\b|['’]s\b)?{_END}{_AMOUNT}", 0),
-        ("year", r"(?<!\w)['’][0-9]{2}(?:s\b)?(?![\w%])", 0),
-        # Index names and rankings.
+        # Index names: "Russell 2000" is no year.
         (
             "index",
             r"\b(?:S&P(?:/\w+)?|ASX|FTSE|MIB|Nasdaq|NASDAQ|Russell|Nikkei|CAC|DAX|MDAX|Dow(?:\sJones)?"
@@ -81,8 +73,83 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"[\s-](?:Index\s)?[0-9]{2,4}(?![0-9%]|[.,][0-9])(?!\s?(?:points|pts|%))",
             0,
         ),
-        ("rank", r"(?:\bNos?\.?\s?|#\s?)[0-9]++(?![\w%]|[.,][0-9])", re.I),
-        ("ordinal", r"(?<![\w.,])[0-9]{1,3}+(?:,[0-9]{3})*+(?:st|nd|rd|th)\b", re.I),
+        # Dates and hours.
+        ("date", rf"{_START}{YEAR}[-/.][0-9]{{1,2}}[-/.][0-9]{{1,2}}{_END}", 0),
+        ("date", rf"{_START}[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\1(?:{YEAR}|[0-9]{{2}}){_END}", 0),
+        (
+            "date",
+            rf"{_START}\b{MONTH}\s[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,?\s{YEAR})?{_END}{_AMOUNT}",
+            0,
+        ),
+        (
+            "date",
+            rf"{_START}[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{MONTH}(?:,?\s{YEAR})?{_END}",
+            0,
+        ),
+        ("time", rf"{_START}[0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:\s?[ap]\.?m\b\.?)?", re.I),
+        ("time", rf"{_START}[0-9]{{1,2}}\s?(?:a\.m\.|p\.m\.|am\b|pm\b)", re.I),
+        ("time", rf"{_START}[0-9]{{4}}(?=\s(?:GMT|EST|EDT|ET|CET|BST|UTC|IST)\b)", 0),
+        ("time", r"\b(?:noon|midday|midnight)\b", re.I),
+        ("other", rf"{_START}[0-9]{{1,4}}/[0-9]{{1,4}}(?![0-9/%])", 0),  # 24/7, 9/11
+        # Quarters, halves and fiscal years.
+        ("quarter", rf"\bQ[1-4]{_OF_YEAR}", 0),
+        ("half", rf"\bH[12]{_OF_YEAR}", 0),
+        ("quarter", r"(?<![\w.])[1-4][Qq](?:[\s'’/-]?(?:FY\s?)?(?:20)?[0-9]{2})?(?![\w%])", 0),
+        ("half", r"(?<![\w.])[12][Hh](?:[\s'’/-]?(?:FY\s?)?(?:20)?[0-9]{2})?(?![\w%])", 0),
+        ("quarter", rf"{_ORDINAL}[\s-](?:fiscal[\s-])?quarter\b(?!-|\spoint){_OF_WORDS}", re.I),
+        ("half", rf"\b(?:first|second|1st|2nd)[\s-]half\b(?!-|\spoint){_OF_WORDS}", re.I),
+        (
+            "year",
+            r"\b(?:FY|CY)[\s'’-]?(?:20[0-9]{2}|[0-9]{2})(?:[-/–](?:20)?[0-9]{2})?(?![\w%])",
+            0,
+        ),
+        (
+            "year",
+            rf"\b(?:fiscal|financial)(?:\syear)?\s{YEAR}(?:\s?[-–/]\s?(?:{YEAR}|[0-9]{{2}}))?{_END}",
+            re.I,
+        ),
+        # Months: with a year, or where no verb or name can be meant.
+        ("date", rf"\b{MONTH},?\s{YEAR}{_END}{_AMOUNT}", 0),
+        (
+            "date",
+            r"\b(?:January|February|April|June|July|August|September|October|November|December)\b",
+            0,
+        ),
+        (
+            "date",
+            r"(?:(?<=\b[Ii]n )|(?<=\b[Oo]f )|(?<=\b[Bb]y )|(?<=\b[Ss]ince )|(?<=\b[Uu]ntil )"
+            r"|(?<=\b[Tt]o )|(?<=\b[Ff]rom )|(?<=\b[Ll]ast )|(?<=\b[Tt]his )|(?<=\b[Nn]ext )"
+            r"|(?<=\b[Ff]or )|(?<=\b[Ll]ate )|(?<=\b[Ee]arly )|(?<=\b[Mm]id-)|(?<=\b[Tt]hrough )"
+            r"|(?<=\b[Dd]uring )|(?<=\b[Aa]nd ))(?:March|May)\b(?!\s[A-Z])",
+            0,
+        ),
+        ("date", r"\b(?:March|May)(?=\s(?:quarter|period|contract|meeting)\b|['’]s\s)", 0),
+        ("date", rf"\b{WEEKDAY}\b", 0),
+        (
+            "date",
+            r"\b(?:last|next|this|previous|prior|coming)[\s-](?:year|quarter|month|week|weekend)\b",
+            re.I,
+        ),
+        ("date", r"\b(?:yesterday|today|tomorrow)\b", re.I),
+        ("year", rf"{_START}{YEAR}\s?[-–/]\s?(?:{YEAR}|[0-9]{{2}}){_END}{_AMOUNT}", 0),
+        ("year", rf"{_START}{YEAR}(?:s\b|(?=['’]s\b))?{_END}{_AMOUNT}", 0),
+        ("year", r"(?<!\w)['’][0-9]{2}(?:s\b)?(?![\w%])", 0),
+        # Rankings.
+        (
+            "ranking",
+            rf"\b(?:top|bottom)[\s-](?:[0-9]{{1,4}}|{WORDS})(?!\s?%|\s?per|[\w]|[.,][0-9])(?!\s(?:million|billion))",
+            re.I,
+        ),
+        (
+            "ranking",
+            r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|[0-9]{1,3}(?:st|nd|rd|th))"
+            r"[\s-](?:largest|biggest|smallest|highest|lowest|busiest|richest|most|best|worst|ranked"
+            r"|place|placed|fastest|leading)\b",
+            re.I,
+        ),
+        ("ranking", r"\bnumber[\s-](?:one|two|three|four|five)\b", re.I),
+        ("ranking", r"(?:\bNos?\.?\s?|#\s?)[0-9]++(?![\w%]|[.,][0-9])", re.I),
+        ("ranking", r"(?<![\w.,])[0-9]{1,3}+(?:,[0-9]{3})*+(?:st|nd|rd|th)\b", re.I),
         # Filings, laws and standards.
         (
             "form",
@@ -101,13 +168,18 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         # Tenors and look-backs that name an instrument or a level.
         (
-            "tenor",
-            rf"(?<![\w.,])(?:[0-9]{{1,3}}|{WORDS})[\s-](?:decade|year|yr|month|mth|week|day)s?[\s-]"
+            "index",
+            rf"(?<![\w.,])(?:[0-9]{{1,3}}|{WORDS}){_SPAN}"
             r"(?:(?:US|U\.S\.|fixed(?:[\s-]rate)?|adjustable|jumbo|refinance|government|govt|benchmark"
-            r"|sovereign|German|Italian|French|British|Japanese|Chinese|Indian)\s)*"
+            r"|sovereign|discount|German|Italian|French|British|Japanese|Chinese|Indian)\s)*"
             r"(?:treasur(?:y|ies)|bonds?|yields?|notes?|gilts?|bunds?|bills?|mortgages?|loans?|rates?"
-            r"|jgbs?|cds?|tips|swaps?|repos?|btps?|oats?|highs?|lows?|peaks?|troughs?|average"
-            r"|moving\saverage|refinance|refi|fixed|t-bills?|paper|debt|note\sauction)\b",
+            r"|jgbs?|cds?|tips|swaps?|repos?|btps?|oats?|refinance|refi|fixed|t-bills?|paper|debt)\b",
+            re.I,
+        ),
+        (
+            "other",
+            rf"(?<![\w.,])(?:[0-9]{{1,3}}|{WORDS}){_SPAN}"
+            r"(?:highs?|lows?|peaks?|troughs?|average|moving\saverage)\b",
             re.I,
         ),
         # Versions, models and other names with digits in them: v2.1, GPT-4, A320, 5G, 3.11.2.
@@ -116,11 +188,45 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "version",
             r"\b(?:iPhone|iPad|Galaxy|Pixel|Windows|Android|iOS|Boeing|Airbus|Model|Version)\s"
-            r"[0-9]++(?:\.[0-9]++)?+(?![\w%,])",
+            r"[0-9]++(?:\.[0-9]++)?+(?![\w%]|,[0-9])",
             0,
         ),
-        ("name", r"\b(?:UPDATE|WRAPUP|CORRECTED)\s[0-9](?=-)|(?<![\w.,])7-(?:Eleven|ELEVEN)\b", 0),
-        ("name", r"(?<![\w$€£¥])(?:G[0-9]{1,2}|[2-6]G|4K|8K|[23]D)(?!\w)", 0),
+        (
+            "version",
+            r"(?<![\w.,$€£¥])(?:7[0-8]7(?:[\s-](?:MAX|Max|Dreamliner)(?:[\s-][0-9]{1,2})?|-[0-9]{1,4})"
+            r"|(?:GPT|Claude|Gemini|Llama|Grok|PlayStation|Xbox|Ryzen|RTX|Watch|Series|Gen|Generation)"
+            r"[\s-]?[0-9]{1,4}(?:\.[0-9]{1,2})?[a-z]?)(?![\w%])(?!,[0-9])",
+            0,
+        ),
+        ("other", r"\b(?:UPDATE|WRAPUP|CORRECTED|REFILE)\s[0-9](?=-)", 0),
+        # Companies with a figure in their name, and their tickers.
+        ("ticker", r"(?<![\w.,])[0-9]{3,6}\.(?:HK|KS|KQ|SS|SZ|T|TW|TWO|TO|L|KL|SI)\b", 0),
+        (
+            "ticker",
+            r"(?<![\w.,$€£¥])(?:7-(?:Eleven|ELEVEN)|23andMe|8x8|1-800-\w+|3i\b|3M(?=['’]s\b"
+            r"|\s(?:Co|Company|shares|stock|said|says|has|is|will|to|and|agreed|reported|posted|beat"
+            r"|misses|beats|missed)\b)|\A3M\b)",
+            0,
+        ),
+        (
+            "other",
+            r"\b(?:Forever|Century)\s21\b|\bMotel\s6\b|\bSix\sFlags\b|\bFive\sBelow\b"
+            r"|\bFour\sSeasons\b|\bSeven\s&\si\b|\bTwo\sHarbors\b|\bThree\sArrows\b|\bFive\sGuys\b",
+            0,
+        ),
+        (
+            "other",
+            r"\b(?:Unit|Reactor|Line|Gate|Pier|Block|Lot|Terminal|Train)\s[0-9]{1,3}\b(?![\w%])",
+            0,
+        ),
+        ("version", r"(?<![\w$€£¥])(?:G[0-9]{1,2}|[2-6]G|4K|8K|[23]D)(?!\w)", 0),
+        (
+            "version",
+            rf"(?<![\w.,$€£¥₹/])(?!{_MONEY_LETTERS})"
+            r"(?:[A-Z]{1,6}-[0-9]{1,4}|Covid-19|[A-Z][A-Za-z]{0,9}[0-9]{1,4})[A-Za-z]{0,4}"
+            r"(?![\w%]|[.,][0-9]|-[0-9])",
+            0,
+        ),
     )
 )
 

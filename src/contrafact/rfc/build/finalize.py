@@ -1,0 +1,273 @@
+"""Finalization: reviewed pairs become the dataset and its hard cases (RFC-BENCH, 2.2.3, 2.2.4)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from contrafact.corpus.ledger import LedgerEvent
+from contrafact.records import MANIPULATIONS, Rewrite
+from contrafact.rfc.build.review_path import Fate, follow
+from contrafact.rfc.build.stage_files import StageRow
+from contrafact.rfc.decisions import ReviewDecision
+from contrafact.stats.intervals import cluster_bootstrap
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "AUDIT_FLOOR",
+    "Finalized",
+    "Unreviewed",
+    "audit_table",
+    "finalize",
+    "retention_table",
+]
+
+STAGE = "finalize"
+AUDIT_FLOOR = 0.8
+"""The audit's pass rate under which a corpus goes back to the expert (2.2.3)."""
+
+Unreviewed = Literal["drop", "keep"]
+Contract = Callable[[str, str, str], Sequence[str]]
+"""Takes manipulation, original and rewritten text; returns the rules that the pair breaks."""
+
+
+@dataclass
+class Finalized:
+    """What finalization made of the pairs.
+
+    Attributes:
+        retained: The final dataset, with ``review`` saying how far people have seen each pair.
+        hard: Pairs without a clear verdict, with the reason.
+        dropped: Pairs that were removed, with the reason.
+        events: One ledger event for every decision, those of people among them.
+    """
+
+    retained: list[dict[str, Any]] = field(default_factory=list)
+    hard: list[dict[str, Any]] = field(default_factory=list)
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+    events: list[LedgerEvent] = field(default_factory=list)
+
+    def counts(self) -> Counter[str]:
+        """Return how many pairs ended where."""
+        return Counter(
+            {
+                "retained": len(self.retained),
+                "hard cases": len(self.hard),
+                "dropped": len(self.dropped),
+            }
+        )
+
+
+def finalize(
+    rows: Sequence[StageRow],
+    decisions: Sequence[ReviewDecision],
+    *,
+    contract: Contract,
+    annotators: int = 2,
+    unreviewed: Unreviewed = "drop",
+    required: Sequence[str] = (),
+) -> Finalized:
+    """Return the final dataset, the hard cases and what was removed.
+
+    What people retained then passes the integrity checks: the fields that the release needs are
+    there, and the pair keeps its contract. A pair that people pass and the contract fails is
+    ambiguous, and so a hard case.
+
+    Args:
+        rows: Pairs, as `rfc rewrite` writes them.
+        decisions: All decisions on them.
+        contract: Says which rules a pair breaks.
+        annotators: How many people have to annotate a pair.
+        unreviewed: What to do with pairs that too few people annotated: ``drop`` them, or
+            ``keep`` them marked as unreviewed.
+        required: Fields that a retained pair may not lack.
+    """
+    by_item: dict[str, list[ReviewDecision]] = defaultdict(list)
+    for decision in decisions:
+        by_item[decision.item_id].append(decision)
+    result = Finalized()
+    for row in rows:
+        own = by_item.get(str(row.fields["id"]), [])
+        fate = follow(own, annotators=annotators)
+        result.events += [_of_person(row.fields, decision) for decision in own]
+        _place(result, row.fields, fate, contract, unreviewed, required)
+    return result
+
+
+def retention_table(
+    rows: Sequence[StageRow], result: Finalized, rng: np.random.Generator
+) -> "pd.DataFrame":
+    """Return table 4: pairs before and after adjudication, per category and in all.
+
+    Columns: ``category``, ``before``, ``retained``, ``hard_cases``, ``removed``, ``retention``
+    (a share from 0 to 1) with ``retention_low`` and ``retention_high``, the bounds of a 95%
+    interval that resamples articles.
+    """
+    import pandas as pd
+
+    kept = {row["reviewed_id"] for row in result.retained}
+    hard = {row["reviewed_id"] for row in result.hard}
+    table = []
+    for category in (*MANIPULATIONS, "overall"):
+        own = [r.fields for r in rows if category in ("overall", r.fields["manipulation"])]
+        ids = [row["id"] for row in own]
+        interval = cluster_bootstrap(
+            [float(name in kept) for name in ids],
+            [str(row["article_id"]) for row in own],
+            rng=rng,
+        )
+        retained, hard_cases = len(kept.intersection(ids)), len(hard.intersection(ids))
+        table.append(
+            {
+                "category": category,
+                "before": len(own),
+                "retained": retained,
+                "hard_cases": hard_cases,
+                "removed": len(own) - retained - hard_cases,
+                "retention": interval.estimate,
+                "retention_low": interval.low,
+                "retention_high": interval.high,
+            }
+        )
+    return pd.DataFrame(table)
+
+
+def audit_table(
+    rows: Sequence[StageRow], decisions: Sequence[ReviewDecision], rng: np.random.Generator
+) -> "pd.DataFrame":
+    """Return table 2: the audit's last round, per category and in all; empty without an audit.
+
+    Columns: ``category``, ``sample``, ``passed``, ``failed``, ``pass_rate`` with its bounds
+    ``pass_rate_low`` and ``pass_rate_high`` (95%, articles resampled).
+    """
+    import pandas as pd
+
+    audits = [decision for decision in decisions if decision.stage == "audit"]
+    last = max((decision.round for decision in audits), default=0)
+    passed = {d.item_id: d.decision == "pass" for d in audits if d.round == last}
+    table = []
+    for category in (*MANIPULATIONS, "overall"):
+        own = [
+            r.fields
+            for r in rows
+            if r.fields["id"] in passed and category in ("overall", r.fields["manipulation"])
+        ]
+        if not own:
+            continue
+        verdicts = [passed[row["id"]] for row in own]
+        rate = cluster_bootstrap(
+            [float(verdict) for verdict in verdicts],
+            [str(row["article_id"]) for row in own],
+            rng=rng,
+        )
+        table.append(
+            {
+                "category": category,
+                "sample": len(own),
+                "passed": sum(verdicts),
+                "failed": len(own) - sum(verdicts),
+                "pass_rate": rate.estimate,
+                "pass_rate_low": rate.low,
+                "pass_rate_high": rate.high,
+            }
+        )
+    return pd.DataFrame(table)
+
+
+def _place(
+    result: Finalized,
+    row: Mapping[str, Any],
+    fate: Fate,
+    contract: Contract,
+    unreviewed: Unreviewed,
+    required: Sequence[str],
+) -> None:
+    final = _revised(row, fate.rewritten)
+    state, why, by = fate.state, fate.why, fate.by
+    if state == "unreviewed" and unreviewed == "keep":
+        state = "retained"
+    elif state == "unreviewed":
+        state, why = "removed", f"{why}: not reviewed"
+    if state == "retained":
+        state, why, by = _checked(final, why, by, contract, required)
+    final |= {"review": "unreviewed" if fate.state == "unreviewed" else why}
+    if state == "retained":
+        result.retained.append(final)
+        result.events.append(_event(row, "kept", by, why))
+    elif state == "hard case":
+        result.hard.append({**final, "reason": why})
+        result.events.append(_event(row, "hard case", by, why))
+    else:
+        result.dropped.append({**final, "reason": why})
+        result.events.append(_event(row, "dropped", by, why))
+
+
+def _checked(
+    row: Mapping[str, Any], why: str, by: str, contract: Contract, required: Sequence[str]
+) -> tuple[Any, str, str]:
+    """Return state, reason and decider after the final integrity checks (2.2.4)."""
+    missing = [name for name in required if not str(row.get(name) or "").strip()]
+    if missing:
+        return "removed", f"lacks {', '.join(missing)}", "rule:finalize"
+    broken = contract(row["manipulation"], row["original"], row["rewritten"])
+    if broken:
+        return "hard case", f"{why}, but it breaks {', '.join(broken)}", "rule:contract"
+    return "retained", why, by
+
+
+def _revised(row: Mapping[str, Any], rewritten: str | None) -> dict[str, Any]:
+    """Return the row with the text that people gave it, and the id of that text."""
+    final: dict[str, Any] = {**row, "reviewed_id": row["id"]}
+    if rewritten is None or rewritten == row["rewritten"]:
+        return final
+    pair = Rewrite.of(row["manipulation"], row["original"], rewritten, article_id=row["article_id"])
+    # The log of edits was the rewriter's; a person keeps none, and an old one would be wrong.
+    return final | {"id": pair.id, "rewritten": rewritten, "edits": [], "revised": True}
+
+
+def _of_person(row: Mapping[str, Any], decision: ReviewDecision) -> LedgerEvent:
+    kind = {
+        "pass": "kept",
+        "revise": "revised",
+        "unresolved": "hard case",
+    }.get(decision.decision, "dropped")
+    audit = {}
+    if decision.stage == "audit":
+        audit = {
+            "inclusion_probability": decision.inclusion_probability,
+            "round": decision.round,
+        }
+    return LedgerEvent.model_validate(
+        {
+            "item_id": row["id"],
+            "article_id": row["article_id"],
+            "manipulation": row["manipulation"],
+            "stage": decision.stage,
+            "decision": kind,
+            "by": f"person:{decision.decided_by}",
+            "when": decision.when,
+            "why": decision.why or decision.decision,
+            **audit,
+        }
+    )
+
+
+def _event(
+    row: Mapping[str, Any],
+    decision: Literal["kept", "dropped", "hard case"],
+    by: str,
+    why: str,
+) -> LedgerEvent:
+    return LedgerEvent(
+        item_id=row["id"],
+        article_id=row["article_id"],
+        manipulation=row["manipulation"],
+        stage=STAGE,
+        decision=decision,
+        by=by,
+        why=why,
+    )

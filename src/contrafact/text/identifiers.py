@@ -43,8 +43,8 @@ _ORDINALS = {
 def _plain(text: str) -> str:
     """Return a name in small letters, its numbers in digits and its words in the singular."""
     name = _NUMBER_WORD.sub(lambda m: f"{words_value(m[0]):f}", text.casefold())
-    words = [w.removesuffix("s") if len(w) > 3 else w for w in re.split(r"[\s-]+", name)]
-    return " ".join(words)
+    words = re.split(r"[\s-]+", name)
+    return " ".join(re.sub(r"(?<=..)ies\Z", "y", w).removesuffix("s") for w in words)
 
 
 def _ranking(text: str) -> str:
@@ -69,7 +69,7 @@ _VALUES: dict[IdentifierKind, Callable[[str], str]] = {
     "ranking": _ranking,
     "version": _closed,
     "form": _closed,
-    "index": _plain,
+    "ticker": str.casefold,
 }
 
 

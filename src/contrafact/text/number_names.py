@@ -50,7 +50,10 @@ _AMOUNT = (
 _END = r"(?![0-9]|[.,:][0-9]|[^\W\d_])"
 _START = r"(?<![$€£¥₹₩\w])(?<![0-9][.,:])"
 
-_OF_YEAR = r"(?:[\s'’/-]{0,2}(?:of\s)?(?:fiscal\s|FY\s?)?(?:20)?[0-9]{2})?(?![\w%]|[.,][0-9])"
+_OF_YEAR = (
+    r"(?:(?:[\s'’/-]{1,2}(?:of\s)?(?:fiscal\s|FY\s?)?|FY\s?)(?:20)?[0-9]{2})?"
+    r"(?![\w%]|[.,][0-9])"
+)
 _OF_WORDS = rf"(?:,?\s(?:of\s)?(?:the\s)?(?:fiscal\s(?:year\s)?|FY\s?)?{YEAR}{_END})?"
 _ORDINAL = r"\b(?:first|second|third|fourth|final|1st|2nd|3rd|4th)"
 _SPAN = r"[\s-](?:decade|year|yr|month|mth|week|day)s?[\s-]"

@@ -47,6 +47,7 @@ _SCALES = {
     "t": 1_000_000_000_000,
     "tn": 1_000_000_000_000,
     "trn": 1_000_000_000_000,
+    "trln": 1_000_000_000_000,
     "trillion": 1_000_000_000_000,
     "l cr": 1_000_000_000_000,
     "lakh crore": 1_000_000_000_000,
@@ -55,7 +56,7 @@ _SCALES = {
 
 MAGNITUDE = (
     r"(?:[\s\-]?(?:lakh\scrore|l\scr|hundred|thousand|million|billion|trillion|crores?|lakhs?|dozen"
-    r"|mn|mln|mil|bn|bln|bil|tn|trn|cr)|[kmbt])(?![^\W_])"
+    r"|mn|mln|mil|bn|bln|bil|tn|trn|trln|cr)|[kmbt])(?![^\W_])"
 )
 """A magnitude after digits: letters alone stand close (``5m``), words may stand apart."""
 

@@ -7,7 +7,7 @@ from contrafact.text.quantities.movement import Said, by_values, movements, movi
 from contrafact.text.quantities.outcome import outcome
 from contrafact.text.quantities.pairs import Pair, pairs
 from contrafact.text.quantities.quantity import Quantity
-from contrafact.text.quantities.roles import Cue, cues, role_and_unit, scenario
+from contrafact.text.quantities.roles import Cue, cues, nearest_cue, role_and_unit, scenario
 from contrafact.text.quantities.sentences import sentence_ends
 
 __all__ = ["in_context"]
@@ -27,21 +27,24 @@ def in_context(text: str, found: list[Quantity]) -> list[Quantity]:
     ]
     for pair in linked:
         _join(result, pair, said)
+    found_cues = cues(text)
+    central_bank = any("central_bank" in cue.groups for cue in found_cues)
     by_sentence: dict[int, list[Cue]] = {}
-    for cue in cues(text):
-        by_sentence.setdefault(bisect_right(ends, cue.start), []).append(cue)
+    for found_cue in found_cues:
+        by_sentence.setdefault(bisect_right(ends, found_cue.start), []).append(found_cue)
     for i, quantity in enumerate(result):
         sentence = bisect_right(ends, quantity.start)
         first, end = (ends[sentence - 1] if sentence else 0), ends[sentence]
         near = by_sentence.get(sentence, [])
         others = [q for q in found if first <= q.start < end]
-        role, unit = role_and_unit(text, quantity, near, others)
+        cue = nearest_cue(text, quantity, near, others)
+        role, unit = role_and_unit(text, quantity, cue, central_bank=central_bank)
         is_loss, is_estimate, expectation = outcome(text, quantity, first, end)
         result[i] = replace(
             quantity,
             role=role,
             unit=unit,
-            scenario=scenario(quantity, role, near),
+            scenario=scenario(role, cue, near),
             is_loss=is_loss,
             is_estimate=is_estimate,
             expectation=expectation,

@@ -109,7 +109,11 @@ _BETWEEN_AFTER = re.compile(
     r"|than|while|after|before|since|stake|the|a|an|its|is|are|was|were|has|have|had)\b)"
     r"[\w.'’&/-]+){0,4}?[\s-]+"
 )
-_OBJECT_STOP = re.compile(r"[;:—]|\s[–-]\s|,\s(?:and|but|while|as|which|with)\s|[.!?]\s", re.I)
+_OBJECT_STOP = re.compile(
+    r"[;:—]|\s[–-]\s|[.!?]\s|,\s(?:and|with)\s"
+    r"|\b(?:while|but|which|who|as(?!\s(?:much|many|high|low))|after|because)\b",
+    re.IGNORECASE,
+)
 _OBJECT_END = re.compile(r"\b(?P<to>to|by|from|at|of|below|above)\b", re.IGNORECASE)
 _RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
 
@@ -211,7 +215,7 @@ def _raises_money(move: Movement, gap: str, quantity: Quantity) -> bool:
     return (
         quantity.kind == "money"
         and bool(_RAISED_MONEY.match(move.word))
-        and not _patterns().preposition.search(gap)
+        and not re.search(r"\b(?:by|(?<!up\s)to)\b", gap, re.IGNORECASE)
     )
 
 

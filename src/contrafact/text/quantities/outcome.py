@@ -21,7 +21,7 @@ _BREAK = re.compile(r"[,;:]\s|\b(?:while|but|after|as|whereas)\b", re.IGNORECASE
 _EXPECTED_BEFORE = re.compile(
     r"\b(?:estimates?|consensus|expectations?|forecasts?|projections?|views?|expected|expecting"
     r"|predicted|street)\b(?:\s(?:of|for|was|were|is|at|a|an|the|to|about|around|in|poll|average|profit"
-    r"|earnings|revenue|sales|eps|loss|rise|gain|increase|decline|fall|drop|[a-z]+ly|[A-Z][\w.&]+)){0,7}"
+    r"|earnings|revenue|sales|eps|loss|rise|gain|increase|decline|fall|drop|[a-z]+ly)){0,7}"
     r"\s?\Z",
     re.IGNORECASE,
 )
@@ -68,7 +68,7 @@ def _is_loss(before: str, after: str, quantity: Quantity) -> bool:
     if nearest < 0 or not is_loss:
         return False
     gap = before[nearest:]
-    return gap.count(" ") <= 10 and not re.search(r"\b(?:but|while|whereas)\b|;", gap)
+    return gap.count(" ") <= 14 and not re.search(r"\b(?:but|while|whereas)\b|;", gap)
 
 
 def _is_estimate(before: str, after: str) -> bool:

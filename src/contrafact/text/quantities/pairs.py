@@ -1,6 +1,8 @@
 """Quantities that belong together: the ends of a range, an old and a new value."""
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from contrafact.text.quantities.quantity import Quantity
@@ -9,7 +11,7 @@ __all__ = ["Pair", "pairs"]
 
 
 class Pair(NamedTuple):
-    """Two neighbouring quantities, ``second == first + 1``; ``old`` is the old one of from-to."""
+    """Two quantities of one sentence, by index; ``old`` is the old one of from-to."""
 
     first: int
     second: int
@@ -38,52 +40,70 @@ _EARLIER = re.compile(
     r"|month|quarter)|(?:the\s)?(?:prior|previous|preceding|same|year-ago|year-earlier)\b|in\s20[0-9]{2})",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r",\sor\s(?:about\s)?|\s\((?:or\s|about\s)*", re.IGNORECASE)
 _DASH = re.compile(r"\s?[-–—]\s?|\sto\s(?:about\s|around\s)?")
 
 
-def pairs(text: str, found: list[Quantity], ends: list[int], moved: set[int]) -> list[Pair]:
+def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) -> list[Pair]:
     """Return the pairs of a text's quantities; a quantity is in one pair at most.
 
     Args:
         text: The text.
         found: Its quantities, in order.
         ends: Where its sentences end.
-        moved: The indices of the changes that follow a word of movement ("rose $5").
+        changed: The indices of the changes that follow a word of movement ("rose $5").
     """
     result: list[Pair] = []
-    sentence, first, i = 0, 0, 0
-    while i + 1 < len(found):
-        low, high = found[i], found[i + 1]
-        while ends[sentence] <= low.start:
-            first = ends[sentence]
-            sentence += 1
-        pair = None
-        if high.end <= ends[sentence] and low.kind == high.kind and low.kind != "duration":
-            pair = _pair(text, first, ends[sentence], low, high, i, i in moved)
-        if pair is None:
-            i += 1
-        else:
-            result.append(pair)
-            i += 2
+    used: set[int] = set()
+    for i, low in enumerate(found[:-1]):
+        if i in used or low.kind == "duration":
+            continue
+        sentence = bisect_right(ends, low.start)
+        first, end = (ends[sentence - 1] if sentence else 0), ends[sentence]
+        for j in _candidates(text, found, i):
+            if found[j].kind != low.kind or found[j].end > end or j in used:
+                continue
+            pair = _pair(text, (first, end), found, i, j, i in changed)
+            if pair:
+                result.append(pair)
+                used |= {i, j}
+                break
     return result
 
 
+def _candidates(text: str, found: list[Quantity], i: int) -> Iterator[int]:
+    """Yield the next quantity, and the one after an aside: "$5 million, or 12 cents a share"."""
+    if i + 2 < len(found) and _ASIDE.fullmatch(text, found[i].end, found[i + 1].start):
+        yield i + 2
+    yield i + 1
+
+
 def _pair(
-    text: str, first: int, end: int, low: Quantity, high: Quantity, i: int, moved: bool
+    text: str, sentence: tuple[int, int], found: list[Quantity], i: int, j: int, changed: bool
 ) -> Pair | None:
-    before = text[max(first, low.start - 60) : low.start]
-    gap = (text, low.end, high.start)
-    if _RANGING.search(before) and _TO_AFTER.fullmatch(*gap):
-        return Pair(i, i + 1, "range", None)
-    if _FROM.search(before) and _TO_AFTER.fullmatch(*gap):
-        return Pair(i, i + 1, "from-to", i)
-    if _FROM_AFTER.fullmatch(*gap):
-        return Pair(i, i + 1, "from-to", i + 1)
-    if _VERSUS.fullmatch(*gap) and _EARLIER.match(text[high.end : end]):
-        return Pair(i, i + 1, "from-to", i + 1)
-    if _BETWEEN.search(before) and text[low.end : high.start].casefold() == " and ":
-        return Pair(i, i + 1, "range", None)
-    if _DASH.fullmatch(*gap):
-        far = moved and low.value and high.value and high.value > 4 * low.value
-        return None if far else Pair(i, i + 1, "range", None)
+    low, high = found[i], found[j]
+    before = text[max(sentence[0], low.start - 60) : low.start]
+    start = low.end if j == i + 1 else found[i + 1].end
+    gap = text[start : high.start]
+    if _TO_AFTER.fullmatch(gap):
+        if _RANGING.search(before):
+            return Pair(i, j, "range", None)
+        if _FROM.search(before):
+            return Pair(i, j, "from-to", i)
+    if _FROM_AFTER.fullmatch(gap) and not _starts_a_pair(text, found, j):
+        return Pair(i, j, "from-to", j)
+    if _VERSUS.fullmatch(gap) and _EARLIER.match(text[high.end : sentence[1]]):
+        return Pair(i, j, "from-to", j)
+    if j > i + 1:
+        return None
+    if _BETWEEN.search(before) and gap.casefold() == " and ":
+        return Pair(i, j, "range", None)
+    if _DASH.fullmatch(gap):
+        far = changed and low.value and high.value and high.value > 4 * low.value
+        return None if far else Pair(i, j, "range", None)
     return None
+
+
+def _starts_a_pair(text: str, found: list[Quantity], j: int) -> bool:
+    """Whether the quantity after "from" has its own "to": "beat estimates from 2% to 3%"."""
+    return j + 1 < len(found) and bool(_DASH.fullmatch(text, found[j].end, found[j + 1].start))

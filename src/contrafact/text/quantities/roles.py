@@ -8,7 +8,7 @@ from functools import cache
 from contrafact.text.quantities.cues import alternatives, cue_data
 from contrafact.text.quantities.quantity import ROLES, Quantity, QuantityKind, Role, Scenario
 
-__all__ = ["Cue", "cues", "role_and_unit", "scenario"]
+__all__ = ["Cue", "cues", "nearest_cue", "role_and_unit", "scenario"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ def _matcher() -> tuple[re.Pattern[str], dict[str, frozenset[str]]]:
     for section in ("roles", "scenario"):
         for name, terms in data[section].items():
             for term in terms:
-                groups.setdefault(term, set()).add(name)
+                implied = {"stock": "price", "index": "price", "interest": "rate"}.get(name, name)
+                groups.setdefault(term, set()).update((name, implied))
     pattern = re.compile(rf"(?<!\w)(?:{alternatives(groups)})(?!\w)", re.IGNORECASE)
     return pattern, {term: frozenset(names) for term, names in groups.items()}
 
@@ -69,25 +70,29 @@ _BREAK = re.compile(r"[,;:()]|\b(?:while|but|and|as|after|although|which|whereas
 
 
 def role_and_unit(
-    text: str, quantity: Quantity, found: Sequence[Cue], others: Sequence[Quantity]
+    text: str,
+    quantity: Quantity,
+    cue: Cue | None,
+    *,
+    central_bank: bool,
 ) -> tuple[Role, str | None]:
     """Return a quantity's role and unit.
 
     Args:
         text: The text.
         quantity: The quantity.
-        found: The cues of its sentence.
-        others: The quantities of its sentence.
+        cue: The cue nearest to it, as `nearest_cue` tells.
+        central_bank: Whether the text speaks of a central bank.
     """
     kind, style, after = quantity.kind, quantity.form.style, quantity.end
     if kind == "duration":
         return "duration", quantity.unit
     if kind == "number":
-        return _counted(text, quantity, found)
+        return _counted(text, quantity, cue)
     if kind == "money" and _PER_UNIT.match(text, after):
         return "price", quantity.unit
     per_share = kind == "money" and _PER_SHARE.match(text, after)
-    groups = _nearest(text, quantity, found, others)
+    groups = cue.groups & _allowed(quantity) if cue else frozenset[str]()
     if per_share:
         role: Role = "price" if "price" in groups and "eps" not in groups else "eps"
         return role, quantity.unit
@@ -95,13 +100,21 @@ def role_and_unit(
         return "multiple", quantity.unit
     for role in ROLES:
         if role in groups:
-            return role, quantity.unit
+            return _policy(role, quantity, cue, central_bank), quantity.unit
     if kind in ("percent", "ratio") and style != "multiple" and _OF_WHOLE.match(text, after):
         return "share", quantity.unit
-    return _PLAIN[kind], quantity.unit
+    return _policy(_PLAIN[kind], quantity, None, central_bank), quantity.unit
 
 
-def _counted(text: str, quantity: Quantity, found: Sequence[Cue]) -> tuple[Role, str | None]:
+def _policy(role: Role, quantity: Quantity, cue: Cue | None, central_bank: bool) -> Role:
+    """Return the policy rate for a rate of no other kind, where a central bank is spoken of."""
+    generic = cue is None or "interest" in cue.groups
+    if role == "rate" and central_bank and generic:
+        return "policy rate"
+    return role
+
+
+def _counted(text: str, quantity: Quantity, cue: Cue | None) -> tuple[Role, str | None]:
     after = text[quantity.end : quantity.end + 60]
     if quantity.unit:
         return "count", quantity.unit
@@ -111,14 +124,15 @@ def _counted(text: str, quantity: Quantity, found: Sequence[Cue]) -> tuple[Role,
             return ("multiple" if match["noun"] == "times" else "number"), match["noun"]
         if match["noun"] not in cue_data()["counted"]["not_units"]:
             return "count", match["noun"]
-    return "number", None
+    return ("count" if cue else "number"), None
 
 
-def _nearest(
+def nearest_cue(
     text: str, quantity: Quantity, found: Sequence[Cue], others: Sequence[Quantity]
-) -> frozenset[str]:
-    """Return the lists of the cue that stands nearest, by words, clauses and figures between."""
-    best, best_cost = frozenset[str](), 26.0
+) -> Cue | None:
+    """Return the cue that stands nearest, by words, clauses and figures between."""
+    best: Cue | None = None
+    best_cost = 26.0
     for cue in found:
         groups = cue.groups & _allowed(quantity)
         if not groups:
@@ -135,7 +149,7 @@ def _nearest(
         if groups <= {"money", "count", "percent"}:
             cost += 0.5
         if cost < best_cost:
-            best, best_cost = groups, cost
+            best, best_cost = cue, cost
     return best
 
 
@@ -143,6 +157,8 @@ def _nearest(
 def _allowed_for(kind: QuantityKind) -> frozenset[str]:
     if kind == "money":
         return _MONEY_ROLES
+    if kind == "number":
+        return frozenset(("count",))
     return frozenset(ROLES) - {"duration", "number"}
 
 
@@ -150,31 +166,24 @@ def _allowed(quantity: Quantity) -> frozenset[str]:
     return _allowed_for(quantity.kind)
 
 
-_MACRO = frozenset(("policy rate", "inflation", "unemployment", "gdp", "rate"))
+def scenario(role: Role, cue: Cue | None, found: Sequence[Cue]) -> Scenario | None:
+    """Return the scenario of appendix S.2 that a quantity belongs to.
 
-
-def scenario(quantity: Quantity, role: Role, found: Sequence[Cue]) -> Scenario | None:
-    """Return the scenario of appendix S.2 that a quantity belongs to, by role and sentence."""
-    names = frozenset[str]().union(*(cue.groups for cue in found))
-    if role in _MACRO or role in ("duration", "number"):
-        return None
+    Args:
+        role: Its role.
+        cue: The cue that gave it the role, if one did.
+        found: The cues of its sentence.
+    """
+    groups = cue.groups if cue else frozenset[str]()
+    guided = any("guidance" in c.groups for c in found)
     if role == "price":
-        nearest = min(
-            (c for c in found if c.groups & {"stock", "index"}),
-            key=lambda c: min(abs(c.end - quantity.start), abs(c.start - quantity.end)),
-            default=None,
-        )
-        if "guidance" in names and nearest is None:
+        if "guidance" in groups:
             return "E"
-        if nearest is None:
-            return None
-        return "A" if "stock" in nearest.groups else "F"
+        return "A" if "stock" in groups else "F" if "index" in groups else None
     if role in ("share", "engagement"):
         return "D"
-    if role == "percent" and not quantity.is_level and "index" in names:
-        return "F"
     if role in ("utilisation", "count"):
-        return "E" if "guidance" in names else "C"
-    if role in ("revenue", "eps", "margin", "money", "multiple"):
-        return "E" if "guidance" in names else "B"
+        return "E" if guided else "C"
+    if role in ("revenue", "eps", "margin", "money"):
+        return "E" if guided else "B"
     return None

@@ -37,7 +37,15 @@ failure is the run's to tell). The columns, in this order:
 Nothing is dropped or mended here: an invalid reply is a row whose ``predicted`` is None.
 """
 
-__all__ = ["ITEM_COLUMNS"]
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from inspect_ai.log import EvalSample
+
+from contrafact.records import Rewrite
+
+__all__ = ["ITEM_COLUMNS", "items_frame"]
 
 ITEM_COLUMNS: tuple[str, ...] = (
     *("task", "system", "model", "solver", "shots", "draw", "sample_id", "pair_id"),
@@ -46,3 +54,57 @@ ITEM_COLUMNS: tuple[str, ...] = (
     *("category", "ticker", "date"),
 )
 """The columns of a row, in order; the module's text says what each holds."""
+
+SCORER = "label"
+
+
+def items_frame(
+    log_samples: Iterable[EvalSample], *, system: str, model: str, solver: str, shots: int
+) -> list[dict[str, Any]]:
+    """Return the rows of one log's samples, in their order.
+
+    Args:
+        log_samples: The samples of one task's log, whole (not summaries).
+        system: The system's name in tables.
+        model: Inspect's name of the model.
+        solver: The log's ``metadata["solver"]``.
+        shots: The log's ``metadata["shots"]``.
+
+    Returns:
+        One dictionary per sample that has a score, with the keys of :data:`ITEM_COLUMNS`.
+    """
+    rows = []
+    for sample in log_samples:
+        score = (sample.scores or {}).get(SCORER)
+        if sample.error is not None or score is None:
+            continue
+        found = score.metadata or {}
+        pair = Rewrite.model_validate(sample.metadata["pair"])
+        rows.append(
+            {
+                "task": found["task"],
+                "system": system,
+                "model": model,
+                "solver": solver,
+                "shots": shots,
+                "draw": sample.epoch,
+                "sample_id": str(sample.id),
+                "pair_id": pair.id,
+                "article_id": pair.article_id,
+                "manipulation": pair.manipulation,
+                "gold": found["gold"],
+                "predicted": found["predicted"],
+                "invalid_reason": found["invalid"],
+                "p_true": math.nan if found["p_true"] is None else found["p_true"],
+                "rationale": found["rationale"],
+                "error_class": found.get("error_class"),
+                "original": pair.original or None,
+                "rewritten": pair.rewritten,
+                "shown": sample.metadata["shown"] or None,
+                "reply": found["reply"],
+                "category": pair.category,
+                "ticker": pair.ticker,
+                "date": pair.date,
+            }
+        )
+    return rows

@@ -6,8 +6,9 @@ import time
 
 import pandas as pd
 import pytest
+from inspect_ai.log import list_eval_logs, read_eval_log
 
-MODEL = "embedded/smollm2-135m"
+from contrafact.models.gguf import embedded_weights
 
 
 def arguments(model, judge, out, *more):
@@ -29,6 +30,13 @@ def kill_after(command, folder, environment, ready):
             time.sleep(0.05)
         assert process.poll() is None, "the run ended before it could be killed"
         process.kill()
+
+
+def answered_from_the_cache(run):
+    """Return how many calls of a run were replayed, by its newest log."""
+    log = read_eval_log(list_eval_logs(str(run / "logs"))[0])
+    events = [event for sample in log.samples for event in sample.events if event.event == "model"]
+    return sum(event.cache == "read" for event in events)
 
 
 @pytest.mark.slow
@@ -58,17 +66,20 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(contrafact, start_service, 
 @pytest.mark.slow
 def test_a_killed_run_of_the_embedded_model_gives_the_same_tables(contrafact, tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
+    (tmp_path / "weights.gguf").symlink_to(embedded_weights())
+    model = "embedded/./weights.gguf"  # by path, as people name their own files
     more = (
-        "--limit", "4", "--fluency-model", "none", "--method", "few-shot", "--max-tokens", "160",
+        "--limit", "2", "--fluency-model", "none", "--method", "few-shot", "--max-tokens", "120",
     )  # fmt: skip
-    assert contrafact(*arguments(MODEL, MODEL, whole, *more)).returncode == 0
+    assert contrafact(*arguments(model, model, whole, *more)).returncode == 0
     cache = killed / "cache"
-    command = arguments(MODEL, MODEL, killed, *more)
+    command = arguments(model, model, killed, *more)
     kill_after(
-        command, tmp_path, None, lambda: sum(1 for p in cache.rglob("*") if p.is_file()) >= 7
+        command, tmp_path, None, lambda: sum(1 for p in cache.rglob("*") if p.is_file()) >= 5
     )
     result = contrafact(*command)
     assert result.returncode == 0, result.stderr
+    assert answered_from_the_cache(killed) > 0
     for name in ("items.parquet", "verdicts.parquet"):
         pd.testing.assert_frame_equal(pd.read_parquet(whole / name), pd.read_parquet(killed / name))
     for table in sorted((whole / "tables").glob("*.csv")):

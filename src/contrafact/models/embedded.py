@@ -17,8 +17,10 @@
 """
 
 import functools
+import os
 import threading
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -35,7 +37,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
-from contrafact.models.gguf import gguf_path
+from contrafact.models.gguf import gguf_path, looks_like_path
 from contrafact.models.requests import check_request, request_body
 from contrafact.models.server import (
     EmbeddedServer,
@@ -78,7 +80,13 @@ class EmbeddedAPI(ModelAPI):
         config: GenerateConfig | None = None,
         **model_args: Any,
     ) -> None:
-        super().__init__(model_name, config=config or GenerateConfig())
+        path = gguf_path(model_name)
+        # Inspect keeps no answers of a model whose name has a "." for a folder, and a name that
+        # is whole stands for the same file wherever a log is read.
+        name = model_name
+        if looks_like_path(name):
+            name = os.path.normpath(Path(name).expanduser().absolute())
+        super().__init__(name, config=config or GenerateConfig())
         if base_url is not None:
             raise InputError(
                 "an embedded model runs in this process and has no base URL",
@@ -91,7 +99,7 @@ class EmbeddedAPI(ModelAPI):
                 mend=f"those they have are {', '.join(_ARGUMENTS)}",
             )
         check_runtime()
-        self.settings = ServerSettings(path=gguf_path(model_name), **model_args)
+        self.settings = ServerSettings(path=path, **model_args)
         self._held: EmbeddedServer | None = None
         self._lock = threading.Lock()
 

@@ -1,0 +1,46 @@
+"""The same task over llama.cpp's own HTTP server and in process: the same outputs."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from contrafact.models.gguf import embedded_weights
+from contrafact.models.server import EmbeddedServer, ServerSettings
+
+EMBEDDED = "embedded/smollm2-135m"
+OVER_HTTP = "openai-api/nearby/smollm2-135m"
+
+
+@pytest.fixture
+def nearby():
+    """Environment in which the provider ``openai-api/nearby`` is llama.cpp's server."""
+    server = EmbeddedServer(ServerSettings(path=Path(embedded_weights())))
+    try:
+        yield {**os.environ, "NEARBY_BASE_URL": server.address, "NEARBY_API_KEY": server.api_key}
+    finally:
+        server.close()
+
+
+@pytest.mark.slow
+def test_a_run_over_http_equals_one_in_process(contrafact, nearby, tmp_path):
+    def run(model: str, out: str) -> None:
+        result = contrafact(
+            "run", "finforce", "--model", model, "--judge", model, "--out", out, "--limit", "2",
+            "--method", "few-shot", "--temperature", "0", "--max-tokens", "120",
+            "--fluency-model", "none", "--max-connections", "1", env=nearby,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+
+    run(EMBEDDED, "inside")
+    run(OVER_HTTP, "over-http")
+    inside, over = (tmp_path / "inside", tmp_path / "over-http")
+    named = ["system", "model", "judge"]
+    for name in ("items.parquet", "verdicts.parquet"):
+        a, b = (pd.read_parquet(folder / name) for folder in (inside, over))
+        assert len(a) > 0
+        pd.testing.assert_frame_equal(
+            a.drop(columns=named, errors="ignore"), b.drop(columns=named, errors="ignore")
+        )
+    assert pd.read_parquet(inside / "items.parquet")["text"].notna().any()

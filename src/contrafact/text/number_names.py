@@ -93,7 +93,11 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
         ("time", rf"{_START}[0-9]{{1,2}}\s?(?:a\.m\.|p\.m\.|am\b|pm\b)", re.I),
         ("time", rf"{_START}[0-9]{{4}}(?=\s(?:GMT|EST|EDT|ET|CET|BST|UTC|IST)\b)", 0),
         ("time", r"\b(?:noon|midday|midnight)\b", re.I),
-        ("other", rf"{_START}[0-9]{{1,4}}/[0-9]{{1,4}}(?![0-9/%])", 0),  # 24/7, 9/11
+        (
+            "other",
+            rf"{_START}[0-9]{{1,4}}/[0-9]{{1,4}}(?![0-9/%]|-(?:week|month|year|day))",
+            0,
+        ),  # 24/7, 9/11
         # Quarters, halves and fiscal years.
         ("quarter", rf"\bQ[1-4]{_OF_YEAR}", 0),
         ("half", rf"\bH[12]{_OF_YEAR}", 0),
@@ -172,7 +176,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
         # Tenors and look-backs that name an instrument or a level.
         (
             "index",
-            rf"(?<![\w.,])(?:[0-9]{{1,3}}|{WORDS}){_SPAN}"
+            rf"(?<![\w.,])(?:[0-9]{{1,3}}(?:[\s-][1-3]/[2-4])?|{WORDS}){_SPAN}"
             r"(?:(?:US|U\.S\.|fixed(?:[\s-]rate)?|adjustable|jumbo|refinance|government|govt|benchmark"
             r"|sovereign|discount|German|Italian|French|British|Japanese|Chinese|Indian)\s)*"
             r"(?:treasur(?:y|ies)|bonds?|yields?|notes?|gilts?|bunds?|bills?|mortgages?|loans?|rates?"
@@ -181,8 +185,21 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
         ),
         (
             "other",
-            rf"(?<![\w.,])(?:[0-9]{{1,3}}|{WORDS}){_SPAN}"
+            rf"(?<![\w.,])(?:[0-9]{{1,3}}(?:[\s-][1-3]/[2-4])?|{WORDS}){_SPAN}"
             r"(?:highs?|lows?|peaks?|troughs?|average|moving\saverage)\b",
+            re.I,
+        ),
+        (
+            "index",
+            r"(?<=\bthe\s)(?:2|3|5|7|10|20|30|two|three|five|seven|ten|twenty|thirty)-year"
+            r"(?=\s(?:holding|at|rose|fell|was|is|climbed|hit|traded|above|below|up|down)\b|[,.])",
+            re.I,
+        ),
+        # Ages.
+        ("other", r"\bage[sd]?\s[0-9]{1,2}(?:\s?(?:[-–]|to|and)\s?[0-9]{1,2})?\b(?![\w%])", re.I),
+        (
+            "other",
+            r"(?<![\w.,])(?:[0-9]{1,2}(?:-|\sto\s|-\sto\s))?[0-9]{1,3}-year-olds?\b",
             re.I,
         ),
         # Versions, models and other names with digits in them: v2.1, GPT-4, A320, 5G, 3.11.2.

@@ -1,5 +1,6 @@
 """What the words around a quantity say of it."""
 
+import re
 from bisect import bisect_right
 from dataclasses import replace
 
@@ -11,6 +12,8 @@ from contrafact.text.quantities.roles import Cue, cues, nearest_cue, role_and_un
 from contrafact.text.quantities.sentences import sentence_ends
 
 __all__ = ["in_context"]
+
+_GROWTH = re.compile(r"\b(?:growth|contraction|recession)\b", re.IGNORECASE)
 
 
 def in_context(text: str, found: list[Quantity]) -> list[Quantity]:
@@ -28,6 +31,7 @@ def in_context(text: str, found: list[Quantity]) -> list[Quantity]:
     for pair in linked:
         _join(result, pair, said)
     found_cues = cues(text)
+    economy = any("gdp" in cue.groups for cue in found_cues)
     central_bank = any("central_bank" in cue.groups for cue in found_cues)
     by_sentence: dict[int, list[Cue]] = {}
     for found_cue in found_cues:
@@ -39,6 +43,8 @@ def in_context(text: str, found: list[Quantity]) -> list[Quantity]:
         others = [q for q in found if first <= q.start < end]
         cue = nearest_cue(text, quantity, near, others)
         role, unit = role_and_unit(text, quantity, cue, central_bank=central_bank)
+        if role == "percent" and economy and _GROWTH.search(text, first, end):
+            role = "gdp"
         is_loss, is_estimate, expectation = outcome(text, quantity, first, end)
         result[i] = replace(
             quantity,

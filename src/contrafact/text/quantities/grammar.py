@@ -216,6 +216,12 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
             _read_fraction,
         ),
         (
+            rf"\b(?P<new>[0-9]{{1,3}}|{WORDS})\s(?:in|out\sof)(?:\severy)?\s"
+            rf"(?P<old>[0-9]{{1,3}}|{WORDS})\b(?![-%.,][\w]|\s(?:per\s?cent|percent|years?|months?"
+            r"|weeks?|days?|hours?|quarters?|decades?|sessions?|million|billion|trillion))",
+            _read_split,
+        ),
+        (
             r"\b(?:(?P<top>a|one|two|three|four)\s)?"
             r"(?P<bottom>half|thirds?|quarters?|fifths?|tenths?)"
             r"(?=\sof\s(?:the|its|their|his|her|all|our|total|investors|firms|consumers)\b)"

@@ -26,11 +26,16 @@ class Movement:
 
 
 class Said(NamedTuple):
-    """What the words around say: ``worded`` is False where they say nothing of a movement."""
+    """What the words around say.
+
+    ``worded`` is False where they say nothing of a movement; ``leads`` is True where the
+    movement stands before the quantity, so that what follows may continue it.
+    """
 
     direction: Direction | None
     is_level: bool
     worded: bool
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ def _patterns() -> _Patterns:
         up=frozenset((*up["verbs"], *up["nouns"])),
         nouns=frozenset((*up["nouns"], *down["nouns"])),
         after=frozenset(data["after"]),
-        gap=re.compile(rf"(?:[\s,(~]*(?:\b(?:{fillers}|[a-z]+ly)\b)?)*+", re.IGNORECASE),
+        gap=re.compile(rf"(?:[\s(~]*(?:\b(?:{fillers}|[a-z]+ly)\b)?)*+", re.IGNORECASE),
         preposition=re.compile(
             rf"\b(?:{alternatives([*data['levels'], *data['changes']])})\b", re.IGNORECASE
         ),
@@ -136,23 +141,26 @@ def moving(text: str, found: list[Quantity], moves: list[Movement], ends: list[i
             sentence += 1
         inside = [m for m in moves if first <= m.start and m.end <= ends[sentence]]
         previous = found[i - 1] if i and found[i - 1].start >= first else None
-        said = (
-            _itself(text, quantity)
-            or _moved_before(text, quantity, inside, previous)
-            or _moved_after(text, quantity, inside, ends[sentence])
-            or (_chained(text, quantity, previous, result[-1], inside) if previous else None)
-        )
+        leading = _itself(text, quantity) or _moved_before(text, quantity, inside, previous)
+        said = leading or _moved_after(text, quantity, inside)
+        if said is None and previous is not None:
+            said = leading = _chained(text, quantity, previous, result[-1], inside)
         if said is None:
-            result.append(Said(None, _is_level_alone(quantity), False))
+            result.append(_unsaid(text, quantity))
         else:
-            result.append(Said(*said, True))
+            result.append(Said(*said, worded=True, leads=leading is not None))
     return result
 
 
-def _is_level_alone(quantity: Quantity) -> bool:
-    if quantity.kind == "basis points":
-        return False
-    return not quantity.form.sign or quantity.kind not in ("money", "percent")
+_LEVEL_BEFORE = re.compile(r"\b(?:at|to|from|below|above|is|was|were)\s\Z", re.IGNORECASE)
+
+
+def _unsaid(text: str, quantity: Quantity) -> Said:
+    """Return what a quantity shows by itself: "-2.4%" is a fall, "25 bps" a change."""
+    sign = quantity.form.sign if quantity.kind in ("money", "percent", "basis points") else ""
+    if sign and not _LEVEL_BEFORE.search(text[max(0, quantity.start - 8) : quantity.start]):
+        return Said("up" if sign == "+" else "down", is_level=False, worded=False)
+    return Said(None, quantity.kind != "basis points", worded=False)
 
 
 def _itself(text: str, quantity: Quantity) -> tuple[Direction | None, bool] | None:
@@ -220,7 +228,7 @@ def _raises_money(move: Movement, gap: str, quantity: Quantity) -> bool:
 
 
 def _moved_after(
-    text: str, quantity: Quantity, moves: list[Movement], end: int
+    text: str, quantity: Quantity, moves: list[Movement]
 ) -> tuple[Direction | None, bool] | None:
     if quantity.kind == "duration":
         return None
@@ -254,7 +262,7 @@ def _chained(
     moves: list[Movement],
 ) -> tuple[Direction | None, bool] | None:
     """Return what a quantity has from the one before: "rose 5% to $3bn", "up 5% and 7%"."""
-    if not said.worded or quantity.kind == "duration":
+    if not said.leads or quantity.kind == "duration":
         return None
     if any(previous.end <= m.start < quantity.start for m in moves):
         return None

@@ -17,6 +17,10 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 _NO_LOSS_BEFORE = re.compile(r"\b(?:stop|job|weight|storm|flood|fire|credit|loan)[\s-]\Z", re.I)
+_OF_VALUE = re.compile(
+    r"\s(?:in|of|from|off)\s(?:[\w'’]+\s){0,2}?(?:market\s)?(?:value|valuation|cap\b|capitali[sz]ation|worth)",
+    re.IGNORECASE,
+)
 _BREAK = re.compile(r"[,;:]\s|\b(?:while|but|after|as|whereas)\b", re.IGNORECASE)
 _EXPECTED_BEFORE = re.compile(
     r"\b(?:estimates?|consensus|expectations?|forecasts?|projections?|views?|expected|expecting"
@@ -60,6 +64,8 @@ def _is_loss(before: str, after: str, quantity: Quantity) -> bool:
     right = re.match(r"(?:\s[\w.-]+){0,3}?\s(?:loss(?:es)?)\b(?!-)", after, re.IGNORECASE)
     if right and not _BREAK.search(right[0]):
         return True
+    if _OF_VALUE.match(after):
+        return False
     nearest, is_loss = -1, False
     for name in ("loss", "profit"):
         for match in _pattern(name).finditer(before):

@@ -20,6 +20,9 @@ class Cue:
     groups: frozenset[str]
 
 
+_IMPLIED = {"stock": "price", "index": "price", "index_name": "price", "interest": "rate"}
+
+
 @cache
 def _matcher() -> tuple[re.Pattern[str], dict[str, frozenset[str]]]:
     data = cue_data()
@@ -27,7 +30,12 @@ def _matcher() -> tuple[re.Pattern[str], dict[str, frozenset[str]]]:
     for section in ("roles", "scenario"):
         for name, terms in data[section].items():
             for term in terms:
-                implied = {"stock": "price", "index": "price", "interest": "rate"}.get(name, name)
+                implied = {
+                    "stock": "price",
+                    "index": "price",
+                    "index_name": "price",
+                    "interest": "rate",
+                }.get(name, name)
                 groups.setdefault(term, set()).update((name, implied))
     pattern = re.compile(rf"(?<!\w)(?:{alternatives(groups)})(?!\w)", re.IGNORECASE)
     return pattern, {term: frozenset(names) for term, names in groups.items()}
@@ -50,7 +58,7 @@ _PLAIN: dict[QuantityKind, Role] = {
     "ratio": "multiple",
     "number": "number",
 }
-_MONEY_ROLES = frozenset(("money", "price", "eps", "revenue", "gdp"))
+_MONEY_ROLES = frozenset(("money", "price", "eps", "revenue"))
 _PER_SHARE = re.compile(r"\s?(?:per|a|/)\s?share\b", re.IGNORECASE)
 _PER_UNIT = re.compile(
     r"\s?(?:per|a|an|/)\s?(?:barrel|bbl|ounce|oz|ton|tonne|pound|gallon|bushel|kilo|kg|unit|litre"
@@ -58,14 +66,27 @@ _PER_UNIT = re.compile(
     re.IGNORECASE,
 )
 _OF_WHOLE = re.compile(
-    r"\s(?:of|in)\s(?:the\s|its\s|their\s|all\s|total\s|outstanding\s)*(?!gdp\b|gross\b)[a-z&]",
+    r"\sof\s(?:the\s|its\s|their\s|all\s|total\s|[a-z]+['’]s\s)*(?!gdp\b|gross\b|growth\b)[a-z&]",
     re.IGNORECASE,
 )
-_UNIT_NOUN = re.compile(
-    r"(?:\s(?:new|more|additional|other|full[\s-]time|part[\s-]time|extra|total|global|local|active"
-    r"|daily|monthly|paid|net|electric|of\sits|[a-z]+-[a-z]+|non-?farm|private|U\.S\.)){0,2}"
-    r"[\s-](?P<noun>[a-z]{3,}s|people|staff|aircraft|personnel|bpd|boepd|bps|headcount|men|women)\b"
+_SMALL_WORDS = (
+    r"in|of|to|for|at|by|on|from|and|or|as|with|after|before|this|that|per|an?|the|its|their|than"
+    r"|is|was|were|are|has|have|had|said|says|will|would|could|if|so|but|when|while|since|until"
 )
+
+
+@cache
+def _unit_noun() -> re.Pattern[str]:
+    known = alternatives(cue_data()["counted"]["units"])
+    return re.compile(
+        rf"(?:[\s-](?!(?:{_SMALL_WORDS})\b)[\w.]+(?:-[\w]+)?|\sof\sits){{0,2}}?[\s-]"
+        rf"(?P<known>{known})\b"
+        rf"|(?:\s(?!(?:{_SMALL_WORDS})\b)(?-i:[a-z]+(?:-[a-z]+)?))?[\s-]"
+        r"(?P<noun>(?-i:[a-z]{3,}(?<!s)s|aircraft|personnel|headcount|bpd|boepd|men|women))\b",
+        re.IGNORECASE,
+    )
+
+
 _BREAK = re.compile(r"[,;:()]|\b(?:while|but|and|as|after|although|which|whereas|when)\b", re.I)
 
 
@@ -98,11 +119,12 @@ def role_and_unit(
         return role, quantity.unit
     if kind == "ratio" and style in ("digits", "words") and not groups & {"revenue", "money"}:
         return "multiple", quantity.unit
+    whole = kind in ("percent", "ratio") and style != "multiple" and _OF_WHOLE.match(text, after)
+    if whole or (style == "split" and "-for-" not in quantity.text):
+        return "share", quantity.unit
     for role in ROLES:
         if role in groups:
             return _policy(role, quantity, cue, central_bank), quantity.unit
-    if kind in ("percent", "ratio") and style != "multiple" and _OF_WHOLE.match(text, after):
-        return "share", quantity.unit
     return _policy(_PLAIN[kind], quantity, None, central_bank), quantity.unit
 
 
@@ -115,16 +137,21 @@ def _policy(role: Role, quantity: Quantity, cue: Cue | None, central_bank: bool)
 
 
 def _counted(text: str, quantity: Quantity, cue: Cue | None) -> tuple[Role, str | None]:
-    after = text[quantity.end : quantity.end + 60]
-    if quantity.unit:
-        return "count", quantity.unit
-    match = _UNIT_NOUN.match(after)
+    unit = quantity.unit
+    if unit:
+        return "count", unit
+    match = _unit_noun().match(text, quantity.end, quantity.end + 60)
     if match:
-        if match["noun"] in ("times", "points"):
-            return ("multiple" if match["noun"] == "times" else "number"), match["noun"]
-        if match["noun"] not in cue_data()["counted"]["not_units"]:
-            return "count", match["noun"]
-    return ("count" if cue else "number"), None
+        noun = (match["known"] or match["noun"]).casefold()
+        if noun in ("points", "pts"):
+            unit = "points"
+        elif noun == "times":
+            return "multiple", noun
+        elif noun not in cue_data()["counted"]["not_units"]:
+            return "count", noun
+    if cue and "index_name" in cue.groups:
+        return "price", unit
+    return ("count" if cue and unit is None else "number"), unit
 
 
 def nearest_cue(
@@ -158,7 +185,7 @@ def _allowed_for(kind: QuantityKind) -> frozenset[str]:
     if kind == "money":
         return _MONEY_ROLES
     if kind == "number":
-        return frozenset(("count",))
+        return frozenset(("count", "index_name"))
     return frozenset(ROLES) - {"duration", "number"}
 
 
@@ -179,7 +206,7 @@ def scenario(role: Role, cue: Cue | None, found: Sequence[Cue]) -> Scenario | No
     if role == "price":
         if "guidance" in groups:
             return "E"
-        return "A" if "stock" in groups else "F" if "index" in groups else None
+        return "A" if "stock" in groups else "F" if groups & {"index", "index_name"} else None
     if role in ("share", "engagement"):
         return "D"
     if role in ("utilisation", "count"):

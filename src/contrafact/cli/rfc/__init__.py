@@ -5,6 +5,17 @@ RFC-BENCH, section 2.2. Every command reads a file and writes a file.
 
 import typer
 
+from contrafact.cli.rfc import (
+    bucket,
+    calibrate,
+    finalize,
+    hydrate,
+    label,
+    release,
+    statistics,
+    study,
+)
+
 __all__ = ["app"]
 
 app = typer.Typer(
@@ -16,3 +27,13 @@ app = typer.Typer(
 @app.callback()
 def group() -> None:
     """Build a benchmark of minimal financial misinformation, stage by stage."""
+
+
+app.command("hydrate")(hydrate.hydrate)
+app.command("bucket")(bucket.bucket)
+app.command("label")(label.label)
+app.command("calibrate")(calibrate.calibrate)
+app.command("finalize")(finalize.finalize)
+app.command("release")(release.release)
+app.command("statistics")(statistics.statistics)
+app.add_typer(study.app, name="study")

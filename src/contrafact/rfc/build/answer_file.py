@@ -15,10 +15,10 @@ from typing import Any, BinaryIO, Self
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
 
-__all__ = ["Answers"]
+__all__ = ["AnswerFile"]
 
 
-class Answers:
+class AnswerFile:
     """A file of answers by key, held by one process at a time. Use it in a ``with`` block.
 
     Args:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from contrafact.errors import InputError
-from contrafact.records import MANIPULATIONS
+from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.rfc.build.stage_files import StageRow
 
 __all__ = ["MIN_EXAMPLES", "Calibration", "Example", "calibrate", "examples"]
@@ -41,7 +41,7 @@ class Broken(Protocol):
         ...
 
 
-Check = Callable[[str, str, str], Sequence[Broken]]
+Check = Callable[[Manipulation, str, str], Sequence[Broken]]
 Ratio = Callable[[str, str], float]
 
 
@@ -50,7 +50,7 @@ class Example:
     """An example rewrite that an expert called valid or invalid."""
 
     id: str
-    manipulation: str
+    manipulation: Manipulation
     original: str
     rewritten: str
     valid: bool
@@ -76,7 +76,7 @@ class Calibration:
         false_alarms: The valid examples that break a rule, by id, with the rules.
     """
 
-    manipulation: str
+    manipulation: Manipulation
     valid: int
     invalid: int
     quantiles: dict[str, float]
@@ -149,7 +149,7 @@ def calibrate(
 
 
 def _one(
-    name: str, own: Sequence[Example], check: Check, ratio: Ratio, coverage: float
+    name: Manipulation, own: Sequence[Example], check: Check, ratio: Ratio, coverage: float
 ) -> Calibration:
     import numpy as np
 

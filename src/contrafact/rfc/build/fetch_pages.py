@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from contrafact import __version__
-from contrafact.rfc.build.answer_file import Answers
+from contrafact.rfc.build.answer_file import AnswerFile
 from contrafact.rfc.build.page_text import decode_page, read_page
 
 __all__ = ["FetchSettings", "Page", "fetch_pages", "usable_address"]
@@ -81,7 +81,7 @@ def usable_address(url: object) -> bool:
 
 async def fetch_pages(
     urls: Sequence[str],
-    answers: Answers,
+    answers: AnswerFile,
     settings: FetchSettings | None = None,
     *,
     each: Callable[[str], None] = lambda _: None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from contrafact.corpus.ledger import LedgerEvent
-from contrafact.records import MANIPULATIONS, Rewrite
+from contrafact.records import MANIPULATIONS, Manipulation, Rewrite
 from contrafact.rfc.build.review_path import Fate, follow
 from contrafact.rfc.build.stage_files import StageRow
 from contrafact.rfc.decisions import ReviewDecision
@@ -31,7 +31,7 @@ AUDIT_FLOOR = 0.8
 """The audit's pass rate under which a corpus goes back to the expert (2.2.3)."""
 
 Unreviewed = Literal["drop", "keep"]
-Contract = Callable[[str, str, str], Sequence[str]]
+Contract = Callable[[Manipulation, str, str], Sequence[str]]
 """Takes manipulation, original and rewritten text; returns the rules that the pair breaks."""
 
 
@@ -70,6 +70,7 @@ def finalize(
     annotators: int = 2,
     unreviewed: Unreviewed = "drop",
     required: Sequence[str] = (),
+    each: Callable[[object], None] = lambda _: None,
 ) -> Finalized:
     """Return the final dataset, the hard cases and what was removed.
 
@@ -85,6 +86,7 @@ def finalize(
         unreviewed: What to do with pairs that too few people annotated: ``drop`` them, or
             ``keep`` them marked as unreviewed.
         required: Fields that a retained pair may not lack.
+        each: Called with a pair's id when it is done with.
     """
     by_item: dict[str, list[ReviewDecision]] = defaultdict(list)
     for decision in decisions:
@@ -95,6 +97,7 @@ def finalize(
         fate = follow(own, annotators=annotators)
         result.events += [_of_person(row.fields, decision) for decision in own]
         _place(result, row.fields, fate, contract, unreviewed, required)
+        each(row.fields["id"])
     return result
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from inspect_ai.model import GenerateConfig, Model
 
 from contrafact.prompts import PromptPack
-from contrafact.rfc.build.answer_file import Answers
+from contrafact.rfc.build.answer_file import AnswerFile
 from contrafact.rfc.build.label import paragraph_of
 from contrafact.rfc.build.stage_files import StageRow
 from contrafact.text.fence import fence
@@ -29,7 +29,7 @@ async def ask_labels(
     rows: Sequence[StageRow],
     model: Model,
     pack: PromptPack,
-    answers: Answers,
+    answers: AnswerFile,
     *,
     at_once: int = 16,
     each: Callable[[str], None] = lambda _: None,

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from contrafact.corpus.dates import day_of
 from contrafact.errors import InputError
 from contrafact.records import MANIPULATIONS
 from contrafact.rfc.build.croissant import croissant
@@ -24,6 +25,7 @@ __all__ = [
     "ORIGINAL_FIELDS",
     "Release",
     "ReleaseFacts",
+    "check_facts",
     "leaks",
     "original_hash",
     "release",
@@ -59,6 +61,8 @@ ORIGINAL_FIELDS: dict[str, tuple[str, str]] = {
 """What rows have besides in a private copy."""
 
 _OPTIONAL = ("ticker", "date", "url", "category")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
+_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
 _WORD = re.compile(r"\w+")
 
 
@@ -91,6 +95,24 @@ class Release:
     canary: str
     rows: int
     hard: int
+
+
+def check_facts(facts: ReleaseFacts) -> None:
+    """Refuse facts that no metadata can hold.
+
+    Raises:
+        InputError: The name is not fit for a file name, the version is not three numbers, or the
+            date is no day.
+    """
+    if not _NAME.fullmatch(facts.name):
+        raise InputError(
+            f"'{facts.name[:40]}' is no name for a dataset",
+            mend="use letters, digits, dots, hyphens and underscores",
+        )
+    if not _VERSION.fullmatch(facts.version):
+        raise InputError(f"'{facts.version[:40]}' is no version", mend="write it as in 1.0.0")
+    if facts.date is not None and day_of(facts.date) != facts.date:
+        raise InputError(f"'{facts.date[:40]}' is no day", mend="write it as YYYY-MM-DD")
 
 
 def release(

@@ -14,7 +14,7 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.files.atomic import whole_text, write_text
 from contrafact.files.jsonl import read_rows, source_name
-from contrafact.records import MANIPULATIONS
+from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = ["StageRow", "beside", "json_line", "label_of", "read_stage", "require", "write_rows"]
 
@@ -40,7 +40,8 @@ def read_stage(
     Args:
         path: The file; ``-`` is standard input.
         texts: Fields that every row needs, as text that is not blank.
-        unique: Fields that together name a row; no two rows may have the same.
+        unique: Fields that together name a row; no two rows may have the same. Empty if rows
+            need no name.
         manipulated: Whether every row needs a manipulation.
         allow_empty: Whether a file without rows, as a stage writes it that kept nothing, is fine.
 
@@ -64,7 +65,7 @@ def read_stage(
         if manipulated:
             row["manipulation"] = label_of(row["manipulation"], file=name, line=line)
         key = tuple(str(row[field]) for field in unique)
-        if key in first:
+        if unique and key in first:
             raise InputError(
                 f"{' '.join(unique)} '{' '.join(key)[:60]}' is there twice "
                 f"(first on line {first[key]})",
@@ -98,14 +99,15 @@ def require(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> s
     raise InputError(problem, file=file, line=line, mend=mend)
 
 
-def label_of(value: str, *, file: str, line: int) -> str:
+def label_of(value: str, *, file: str, line: int) -> Manipulation:
     """Return the manipulation that a field names, in any case.
 
     Raises:
         InputError: It is none of the four.
     """
-    label = value.strip().casefold()
-    if label not in MANIPULATIONS:
+    named = value.strip().casefold()
+    label = next((one for one in MANIPULATIONS if one == named), None)
+    if label is None:
         raise InputError(
             f"'{value.strip()[:40]}' is no manipulation",
             file=file,

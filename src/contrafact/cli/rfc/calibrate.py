@@ -1,0 +1,92 @@
+"""``contrafact rfc calibrate``: what example rewrites say of the length band and the contract."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.rfc.build.calibrate import Calibration
+
+__all__ = ["calibrate"]
+
+
+def calibrate(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="Rows with id, manipulation, original, rewritten, valid."
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the findings, as JSON.")
+    ] = None,
+    coverage: Annotated[
+        float,
+        typer.Option(min=0.01, max=1.0, help="The share of valid rewrites that the band holds."),
+    ] = 0.95,
+) -> None:
+    """Learn from rewrites that an expert called valid or invalid.
+
+    The valid ones give the band of token-length ratios per manipulation, with its quantiles; of
+    each invalid one it is said which rules of the contract it breaks, and which nothing catches.
+
+    Example: contrafact rfc calibrate examples.jsonl --out calibration.json
+    """
+    import json
+
+    from contrafact.cli.rfc.telling import guard_output
+    from contrafact.files.atomic import write_text
+    from contrafact.files.jsonl import source_name
+    from contrafact.rfc.build.calibrate import calibrate as learn
+    from contrafact.rfc.build.calibrate import examples
+    from contrafact.rfc.build.stage_files import read_stage
+    from contrafact.rfc.validators import check_pair
+    from contrafact.text.surface import token_ratio
+
+    rows = read_stage(file, ("original", "rewritten"), manipulated=True)
+    given = examples(rows, file=source_name(file))
+    found = learn(
+        given,
+        check=lambda m, a, b: check_pair(m, a, b).violations,
+        ratio=token_ratio,
+        coverage=coverage,
+    )
+    _show(found, coverage)
+    if out is not None:
+        guard_output(out, file)
+        told = {"coverage": coverage, "manipulations": [one.as_dict() for one in found]}
+        write_text(out, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        typer.echo(f"Findings are in {out}")
+
+
+def _show(found: "list[Calibration]", coverage: float) -> None:
+    import pandas as pd
+
+    from contrafact.cli.rfc.telling import show_table
+    from contrafact.rfc.bands import LENGTH_BANDS
+
+    table = [
+        {
+            "manipulation": one.manipulation,
+            "valid": one.valid,
+            "band": _band(one.band) + (" (unsure)" if one.unsure and one.band else ""),
+            "paper's": _band(LENGTH_BANDS[one.manipulation]),
+            "quantiles": ", ".join(f"{q} {v:.2f}" for q, v in one.quantiles.items()) or "–",
+            "false alarms": len(one.false_alarms),
+            "invalid": one.invalid,
+            "caught": one.invalid - len(one.missed),
+            "missed": ", ".join(one.missed) or "–",
+        }
+        for one in found
+    ]
+    show_table(f"Token-length ratios of {coverage:.0%} of the valid rewrites", pd.DataFrame(table))
+    for one in found:
+        for name, rules in one.broken.items():
+            typer.echo(f"{one.manipulation} {name}: {', '.join(rules) or 'no rule is broken'}")
+        for name, rules in one.false_alarms.items():
+            typer.echo(f"{one.manipulation} {name}: valid, and yet breaks {', '.join(rules)}")
+
+
+def _band(band: "tuple[float, float] | None") -> str:
+    return "–" if band is None else f"{band[0]:.2f} to {band[1]:.2f}"

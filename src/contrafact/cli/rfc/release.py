@@ -1,0 +1,67 @@
+"""``contrafact rfc release``: the folder that is published."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["release"]
+
+
+def release(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The final pairs, as `rfc finalize` writes them.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to make.")],
+    hard: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The hard cases. [FILE.hard.jsonl, if it is there]"),
+    ] = None,
+    name: Annotated[str, typer.Option(help="The dataset's name.")] = "rfc-contrafact",
+    version: Annotated[str, typer.Option(help="Its version, as in 1.0.0.")] = "1.0.0",
+    license: Annotated[
+        str | None, typer.Option(help="Licence of what was added: an SPDX name or an address.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="Where it will be published.")] = None,
+    date: Annotated[str | None, typer.Option(help="Day of publication, YYYY-MM-DD.")] = None,
+    with_originals: Annotated[
+        bool,
+        typer.Option("--with-originals", help="Make a private copy that holds the originals."),
+    ] = False,
+) -> None:
+    """Write the release: metadata and rewritten text, never an original.
+
+    Rows are marked as artificial and carry a canary. With them come the schema, a dataset card,
+    Croissant metadata (checked, if mlcroissant is installed) and SHA256SUMS.
+
+    Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
+    """
+    from contrafact.errors import InputError
+    from contrafact.files.jsonl import source_name
+    from contrafact.rfc.build.release import ReleaseFacts, check_facts
+    from contrafact.rfc.build.release import release as make
+    from contrafact.rfc.build.release_folder import write_release
+    from contrafact.rfc.build.stage_files import beside, read_stage
+
+    facts = ReleaseFacts(name, version, license, url, date, with_originals)
+    check_facts(facts)
+    needed = ("article_id", "original", "rewritten")
+    rows = read_stage(file, needed, manipulated=True)
+    beside_it = beside(file, "hard")
+    if hard is None and file != "-" and beside_it.is_file():
+        hard = beside_it
+    doubtful = read_stage(hard, needed, manipulated=True, allow_empty=True) if hard else []
+    made = make(rows, doubtful, facts, file=source_name(file))
+    if out.exists() and not out.is_dir():
+        raise InputError("is a file", file=out, mend="name a folder with --out")
+    checked = write_release(made, out)
+    typer.echo(f"{out}: {made.rows:,} pairs and {made.hard:,} hard cases")
+    typer.echo(f"  {made.canary}")
+    if checked is None:
+        typer.echo("  Croissant metadata were not checked: pip install 'contrafact[release]'")
+    else:
+        typer.echo(
+            "  Croissant metadata are valid" + (f"; {'; '.join(checked)}" if checked else "")
+        )
+    if with_originals:
+        typer.echo("  PRIVATE: this copy holds originals. Do not publish it or pass it on.")

@@ -2,9 +2,10 @@
 
 RFC-BENCH, appendices O, Q.1, R.4, S.1 and S.3. The lists are data: ``directional.toml`` (terms
 that say a direction, with their opposites), ``lists.toml`` (all others), ``irregular.toml`` (word
-forms). ``lexicon()`` loads them once.
+forms), ``context.toml`` (what the words around a term decide). ``lexicon()`` loads them once.
 """
 
-from contrafact.text.words.lexicon import LISTS, Lexicon, Match, lexicon
+from contrafact.text.words.lexicon import LISTS, Lexicon, Match, Spots, lexicon
+from contrafact.text.words.terms import Term
 
-__all__ = ["LISTS", "Lexicon", "Match", "lexicon"]
+__all__ = ["LISTS", "Lexicon", "Match", "Spots", "Term", "lexicon"]

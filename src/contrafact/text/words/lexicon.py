@@ -5,11 +5,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from contrafact.text.words.context import choose_form
+import numpy as np
+import numpy.typing as npt
+
+from contrafact.text.words.context import Guard, choose_form, guards
 from contrafact.text.words.loading import load_terms
+from contrafact.text.words.matcher import Hits, Ints, Matcher
 from contrafact.text.words.terms import Term, term_forms, words_of
 
-__all__ = ["LISTS", "Lexicon", "Match", "lexicon"]
+__all__ = ["LISTS", "Lexicon", "Match", "Spots", "lexicon"]
 
 LISTS = (
     "directional", "kpi", "hedge", "mild", "extreme", "over_amplified", "connector", "catalyst",
@@ -18,10 +22,6 @@ LISTS = (
 """The lists there are."""
 
 _WORD = re.compile(r"\w+")
-# Letters that Python's regular expressions take for an ASCII one where case does not count.
-_ODD_LETTERS = str.maketrans({"ſ": "s", "K": "k", "İ": "i", "ı": "i"})
-# What may part the words of a term: spaces, or one hyphen or en dash.
-_JOIN = re.compile(r"\s+|[-‐‑–]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,32 @@ class Match:
     inflection: str
 
 
+@dataclass(frozen=True, slots=True)
+class Spots:
+    """Where terms stand in many texts: a row in the columns for each, in order of text and place.
+
+    Attributes:
+        text: Which text, by number.
+        start: Where the term begins in that text.
+        end: Where it ends.
+        term: Which term, by its number in ``Lexicon.terms``. Of a noun and a verb spelled alike,
+            of one group and polarity, it is always the first of the two.
+    """
+
+    text: Ints
+    start: Ints
+    end: Ints
+    term: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a spelling is in one list: a term in one form, or several that the words around part."""
+
+    options: tuple[tuple[int, str], ...]
+    guard: Guard | None
+
+
 class Lexicon:
     """The word lists, compiled.
 
@@ -63,24 +89,39 @@ class Lexicon:
     def __init__(self, terms: Sequence[Term]) -> None:
         self.terms = tuple(terms)
         self._by_form: dict[tuple[str, str, str], Term] = {}
-        spellings: dict[str, dict[str, list[tuple[Term, str]]]] = {}
-        for term in self.terms:
+        spellings: dict[str, dict[str, list[tuple[int, str]]]] = {}
+        for number, term in enumerate(self.terms):
             for form, inflection in term_forms(term.template):
                 self._by_form.setdefault((term.list, term.text, inflection), term)
                 lists = spellings.setdefault(" ".join(words_of(form)), {})
-                lists.setdefault(term.list, []).append((term, inflection))
-        self._spellings = spellings
-        self._longest: dict[str, int] = {}
-        for spelling in spellings:
-            words = spelling.split()
-            self._longest[words[0]] = max(self._longest.get(words[0], 0), len(words))
+                lists.setdefault(term.list, []).append((number, inflection))
+        self._matcher = Matcher(spellings)
+        # The readings of spelling s are those from first[s] to first[s + 1].
+        counts = [len(lists) for lists in spellings.values()]
+        self._first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+        named = [(name, options) for lists in spellings.values() for name, options in lists.items()]
+        refusals = guards()
+        self._readings = [
+            _Reading(
+                tuple(options),
+                next(
+                    (refusals[key] for n, _ in options if (key := self._key(n)) in refusals), None
+                ),
+            )
+            for _, options in named
+        ]
+        self._list_of = np.array([LISTS.index(name) for name, _ in named])
+        self._term_of = np.array([options[0][0] for _, options in named])
+        self._several = np.array([len({self._told(n) for n, _ in o}) > 1 for _, o in named])
+        self._guarded = np.array([reading.guard is not None for reading in self._readings])
 
     def find(self, text: str, lists: Iterable[str] | None = None) -> list[Match]:
         """Return the terms that stand in a text, in order, the longest first where two begin.
 
-        Words match whole and in any case; a term's words may be parted by any spaces, or by a
+        Words match whole and in any case; a term's words may be parted by any spaces, or by one
         hyphen. Within one list matches do not overlap (the leftmost, then the longest, counts);
-        matches of different lists may.
+        matches of different lists may. What the data guard (the month in "in May", the "since"
+        of "since 2019") is not found.
 
         Args:
             text: Any text.
@@ -89,25 +130,39 @@ class Lexicon:
         Raises:
             ValueError: There is no such list.
         """
-        wanted = _wanted(lists)
-        spans = [match.span() for match in _WORD.finditer(text)]
-        words = [text[s:e].translate(_ODD_LETTERS).lower() for s, e in spans]
-        found: list[Match] = []
-        ends = dict.fromkeys(wanted, 0)
-        for i, word in enumerate(words):
-            longest = self._longest.get(word, 0)
-            for n in range(self._reach(text, spans, i, longest), 0, -1):
-                lists_here = self._spellings.get(" ".join(words[i : i + n]))
-                if lists_here is None:
-                    continue
-                start, end = spans[i][0], spans[i + n - 1][1]
-                for name, options in lists_here.items():
-                    if name in wanted and ends[name] <= start:
-                        ends[name] = end
-                        after = words[i + n] if i + n < len(words) else ""
-                        term, inflection = choose_form(options, words[max(0, i - 3) : i], after)
-                        found.append(_match(text, start, end, term, inflection))
+        return self.find_many([text], lists)[0]
+
+    def find_many(
+        self, texts: Sequence[str], lists: Iterable[str] | None = None
+    ) -> list[list[Match]]:
+        """Return what :meth:`find` returns for each text, in one pass over all of them."""
+        found: list[list[Match]] = [[] for _ in texts]
+        hits = self._matcher.scan(texts)
+        rows, readings = self._kept(texts, hits, lists)
+        starts, ends = hits.start - hits.offsets[hits.text], hits.end - hits.offsets[hits.text]
+        for row, reading in zip(rows.tolist(), readings.tolist(), strict=True):
+            number, start, end = int(hits.text[row]), int(starts[row]), int(ends[row])
+            options = self._readings[reading].options
+            chosen, inflection = (
+                options[0] if len(options) == 1 else choose_form(options, *_around(hits, row))
+            )
+            term, text = self.terms[chosen], texts[number][start:end]
+            found[number].append(
+                Match(start, end, text, term.list, term.group, term.text, term.polarity, inflection)
+            )
         return found
+
+    def spots(self, texts: Sequence[str], lists: Iterable[str] | None = None) -> Spots:
+        """Return what :meth:`find_many` finds as columns: several times faster for many texts."""
+        hits = self._matcher.scan(texts)
+        rows, readings = self._kept(texts, hits, lists)
+        terms = self._term_of[readings]
+        for i in np.flatnonzero(self._several[readings]).tolist():
+            options = self._readings[readings[i]].options
+            terms[i] = choose_form(options, *_around(hits, int(rows[i])))[0]
+        text = hits.text[rows]
+        offset = hits.offsets[text]
+        return Spots(text, hits.start[rows] - offset, hits.end[rows] - offset, terms)
 
     def opposite(self, match: Match) -> str:
         """Return what says the opposite, in the match's inflection and capitalisation.
@@ -123,21 +178,45 @@ class Lexicon:
         Raises:
             ValueError: The term has no opposite: only directional terms have one.
         """
-        key = (match.list, match.term, match.inflection)
-        term = self._by_form.get(key)
+        term = self._by_form.get((match.list, match.term, match.inflection))
         if term is None or not term.opposites:
             raise ValueError(f"{match.term!r} of the list {match.list!r} has no opposite")
         return [_styled(_inflected(o, match.inflection), match.text) for o in term.opposites]
 
-    @staticmethod
-    def _reach(text: str, spans: Sequence[tuple[int, int]], i: int, longest: int) -> int:
-        """Return how many words from word ``i`` on, at most ``longest``, one term could hold."""
-        n = min(longest, 1)
-        while n < longest and i + n < len(spans):
-            if not _JOIN.fullmatch(text, spans[i + n - 1][1], spans[i + n][0]):
-                break
-            n += 1
-        return n
+    def _told(self, number: int) -> tuple[str, str, int, bool]:
+        term = self.terms[number]
+        return term.text, term.group, term.polarity, term.weak
+
+    def _key(self, number: int) -> tuple[str, str]:
+        return self.terms[number].list, self.terms[number].text
+
+    def _kept(
+        self, texts: Sequence[str], hits: Hits, lists: Iterable[str] | None
+    ) -> tuple[Ints, Ints]:
+        """Return the hits that count, by row, and what each is in a list, by reading.
+
+        A hit has a row for each list that it is in. Those that are guarded, or overlap with an
+        earlier one of their list, do not count.
+        """
+        counts = self._first[hits.spelling + 1] - self._first[hits.spelling]
+        rows = np.repeat(np.arange(len(counts)), counts)
+        nth = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        readings = self._first[hits.spelling[rows]] + nth
+        keep = _wanted(lists)[self._list_of[readings]]
+        for i in np.flatnonzero(keep & self._guarded[readings]).tolist():
+            row, number = int(rows[i]), int(hits.text[rows[i]])
+            offset = int(hits.offsets[number])
+            text = texts[number][int(hits.start[row]) - offset : int(hits.end[row]) - offset]
+            guard = self._readings[readings[i]].guard
+            keep[i] = guard is None or not guard.refuses(text, *_around(hits, row))
+        found = np.flatnonzero(keep)
+        # By list, then by place; a list's places lie past those of the list before.
+        span = int(hits.offsets[-1]) + 1
+        shift = self._list_of[readings[found]] * span
+        start, end = hits.start[rows[found]] + shift, hits.end[rows[found]] + shift
+        order = np.argsort(start, kind="stable")
+        keep[found[order]] = _apart(start[order], end[order])
+        return rows[keep], readings[keep]
 
 
 @cache
@@ -146,20 +225,40 @@ def lexicon() -> Lexicon:
     return Lexicon(load_terms())
 
 
-def _wanted(lists: Iterable[str] | None) -> frozenset[str]:
-    wanted = frozenset(LISTS if lists is None else lists)
+def _wanted(lists: Iterable[str] | None) -> npt.NDArray[np.bool_]:
+    wanted = set(LISTS if lists is None else lists)
     unknown = sorted(wanted.difference(LISTS))
     if unknown:
         raise ValueError(
             f"there is no word list {', '.join(unknown)}; there are {', '.join(LISTS)}"
         )
-    return wanted
+    return np.array([name in wanted for name in LISTS])
 
 
-def _match(text: str, start: int, end: int, term: Term, inflection: str) -> Match:
-    return Match(
-        start, end, text[start:end], term.list, term.group, term.text, term.polarity, inflection
-    )
+def _apart(start: Ints, end: Ints) -> npt.NDArray[np.bool_]:
+    """Return which spans count, taken in order of their starts: those that begin past the last."""
+    keep = np.ones(len(start), dtype=np.bool_)
+    # Only where a span begins before an earlier one's end is there anything to decide.
+    reach = np.maximum.accumulate(end) if len(end) else end
+    close = np.flatnonzero(start[1:] < reach[:-1]) + 1
+    last, run = 0, -1
+    for i in close.tolist():
+        if i != run + 1:
+            last = int(end[i - 1])
+        run = i
+        keep[i] = start[i] >= last
+        if keep[i]:
+            last = int(end[i])
+    return keep
+
+
+def _around(hits: Hits, row: int) -> tuple[list[str], str]:
+    """Return up to three words before a hit, and the one after it or nothing."""
+    first, number = int(hits.first[row]), hits.text[row]
+    after = first + int(hits.length[row])
+    starts, begin, end = hits.words[0], hits.offsets[number], hits.offsets[number + 1]
+    before = [hits.word(i) for i in range(max(0, first - 3), first) if starts[i] >= begin]
+    return before, hits.word(after) if after < len(starts) and starts[after] < end else ""
 
 
 def _inflected(template: str, inflection: str) -> str:
@@ -170,7 +269,7 @@ def _inflected(template: str, inflection: str) -> str:
 
 
 def _styled(text: str, model: str) -> str:
-    """Return the text capitalised, and hyphened, as the model is."""
+    """Return the text capitalised, and hyphenated, as the model is."""
     if "-" in model and "-" not in text:
         text = text.replace(" ", "-")
     letters = [c for c in model if c.isalpha()]

@@ -1,0 +1,73 @@
+"""``contrafact rfc bucket``: articles in, candidates for the four manipulations out."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.rfc.build.bucket import Sorted
+
+__all__ = ["bucket"]
+
+
+def bucket(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Articles: CSV, JSON, JSON Lines, Parquet, or `-`."),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The candidates, JSON Lines.")],
+    titles_alone: Annotated[
+        bool,
+        typer.Option("--titles-alone", help="Sort articles without a summary too, by their title."),
+    ] = False,
+) -> None:
+    """Sort articles by the manipulations that their words allow; one may allow several.
+
+    Each candidate keeps the words that made it one. Articles that allow none are in
+    FILE.dropped.jsonl with the reasons, every decision is in FILE.ledger.jsonl.
+
+    Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
+    """
+    from contrafact.corpus.news_items import NewsNotes, news_rows
+    from contrafact.errors import InputError
+    from contrafact.rfc.build.bucket import bucket_news, write_buckets
+
+    if out.is_dir():
+        raise InputError("is a folder", file=out, mend="name a file in it")
+    notes = NewsNotes()
+    result = bucket_news(news_rows(file, notes), titles_alone=titles_alone)
+    write_buckets(result, out)
+    for line in notes.lines():
+        typer.echo(line, err=True)
+    _summary(result, out)
+
+
+def _summary(result: "Sorted", out: Path) -> None:
+    from collections import Counter
+
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(
+        title="Candidates, and the others by reason", box=box.SIMPLE, title_justify="left"
+    )
+    for name in ("manipulation", "candidates", "others", "most frequent reasons"):
+        table.add_column(name, justify="right" if name in ("candidates", "others") else "left")
+    for name, kept in result.counts().items():
+        reasons = Counter(
+            event.why.partition(":")[0]
+            for event in result.events
+            if event.manipulation == name and event.decision == "dropped"
+        )
+        said = "\n".join(f"{count} x {why}" for why, count in reasons.most_common(4))
+        table.add_row(name, str(kept), str(reasons.total()), said)
+    Console(stderr=True).print(table)
+    articles, samples = len(result.kept), sum(result.counts().values())
+    typer.echo(
+        f"{articles + len(result.dropped):,} articles: {articles:,} are candidates "
+        f"({samples:,} with each of their manipulations), {len(result.dropped):,} dropped; "
+        f"written to {out}",
+        err=True,
+    )

@@ -200,12 +200,12 @@ def run_and_report(
         typer.Exit: with 1 if samples failed.
     """
     from contrafact.cli.show import show_estimate, show_headline_table
-    from contrafact.runs.estimate import estimate, paid_calls
+    from contrafact.runs.estimate import paid_calls
 
     if only_estimate:
-        show_estimate(estimate(prepared))
+        show_estimate(prepared.estimate())
         return
-    calls = estimate(prepared, tokens=False)
+    calls = prepared.estimate(tokens=False)
     _ask_first(paid_calls(calls), yes)
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)
@@ -221,8 +221,8 @@ def run_and_report(
         show_headline_table(folder)
         typer.echo(f"report: {folder / 'report.html'}")
         return
-    if prepared.judging is None:
-        typer.echo("no --judge: forward compatibility and directionality are left out", err=True)
+    for note in prepared.notes:
+        typer.echo(note, err=True)
     items, meta = read_runs([folder])
     if len(items):
         build_report(items, meta, folder, with_published=with_published)

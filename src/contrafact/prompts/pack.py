@@ -20,6 +20,8 @@ __all__ = ["PromptPack", "PromptTemplate", "export_default_pack", "open_pack"]
 
 DEFAULT_PACK = Path(__file__).parent / "default"
 SUFFIX = ".jinja"
+FAMILIES = frozenset({"finforce", "rfc", "cobe"})
+"""The folders of a pack that belong to one family of tasks each."""
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
@@ -105,9 +107,22 @@ class PromptPack:
     @cached_property
     def hash(self) -> str:
         """The first 12 hex digits of a SHA-256 over every template's name and content."""
+        return self._hash(frozenset())
+
+    def hash_for(self, family: str) -> str:
+        """Return the hash over what a family of tasks may use: all but the other families' folders.
+
+        A run's identity rests on it, so that a new template of another family makes no other run.
+        """
+        return self._hash(FAMILIES - {family})
+
+    def _hash(self, left_out: frozenset[str]) -> str:
         digest = hashlib.sha256()
         for path in sorted(self.root.rglob(f"*{SUFFIX}")):
-            digest.update(path.relative_to(self.root).as_posix().encode() + b"\x00")
+            inside = path.relative_to(self.root)
+            if inside.parts[0] in left_out:
+                continue
+            digest.update(inside.as_posix().encode() + b"\x00")
             digest.update(path.read_bytes() + b"\x00")
         return digest.hexdigest()[:12]
 

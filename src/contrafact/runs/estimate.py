@@ -1,24 +1,20 @@
 """What a run will cost, before it starts: calls, tokens and, where prices are known, money."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from contrafact.finforce.judging import criteria_of
-from contrafact.records import SIDES
-from contrafact.runs.prepare import Prepared
-
-__all__ = ["CallEstimate", "estimate", "is_paid", "paid_calls"]
+__all__ = ["SAMPLED", "CallEstimate", "call_estimate", "is_paid", "paid_calls", "token_counter"]
 
 # Providers that run on the user's own machines. Everything else is taken to cost money.
 _OWN = {
     "embedded", "whitebox", "hf", "vllm", "sglang", "ollama", "llama-cpp-python", "mockllm",
     "transformer_lens", "nnterp", "none",
 }  # fmt: skip
-_JUDGE_REPLY_TOKENS = 12
-_SAMPLE = 50
+SAMPLED = 50
+"""Tokens are counted over the real prompts of up to so many items, evenly spread, and scaled."""
 
 
 @dataclass(frozen=True)
@@ -44,60 +40,22 @@ class CallEstimate:
     paid: bool
 
 
-def estimate(prepared: Prepared, *, tokens: bool = True) -> list[CallEstimate]:
-    """Return one estimate for every model and role of a run.
+def call_estimate(
+    model: str, role: str, *, calls: float, sent: float, received: float
+) -> CallEstimate:
+    """Return the estimate of one model in one role, with its price where it is known.
 
     Args:
-        prepared: The run.
-        tokens: Whether to count tokens as well as calls; it takes seconds.
-
-    Tokens are counted with OpenAI's o200k vocabulary over the real prompts of up to 50 items,
-    evenly spread, and scaled; other models' counts differ by some 10 to 30 percent.
+        model: The model's name.
+        role: ``subject`` with the method, or ``judge``.
+        calls: Number of calls; rounded.
+        sent: Tokens that they send; rounded.
+        received: Tokens that come back; rounded.
     """
-    settings = prepared.settings
-    items = prepared.headlines
-    count = _tokens if tokens else _no_tokens
-    step = max(1, len(items) // _SAMPLE)
-    sample = items[::step][:_SAMPLE]
-    scale = len(items) / len(sample)
-    rows: list[CallEstimate] = []
-    for model in settings.models:
-        for name, method in prepared.methods.items():
-            draws = settings.draws if method.shots else 1
-            plans = [call for item in sample for call in method.plan(item)]
-            rows.append(
-                _row(
-                    model,
-                    f"subject, {name}",
-                    calls=len(plans) * scale * draws,
-                    sent=sum(count(call.prompt) for call in plans) * scale * draws,
-                    received=sum(call.reply_tokens for call in plans) * scale * draws,
-                )
-            )
-    if prepared.judging is not None:
-        prompts = [
-            prompt
-            for item in sample
-            for side in SIDES
-            for prompt in prepared.judging.prompts(item, side, item.text)
-        ]
-        systems = len(settings.models) * sum(
-            settings.draws if method.shots else 1 for method in prepared.methods.values()
-        )
-        assert len(prompts) == len(sample) * sum(
-            len(criteria_of(side, faults=prepared.judging.faults)) for side in SIDES
-        )
-        for judge in settings.judges:
-            rows.append(
-                _row(
-                    judge,
-                    "judge",
-                    calls=len(prompts) * scale * systems,
-                    sent=sum(map(count, prompts)) * scale * systems,
-                    received=len(prompts) * _JUDGE_REPLY_TOKENS * scale * systems,
-                )
-            )
-    return rows
+    tokens_in, tokens_out = round(sent), round(received)
+    paid = is_paid(model)
+    dollars = _price(model, tokens_in, tokens_out) if paid else Decimal(0)
+    return CallEstimate(model, role, round(calls), tokens_in, tokens_out, dollars, paid)
 
 
 def paid_calls(rows: Iterable[CallEstimate]) -> int:
@@ -110,11 +68,15 @@ def is_paid(model: str) -> bool:
     return model.split("/", 1)[0] not in _OWN
 
 
-def _row(model: str, role: str, *, calls: float, sent: float, received: float) -> CallEstimate:
-    tokens_in, tokens_out = round(sent), round(received)
-    paid = is_paid(model)
-    dollars = _price(model, tokens_in, tokens_out) if paid else Decimal(0)
-    return CallEstimate(model, role, round(calls), tokens_in, tokens_out, dollars, paid)
+def token_counter(*, tokens: bool = True) -> Callable[[str], int]:
+    """Return what counts a text's tokens, by OpenAI's o200k vocabulary.
+
+    Other models' counts differ by some 10 to 30 percent.
+
+    Args:
+        tokens: Whether to count at all; without, every text counts 0.
+    """
+    return _tokens if tokens else _no_tokens
 
 
 def _price(model: str, tokens_in: int, tokens_out: int) -> Decimal | None:

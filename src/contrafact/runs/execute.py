@@ -16,13 +16,13 @@ from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log_sample_summari
 from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
 
-from contrafact.finforce.task import finforce
 from contrafact.runs.estimate import CallEstimate, paid_calls
 from contrafact.runs.fluency import open_fluency
 from contrafact.runs.folder import LOGS, begin, finish, locked
 from contrafact.runs.items import Failure, write_items
 from contrafact.runs.manifest import Manifest, write_manifest
-from contrafact.runs.prepare import Prepared, open_model
+from contrafact.runs.prepare import open_model
+from contrafact.runs.prepared import Prepared
 from contrafact.runs.progress import RunProgress
 
 __all__ = ["RunResult", "default_folder", "execute"]
@@ -65,8 +65,7 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
     with locked(folder):
         manifest = begin(folder, prepared, paid_calls(estimates))
         if manifest.status == "finished":
-            samples = _samples(prepared)
-            return RunResult(folder, manifest, [], samples, ran=False)
+            return RunResult(folder, manifest, [], prepared.samples, ran=False)
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.fluency_model)
@@ -77,12 +76,7 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
         manifest = finish(folder, manifest, failed=bool(failures))
         if not failures:
             shutil.rmtree(folder / CACHE, ignore_errors=True)
-        return RunResult(folder, manifest, failures, _samples(prepared), ran=True)
-
-
-def _samples(prepared: Prepared) -> int:
-    draws = sum(prepared.settings.draws if m.shots else 1 for m in prepared.methods.values())
-    return len(prepared.headlines) * len(prepared.settings.models) * draws
+        return RunResult(folder, manifest, failures, prepared.samples, ran=True)
 
 
 def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
@@ -101,7 +95,7 @@ def _stop_if_interrupted(prepared: Prepared, logs: list[EvalLog]) -> None:
     Raises:
         KeyboardInterrupt: if the evaluation was interrupted; a rerun goes on.
     """
-    expected = len(prepared.settings.models) * len(prepared.methods)
+    expected = len(prepared.settings.models) * len(prepared.asked)
     if len(logs) < expected or any(log.status == "cancelled" for log in logs):
         raise KeyboardInterrupt
 
@@ -114,10 +108,10 @@ def _evaluate(
     if not settings.shared_cache:
         os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).absolute())
     generation: dict[str, Any] = {**settings.generation, **transport}
-    with RunProgress(_samples(prepared), _finished_before(folder / LOGS)) as progress:
+    with RunProgress(prepared.samples, _finished_before(folder / LOGS)) as progress:
         tasks = [
-            task_with(_task(prepared, name), cleanup=_counting(progress, name))
-            for name in prepared.methods
+            task_with(prepared.task(name), cleanup=_counting(progress, name))
+            for name in prepared.asked
         ]
         return _eval_set(tasks, folder / LOGS, subjects, judges, generation)
 
@@ -170,27 +164,3 @@ def _finished_before(logs: Path) -> int:
             if sample.completed and sample.error is None:
                 finished.add((info.task_id, sample.id, sample.epoch))
     return len(finished)
-
-
-def _task(prepared: Prepared, method: str) -> Task:
-    settings = prepared.settings
-    shows = prepared.methods[method].shots
-    return finforce(
-        data=_path(settings.data),
-        method=method,
-        shots=settings.shots if shows else 0,
-        draws=settings.draws if shows else 1,
-        shots_from=_path(settings.shots_from) if shows else None,
-        seed=settings.seed,
-        prompts=_path(settings.prompts),
-        structured=settings.structured,
-        judged=bool(settings.judges),
-        judge_faults=settings.judge_faults,
-        limit=settings.limit,
-        cache_scope="shared" if settings.shared_cache else prepared.identity,
-        fingerprint=prepared.identity,
-    )
-
-
-def _path(path: Path | None) -> str | None:
-    return None if path is None else str(path.absolute())

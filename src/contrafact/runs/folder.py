@@ -7,7 +7,6 @@ from pathlib import Path
 
 from contrafact import __version__
 from contrafact.errors import InputError
-from contrafact.finforce.task import TASK_VERSION
 from contrafact.runs.manifest import (
     MANIFEST,
     Manifest,
@@ -16,7 +15,7 @@ from contrafact.runs.manifest import (
     without_secrets,
     write_manifest,
 )
-from contrafact.runs.prepare import Prepared
+from contrafact.runs.prepared import Prepared
 
 __all__ = ["LOGS", "begin", "finish", "locked"]
 
@@ -93,7 +92,7 @@ def _new(prepared: Prepared, paid_calls: int) -> Manifest:
         contrafact=__version__,
         inspect_ai=inspect_ai.__version__,
         task=prepared.settings.task,
-        task_version=TASK_VERSION,
+        task_version=prepared.task_version,
         data=prepared.data,
         shots_from=prepared.pool,
         pack=prepared.pack_record,

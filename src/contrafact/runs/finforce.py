@@ -1,0 +1,291 @@
+"""Runs of ``finforce``: what they need before the first call, and the tables they leave."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from inspect_ai import Task
+from inspect_ai.log import EvalLog, EvalSample
+
+from contrafact.errors import InputError
+from contrafact.files.tables import write_frame
+from contrafact.finforce import bundled
+from contrafact.finforce.bundled import bundled_headlines, bundled_shots
+from contrafact.finforce.data import LoadNotes, load_headlines
+from contrafact.finforce.error_classes import classify_many
+from contrafact.finforce.generation import Method
+from contrafact.finforce.judging import FAULTS, Judging, criteria_of
+from contrafact.finforce.methods import MethodContext, make_method
+from contrafact.finforce.task import TASK_VERSION, finforce
+from contrafact.prompts import open_pack
+from contrafact.records import CRITERIA, SIDES, Headline
+from contrafact.runs.estimate import SAMPLED, CallEstimate, call_estimate, token_counter
+from contrafact.runs.fluency import score_fluency
+from contrafact.runs.items import ITEMS, VERDICTS, system_label
+from contrafact.runs.manifest import DataRecord
+from contrafact.runs.prepared import BUNDLED, Evaluated, Prepared, file_record, hash_file
+from contrafact.runs.settings import RunSettings, identity
+
+if TYPE_CHECKING:
+    from contrafact.models.whitebox.weights import CausalModel
+
+__all__ = ["FinforceRun", "prepare_finforce"]
+
+_JUDGE_REPLY_TOKENS = 12
+_COLUMNS = (
+    "system", "model", "method", "shots", "judge", "draw", "sample_id", "side", "headline",
+    "category", "text", "invalid_reason", "mended", *CRITERIA,
+    *(f"{name}_invalid" for name in CRITERIA), *FAULTS,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FinforceRun(Prepared):
+    """A run of ``finforce`` that is ready to start.
+
+    Attributes:
+        headlines: The items, limited.
+        methods: The methods, by name, their templates checked.
+        judging: The rubrics, checked; none where no judge was named.
+    """
+
+    family: ClassVar[str] = "finforce"
+    task_version: ClassVar[str] = TASK_VERSION
+
+    headlines: list[Headline]
+    methods: dict[str, Method]
+    judging: Judging | None
+
+    @property
+    def items(self) -> int:
+        """How many headlines."""
+        return len(self.headlines)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The generation methods."""
+        return tuple(self.methods)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is left out."""
+        if self.judging is not None:
+            return ()
+        return ("no --judge: forward compatibility and directionality are left out",)
+
+    def draws(self, method: str) -> int:
+        """Return how often the examples are drawn; a method that shows none is run once."""
+        return self.settings.draws if self.methods[method].shots else 1
+
+    def task(self, method: str) -> Task:
+        """Return the Inspect task of one generation method."""
+        settings = self.settings
+        shows = self.methods[method].shots
+        return finforce(
+            data=_path(settings.data),
+            method=method,
+            shots=settings.shots if shows else 0,
+            draws=self.draws(method),
+            shots_from=_path(settings.shots_from) if shows else None,
+            seed=settings.seed,
+            prompts=_path(settings.prompts),
+            structured=settings.structured,
+            judged=bool(settings.judges),
+            judge_faults=settings.judge_faults,
+            limit=settings.limit,
+            cache_scope="shared" if settings.shared_cache else self.identity,
+            fingerprint=self.identity,
+        )
+
+    def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
+        """Return one estimate for every writer and method, and one for every judge."""
+        settings = self.settings
+        count = token_counter(tokens=tokens)
+        step = max(1, self.items // SAMPLED)
+        sample = self.headlines[::step][:SAMPLED]
+        scale = self.items / len(sample)
+        rows: list[CallEstimate] = []
+        for model in settings.models:
+            for name, method in self.methods.items():
+                times = scale * self.draws(name)
+                plans = [call for item in sample for call in method.plan(item)]
+                rows.append(
+                    call_estimate(
+                        model,
+                        f"subject, {name}",
+                        calls=len(plans) * times,
+                        sent=sum(count(call.prompt) for call in plans) * times,
+                        received=sum(call.reply_tokens for call in plans) * times,
+                    )
+                )
+        if self.judging is not None:
+            prompts = [
+                prompt
+                for item in sample
+                for side in SIDES
+                for prompt in self.judging.prompts(item, side, item.text)
+            ]
+            assert len(prompts) == len(sample) * sum(
+                len(criteria_of(side, faults=self.judging.faults)) for side in SIDES
+            )
+            times = scale * len(settings.models) * sum(self.draws(name) for name in self.methods)
+            for judge in settings.judges:
+                rows.append(
+                    call_estimate(
+                        judge,
+                        "judge",
+                        calls=len(prompts) * times,
+                        sent=sum(map(count, prompts)) * times,
+                        received=len(prompts) * _JUDGE_REPLY_TOKENS * times,
+                    )
+                )
+        return rows
+
+    def label(self, log: EvalLog) -> str:
+        """Return a system's name in tables: model, method, number of examples."""
+        metadata = log.eval.metadata or {}
+        return system_label(log.eval.model, metadata["method"], metadata["shots"])
+
+    def write_tables(
+        self, folder: Path, evaluated: Sequence[Evaluated], scorer: "CausalModel | None"
+    ) -> None:
+        """Write one row per counterfactual, scored for fluency, and the judges' verdicts."""
+        import pandas as pd
+
+        judge = " + ".join(self.settings.judges) or None
+        rows = [row for one in evaluated for s in one.samples for row in _rows(one, s, judge)]
+        verdicts = [row for one in evaluated for s in one.samples for row in _verdicts(one, s)]
+        items = pd.DataFrame(rows, columns=list(_COLUMNS))
+        order = {item.id: position for position, item in enumerate(self.headlines)}
+        items = items.sort_values(
+            by=["system", "draw", "sample_id"],
+            key=lambda column: column.map(order) if column.name == "sample_id" else column,
+            kind="stable",
+            ignore_index=True,
+        )
+        scored = score_fluency([*items["headline"], *items["text"].dropna()], scorer, folder)
+        items = items.assign(
+            perplexity=[scored.get(text, math.nan) for text in items["text"]],
+            headline_perplexity=[scored.get(text, math.nan) for text in items["headline"]],
+        )
+        write_frame(classify_many(items), folder / ITEMS)
+        if verdicts:
+            write_frame(pd.DataFrame(verdicts), folder / VERDICTS)
+
+
+def prepare_finforce(settings: RunSettings) -> FinforceRun:
+    """Load and check all that a run of ``finforce`` names.
+
+    Raises:
+        InputError: for the first thing that is wrong.
+    """
+    if not settings.models:
+        raise InputError(
+            "no model is named", mend="add --model, e.g. --model embedded/smollm2-135m"
+        )
+    notes = LoadNotes()
+    headlines = load_headlines(settings.data, notes) if settings.data else bundled_headlines()
+    headlines = headlines[: settings.limit]
+    data = _record(settings.data, len(headlines), notes, "headlines")
+    pool_notes = LoadNotes()
+    pool = bundled_shots()
+    pool_record = None
+    if settings.shots_from:
+        pool = load_headlines(settings.shots_from, pool_notes)
+        pool_record = _record(settings.shots_from, len(pool), pool_notes, "shots")
+    pack = open_pack(settings.prompts)
+    context = MethodContext(pack=pack, shots=settings.shots, pool=pool, seed=settings.seed)
+    methods = {name: make_method(name, context) for name in settings.methods}
+    if settings.draws > 1 and not any(method.shots for method in methods.values()):
+        raise InputError(
+            f"--draws {settings.draws} draws few-shot examples, and no method here shows any",
+            mend="add --method few-shot, or leave --draws out",
+        )
+    judging = Judging(pack, settings.judge_faults) if settings.judges else None
+    contents = {
+        "data": data.sha256,
+        "pack": pack.hash_for(FinforceRun.family),
+        "task": TASK_VERSION.split("-")[0],
+    }
+    if any(method.shots for method in methods.values()):
+        contents["shots"] = pool_record.sha256 if pool_record else hash_file(_bundled("shots"))
+    return FinforceRun(
+        settings=settings,
+        identity=identity(settings, contents),
+        pack=pack,
+        data=data,
+        pool=pool_record,
+        headlines=headlines,
+        methods=methods,
+        judging=judging,
+    )
+
+
+def _rows(one: Evaluated, sample: EvalSample, judge: str | None) -> list[dict[str, Any]]:
+    metadata = one.log.eval.metadata or {}
+    generation = sample.store["generation"]
+    panels = _panels(sample)
+    rows = []
+    for side in SIDES:
+        row: dict[str, Any] = {
+            "system": one.label,
+            "model": one.log.eval.model,
+            "method": metadata["method"],
+            "shots": metadata["shots"],
+            "judge": judge,
+            "draw": sample.epoch,
+            "sample_id": str(sample.id),
+            "side": side,
+            "headline": str(sample.input),
+            "category": sample.metadata.get("category"),
+            "text": generation["texts"][side],
+            "invalid_reason": generation["invalid"].get(side),
+            "mended": len(generation["mended"]),
+        }
+        for name in (*CRITERIA, *FAULTS):
+            verdict = panels.get(side, {}).get(name)
+            passed = verdict["panel"]["passed"] if verdict else None
+            row[name] = math.nan if passed is None else float(passed)
+            row[f"{name}_invalid"] = verdict["panel"]["invalid"] if verdict else None
+        rows.append(row)
+    return rows
+
+
+def _verdicts(one: Evaluated, sample: EvalSample) -> list[dict[str, Any]]:
+    return [
+        {
+            "system": one.label,
+            "draw": sample.epoch,
+            "sample_id": str(sample.id),
+            "side": side,
+            "criterion": name,
+            "judge": vote["judge"],
+            "passed": math.nan if vote["passed"] is None else float(vote["passed"]),
+            "invalid": vote["invalid"],
+        }
+        for side, by_name in _panels(sample).items()
+        for name, both in by_name.items()
+        for vote in both["members"]
+    ]
+
+
+def _panels(sample: EvalSample) -> dict[str, Any]:
+    score = (sample.scores or {})["counterfactuals"]
+    found: dict[str, Any] = (score.metadata or {}).get("verdicts", {})
+    return found
+
+
+def _record(path: Path | None, items: int, notes: LoadNotes, what: str) -> DataRecord:
+    if path is None:
+        return file_record(_bundled(what), items, name=BUNDLED)
+    return file_record(path, items, notes.lines())
+
+
+def _bundled(what: str) -> Path:
+    return Path(bundled.__file__).parent / "samples" / f"{what}.jsonl"
+
+
+def _path(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())

@@ -1,0 +1,143 @@
+"""A run that is ready to start: what every family of tasks has to know of itself.
+
+One subclass per family, in a file of its own. What runs, keeps, resumes and reports a run uses
+only what stands here, so that a new family is one file and one line in ``prepare.py``.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from contrafact.prompts import PromptPack
+from contrafact.runs.estimate import CallEstimate
+from contrafact.runs.manifest import DataRecord, PackRecord
+from contrafact.runs.settings import RunSettings
+
+if TYPE_CHECKING:
+    from inspect_ai import Task
+    from inspect_ai.log import EvalLog, EvalSample
+
+    from contrafact.models.whitebox.weights import CausalModel
+
+__all__ = ["BUNDLED", "Evaluated", "Prepared", "file_record", "hash_file"]
+
+BUNDLED = "bundled samples"
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """One model and method, evaluated.
+
+    Attributes:
+        label: The system's name in tables.
+        log: Inspect's log of it.
+        samples: Those that ended with a score, by id and epoch.
+    """
+
+    label: str
+    log: "EvalLog"
+    samples: "Sequence[EvalSample]"
+
+
+@dataclass(frozen=True)
+class Prepared(ABC):
+    """A run that is ready to start.
+
+    Attributes:
+        settings: What was asked for.
+        identity: Equal for runs that are meant to give equal results.
+        pack: The prompt pack.
+        data: What the manifest says of the data.
+        pool: What it says of the pool of examples, where a file was named.
+    """
+
+    family: ClassVar[str]
+    """The family of tasks, as its folder in a prompt pack is called."""
+    task_version: ClassVar[str]
+    """The version of the task: comparability, interface."""
+
+    settings: RunSettings
+    identity: str
+    pack: PromptPack
+    data: DataRecord
+    pool: DataRecord | None
+
+    @property
+    def pack_record(self) -> PackRecord:
+        """What the manifest says of the prompt pack."""
+        return PackRecord(name=self.pack.name, hash=self.pack.hash_for(self.family))
+
+    @property
+    @abstractmethod
+    def items(self) -> int:
+        """How many items every system is asked about, in one draw."""
+
+    @property
+    @abstractmethod
+    def asked(self) -> tuple[str, ...]:
+        """The methods that ask a model: each is run with every model."""
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The methods that ask no model: each is run once."""
+        return ()
+
+    @abstractmethod
+    def draws(self, method: str) -> int:
+        """Return how often a method is run on every item."""
+
+    @property
+    def samples(self) -> int:
+        """How many samples the run has in all."""
+        asked = sum(self.draws(name) for name in self.asked) * len(self.settings.models)
+        return self.items * (asked + sum(self.draws(name) for name in self.baselines))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of a run like this, beside its figures."""
+        return ()
+
+    @abstractmethod
+    def task(self, method: str) -> "Task":
+        """Return the Inspect task of one method."""
+
+    @abstractmethod
+    def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
+        """Return one estimate for every model and role.
+
+        Args:
+            tokens: Whether to count tokens as well as calls; it takes seconds.
+        """
+
+    @abstractmethod
+    def label(self, log: "EvalLog") -> str:
+        """Return a system's name in tables, from its log."""
+
+    @abstractmethod
+    def write_tables(
+        self, folder: Path, evaluated: Sequence[Evaluated], scorer: "CausalModel | None"
+    ) -> None:
+        """Write the per-item table, and what else the family keeps beside it."""
+
+
+def file_record(path: Path, items: int, notes: Sequence[str] = (), *, name: str = "") -> DataRecord:
+    """Return what the manifest says of a file.
+
+    Args:
+        path: The file.
+        items: How many items were taken from it.
+        notes: What its loader had to say.
+        name: What it is called, if not by its file name.
+    """
+    return DataRecord(
+        name=name or path.name, sha256=hash_file(path), items=items, notes=list(notes)
+    )
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -195,6 +195,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
             r"(?=\s(?:holding|at|rose|fell|was|is|climbed|hit|traded|above|below|up|down)\b|[,.])",
             re.I,
         ),
+        ("index", r"(?<![\w.,])[0-9]{2,4}-(?:share|stock|issue)\b", re.I),
         # Ages.
         ("other", r"\bage[sd]?\s[0-9]{1,2}(?:\s?(?:[-–]|to|and)\s?[0-9]{1,2})?\b(?![\w%])", re.I),
         (
@@ -230,7 +231,9 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
         ),
         (
             "other",
-            r"\b(?:Forever|Century)\s21\b|\bMotel\s6\b|\bSix\sFlags\b|\bFive\sBelow\b"
+            r"\b(?:Forever|Century)\s21\b|\bPhillips\s66\b"
+            r"|\b[0-9]{1,4}\s(?:Downing|[A-Z][a-z]+\s(?:St|Street|Ave|Avenue|Road))\b"
+            r"|\bMotel\s6\b|\bSix\sFlags\b|\bFive\sBelow\b"
             r"|\bFour\sSeasons\b|\bSeven\s&\si\b|\bTwo\sHarbors\b|\bThree\sArrows\b|\bFive\sGuys\b",
             0,
         ),

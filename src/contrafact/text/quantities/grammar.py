@@ -155,7 +155,7 @@ def _form(style: _Style, match: re.Match[str], group: str, factor: float = 1.0) 
 
 def _read_part_of_point(match: re.Match[str]) -> Read:
     parts = {"quarter": 25, "half": 50, "three-quarter": 75, "full": 100}
-    value = Decimal(parts[match["part"].casefold().replace(" ", "-")])
+    value = Decimal(parts[match["part"].casefold().replace(" ", "-").removesuffix("s")])
     return Read(value, "basis points", "pp", _form("part", match, "part", 100.0))
 
 
@@ -196,7 +196,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), reader)
     for pattern, reader in (
         (
-            r"\b(?P<part>three[ -]quarter|quarter|half|full)(?:[ -]of)?(?:[ -]an?)?[ -]"
+            r"\b(?P<part>three[ -]quarters?|quarter|half|full)(?:[ -]of)?(?:[ -]an?)?[ -]"
             r"(?:percentage[ -])?points?\b",
             _read_part_of_point,
         ),

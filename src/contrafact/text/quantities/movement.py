@@ -119,6 +119,12 @@ _OBJECT_STOP = re.compile(
     r"|\b(?:while|but|which|who|as(?!\s(?:much|many|high|low))|after|because)\b",
     re.IGNORECASE,
 )
+# "cut rates 25 bps": what moves stands between, and no preposition.
+_BARE_OBJECT = re.compile(
+    r"(?:\s(?!(?:in|of|for|with|on|at|to|from|by|as|and|or|that|than|is|was|are|were|over|after|into"
+    r"|about|through|below|above|via)\b)[\w'’.&-]+){1,4}\s",
+    re.IGNORECASE,
+)
 _OBJECT_END = re.compile(r"\b(?P<to>to|by|from|at|of|below|above)\b", re.IGNORECASE)
 _RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
 
@@ -140,11 +146,13 @@ def moving(text: str, found: list[Quantity], moves: list[Movement], ends: list[i
             first = ends[sentence]
             sentence += 1
         inside = [m for m in moves if first <= m.start and m.end <= ends[sentence]]
-        previous = found[i - 1] if i and found[i - 1].start >= first else None
+        # A time between does not part what belongs together: "rose $5 in two years to $20".
+        before = [j for j in range(i) if found[j].start >= first and found[j].kind != "duration"]
+        previous = found[before[-1]] if before else None
         leading = _itself(text, quantity) or _moved_before(text, quantity, inside, previous)
         said = leading or _moved_after(text, quantity, inside)
         if said is None and previous is not None:
-            said = leading = _chained(text, quantity, previous, result[-1], inside)
+            said = leading = _chained(text, quantity, previous, result[before[-1]], inside)
         if said is None:
             result.append(_unsaid(text, quantity))
         else:
@@ -173,13 +181,15 @@ def _itself(text: str, quantity: Quantity) -> tuple[Direction | None, bool] | No
     return None
 
 
+_OWN = re.compile(r"\b(?:its|their|his|her|the)\s\Z", re.IGNORECASE)
+_AT_LEAST = re.compile(r"\bat\s(?:least|most)\b", re.IGNORECASE)
+
+
 def _level(gap: str) -> bool:
     """Tell by the last preposition of a gap whether a level follows."""
     patterns = _patterns()
-    last = None
-    for match in patterns.preposition.finditer(gap):
-        last = " ".join(re.split(r"[\s-]+", match[0].casefold()))
-    return last in patterns.levels
+    last = _last(patterns.preposition, _AT_LEAST.sub("", gap))
+    return last is not None and " ".join(re.split(r"[\s-]+", last[0].casefold())) in patterns.levels
 
 
 def _moved_before(
@@ -197,13 +207,17 @@ def _moved_before(
                 return None
             if move.word in ("loss", "losses") and quantity.kind in ("money", "number"):
                 return None
-            return move.direction, _level(gap)
+            return move.direction, _level(gap) or bool(_OWN.search(gap))
         if previous is not None and previous.start >= move.end:
             continue
         if _OBJECT_STOP.search(gap):
             continue
-        ending = _last(_OBJECT_END, gap)
-        if ending is None or not patterns.gap.fullmatch(gap[ending.start() :]):
+        if _BARE_OBJECT.fullmatch(gap) and not move.is_noun and quantity.unit in ("%", "bps", "pp"):
+            return move.direction, False
+        ending = next(
+            (e for e in _OBJECT_END.finditer(gap) if patterns.gap.fullmatch(gap, e.start())), None
+        )
+        if ending is None:
             continue
         of_noun = ending["to"].casefold() == "of"
         if of_noun and not re.match(r"\s(?:in|for|on)\s", gap):
@@ -248,7 +262,11 @@ def _moved_after(
 
 _TO_OR_FROM = re.compile(r"\b(?:to|from)\s", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[;:—]|[.!?]\s")
-_BESIDE = re.compile(r"\s?[-–—]\s?|,?\s(?:and|or)\s|,\s(?:or\s)?|\s\((?:or\s)?", re.IGNORECASE)
+_BESIDE = re.compile(
+    r"(?:\s(?:points?|pts|paise|pence|cents))?"
+    r"(?:\s?[-–—]\s?|,?\s(?:and|or)\s|,\s(?:or\s)?|\s\((?:or\s)?)",
+    re.IGNORECASE,
+)
 _COMPARED = re.compile(
     r"\b(?:compared|relative|owing|due|thanks|according|related)\s(?:to|from)", re.I
 )

@@ -23,7 +23,7 @@ _OF_VALUE = re.compile(
 )
 _BREAK = re.compile(r"[,;:]\s|\b(?:while|but|after|as|whereas)\b", re.IGNORECASE)
 _EXPECTED_BEFORE = re.compile(
-    r"\b(?:estimates?|consensus|expectations?|forecasts?|projections?|views?|expected|expecting"
+    r"\b(?<!\bis\s)(?<!\bare\s)(?:estimates?|consensus|expectations?|forecasts?|projections?|views?|expected|expecting"
     r"|predicted|street)\b(?:\s(?:of|for|was|were|is|at|a|an|the|to|about|around|in|poll|average|profit"
     r"|earnings|revenue|sales|eps|loss|rise|gain|increase|decline|fall|drop|[a-z]+ly)){0,7}"
     r"\s?\Z",

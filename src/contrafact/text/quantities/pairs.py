@@ -40,7 +40,7 @@ _EARLIER = re.compile(
     r"|month|quarter)|(?:the\s)?(?:prior|previous|preceding|same|year-ago|year-earlier)\b|in\s20[0-9]{2})",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r",\sor\s(?:about\s)?|\s\((?:or\s|about\s)*", re.IGNORECASE)
+_ASIDE = re.compile(r",?\sor\s(?:about\s)?|\s\((?:or\s|about\s)*", re.IGNORECASE)
 _DASH = re.compile(r"\s?[-–—]\s?|\sto\s(?:about\s|around\s)?")
 
 

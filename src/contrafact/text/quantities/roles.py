@@ -87,6 +87,7 @@ def _unit_noun() -> re.Pattern[str]:
     )
 
 
+_ABBREVIATED = re.compile(r"\s?\([A-Z&]{2,7}\)")
 _BREAK = re.compile(r"[,;:()]|\b(?:while|but|and|as|after|although|which|whereas|when)\b", re.I)
 
 
@@ -149,9 +150,9 @@ def _counted(text: str, quantity: Quantity, cue: Cue | None) -> tuple[Role, str 
             return "multiple", noun
         elif noun not in cue_data()["counted"]["not_units"]:
             return "count", noun
-    if cue and "index_name" in cue.groups:
+    if cue and ("index_name" in cue.groups or ("index" in cue.groups and unit == "points")):
         return "price", unit
-    return ("count" if cue and unit is None else "number"), unit
+    return ("count" if cue and unit is None and "count" in cue.groups else "number"), unit
 
 
 def nearest_cue(
@@ -168,11 +169,14 @@ def nearest_cue(
         if not left and cue.start < quantity.end:
             continue
         between = text[cue.end : quantity.start] if left else text[quantity.end : cue.start]
+        between = _ABBREVIATED.sub("", between)
         cost = between.count(" ") + 6.0 * len(_BREAK.findall(between))
         low, high = (cue.end, quantity.start) if left else (quantity.end, cue.start)
         cost += 3.0 * sum(low <= other.start < high for other in others)
         if not left and cost > 2:
             cost = 2 + 2 * cost
+        if "interest" in cue.groups and cue.end - cue.start <= len("rates"):
+            cost += 4  # "CPI rate", "unemployment rate": the word before says which
         if groups <= {"money", "count", "percent"}:
             cost += 0.5
         if cost < best_cost:
@@ -185,7 +189,7 @@ def _allowed_for(kind: QuantityKind) -> frozenset[str]:
     if kind == "money":
         return _MONEY_ROLES
     if kind == "number":
-        return frozenset(("count", "index_name"))
+        return frozenset(("count", "index", "index_name"))
     return frozenset(ROLES) - {"duration", "number"}
 
 

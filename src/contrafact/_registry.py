@@ -9,8 +9,31 @@ from typing import Any
 from inspect_ai.model import modelapi
 
 from contrafact.finforce.task import finforce
+from contrafact.rfc.detect import rfc_detect
+from contrafact.rfc.diagnose import rfc_diagnose
+from contrafact.rfc.solvers.entries import (
+    rfc_coherence,
+    rfc_majority,
+    rfc_memory,
+    rfc_plain,
+    rfc_reflect,
+    rfc_stepwise,
+    rfc_surface,
+)
 
-__all__ = ["embedded", "finforce"]
+__all__ = [
+    "embedded",
+    "finforce",
+    "rfc_coherence",
+    "rfc_detect",
+    "rfc_diagnose",
+    "rfc_majority",
+    "rfc_memory",
+    "rfc_plain",
+    "rfc_reflect",
+    "rfc_stepwise",
+    "rfc_surface",
+]
 
 
 @modelapi("embedded")

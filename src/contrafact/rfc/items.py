@@ -43,9 +43,10 @@ from typing import Any
 
 from inspect_ai.log import EvalSample
 
-from contrafact.records import Rewrite
+from contrafact.rfc.answers import item_of
+from contrafact.rfc.data import Item
 
-__all__ = ["ITEM_COLUMNS", "items_frame"]
+__all__ = ["ITEM_COLUMNS", "item_row", "items_frame"]
 
 ITEM_COLUMNS: tuple[str, ...] = (
     *("task", "system", "model", "solver", "shots", "draw", "sample_id", "pair_id"),
@@ -79,32 +80,64 @@ def items_frame(
         if sample.error is not None or score is None:
             continue
         found = score.metadata or {}
-        pair = Rewrite.model_validate(sample.metadata["pair"])
         rows.append(
-            {
-                "task": found["task"],
-                "system": system,
-                "model": model,
-                "solver": solver,
-                "shots": shots,
-                "draw": sample.epoch,
-                "sample_id": str(sample.id),
-                "pair_id": pair.id,
-                "article_id": pair.article_id,
-                "manipulation": pair.manipulation,
-                "gold": found["gold"],
-                "predicted": found["predicted"],
-                "invalid_reason": found["invalid"],
-                "p_true": math.nan if found["p_true"] is None else found["p_true"],
-                "rationale": found["rationale"],
-                "error_class": found.get("error_class"),
-                "original": pair.original or None,
-                "rewritten": pair.rewritten,
-                "shown": sample.metadata["shown"] or None,
-                "reply": found["reply"],
-                "category": pair.category,
-                "ticker": pair.ticker,
-                "date": pair.date,
-            }
+            item_row(
+                item_of(sample.metadata),
+                system=system,
+                model=model,
+                solver=solver,
+                shots=shots,
+                draw=sample.epoch,
+                predicted=found["predicted"],
+                invalid=found["invalid"],
+                p_true=math.nan if found["p_true"] is None else found["p_true"],
+                rationale=found["rationale"],
+                error_class=found.get("error_class"),
+                reply=found["reply"],
+            )
         )
     return rows
+
+
+def item_row(
+    item: Item,
+    *,
+    system: str,
+    model: str,
+    solver: str,
+    shots: int,
+    draw: int,
+    predicted: str | None,
+    invalid: str | None,
+    p_true: float,
+    rationale: str | None,
+    error_class: str | None,
+    reply: str | None,
+) -> dict[str, Any]:
+    """Return one row, its keys :data:`ITEM_COLUMNS`; the module's text says what each holds."""
+    pair = item.pair
+    return {
+        "task": item.task,
+        "system": system,
+        "model": model,
+        "solver": solver,
+        "shots": shots,
+        "draw": draw,
+        "sample_id": item.id,
+        "pair_id": pair.id,
+        "article_id": pair.article_id,
+        "manipulation": pair.manipulation,
+        "gold": item.gold,
+        "predicted": predicted,
+        "invalid_reason": invalid,
+        "p_true": p_true,
+        "rationale": rationale,
+        "error_class": error_class,
+        "original": pair.original or None,
+        "rewritten": pair.rewritten,
+        "shown": item.shown or None,
+        "reply": reply,
+        "category": pair.category,
+        "ticker": pair.ticker,
+        "date": pair.date,
+    }

@@ -327,3 +327,59 @@ def test_without_a_connection_it_says_so_soon(news, server):
     result = news("fetch", "yahoo", "VLTX", "NRDX", "--base-url", gone.url, "--out", "y.jsonl")
     assert result.returncode == 2
     assert "no connection" in result.stderr
+
+
+PLAIN = [
+    {
+        "title": "Veltra names Maria Keller as chief",
+        "summary": "Keller led its pumps unit.",
+        "x": 1,
+    },
+    {"title": "Orders rise at Nordax in May", "summary": "They were up 4% at the valve maker."},
+    {"title": "Orders rise at Nordax in May!", "summary": "They were up 4% at the valve maker"},
+    {"title": "Prices rise in Norvania", "summary": "Inflation was 3%."},
+]
+
+
+def write(path, content):
+    path.write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
+
+
+def test_dedupe_leaves_out_what_came_before_here_or_in_another_set(news, tmp_path):
+    write(tmp_path / "n.jsonl", PLAIN)
+    write(
+        tmp_path / "old.jsonl",
+        [{"headline": "PRICES rise in Norvania", "description": "Inflation was 3%"}],
+    )
+    result = news("dedupe", "n.jsonl", "--against", "old.jsonl", "--out", "d.jsonl")
+    assert result.returncode == 0, result.stderr
+    kept, dropped = rows(tmp_path / "d.jsonl"), rows(tmp_path / "d.jsonl.dropped.jsonl")
+    assert [row["title"] for row in kept] == [PLAIN[0]["title"], PLAIN[1]["title"]]
+    assert kept[0]["x"] == 1
+    assert dropped[0]["duplicate_of"] == kept[1]["id"]
+    assert "of the other set" in dropped[1]["dropped_because"]
+    ledger = rows(tmp_path / "d.jsonl.ledger.jsonl")
+    assert [event["decision"] for event in ledger] == ["kept", "kept", "dropped", "dropped"]
+    assert "2 of 4 items; duplicates: 2 exact, 0 address, 0 near" in result.stdout
+
+
+def test_anonymise_tells_what_it_replaced(news, tmp_path):
+    write(tmp_path / "n.jsonl", PLAIN)
+    result = news("anonymise", "n.jsonl", "--out", "a.jsonl")
+    assert result.returncode == 0, result.stderr
+    first = rows(tmp_path / "a.jsonl")[0]
+    assert first["title"] == "Veltra names [PERSON 1] as chief"
+    assert first["x"] == 1
+    told = rows(tmp_path / "a.jsonl.persons.jsonl")
+    assert {row["before"] for row in told} <= {"Maria Keller", "Keller"}
+    assert told[0]["new_item_id"] == first["id"]
+    assert "keep it private" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["dedupe", "anonymise"])
+def test_the_input_is_never_written_over(news, tmp_path, command):
+    write(tmp_path / "n.jsonl", PLAIN)
+    result = news(command, "n.jsonl", "--out", "n.jsonl")
+    assert result.returncode == 2
+    assert "is the input" in result.stderr
+    assert len(rows(tmp_path / "n.jsonl")) == 4

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from contrafact.cli import news_prepare
+
 if TYPE_CHECKING:
     from contrafact.corpus.fetch import Fetched, Pages, Window
     from contrafact.corpus.journal import Journal
@@ -16,6 +18,8 @@ __all__ = ["app"]
 SourceName = Literal["file", "rss", "newsapi", "yahoo"]
 
 app = typer.Typer(help="Acquire news, and prepare it for a benchmark.", no_args_is_help=True)
+app.command("dedupe")(news_prepare.dedupe)
+app.command("anonymise")(news_prepare.anonymise)
 _DAY = "%Y-%m-%d"
 
 

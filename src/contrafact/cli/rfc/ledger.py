@@ -1,0 +1,158 @@
+"""``contrafact rfc ledger``: what became of the items of a build, and how many errors are left."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.corpus.attrition import AuditRate, StageCount
+    from contrafact.corpus.ledger import LedgerEvent
+    from contrafact.stats.intervals import Interval
+
+__all__ = ["ledger"]
+
+
+def ledger(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="Ledgers, in the order of the stages.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder to write the tables to, as CSV.")
+    ] = None,
+    level: Annotated[
+        float, typer.Option(min=0.5, max=0.999, help="Confidence level of the intervals.")
+    ] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals' resampling.")] = 0,
+) -> None:
+    """Show attrition by stage and category, and the error rate that audits suggest.
+
+    Audits are the events with an inclusion probability: the one with which their item was drawn.
+
+    Example: contrafact rfc ledger bucketed.jsonl.ledger.jsonl pairs.jsonl.ledger.jsonl
+    """
+    import numpy as np
+
+    from contrafact.corpus.attrition import attrition, audit_rates
+    from contrafact.corpus.ledger import read_ledger
+    from contrafact.errors import InputError
+
+    events = [event for file in files for event in read_ledger(file)]
+    if not events:
+        raise InputError(
+            "holds no events", file=files[0], mend="run a stage first: each writes its ledger"
+        )
+    counts = attrition(events)
+    rates = audit_rates(events, level=level, rng=np.random.default_rng(seed))
+    _show_counts(counts)
+    _show_reasons(events, counts)
+    if rates:
+        _show_rates(rates, level)
+    else:
+        typer.echo(
+            "No event has an inclusion probability, so no audit speaks of the errors that are left."
+        )
+    if out is not None:
+        _write(counts, rates, out)
+        typer.echo(f"Tables are in {out}")
+
+
+def _show_counts(counts: "list[StageCount]") -> None:
+    from contrafact.cli.tables import show_table
+    from contrafact.corpus.ledger import DECISIONS
+
+    rows = [
+        (
+            count.stage,
+            count.category,
+            f"{count.items:,}",
+            *(f"{count.decisions[decision]:,}" for decision in DECISIONS),
+            f"{count.retention:.1%}",
+        )
+        for count in counts
+    ]
+    columns = ("stage", "category", "items", *DECISIONS, "left")
+    show_table("Attrition", columns, rows)
+
+
+def _show_reasons(events: "list[LedgerEvent]", counts: "list[StageCount]") -> None:
+    from contrafact.corpus.attrition import reasons
+
+    for stage in dict.fromkeys(count.stage for count in counts):
+        for why, number in reasons(events, stage):
+            typer.echo(f"{stage} dropped {number:,}: {why or 'no reason given'}")
+
+
+def _show_rates(rates: "list[AuditRate]", level: float) -> None:
+    from contrafact.cli.tables import show_table
+
+    rows = [
+        (
+            rate.stage if rate.round is None else f"{rate.stage}, round {rate.round}",
+            rate.category,
+            f"{rate.audited:,}",
+            f"{rate.faulty:,}",
+            f"{rate.undecided:,}",
+            _shares(rate.rate),
+            _shares(rate.residual),
+        )
+        for rate in rates
+    ]
+    columns = ("audit", "category", "audited", "faulty", "undecided", "error rate", "unaudited")
+    show_table(f"Errors by audit, with {level:.0%} intervals", columns, rows)
+    typer.echo(
+        "error rate: in what was audited from; unaudited: among the items that were not drawn, "
+        "which is what is left once the faulty ones that were found are mended"
+    )
+
+
+def _shares(interval: "Interval") -> str:
+    if interval.estimate != interval.estimate:
+        return "–"
+    if interval.low != interval.low:
+        return f"{interval.estimate:.1%}"
+    return f"{interval.estimate:.1%} [{interval.low:.1%}, {interval.high:.1%}]"
+
+
+def _write(counts: "list[StageCount]", rates: "list[AuditRate]", out: Path) -> None:
+    import pandas as pd
+
+    from contrafact.corpus.ledger import DECISIONS
+    from contrafact.files.tables import write_frame
+
+    write_frame(
+        pd.DataFrame(
+            {
+                "stage": count.stage,
+                "category": count.category,
+                "items": count.items,
+                **{name.replace(" ", "_"): count.decisions[name] for name in DECISIONS},
+                "retention": count.retention,
+            }
+            for count in counts
+        ),
+        out / "attrition.csv",
+    )
+    if rates:
+        write_frame(
+            pd.DataFrame(
+                {
+                    "stage": rate.stage,
+                    "round": rate.round,
+                    "category": rate.category,
+                    "audited": rate.audited,
+                    "faulty": rate.faulty,
+                    "undecided": rate.undecided,
+                    **_columns("error_rate", rate.rate),
+                    **_columns("unaudited_error_rate", rate.residual),
+                    "level": rate.rate.level,
+                    "method": rate.rate.method,
+                }
+                for rate in rates
+            ),
+            out / "audit.csv",
+        )
+
+
+def _columns(name: str, interval: "Interval") -> dict[str, float]:
+    return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}

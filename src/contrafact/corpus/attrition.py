@@ -1,0 +1,179 @@
+"""What a ledger tells: how many items each stage kept and dropped, and how many errors are left.
+
+RFC-BENCH, appendix E and section 2.2.3 (counts before and after each gate; audit of a stratified
+sample, table 2).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from contrafact.corpus.ledger import DECISIONS, LedgerEvent
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from contrafact.stats.intervals import Interval
+
+__all__ = ["ALL", "AuditRate", "StageCount", "attrition", "audit_rates", "reasons"]
+
+ALL = "all"
+"""The category that stands for every item of a stage."""
+
+
+@dataclass
+class StageCount:
+    """What one stage decided on the items of one category."""
+
+    stage: str
+    category: str
+    """A manipulation, ``none`` for items before they have one, or ``all``."""
+    items: int = 0
+    decisions: Counter[str] = field(default_factory=Counter)
+    """Items per last decision of the stage on them."""
+
+    @property
+    def left(self) -> int:
+        """Items that the stage did not drop."""
+        return self.items - self.decisions["dropped"]
+
+    @property
+    def retention(self) -> float:
+        """Their share, 0 to 1."""
+        return self.left / self.items
+
+
+@dataclass(frozen=True)
+class AuditRate:
+    """Errors that an audit found, and those it suggests are left."""
+
+    stage: str
+    round: int | None
+    category: str
+    audited: int
+    faulty: int
+    undecided: int
+    """Hard cases, which are in neither rate."""
+    rate: "Interval"
+    """Share of faulty items in what was audited from, 0 to 1."""
+    residual: "Interval"
+    """Share of faulty items among those that were not drawn, 0 to 1: what is left in the set once
+    the faulty items that were found are mended. NaN where every item was audited."""
+
+
+def _category(event: LedgerEvent) -> str:
+    return event.manipulation or "none"
+
+
+def _last(events: Iterable[LedgerEvent]) -> list[LedgerEvent]:
+    """Return the last decision of each stage and round on each item, in order of first mention."""
+    found: dict[tuple[object, ...], LedgerEvent] = {}
+    for event in events:
+        found[(event.stage, event.round, event.item_id, event.manipulation)] = event
+    return list(found.values())
+
+
+def attrition(events: Sequence[LedgerEvent]) -> list[StageCount]:
+    """Return the counts of each stage, by category and over all, in the ledger's order of stages.
+
+    An item counts once a stage and category, by the stage's last decision on it.
+    """
+    latest: dict[tuple[str, str, str | None], LedgerEvent] = {}
+    for event in events:
+        latest[(event.stage, event.item_id, event.manipulation)] = event
+    stages = dict.fromkeys(event.stage for event in events)
+    counts: dict[tuple[str, str], StageCount] = {}
+    for event in latest.values():
+        for category in (_category(event), ALL):
+            count = counts.setdefault((event.stage, category), StageCount(event.stage, category))
+            count.items += 1
+            count.decisions[event.decision] += 1
+    order = list(stages)
+    return sorted(
+        counts.values(), key=lambda c: (order.index(c.stage), c.category == ALL, c.category)
+    )
+
+
+def reasons(events: Sequence[LedgerEvent], stage: str, most: int = 5) -> list[tuple[str, int]]:
+    """Return why a stage dropped items: the most frequent reasons, with their counts.
+
+    Numbers and ids in a reason are passed over, so that reasons that differ in them alone are one.
+    """
+    import re
+
+    dropped = [event for event in _last(events) if event.stage == stage]
+    found = Counter(
+        re.sub(r"\b[a-z]?[0-9a-f]{12}\b|\d+(?:[.,]\d+)*%?", "…", event.why)
+        for event in dropped
+        if event.decision == "dropped"
+    )
+    return found.most_common(most)
+
+
+def audit_rates(
+    events: Sequence[LedgerEvent],
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    rng: "np.random.Generator",
+) -> list[AuditRate]:
+    """Return the error rates that audits suggest, by stage, round and category and over all.
+
+    An audit's events carry the probability with which their item was drawn, so that samples of
+    unequal size per category speak of the whole. ``kept`` is sound, ``dropped`` and ``revised`` are
+    faulty, a ``hard case`` is undecided and left out. Resampling is by article.
+
+    Args:
+        events: The ledger.
+        level: Confidence level of the intervals.
+        resamples: How many times articles are drawn.
+        rng: Where randomness comes from.
+    """
+    audits = [event for event in _last(events) if event.inclusion_probability is not None]
+    groups: dict[tuple[str, int | None, str], list[LedgerEvent]] = {}
+    for event in audits:
+        for category in (_category(event), ALL):
+            groups.setdefault((event.stage, event.round, category), []).append(event)
+    order = list(dict.fromkeys((event.stage, event.round) for event in audits))
+    ordered = sorted(groups, key=lambda g: (order.index(g[:2]), g[2] == ALL, g[2]))
+    return [_rate(key, groups[key], level, resamples, rng) for key in ordered]
+
+
+def _rate(
+    key: tuple[str, int | None, str],
+    events: Sequence[LedgerEvent],
+    level: float,
+    resamples: int,
+    rng: "np.random.Generator",
+) -> AuditRate:
+    from contrafact.stats.intervals import cluster_bootstrap
+    from contrafact.stats.sampling import horvitz_thompson_mean
+
+    decided = [event for event in events if event.decision != DECISIONS[3]]
+    values = [float(event.decision != "kept") for event in decided]
+    chances = [event.inclusion_probability or 1.0 for event in decided]
+    clusters = [event.article_id or event.item_id for event in decided]
+    rate = horvitz_thompson_mean(
+        values, chances, clusters=clusters, level=level, resamples=resamples, rng=rng
+    )
+    # An item drawn with probability p stands for (1 - p) / p that were not drawn.
+    drawn = [number for number, chance in enumerate(chances) if chance < 1.0]
+    residual = cluster_bootstrap(
+        [values[number] for number in drawn],
+        [clusters[number] for number in drawn],
+        weights=[(1.0 - chances[number]) / chances[number] for number in drawn],
+        level=level,
+        resamples=resamples,
+        rng=rng,
+    )
+    return AuditRate(
+        stage=key[0],
+        round=key[1],
+        category=key[2],
+        audited=len(events),
+        faulty=int(sum(values)),
+        undecided=len(events) - len(decided),
+        rate=rate,
+        residual=residual,
+    )

@@ -1,0 +1,205 @@
+"""Exact and near duplicates: the same article again, as other outlets print it."""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+__all__ = ["THRESHOLD", "Duplicate", "Text", "find_duplicates", "normal_form"]
+
+THRESHOLD = 0.8
+"""Shared 5-grams, as a share of all that either text has, from which two texts are one."""
+_GRAM = 5
+_PERMUTATIONS = 128
+# Every candidate is compared exactly afterwards, so the index errs on the side of finding too many.
+_FALSE_FINDS, _MISSES = 0.1, 0.9
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that may have a duplicate."""
+
+    id: str
+    text: str
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class Duplicate:
+    """A text that came before, and how alike the two are."""
+
+    position: int
+    """Which of the texts, from 0."""
+    of: str
+    """The id of the one that came before."""
+    kind: Literal["exact", "address", "near"]
+    """``exact``: equal but for case, punctuation and spaces. ``address``: the same web address.
+    ``near``: alike by at least the threshold."""
+    similarity: float
+    """Jaccard similarity of the texts' 5-grams of characters, 0 to 1."""
+    elsewhere: bool
+    """Whether the one before is of the other set."""
+
+    @property
+    def reason(self) -> str:
+        """Say it in a few words."""
+        where = " of the other set" if self.elsewhere else ""
+        if self.kind == "exact":
+            return f"the same text as {self.of}{where}"
+        if self.kind == "address":
+            return f"the same address as {self.of}{where}"
+        return f"{self.similarity:.0%} the same as {self.of}{where}"
+
+
+def normal_form(text: str) -> str:
+    """Return the text in lower case, in Unicode's NFKC form, its words joined by single spaces.
+
+    Signs go, except where they make another number of the one beside them (a decimal point, a
+    minus, a percent sign).
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    kept = []
+    for place, character in enumerate(folded):
+        before, after = folded[place - 1 : place], folded[place + 1 : place + 2]
+        numeric = (
+            (character == "." and before.isdigit() and after.isdigit())
+            or (character == "%" and before.isdigit())
+            or (character in "-−" and after.isdigit() and not before.isalnum())
+        )
+        kept.append(character if character.isalnum() or numeric else " ")
+    return " ".join("".join(kept).split())
+
+
+def find_duplicates(
+    texts: Sequence[Text],
+    against: Sequence[Text] = (),
+    *,
+    threshold: float = THRESHOLD,
+    seed: int = 1,
+    progress: Callable[[], None] = lambda: None,
+) -> list[Duplicate]:
+    """Return those texts that are duplicates of an earlier one, or of one in another set.
+
+    A text is compared with those before it that are not duplicates themselves, so of a chain of
+    texts, each like the last, the first stays, and so does the first that is unlike it. Candidates
+    come from a MinHash index (Broder, 1997) and are compared exactly; a pair that is just above the
+    threshold is missed once in a long while.
+
+    Args:
+        texts: The texts, in order.
+        against: Another set, all of which counts as earlier. Its own duplicates are no concern.
+        threshold: Jaccard similarity from which two texts are near duplicates, above 0; 1 finds
+            texts with the same 5-grams only.
+        seed: Seed of the index's hash functions.
+        progress: Called after each text.
+
+    Raises:
+        ValueError: A threshold outside (0, 1].
+    """
+    if not 0.0 < threshold <= 1.0:
+        raise ValueError("the threshold is above 0 and at most 1")
+    index = _Index(threshold, seed)
+    for text in against:
+        index.add(text, elsewhere=True)
+        progress()
+    found = []
+    for position, text in enumerate(texts):
+        before = index.find(text)
+        if before is None:
+            index.add(text, elsewhere=False)
+        else:
+            entry, kind, similarity = before
+            found.append(
+                Duplicate(position, entry.text.id, kind, similarity, elsewhere=entry.elsewhere)
+            )
+        progress()
+    return found
+
+
+@dataclass(frozen=True)
+class _Entry:
+    text: Text
+    grams: frozenset[str]
+    elsewhere: bool
+
+
+_Found = tuple[_Entry, Literal["exact", "address", "near"], float]
+
+
+class _Index:
+    """The texts that came before, by normal form, by address and by MinHash."""
+
+    def __init__(self, threshold: float, seed: int) -> None:
+        from datasketch import MinHashLSH  # type: ignore[import-untyped]
+
+        self._threshold = threshold
+        self._seed = seed
+        self._entries: list[_Entry] = []
+        self._by_form: dict[str, _Entry] = {}
+        self._by_address: dict[str, _Entry] = {}
+        self._lsh = MinHashLSH(
+            # The index wants less than 1; what it finds is compared exactly.
+            threshold=min(threshold, 0.99),
+            num_perm=_PERMUTATIONS,
+            weights=(_FALSE_FINDS, _MISSES),
+        )
+        self._last: tuple[Text, str, frozenset[str], object] | None = None
+
+    def _read(self, text: Text) -> tuple[str, frozenset[str], object]:
+        from datasketch import MinHash
+
+        if self._last is not None and self._last[0] is text:
+            return self._last[1:]
+        form = normal_form(text.text)
+        grams = frozenset(form[at : at + _GRAM] for at in range(max(1, len(form) - _GRAM + 1)))
+        sketch = MinHash(num_perm=_PERMUTATIONS, seed=self._seed)
+        sketch.update_batch([gram.encode("utf-8", "surrogatepass") for gram in sorted(grams)])
+        self._last = (text, form, grams, sketch)
+        return form, grams, sketch
+
+    def add(self, text: Text, *, elsewhere: bool) -> None:
+        form, grams, sketch = self._read(text)
+        entry = _Entry(text, grams, elsewhere)
+        self._by_form.setdefault(form, entry)
+        if (address := _address(text.url)) is not None:
+            self._by_address.setdefault(address, entry)
+        self._lsh.insert(len(self._entries), sketch)
+        self._entries.append(entry)
+
+    def find(self, text: Text) -> _Found | None:
+        form, grams, sketch = self._read(text)
+        if form in self._by_form:
+            return self._by_form[form], "exact", 1.0
+        address = _address(text.url)
+        if address is not None and address in self._by_address:
+            same = self._by_address[address]
+            return same, "address", _jaccard(grams, same.grams)
+        best: tuple[float, int] | None = None
+        for number in self._lsh.query(sketch):
+            similarity = _jaccard(grams, self._entries[number].grams)
+            if similarity >= self._threshold and (best is None or (similarity, -number) > best):
+                best = (similarity, -number)
+        if best is None:
+            return None
+        return self._entries[-best[1]], "near", best[0]
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
+
+
+def _address(url: str | None) -> str | None:
+    """Return what addresses of one article share: host and path, and a query but its tracking.
+
+    None is returned for what is no article's address: nothing, or a host alone.
+    """
+    try:
+        parts = urlsplit((url or "").strip())
+    except ValueError:
+        return None
+    tracking = ("utm_", ".tsrc", "fbclid", "gclid")
+    marks = sorted(mark for mark in parts.query.split("&") if not mark.startswith(tracking))
+    tail = parts.path.rstrip("/") + "?".join(["", *filter(None, marks)])
+    return parts.netloc.casefold().removeprefix("www.") + tail if tail else None

@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+
+from contrafact.corpus.attrition import ALL, attrition, audit_rates, reasons
+from contrafact.corpus.ledger import LedgerEvent
+
+
+def event(item, decision="kept", stage="check", manipulation="flipping", **fields):
+    given = {"stage": stage, "decision": decision, "by": "person:b", "manipulation": manipulation}
+    return LedgerEvent.model_validate({"item_id": item, "article_id": item, **given, **fields})
+
+
+def audit(n, faulty, manipulation, probability, **fields):
+    return [
+        event(
+            f"{manipulation}{i}",
+            "dropped" if i < faulty else "kept",
+            stage="audit",
+            manipulation=manipulation,
+            inclusion_probability=probability,
+            **fields,
+        )
+        for i in range(n)
+    ]
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_items_are_counted_by_stage_and_category_in_the_order_of_the_stages():
+    events = [
+        event("a", stage="rewrite"),
+        event("b", "dropped", stage="rewrite"),
+        event("c", stage="rewrite", manipulation="causal"),
+        event("a", "hard case"),
+        event("c", "revised", manipulation="causal"),
+    ]
+    found = {(c.stage, c.category): (c.items, c.left) for c in attrition(events)}
+    assert list(found) == [
+        ("rewrite", "causal"),
+        ("rewrite", "flipping"),
+        ("rewrite", ALL),
+        ("check", "causal"),
+        ("check", "flipping"),
+        ("check", ALL),
+    ]
+    assert found[("rewrite", "flipping")] == (2, 1)
+    assert found[("rewrite", ALL)] == (3, 2)
+    assert found[("check", ALL)] == (2, 2)
+
+
+def test_the_last_decision_of_a_stage_is_the_one_that_counts():
+    events = [event("a", "dropped"), event("a", "revised"), event("a")]
+    (count, everything) = attrition(events)
+    assert (count.items, dict(count.decisions)) == (1, {"kept": 1})
+    assert everything.retention == 1.0
+
+
+def test_reasons_that_differ_in_numbers_alone_are_one():
+    events = [
+        event("a", "dropped", why="length ratio 1.31 above 1.15"),
+        event("b", "dropped", why="length ratio 1.4 above 1.15"),
+        event("c", "dropped", why="same as n0123456789ab"),
+        event("d", why="length ratio 1.0"),
+    ]
+    assert reasons(events, "check") == [
+        ("length ratio … above …", 2),
+        ("same as …", 1),
+    ]
+
+
+def test_an_audit_of_unequal_shares_is_weighed_back():
+    # 10 of 100 flipping pairs, half of them faulty; 10 of 20 causal pairs, none faulty.
+    events = audit(10, 5, "flipping", 0.1) + audit(10, 0, "causal", 0.5)
+    rates = {rate.category: rate for rate in audit_rates(events, rng=rng())}
+    assert rates["flipping"].rate.estimate == pytest.approx(0.5)
+    assert rates["causal"].rate.estimate == 0.0
+    assert rates["causal"].rate.high > 0.1  # ten sound items prove little
+    assert rates[ALL].rate.estimate == pytest.approx(50 / 120)
+    assert rates[ALL].rate.low < 50 / 120 < rates[ALL].rate.high
+    # 90 flipping and 10 causal pairs were not drawn.
+    assert rates[ALL].residual.estimate == pytest.approx(45 / 100)
+
+
+def test_where_everything_was_audited_nothing_is_left_to_estimate():
+    (rate, _) = audit_rates(audit(20, 3, "flipping", 1.0), rng=rng())
+    assert rate.rate.estimate == pytest.approx(0.15)
+    assert np.isnan(rate.residual.estimate)
+
+
+def test_rounds_are_apart_and_hard_cases_in_no_rate():
+    first = audit(10, 4, "flipping", 0.1, round=1)
+    second = audit(10, 1, "flipping", 0.1, round=2)
+    hard = [
+        event("x", "hard case", stage="audit", inclusion_probability=0.1, round=2),
+    ]
+    rates = [r for r in audit_rates(first + second + hard, rng=rng()) if r.category == ALL]
+    assert [(r.round, r.audited, r.faulty, r.undecided) for r in rates] == [
+        (1, 10, 4, 0),
+        (2, 11, 1, 1),
+    ]
+    assert [r.rate.estimate for r in rates] == pytest.approx([0.4, 0.1])
+
+
+def test_both_members_of_one_article_are_drawn_together():
+    apart = audit(40, 10, "flipping", 0.5)
+    together = [e.model_copy(update={"article_id": f"a{int(e.item_id[8:]) // 4}"}) for e in apart]
+    (one, _), (other, _) = audit_rates(apart, rng=rng()), audit_rates(together, rng=rng())
+    assert one.rate.clusters == 40
+    assert other.rate.clusters == 10
+    assert other.rate.high - other.rate.low > one.rate.high - one.rate.low
+
+
+def test_without_an_audit_there_is_no_rate():
+    assert audit_rates([event("a")], rng=rng()) == []

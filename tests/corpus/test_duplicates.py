@@ -1,0 +1,84 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contrafact.corpus.duplicates import Text, find_duplicates, normal_form
+
+LONG = (
+    "Veltra, the maker of industrial pumps, said on Friday that orders rose 12% in the second "
+    "quarter, helped by demand from chemical plants in Europe."
+)
+
+
+def texts(*strings):
+    return [Text(f"t{number}", string) for number, string in enumerate(strings)]
+
+
+def test_case_signs_and_spaces_make_no_difference_but_numbers_do():
+    found = find_duplicates(
+        texts("Rates fall – 4.5%!", "RATES  FALL: 4.5%", "Rates fall 45%", "Rates fall -4.5%"),
+        threshold=1.0,
+    )
+    assert [(d.position, d.of, d.kind) for d in found] == [(1, "t0", "exact")]
+
+
+def test_a_text_that_another_outlet_changed_a_little_is_a_near_duplicate():
+    found = find_duplicates(
+        texts(LONG, "Bank of Norvania cuts its rate.", LONG.replace("Friday", "Monday"))
+    )
+    assert [(d.position, d.of, d.kind) for d in found] == [(2, "t0", "near")]
+    assert 0.8 <= found[0].similarity < 1.0
+    assert "the same as t0" in found[0].reason
+
+
+def test_the_threshold_decides():
+    pair = texts(LONG, LONG.replace("Friday", "Monday"))
+    assert find_duplicates(pair, threshold=0.97) == []
+
+
+def test_one_address_is_one_article_whatever_the_tracking():
+    pair = [
+        Text("a", "Veltra rises", "https://www.news.example/a/1?id=7&utm_source=x"),
+        Text("b", "Shares of the pump maker are up", "https://news.example/a/1/?id=7"),
+        Text("c", "Another piece", "https://news.example/a/1?id=8"),
+        Text("d", "The front page", "https://news.example/"),
+        Text("e", "The front page, later in the day", "https://news.example/"),
+        Text("f", "Nowhere", "http://[bad"),
+    ]
+    assert [(d.position, d.of, d.kind) for d in find_duplicates(pair)] == [(1, "a", "address")]
+
+
+def test_another_set_counts_as_earlier():
+    other = [Text("o", LONG), Text("p", LONG)]
+    (found,) = find_duplicates(texts("Something else", LONG.upper()), other)
+    assert (found.position, found.of, found.kind, found.elsewhere) == (1, "o", "exact", True)
+    assert "of the other set" in found.reason
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.text(alphabet="ab 1", max_size=40), max_size=12),
+    st.sampled_from([0.5, 0.8, 1.0]),
+)
+def test_what_it_finds_is_what_comparing_every_pair_finds(strings, threshold):
+    found = {d.position: d for d in find_duplicates(texts(*strings), threshold=threshold)}
+
+    def grams(text):
+        form = normal_form(text)
+        return {form[at : at + 5] for at in range(max(1, len(form) - 4))}
+
+    for position, duplicate in found.items():
+        one, other = grams(strings[position]), grams(strings[int(duplicate.of[1:])])
+        assert len(one & other) / len(one | other) >= threshold
+        assert int(duplicate.of[1:]) < position
+        assert int(duplicate.of[1:]) not in found
+    forms = [normal_form(text) for text in strings]
+    for position, form in enumerate(forms):
+        if form in forms[:position]:
+            assert position in found
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.1])
+def test_a_threshold_that_makes_no_sense_is_refused(threshold):
+    with pytest.raises(ValueError, match="threshold"):
+        find_duplicates([], threshold=threshold)

@@ -11,6 +11,7 @@ from contrafact.cli.rfc import (
     finalize,
     hydrate,
     label,
+    ledger,
     release,
     statistics,
     study,
@@ -32,6 +33,7 @@ def group() -> None:
 app.command("hydrate")(hydrate.hydrate)
 app.command("bucket")(bucket.bucket)
 app.command("label")(label.label)
+app.command("ledger")(ledger.ledger)
 app.command("calibrate")(calibrate.calibrate)
 app.command("finalize")(finalize.finalize)
 app.command("release")(release.release)

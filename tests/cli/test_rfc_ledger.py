@@ -1,0 +1,94 @@
+"""``contrafact rfc ledger``: attrition, and the errors that audits suggest."""
+
+import csv
+import json
+
+import pytest
+
+
+def write(path, events):
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+
+
+def event(item, stage, decision, manipulation, **fields):
+    return {
+        "item_id": item,
+        "article_id": item,
+        "manipulation": manipulation,
+        "stage": stage,
+        "decision": decision,
+        "by": "rule:x",
+        "when": "2025-05-02T08:00:00+00:00",
+        "why": "",
+        **fields,
+    }
+
+
+@pytest.fixture
+def build(tmp_path):
+    rewritten = [
+        event(f"p{n}", "rewrite", "dropped" if n % 4 == 0 else "kept", label, why="no quantity")
+        for n, label in enumerate(["numerical"] * 40 + ["causal"] * 20)
+    ]
+    audited = [
+        event(
+            f"p{n}",
+            "audit",
+            "revised" if n == 1 else "kept",
+            "numerical",
+            by="person:b",
+            inclusion_probability=0.2,
+        )
+        for n in (1, 2, 3, 5, 6, 7)
+    ]
+    write(tmp_path / "r.ledger.jsonl", rewritten)
+    write(tmp_path / "a.ledger.jsonl", audited)
+
+
+def test_it_shows_what_each_stage_left_and_the_rate_of_errors(quick_contrafact, build, tmp_path):
+    result = quick_contrafact(
+        "rfc", "ledger", "r.ledger.jsonl", "a.ledger.jsonl", "--out", "tables"
+    )
+    assert result.returncode == 0, result.stderr
+    with (tmp_path / "tables" / "attrition.csv").open() as stream:
+        found = {(row["stage"], row["category"]): row for row in csv.DictReader(stream)}
+    assert found[("rewrite", "all")]["items"] == "60"
+    assert found[("rewrite", "numerical")]["dropped"] == "10"
+    assert float(found[("rewrite", "causal")]["retention"]) == 0.75
+    assert found[("audit", "all")]["revised"] == "1"
+    with (tmp_path / "tables" / "audit.csv").open() as stream:
+        rates = list(csv.DictReader(stream))
+    assert [row["category"] for row in rates] == ["numerical", "all"]
+    assert float(rates[0]["error_rate"]) == pytest.approx(1 / 6)
+    assert float(rates[0]["error_rate_low"]) < 1 / 6 < float(rates[0]["error_rate_high"])
+    assert "rewrite dropped 15: no quantity" in result.stdout
+    assert "16.7%" in result.stdout
+
+
+def test_without_an_audit_it_says_that_there_is_none(quick_contrafact, build):
+    result = quick_contrafact("rfc", "ledger", "r.ledger.jsonl")
+    assert result.returncode == 0
+    assert "no audit speaks of the errors" in result.stdout
+
+
+def test_the_same_seed_gives_the_same_intervals(quick_contrafact, build):
+    once, again = (quick_contrafact("rfc", "ledger", "a.ledger.jsonl") for _ in range(2))
+    assert once.stdout == again.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "x.jsonl: no such file"),
+        ("", "x.jsonl: holds no events"),
+        ('{"item_id": "a"}\n', "x.jsonl:1: is not a ledger event: stage"),
+        ("nonsense\n", "x.jsonl:1: is not a ledger event"),
+    ],
+)
+def test_what_is_no_ledger_is_told_in_one_line(quick_contrafact, tmp_path, content, said):
+    if content is not None:
+        (tmp_path / "x.jsonl").write_text(content)
+    result = quick_contrafact("rfc", "ledger", "x.jsonl")
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1

@@ -14,9 +14,10 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.report import build
-from contrafact.report.build import ReportPaths, build_report
-from contrafact.report.examples import draw_examples
-from contrafact.report.items import prepare_items
+from contrafact.report.build import ReportPaths
+from contrafact.report.chapter import TaskRuns
+from contrafact.report.finforce.examples import draw_examples
+from contrafact.report.finforce.items import prepare_items
 from contrafact.report.table import Column, Table
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
@@ -47,6 +48,10 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
+
+
+def build_report(items: pd.DataFrame, meta: Any, out: Path, **options: Any) -> ReportPaths:
+    return build.build_report([TaskRuns("finforce", items, meta)], out, **options)
 
 
 def read(page: str) -> Reader:

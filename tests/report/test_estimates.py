@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.report.estimates import SamplerPool, estimate_figures
-from contrafact.report.items import prepare_items
-from contrafact.report.replicates import Sampler, mean_over
+from contrafact.report.finforce.estimates import SamplerPool, estimate_figures
+from contrafact.report.finforce.items import prepare_items
+from contrafact.report.finforce.replicates import Sampler, mean_over
 from contrafact.stats.intervals import cluster_bootstrap
 
 Study = Any

@@ -7,25 +7,25 @@ import pandas as pd
 import pytest
 
 from contrafact.finforce.published import published_rows
-from contrafact.report.comparable import Comparability, comparability
-from contrafact.report.comparisons import comparison_table, paired_figures
-from contrafact.report.counts import error_table, invalid_table, reason_table
-from contrafact.report.estimates import SamplerPool, estimate_figures
-from contrafact.report.items import prepare_items
-from contrafact.report.panel import member_table, panel_agreement, panel_table, study_table
-from contrafact.report.published_rows import (
+from contrafact.report.finforce.comparable import Comparability, comparability
+from contrafact.report.finforce.comparisons import comparison_table, paired_figures
+from contrafact.report.finforce.counts import error_table, invalid_table, reason_table
+from contrafact.report.finforce.estimates import SamplerPool, estimate_figures
+from contrafact.report.finforce.items import prepare_items
+from contrafact.report.finforce.panel import member_table, panel_agreement, panel_table, study_table
+from contrafact.report.finforce.published_rows import (
     with_published_changes,
     with_published_scope,
     with_published_sides,
 )
-from contrafact.report.summary import summary_sentences, warnings_for
-from contrafact.report.table import Column, Table, format_number, row_groups
-from contrafact.report.tables import (
+from contrafact.report.finforce.summary import summary_sentences, warnings_for
+from contrafact.report.finforce.tables import (
     category_table,
     few_shot_table,
     risk_opportunity_table,
     scope_table,
 )
+from contrafact.report.table import Column, Table, format_number, row_groups
 from contrafact.stats.paired import holm
 
 Study = Any

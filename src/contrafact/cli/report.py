@@ -29,9 +29,9 @@ def report(
     Example: contrafact report runs/a runs/b --with-published --out report
     """
     from contrafact.report.build import build_report
-    from contrafact.report.frames import read_runs
+    from contrafact.report.frames import read_tasks
 
-    items, meta = read_runs(dirs)
+    tasks = read_tasks(dirs)
     folder = out or (dirs[0] if len(dirs) == 1 else Path("report"))
-    paths = build_report(items, meta, folder, with_published=with_published)
+    paths = build_report(tasks, folder, with_published=with_published)
     typer.echo(f"report: {paths.page}")

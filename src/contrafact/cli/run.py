@@ -210,7 +210,7 @@ def run_and_report(
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)
     from contrafact.report.build import build_report
-    from contrafact.report.frames import read_runs
+    from contrafact.report.frames import read_tasks
     from contrafact.runs.execute import default_folder, execute
 
     folder = out or default_folder(prepared)
@@ -223,12 +223,12 @@ def run_and_report(
         return
     for note in prepared.notes:
         typer.echo(note, err=True)
-    items, meta = read_runs([folder])
-    if len(items):
-        build_report(items, meta, folder, with_published=with_published)
+    tasks = [runs for runs in read_tasks([folder]) if len(runs.items)]
+    if tasks:
+        build_report(tasks, folder, with_published=with_published)
         show_headline_table(folder)
     _tell_failures(result)
-    if len(items):
+    if tasks:
         typer.echo(f"report: {folder / 'report.html'}")
     if result.failures:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Run folders in: the per-item frame of all runs, and the facts of each."""
+"""Run folders in: the per-item frame of all runs of a task, and the facts of each."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,57 +7,89 @@ from typing import Any
 import pandas as pd
 
 from contrafact.errors import InputError
+from contrafact.report.chapter import TaskRuns
 from contrafact.report.meta import ReportMeta, RunFacts, Setting
 from contrafact.runs.items import FAILURES, ITEMS, USAGE, VERDICTS
 from contrafact.runs.manifest import Manifest, now, read_manifest
-from contrafact.runs.prepare import BUNDLED
+from contrafact.runs.prepared import BUNDLED
 
-__all__ = ["read_runs"]
+__all__ = ["read_runs", "read_tasks"]
 
 
-def read_runs(folders: Sequence[Path]) -> tuple[pd.DataFrame, ReportMeta]:
-    """Return the items of one or more runs, and what they are.
+def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
+    """Return the runs by task, tasks in the order in which they are met.
 
-    A system that two runs share is told apart by the name of its run's folder.
-
-    Returns:
-        The items frame (one row per counterfactual) and the facts for the report.
+    A system that two runs of a task share is told apart by the name of its run's folder.
 
     Raises:
         InputError: if a folder is not a run folder, or its run has not come to its end.
     """
     if not folders:
         raise InputError("no run folder is named", mend="name one or more that `run` wrote")
-    frames: list[pd.DataFrame] = []
-    panels: list[pd.DataFrame] = []
-    facts: list[RunFacts] = []
-    taken: set[str] = set()
+    found: dict[str, _Collected] = {}
     for folder in dict.fromkeys(Path(folder) for folder in folders):
         manifest = read_manifest(folder)
         if not (folder / ITEMS).exists():
             mend = "run the same command again: it goes on where it stopped"
             raise InputError(f"this run is {manifest.status}", file=folder, mend=mend)
+        found.setdefault(manifest.task, _Collected()).add(folder, manifest)
+    return [collected.runs(task) for task, collected in found.items()]
+
+
+def read_runs(
+    folders: Sequence[Path], *, task: str = "finforce"
+) -> tuple[pd.DataFrame, ReportMeta]:
+    """Return the items of one or more runs of one task, and what they are.
+
+    Raises:
+        InputError: if a folder is not a run folder of that task, or its run has not come to its
+            end.
+    """
+    tasks = read_tasks(folders)
+    others = [runs for runs in tasks if runs.task != task]
+    if others:
+        name = others[0].meta.runs[0].name
+        raise InputError(
+            f"the run '{name}' is of {others[0].task}, not of {task}", mend="name other folders"
+        )
+    return tasks[0].items, tasks[0].meta
+
+
+class _Collected:
+    """The runs of one task, as they come."""
+
+    def __init__(self) -> None:
+        self._frames: list[pd.DataFrame] = []
+        self._panels: list[pd.DataFrame] = []
+        self._facts: list[RunFacts] = []
+        self._taken: set[str] = set()
+
+    def add(self, folder: Path, manifest: Manifest) -> None:
+        """Read one run."""
         items = pd.read_parquet(folder / ITEMS)
         verdicts = pd.read_parquet(folder / VERDICTS) if (folder / VERDICTS).exists() else None
-        systems = set(items["system"])
-        if clash := systems & taken:
+        if clash := set(items["system"]) & self._taken:
             names = {name: f"{name} [{folder.resolve().name}]" for name in clash}
             items["system"] = items["system"].replace(names)
             if verdicts is not None:
                 verdicts["system"] = verdicts["system"].replace(names)
-        taken |= set(items["system"])
-        frames.append(items)
+        self._taken |= set(items["system"])
+        self._frames.append(items)
         if verdicts is not None and verdicts["judge"].nunique() > 1:
-            panels.append(verdicts)
-        facts.append(_facts(folder, manifest, list(dict.fromkeys(items["system"]))))
-    judges = {judge for run in facts for judge in run.judges}
-    meta = ReportMeta(
-        created=now(),
-        runs=tuple(facts),
-        embedded_judge=any(judge.startswith("embedded/") for judge in judges),
-        panel=pd.concat(panels, ignore_index=True) if panels else None,
-    )
-    return pd.concat(frames, ignore_index=True), meta
+            self._panels.append(verdicts)
+        self._facts.append(_facts(folder, manifest, list(dict.fromkeys(items["system"]))))
+
+    def runs(self, task: str) -> TaskRuns:
+        """Return what was read."""
+        judges = {judge for run in self._facts for judge in run.judges}
+        panels = self._panels
+        meta = ReportMeta(
+            created=now(),
+            runs=tuple(self._facts),
+            embedded_judge=any(judge.startswith("embedded/") for judge in judges),
+            panel=pd.concat(panels, ignore_index=True) if panels else None,
+        )
+        return TaskRuns(task, pd.concat(self._frames, ignore_index=True), meta)
 
 
 def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
@@ -68,10 +100,11 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
     if manifest.status == "failed" and (folder / FAILURES).exists():
         lost = len(pd.read_csv(folder / FAILURES))
         notes.append(f"{lost} samples failed and are not in these figures")
-    if not judges:
+    if manifest.task == "finforce" and not judges:
         notes.append("No judge was named: what needs a judge is left out.")
     if manifest.data.name == BUNDLED:
-        notes.append("The headlines are bundled samples about fictional companies and countries.")
+        items = "headlines" if manifest.task == "finforce" else "pairs"
+        notes.append(f"The {items} are bundled samples about fictional companies and countries.")
     return RunFacts(
         name=folder.resolve().name,
         systems=tuple(systems),

@@ -58,7 +58,7 @@ class ReportMeta(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     title: str = Field(
-        default="Forward counterfactuals from market headlines", description="The page's title."
+        default="", description="The chapter's title; the task's own where it is empty."
     )
     created: str | None = Field(default=None, description="When the report was made, ISO 8601.")
     runs: tuple[RunFacts, ...] = Field(default=(), description="The runs it covers.")

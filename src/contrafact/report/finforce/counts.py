@@ -3,7 +3,7 @@
 import pandas as pd
 
 from contrafact.records import CRITERIA
-from contrafact.report.items import ERROR_CLASSES
+from contrafact.report.finforce.items import ERROR_CLASSES
 from contrafact.report.table import Column, Table
 
 __all__ = ["error_table", "invalid_table", "reason_table"]

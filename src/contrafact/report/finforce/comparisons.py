@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from contrafact.records import CRITERIA
-from contrafact.report.comparable import Comparability
+from contrafact.report.finforce.comparable import Comparability
 from contrafact.report.table import Column, Table
 from contrafact.stats.paired import holm, paired_comparison
 

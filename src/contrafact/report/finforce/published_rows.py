@@ -12,7 +12,7 @@ from contrafact.finforce.published import (
     published_rows,
 )
 from contrafact.records import CRITERIA, SIDES
-from contrafact.report.comparable import Comparability
+from contrafact.report.finforce.comparable import Comparability
 from contrafact.report.table import PUBLISHED, Table
 
 __all__ = ["with_published_changes", "with_published_scope", "with_published_sides"]

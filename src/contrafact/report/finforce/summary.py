@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from contrafact.records import CRITERIA
-from contrafact.report.comparable import Comparability
+from contrafact.report.finforce.comparable import Comparability
+from contrafact.report.finforce.panel import CRITERION_NAMES
 from contrafact.report.meta import ReportMeta
-from contrafact.report.panel import CRITERION_NAMES
 from contrafact.report.table import format_number
 
 __all__ = ["summary_sentences", "warnings_for"]

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from contrafact.records import CRITERIA, SIDES
-from contrafact.report.comparable import Comparability
 from contrafact.report.drawing import Figure, render
-from contrafact.report.panel import CRITERION_NAMES
+from contrafact.report.finforce.comparable import Comparability
+from contrafact.report.finforce.panel import CRITERION_NAMES
 from contrafact.report.table import PUBLISHED, Table, format_number
 from contrafact.report.visible import visible_text
 

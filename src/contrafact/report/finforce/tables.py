@@ -7,8 +7,8 @@ import pandas as pd
 
 from contrafact.finforce.derived import change
 from contrafact.records import CRITERIA, SIDES
-from contrafact.report.comparable import Comparability
-from contrafact.report.estimates import SamplerPool, figure_replicates
+from contrafact.report.finforce.comparable import Comparability
+from contrafact.report.finforce.estimates import SamplerPool, figure_replicates
 from contrafact.report.table import OWN, Column, Table
 
 __all__ = ["category_table", "few_shot_table", "risk_opportunity_table", "scope_table"]

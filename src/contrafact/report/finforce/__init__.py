@@ -1,0 +1,1 @@
+"""FIN-FORCE in a report: its figures, tables, drawings and examples."""

@@ -15,6 +15,7 @@ from contrafact.cli.rfc import (
     release,
     statistics,
     study,
+    surface,
 )
 
 __all__ = ["app"]
@@ -37,5 +38,6 @@ app.command("ledger")(ledger.ledger)
 app.command("calibrate")(calibrate.calibrate)
 app.command("finalize")(finalize.finalize)
 app.command("release")(release.release)
+app.command("surface")(surface.surface)
 app.command("statistics")(statistics.statistics)
 app.add_typer(study.app, name="study")

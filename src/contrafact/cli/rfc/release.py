@@ -63,5 +63,10 @@ def release(
         typer.echo(
             "  Croissant metadata are valid" + (f"; {'; '.join(checked)}" if checked else "")
         )
+    if made.shared_articles and not with_originals:
+        typer.echo(
+            f"  {made.shared_articles:,} articles have several rewrites, which together tell most "
+            "of the original; `rfc label --per-article one` avoids it"
+        )
     if with_originals:
         typer.echo("  PRIVATE: this copy holds originals. Do not publish it or pass it on.")

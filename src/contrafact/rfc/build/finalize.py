@@ -11,7 +11,7 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.records import MANIPULATIONS, Manipulation, Rewrite
 from contrafact.rfc.build.review_path import Fate, follow
 from contrafact.rfc.build.stage_files import StageRow
-from contrafact.rfc.decisions import ReviewDecision
+from contrafact.rfc.decisions import REVIEW_STAGES, ReviewDecision
 from contrafact.stats.intervals import cluster_bootstrap
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ __all__ = [
 STAGE = "finalize"
 AUDIT_FLOOR = 0.8
 """The audit's pass rate under which a corpus goes back to the expert (2.2.3)."""
+
+Word = Literal["kept", "dropped", "revised", "hard case"]
+_LEDGER_WORD: dict[str, Word] = {"pass": "kept", "revise": "revised", "unresolved": "hard case"}
 
 Unreviewed = Literal["drop", "keep"]
 Contract = Callable[[Manipulation, str, str], Sequence[str]]
@@ -95,7 +98,7 @@ def finalize(
     for row in rows:
         own = by_item.get(str(row.fields["id"]), [])
         fate = follow(own, annotators=annotators)
-        result.events += [_of_person(row.fields, decision) for decision in own]
+        result.events += _of_people(row.fields, own)
         _place(result, row.fields, fate, contract, unreviewed, required)
         each(row.fields["id"])
     return result
@@ -232,12 +235,27 @@ def _revised(row: Mapping[str, Any], rewritten: str | None) -> dict[str, Any]:
     return final | {"id": pair.id, "rewritten": rewritten, "edits": [], "revised": True}
 
 
+def _of_people(row: Mapping[str, Any], own: Sequence[ReviewDecision]) -> list[LedgerEvent]:
+    """Return an event for every decision and, where several people decided, for what it came to.
+
+    Whoever counts items takes a stage's last event for its outcome.
+    """
+    events = []
+    for stage in REVIEW_STAGES:
+        at = sorted((d for d in own if d.stage == stage), key=lambda d: (d.time, d.decided_by))
+        events += [_of_person(row, decision) for decision in at]
+        latest = {decision.decided_by: decision for decision in at}
+        if len(latest) > 1:
+            answers = {_LEDGER_WORD.get(d.decision, "dropped") for d in latest.values()}
+            outcome = answers.pop() if len(answers) == 1 else "hard case"
+            told = ", ".join(f"{who} {d.decision}" for who, d in sorted(latest.items()))
+            event = _event(row, outcome, "rule:finalize", told)
+            events.append(event.model_copy(update={"stage": stage}))
+    return events
+
+
 def _of_person(row: Mapping[str, Any], decision: ReviewDecision) -> LedgerEvent:
-    kind = {
-        "pass": "kept",
-        "revise": "revised",
-        "unresolved": "hard case",
-    }.get(decision.decision, "dropped")
+    kind = _LEDGER_WORD.get(decision.decision, "dropped")
     audit = {}
     if decision.stage == "audit":
         audit = {
@@ -261,7 +279,7 @@ def _of_person(row: Mapping[str, Any], decision: ReviewDecision) -> LedgerEvent:
 
 def _event(
     row: Mapping[str, Any],
-    decision: Literal["kept", "dropped", "hard case"],
+    decision: Word,
     by: str,
     why: str,
 ) -> LedgerEvent:

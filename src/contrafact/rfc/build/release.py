@@ -89,12 +89,17 @@ class ReleaseFacts:
 
 @dataclass(frozen=True)
 class Release:
-    """A release's files: content by path below its folder, checksums among them."""
+    """A release's files: content by path below its folder, checksums among them.
+
+    ``shared_articles`` counts articles with several rewrites: each leaves other words as they were,
+    so that together they give most of the original away.
+    """
 
     files: Mapping[str, str]
     canary: str
     rows: int
     hard: int
+    shared_articles: int
 
 
 def check_facts(facts: ReleaseFacts) -> None:
@@ -178,7 +183,9 @@ def release(
     if facts.with_originals:
         files["PRIVATE.txt"] = _PRIVATE
     sums = "".join(f"{_digest(text)}  {name}\n" for name, text in sorted(files.items()))
-    return Release({**files, "SHA256SUMS": sums}, canary, len(own), len(doubtful))
+    return Release(
+        {**files, "SHA256SUMS": sums}, canary, len(own), len(doubtful), counts.shared_articles
+    )
 
 
 def row_schema(*, with_originals: bool = False) -> dict[str, Any]:

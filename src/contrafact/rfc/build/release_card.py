@@ -1,5 +1,6 @@
 """The dataset card of a release: a README with the fields that dataset hubs read."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +15,15 @@ __all__ = ["Counts", "card"]
 
 @dataclass(frozen=True)
 class Counts:
-    """What a card says in figures: rows and hard cases per manipulation, articles, days."""
+    """What a card says in figures: rows and hard cases per manipulation, articles, days.
+
+    ``shared_articles`` are those with several rewrites.
+    """
 
     pairs: Mapping[str, int]
     hard: Mapping[str, int]
     articles: int
+    shared_articles: int
     first_day: str | None
     last_day: str | None
     rewriters: Mapping[str, int]
@@ -26,12 +31,14 @@ class Counts:
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]], hard: Sequence[Mapping[str, Any]]) -> "Counts":
         """Return the counts of released rows."""
+        articles = Counter(row["article_id"] for row in (*rows, *hard))
         days = sorted(row["date"] for row in (*rows, *hard) if row["date"])
         writers = sorted({row["rewriter"] for row in (*rows, *hard)})
         return cls(
             pairs={m: sum(row["manipulation"] == m for row in rows) for m in MANIPULATIONS},
             hard={m: sum(row["manipulation"] == m for row in hard) for m in MANIPULATIONS},
-            articles=len({row["article_id"] for row in (*rows, *hard)}),
+            articles=len(articles),
+            shared_articles=sum(number > 1 for number in articles.values()),
             first_day=days[0] if days else None,
             last_day=days[-1] if days else None,
             rewriters={w: sum(r["rewriter"] == w for r in (*rows, *hard)) for w in writers},
@@ -127,6 +134,12 @@ No original text: articles belong to their publishers. Whoever may use them can 
 or bring their own, and has each compared with `original_sha256`:
 
     contrafact rfc hydrate pairs.jsonl --out pairs-with-originals.jsonl
+
+{% if counts.shared_articles %}
+{{ counts.shared_articles }} {{ "article has" if counts.shared_articles == 1 else "articles have" }} \
+several rewrites here, which leave different words
+as they were: laid beside each other, they tell most of the original.
+{% endif %}
 {% endif %}
 
 ## Fields

@@ -1,0 +1,138 @@
+"""What an intervention does to every variable of a situation, and the proof of it.
+
+CoBe, section 3.2: what is not downstream stays, what is downstream changes, quantities move one
+way, latent facts stay. Here each is derived: a variable must stay, must change, or is not
+determined, and two independent algorithms have to agree.
+"""
+
+from dataclasses import dataclass
+from math import isclose
+from typing import Literal
+
+from contrafact.causal.abduction import Joint, Posterior, abduct, counterfactual
+from contrafact.causal.model import Assignment, Model, Value, Variable
+from contrafact.causal.twin import twin_joint
+
+__all__ = ["Consequence", "Direction", "Disagreement", "Kind", "Proof", "consequences"]
+
+Kind = Literal["set", "stays", "changes", "undetermined"]
+Direction = Literal["up", "down"]
+_CLOSE = 1e-9
+
+
+class Disagreement(AssertionError):
+    """The two algorithms differ: one of them is wrong, and nothing is proven."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What becomes of one variable.
+
+    Attributes:
+        variable: Its name.
+        kind: "set" by the intervention, "stays", "changes", or "undetermined".
+        before: Its value in fact; none where the facts leave it open.
+        after: Its value under the intervention; none where that is not one value.
+        direction: For an ordered variable that changes: the way it moves under every noise
+            setting; none where that differs.
+        path: For one that changes, a causal path from the intervention to it; else empty.
+    """
+
+    variable: str
+    kind: Kind
+    before: Value | None
+    after: Value | None
+    direction: Direction | None
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The consequences of an intervention, and what they rest on.
+
+    Attributes:
+        facts: The facts.
+        intervention: What was set.
+        posterior: The noise settings consistent with the facts.
+        consequences: One per variable, causes before effects.
+    """
+
+    facts: Assignment
+    intervention: Assignment
+    posterior: Posterior
+    consequences: tuple[Consequence, ...]
+
+    def of(self, variable: str) -> Consequence:
+        """Return the consequence for one variable.
+
+        Raises:
+            KeyError: If the model has no such variable.
+        """
+        for one in self.consequences:
+            if one.variable == variable:
+                return one
+        raise KeyError(variable)
+
+
+def consequences(model: Model, facts: Assignment, intervention: Assignment) -> Proof:
+    """Return what the intervention does to every variable, given the facts.
+
+    Args:
+        model: The model.
+        facts: Values of the observed variables.
+        intervention: The variables that are set, and to what.
+
+    Raises:
+        ImpossibleFacts: If the model cannot give the facts.
+        Disagreement: If enumeration and the twin network differ.
+        ValueError: If a name or value is not the model's.
+    """
+    posterior = abduct(model, facts)
+    joint = counterfactual(model, posterior, intervention)
+    _agree(joint, twin_joint(model, facts, intervention))
+    found = tuple(
+        _consequence(model, model.variable(name), joint, intervention) for name in model.order
+    )
+    return Proof(dict(facts), dict(intervention), posterior, found)
+
+
+def _agree(one: Joint, other: Joint) -> None:
+    for name, pairs in one.items():
+        same = pairs.keys() == other[name].keys() and all(
+            isclose(p, other[name][pair], abs_tol=_CLOSE) for pair, p in pairs.items()
+        )
+        if not same:
+            raise Disagreement(f"'{name}': enumeration {pairs}, twin network {other[name]}")
+
+
+def _consequence(
+    model: Model, variable: Variable, joint: Joint, intervention: Assignment
+) -> Consequence:
+    name = variable.name
+    pairs = joint[name]
+    before, after = ({pair[side] for pair in pairs} for side in (0, 1))
+    kind = _kind(pairs) if name not in intervention else "set"
+    changed = kind in ("set", "changes")
+    return Consequence(
+        variable=name,
+        kind=kind,
+        before=next(iter(before)) if len(before) == 1 else None,
+        after=next(iter(after)) if len(after) == 1 else None,
+        direction=_direction(variable, pairs) if changed and variable.ordered else None,
+        path=model.act(intervention).graph.path(intervention, name) if kind == "changes" else (),
+    )
+
+
+def _kind(pairs: dict[tuple[Value, Value], float]) -> Kind:
+    if all(before == after for before, after in pairs):
+        return "stays"
+    if all(before != after for before, after in pairs):
+        return "changes"
+    return "undetermined"
+
+
+def _direction(variable: Variable, pairs: dict[tuple[Value, Value], float]) -> Direction | None:
+    moves = {variable.rank(after) - variable.rank(before) for before, after in pairs}
+    if all(move > 0 for move in moves):
+        return "up"
+    return "down" if all(move < 0 for move in moves) else None

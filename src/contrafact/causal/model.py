@@ -1,0 +1,231 @@
+"""Structural causal models: variables, exogenous noise, and mechanisms as functions of both.
+
+The model is Pearl's: every endogenous variable is a deterministic function of its parents and of
+noise, and all chance is in the noise. A noise term that two mechanisms share is an unobserved
+common cause. Everything is finite, so that abduction is exact.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import isclose
+
+from contrafact.causal.graph import Graph
+
+__all__ = ["Assignment", "Mechanism", "Model", "Noise", "NoiseSetting", "Value", "Variable"]
+
+Value = str | int
+Assignment = Mapping[str, Value]
+NoiseSetting = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An endogenous variable.
+
+    Attributes:
+        name: Its name.
+        values: The values it can have, at least two; in rising order where it is ordered.
+        ordered: Whether "more" and "less" have a meaning: a quantity.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        if len(set(self.values)) != len(self.values) or len(self.values) < 2:
+            raise ValueError(f"variable '{self.name}' needs two or more values, all different")
+
+    def rank(self, value: Value) -> int:
+        """Return the place of a value among the variable's values.
+
+        Raises:
+            ValueError: If the variable cannot have it.
+        """
+        try:
+            return self.values.index(value)
+        except ValueError:
+            raise ValueError(f"variable '{self.name}' cannot be {value!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """An exogenous term with values 0, 1, …, independent of all others.
+
+    Attributes:
+        name: Its name.
+        probabilities: The probability of each value, all above zero, one in sum.
+    """
+
+    name: str
+    probabilities: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.probabilities or min(self.probabilities) <= 0:
+            raise ValueError(f"every value of noise '{self.name}' needs a probability above zero")
+        if not isclose(sum(self.probabilities), 1.0, abs_tol=1e-9):
+            raise ValueError(f"the probabilities of noise '{self.name}' do not sum to one")
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """How a variable gets its value: a table over its parents' values and its noise.
+
+    Attributes:
+        variable: The variable.
+        parents: Names of the endogenous variables it listens to.
+        noise: Names of the noise terms it listens to.
+        table: For the parents' values and then the noise's, the variable's value.
+    """
+
+    variable: str
+    parents: tuple[str, ...]
+    noise: tuple[str, ...]
+    table: Mapping[tuple[Value, ...], Value]
+
+    def __call__(self, values: Assignment, noise: Mapping[str, int]) -> Value:
+        """Return the variable's value."""
+        key = (*(values[p] for p in self.parents), *(noise[n] for n in self.noise))
+        return self.table[key]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A structural causal model.
+
+    Attributes:
+        variables: The endogenous variables.
+        noises: The noise terms.
+        mechanisms: One per variable.
+
+    Raises:
+        ValueError: If a mechanism is missing, names what is not there, has a hole in its table
+            or gives a value that its variable cannot have, or if the graph has a cycle.
+    """
+
+    variables: tuple[Variable, ...]
+    noises: tuple[Noise, ...]
+    mechanisms: tuple[Mechanism, ...]
+
+    def __post_init__(self) -> None:
+        if len(self._variables) != len(self.variables) or len(self._noises) != len(self.noises):
+            raise ValueError("two variables, or two noise terms, have the same name")
+        named = {m.variable for m in self.mechanisms}
+        if named != set(self._variables) or len(named) != len(self.mechanisms):
+            raise ValueError("every variable needs one mechanism, and only variables have one")
+        for mechanism in self.mechanisms:
+            self._check(mechanism)
+        self.graph.order  # noqa: B018 - it refuses a cycle
+
+    @classmethod
+    def of(
+        cls,
+        variables: Sequence[Variable],
+        noises: Sequence[Noise],
+        functions: Mapping[str, tuple[Sequence[str], Sequence[str], Callable[..., Value]]],
+    ) -> "Model":
+        """Return a model whose mechanisms are given as functions, which are tabulated once.
+
+        Args:
+            variables: The endogenous variables.
+            noises: The noise terms.
+            functions: For each variable: its parents, its noise terms, and a function of the
+                parents' values and then the noise's.
+        """
+        by_name = {v.name: v for v in variables}
+        noise = {n.name: n for n in noises}
+        mechanisms = []
+        for name, (parents, terms, function) in functions.items():
+            domains: list[Iterable[Value]] = [by_name[p].values for p in parents]
+            domains += [range(len(noise[n].probabilities)) for n in terms]
+            table = {key: function(*key) for key in product(*domains)}
+            mechanisms.append(Mechanism(name, tuple(parents), tuple(terms), table))
+        return cls(tuple(variables), tuple(noises), tuple(mechanisms))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The causal graph among the endogenous variables."""
+        return Graph({v.name: self._mechanisms[v.name].parents for v in self.variables})
+
+    @cached_property
+    def _variables(self) -> dict[str, Variable]:
+        return {v.name: v for v in self.variables}
+
+    @cached_property
+    def _noises(self) -> dict[str, Noise]:
+        return {n.name: n for n in self.noises}
+
+    @cached_property
+    def _mechanisms(self) -> dict[str, Mechanism]:
+        return {m.variable: m for m in self.mechanisms}
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The variables' names, causes before effects."""
+        return self.graph.order
+
+    def variable(self, name: str) -> Variable:
+        """Return a variable by its name.
+
+        Raises:
+            ValueError: If there is none of that name.
+        """
+        if name not in self._variables:
+            raise ValueError(f"there is no variable '{name}'")
+        return self._variables[name]
+
+    def mechanism(self, name: str) -> Mechanism:
+        """Return a variable's mechanism."""
+        return self._mechanisms[name]
+
+    def noise(self, name: str) -> Noise:
+        """Return a noise term by its name."""
+        return self._noises[name]
+
+    def settings(self) -> Iterable[tuple[NoiseSetting, float]]:
+        """Yield every joint noise setting, in the order of `noises`, with its probability."""
+        domains = [range(len(n.probabilities)) for n in self.noises]
+        for setting in product(*domains):
+            weight = 1.0
+            for noise, value in zip(self.noises, setting, strict=True):
+                weight *= noise.probabilities[value]
+            yield setting, weight
+
+    def predict(self, setting: NoiseSetting) -> dict[str, Value]:
+        """Return the value of every variable under a joint noise setting."""
+        noise = {n.name: value for n, value in zip(self.noises, setting, strict=True)}
+        values: dict[str, Value] = {}
+        for name in self.order:
+            values[name] = self._mechanisms[name](values, noise)
+        return values
+
+    def act(self, intervention: Assignment) -> "Model":
+        """Return the model after surgery: each intervened variable is set, whatever its causes.
+
+        Raises:
+            ValueError: If a variable is not there or cannot have the value.
+        """
+        for name, value in intervention.items():
+            self.variable(name).rank(value)
+        mechanisms = tuple(
+            Mechanism(m.variable, (), (), {(): intervention[m.variable]})
+            if m.variable in intervention
+            else m
+            for m in self.mechanisms
+        )
+        return Model(self.variables, self.noises, mechanisms)
+
+    def _check(self, mechanism: Mechanism) -> None:
+        name = mechanism.variable
+        unknown = [p for p in mechanism.parents if p not in self._variables]
+        unknown += [n for n in mechanism.noise if n not in self._noises]
+        if unknown:
+            raise ValueError(f"the mechanism of '{name}' names what is not there: {unknown}")
+        domains: list[Iterable[Value]] = [self._variables[p].values for p in mechanism.parents]
+        domains += [range(len(self._noises[n].probabilities)) for n in mechanism.noise]
+        for key in product(*domains):
+            if key not in mechanism.table:
+                raise ValueError(f"the mechanism of '{name}' says nothing of {key}")
+            self._variables[name].rank(mechanism.table[key])

@@ -136,8 +136,9 @@ or bring their own, and has each compared with `original_sha256`:
     contrafact rfc hydrate pairs.jsonl --out pairs-with-originals.jsonl
 
 {% if counts.shared_articles %}
-{{ counts.shared_articles }} {{ "article has" if counts.shared_articles == 1 else "articles have" }} \
-several rewrites here, which leave different words
+{{ counts.shared_articles }} \
+{{ "article has" if counts.shared_articles == 1 else "articles have" }} several rewrites here, \
+which leave different words
 as they were: laid beside each other, they tell most of the original.
 {% endif %}
 {% endif %}

@@ -229,6 +229,16 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
             _read_fraction,
         ),
         (
+            r"\b(?P<top>a|one)\s(?P<bottom>third|quarter|fifth|tenth)(?=\sof\s[a-zA-Z])"
+            r"(?!\sof\san?\b|\sof\sthe\s(?:year|month|decade|century)\b)",
+            _read_fraction,
+        ),
+        (
+            r"(?<!first )(?<!second )\b(?P<bottom>half)(?P<top>)(?=\sof\s[a-zA-Z])"
+            r"(?!\sof\s(?:an?|next|last|this|the\s(?:year|month|decade|century|quarter))\b)",
+            _read_fraction,
+        ),
+        (
             r"(?<=\bby )(?:a|one)\s(?P<bottom>half|third|quarter|fifth|tenth)(?P<top>)\b",
             _read_fraction,
         ),

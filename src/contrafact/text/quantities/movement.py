@@ -290,7 +290,8 @@ def _chained(
     patterns = _patterns()
     beside = _BESIDE.match(gap)
     if beside and patterns.gap.fullmatch(gap[beside.end() :]):
-        return said.direction, said.is_level and quantity.kind != "basis points"
+        level = said.is_level and quantity.kind != "basis points"
+        return said.direction, level or _level(gap[beside.end() :])
     last = _last(_TO_OR_FROM, gap)
     if last is None or _CLAUSE_END.search(gap) or not patterns.gap.fullmatch(gap[last.start() :]):
         return None

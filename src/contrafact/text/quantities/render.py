@@ -43,7 +43,7 @@ def render(quantity: Quantity, new_value: float) -> str:
     if quantity.value is None:
         raise ValueError(f"{quantity.text!r} states no value that could be changed")
     if style in ("digits", "words"):
-        number = new_value / form.factor
+        number = float(new_value) / form.factor
         sign = "-" if number < 0 else form.sign if form.sign == "+" or number == 0 else ""
         if number < 0 and form.sign in ("-", "−"):
             sign = form.sign
@@ -83,7 +83,8 @@ def _digits(form: Form, number: float) -> str:
         head, last = whole[:-3], whole[-3:]
         pairs = [head[max(0, i - 2) : i] for i in range(len(head), 0, -2)][::-1]
         whole = ",".join([*pairs, last])
-    elif "," in old or len(old.partition(".")[0]) < 4:
+    elif "," in old or len(old.partition(".")[0]) < 4 or 1900 <= int(whole) < 2100:
+        # Ungrouped, the last would read as a year.
         whole = f"{int(whole):,}"
     if old.startswith(".") and whole == "0":
         whole = ""

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 __all__ = [
     "CRITERIA",
+    "DOMAINS",
+    "GRAPHS",
     "MANIPULATIONS",
     "SIDES",
     "Criterion",
@@ -21,6 +23,7 @@ __all__ = [
     "NewsItem",
     "Rewrite",
     "Side",
+    "Story",
     "Verdict",
     "content_id",
 ]
@@ -31,6 +34,17 @@ CRITERIA: tuple[str, str] = ("forward_compatibility", "directionality")
 
 Manipulation = Literal["numerical", "flipping", "sentiment", "causal"]
 MANIPULATIONS: tuple[Manipulation, ...] = ("numerical", "flipping", "sentiment", "causal")
+
+GRAPHS: tuple[str, ...] = ("chain", "collider", "correlated", "diamond", "fork", "hybrid")
+DOMAINS: tuple[str, ...] = (
+    "Health and Medicine",
+    "Engineering",
+    "History and Geography",
+    "Economics and Finance",
+    "Arts and Entertainment",
+    "Science and Technology",
+    "Human Activities and Behavior",
+)
 
 
 def content_id(*parts: str, prefix: str = "") -> str:
@@ -182,3 +196,26 @@ class Rewrite(_Record):
         identity = content_id(original, rewritten, manipulation, prefix="p")
         both = {"manipulation": manipulation, "original": original, "rewritten": rewritten}
         return cls.model_validate({"id": identity, **both, **fields})
+
+
+class Story(_Record):
+    """A scenario, a hypothetical change of it asked in three ways, and how edits are judged."""
+
+    id: str = Field(description="Core set and variation, as in '307v8'.")
+    core_set_id: int = Field(ge=0, description="The story that this one varies.")
+    variation_id: int = Field(ge=0, description="Which variation of it this is.")
+    domain: str = Field(description="What it is about, in the file's spelling.")
+    text: str = Field(description="The scenario as it happened.")
+    queries: tuple[str, str, str] = Field(description="The same change, asked in three phrasings.")
+    answer: str = Field(default="", description="One valid edit; many are possible.")
+    unchanged: str = Field(default="", description="E1: what is not downstream and stays.")
+    changed: str = Field(default="", description="E2: what is downstream and changes.")
+    numerical: str | None = Field(default=None, description="E4: which way quantities move.")
+    latent: str | None = Field(default=None, description="E5: what is not said and stays.")
+    other_criteria: tuple[str, ...] = Field(
+        default=(), description="Criteria of no known kind; kept, and not asked."
+    )
+    graph: str | None = Field(default=None, description="The type of its causal graph, if told.")
+    failure_modes: tuple[int, ...] = Field(
+        default=(), description="The failure modes of appendix B.1, 1 to 7, that it probes."
+    )

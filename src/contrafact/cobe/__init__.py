@@ -1,0 +1,1 @@
+"""CoBe: counterfactual edits of stories, judged by causal criteria."""

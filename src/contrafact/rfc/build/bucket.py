@@ -5,46 +5,67 @@ given. An article may be a candidate for several, or for none.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
 from contrafact.corpus.news_items import NewsRow
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.rfc.build.stage_files import beside, write_rows
-from contrafact.text.words import Spots, Term, lexicon
+from contrafact.text.words import Spots, lexicon
 
-__all__ = ["Bucketed", "Evidence", "Sorted", "bucket", "bucket_news", "write_buckets"]
+__all__ = ["LISTS_USED", "Bucketed", "Evidence", "Sorted", "bucket", "bucket_news", "write_buckets"]
+
+_Ints = npt.NDArray[np.int64]
+_Bools = npt.NDArray[np.bool_]
 
 STAGE = "bucket"
 RULE = "rule:appendix O"
 
-Evidence = dict[str, str | int]
-"""What made a text a candidate: ``list``, ``term``, and ``start`` and ``end`` in the paragraph."""
+LISTS_USED = (
+    "directional", "kpi", "hedge", "mild", "extreme", "connector", "catalyst", "reaction",
+)  # fmt: skip
+"""The word lists that the rules look in."""
 
-_LISTS = ("directional", "kpi", "hedge", "mild", "extreme", "connector", "catalyst", "reaction")
+_KINDS = ("percent", "money", "digits")
+_NAMES = (*LISTS_USED, *_KINDS)
+_LIST_NAMES = np.array(_NAMES, dtype=object)
+# What is kept as evidence of each manipulation, besides of the rules' asking for it.
+_EVIDENCE: dict[Manipulation, tuple[str, ...]] = {
+    "numerical": _KINDS,
+    "flipping": ("directional", "kpi", "percent"),
+    "sentiment": ("kpi", "hedge", "mild"),
+    "causal": ("connector", "catalyst", "kpi", "percent", "reaction"),
+}
+_CAUSES = ("connector", "catalyst")
+_CONTEXT = ("kpi", "percent", "reaction")
+
 # A number and what makes it a percentage; the sign of money stands before it.
-_NUMBER = re.compile(r"[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(\s?(?:%|per\s?cent\b|pct\b))?", re.ASCII)
+_NUMBER = re.compile(r"[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(\s?(?:%|per\s?cent\b|pct\b))?")
+_EXTREME = "extreme language"
 _MONEY = frozenset("$€£¥₹₩₦")
 
 
-@dataclass(frozen=True, slots=True)
-class Bucketed:
-    """What the rules say of one text.
+Evidence = tuple[str, str, int, int]
+"""What made a text a candidate: the word list (of a number ``percent``, ``money`` or ``digits``),
+the term in its plain form or the number as it stands, and where it begins and ends in the text."""
 
-    Attributes:
-        candidates: The manipulations it is a candidate for.
-        evidence: For each of them what made it one, in order of place.
-        reasons: For each of the others why not.
-    """
 
-    candidates: tuple[Manipulation, ...]
+class Bucketed(NamedTuple):
+    """What the rules say of one text."""
+
+    candidates: list[Manipulation]
+    """The manipulations it is a candidate for."""
     evidence: dict[Manipulation, list[Evidence]]
+    """For each of them what made it one, in order of place."""
     reasons: dict[Manipulation, str]
+    """For each of the others why not."""
 
 
 @dataclass
@@ -84,26 +105,42 @@ def bucket(
         spots: What finds the terms: a function of texts and names of lists; the compiled
             lexicon's if not given.
     """
-    found = (spots or lexicon().spots)(paragraphs, _LISTS)
-    evidence: list[dict[str, list[Evidence]]] = [{} for _ in paragraphs]
-    uses = _uses()
-    for number, start, end, term in zip(
-        found.text.tolist(), found.start.tolist(), found.end.tolist(), found.term.tolist(),
-        strict=True,
-    ):  # fmt: skip
-        use = uses[term]
-        if use is not None:
-            name, text = use
-            row: Evidence = {"list": name, "term": text, "start": start, "end": end}
-            lists = evidence[number]
-            if name in lists:
-                lists[name].append(row)
+    cues = _cues(paragraphs, spots or lexicon().spots)
+    there = {name: cues.texts_with(name) for name in _NAMES}
+    financial = there["kpi"] | there["percent"]
+    # Of each manipulation the reasons against it; the first that holds is given.
+    refused: dict[Manipulation, list[tuple[_Bools, str]]] = {
+        "numerical": [(~cues.texts_with(*_KINDS), "no digit")],
+        "flipping": [
+            (~there["directional"], "no directional term"),
+            (~financial, "no financial term and no percentage"),
+        ],
+        "sentiment": [
+            (~there["kpi"], "no financial term"),
+            (there["extreme"], _EXTREME),
+            (~(there["hedge"] | there["mild"]), "no hedge and no mild expression"),
+        ],
+        "causal": [
+            (~cues.texts_with(*_CAUSES), "no causal connector and no catalyst"),
+            (~cues.apart(_CAUSES, _CONTEXT), "no financial or reaction context"),
+        ],
+    }
+    said = [Bucketed([], {}, {}) for _ in paragraphs]
+    for name, rules in refused.items():
+        why = np.select([rule for rule, _ in rules], range(1, len(rules) + 1), default=0)
+        reasons = ["", *(reason for _, reason in rules)]
+        evidence = cues.of_each(_EVIDENCE[name], why == 0)
+        for one, code, found in zip(said, why.tolist(), evidence, strict=True):
+            if code:
+                one.reasons[name] = reasons[code]
             else:
-                lists[name] = [row]
-    return [
-        _decide(_numbers(paragraph), lists)
-        for paragraph, lists in zip(paragraphs, evidence, strict=True)
-    ]
+                one.candidates.append(name)
+                one.evidence[name] = found
+    extremes = cues.of_each(("extreme",), there["extreme"])
+    for number in np.flatnonzero(there["extreme"]).tolist():
+        if said[number].reasons.get("sentiment") == _EXTREME:
+            said[number].reasons["sentiment"] = f"{_EXTREME}: {extremes[number][0][1]}"
+    return said
 
 
 def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorted:
@@ -123,13 +160,14 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorte
             strict=True,
         )
     )
-    alone = Bucketed((), {}, dict.fromkeys(MANIPULATIONS, "no summary: a title alone"))
+    alone = Bucketed([], {}, dict.fromkeys(MANIPULATIONS, "no summary: a title alone"))
     result = Sorted()
     for row in given:
         one = said.get(row.item.id, alone)
         fields = _carried(row)
         if one.candidates:
-            found = {"candidates": list(one.candidates), "evidence": one.evidence}
+            evidence = {name: [_as_json(e) for e in found] for name, found in one.evidence.items()}
+            found = {"candidates": one.candidates, "evidence": evidence}
             result.kept.append({**fields, **found})
         else:
             result.dropped.append({**fields, "reasons": one.reasons})
@@ -148,74 +186,114 @@ def write_buckets(result: Sorted, out: str | Path) -> None:
     write_rows(out, result.kept)
 
 
-@cache
-def _uses() -> list[tuple[str, str] | None]:
-    """Return of each term of the lexicon its list and text, or none where no rule uses it."""
+@dataclass(frozen=True, slots=True)
+class _Cues:
+    """The terms and numbers of all texts that the rules look at, in order of text and place."""
 
-    def use(term: Term) -> tuple[str, str] | None:
-        unused = term.list not in _LISTS or term.weak or term.group == "S.3 alone"
-        return None if unused else (term.list, term.text)
+    texts: int
+    text: _Ints
+    kind: _Ints
+    start: _Ints
+    end: _Ints
+    said: npt.NDArray[np.object_]
 
-    return [use(term) for term in lexicon().terms]
+    def _among(self, names: Sequence[str]) -> _Bools:
+        return np.array([name in names for name in _NAMES])[self.kind]
 
+    def texts_with(self, *names: str) -> _Bools:
+        """Return which texts have a cue of one of these lists."""
+        return np.bincount(self.text[self._among(names)], minlength=self.texts) > 0
 
-def _numbers(text: str) -> dict[str, list[Evidence]]:
-    """Return the numbers of a text by kind: ``percent``, ``money`` or ``digits``."""
-    found: dict[str, list[Evidence]] = {}
-    for match in _NUMBER.finditer(text):
-        start, end = match.span()
-        if match[1] is not None:
-            kind = "percent"
-        elif start and text[start - 1] in _MONEY:
-            kind, start = "money", start - 1
-        else:
-            kind = "digits"
-        row: Evidence = {"list": kind, "term": text[start:end], "start": start, "end": end}
-        found.setdefault(kind, []).append(row)
-    return found
+    def of_each(self, names: Sequence[str], wanted: _Bools) -> list[list[Evidence]]:
+        """Return each text's cues of these lists; none of the texts that are not wanted."""
+        chosen = np.flatnonzero(self._among(names) & wanted[self.text])
+        columns = (
+            _LIST_NAMES[self.kind[chosen]],
+            self.said[chosen],
+            self.start[chosen],
+            self.end[chosen],
+        )
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        ends = np.cumsum(np.bincount(self.text[chosen], minlength=self.texts)).tolist()
+        return [rows[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
+    def apart(self, some: Sequence[str], others: Sequence[str]) -> _Bools:
+        """Return which texts have a cue of the first lists and, in other words, of the others."""
+        first_end, last_start = self._reach(some)
+        others_first_end, others_last_start = self._reach(others)
+        return (first_end <= others_last_start) | (others_first_end <= last_start)
 
-def _decide(numbers: Mapping[str, list[Evidence]], lists: Mapping[str, list[Evidence]]) -> Bucketed:
-    percents, kpis = numbers.get("percent", []), lists.get("kpi", [])
-    directional, extreme = lists.get("directional", []), lists.get("extreme", [])
-    mild = [*lists.get("hedge", ()), *lists.get("mild", ())]
-    causes = [*lists.get("connector", ()), *lists.get("catalyst", ())]
-    context = [*kpis, *percents, *lists.get("reaction", ())]
-    reasons: dict[Manipulation, str] = {}
-    if not numbers:
-        reasons["numerical"] = "no digit"
-    if not directional:
-        reasons["flipping"] = "no directional term"
-    elif not (kpis or percents):
-        reasons["flipping"] = "no financial term and no percentage"
-    if not kpis:
-        reasons["sentiment"] = "no financial term"
-    elif extreme:
-        reasons["sentiment"] = f"extreme language: {extreme[0]['term']}"
-    elif not mild:
-        reasons["sentiment"] = "no hedge and no mild expression"
-    if not causes:
-        reasons["causal"] = "no causal connector and no catalyst"
-    elif not _some_apart(causes, context):
-        reasons["causal"] = "no financial or reaction context"
-    found: dict[Manipulation, list[Evidence]] = {
-        "numerical": [row for rows in numbers.values() for row in rows],
-        "flipping": directional + kpis + percents,
-        "sentiment": kpis + mild,
-        "causal": causes + context,
-    }
-    candidates = tuple(name for name in MANIPULATIONS if name not in reasons)
-    evidence = {name: sorted(found[name], key=itemgetter("start")) for name in candidates}
-    return Bucketed(candidates, evidence, reasons)
+    def _reach(self, names: Sequence[str]) -> tuple[_Ints, _Ints]:
+        """Return of each text where the first cue ends and where the last one begins."""
+        among = self._among(names)
+        first_end = np.full(self.texts, np.iinfo(np.int64).max)
+        last_start = np.full(self.texts, -1)
+        np.minimum.at(first_end, self.text[among], self.end[among])
+        np.maximum.at(last_start, self.text[among], self.start[among])
+        return first_end, last_start
 
 
-def _some_apart(causes: Sequence[Evidence], context: Sequence[Evidence]) -> bool:
-    """Return whether some cause and some context are not the same words."""
-    return any(
-        cause["end"] <= other["start"] or other["end"] <= cause["start"]  # type: ignore[operator]
-        for cause in causes
-        for other in context
+def _cues(
+    paragraphs: Sequence[str], spots: Callable[[Sequence[str], Sequence[str]], Spots]
+) -> _Cues:
+    found = spots(paragraphs, LISTS_USED)
+    kinds, said = _uses()
+    used = kinds[found.term] >= 0
+    term = found.term[used]
+    numbers = _numbers(paragraphs)
+    text = np.concatenate((found.text[used], numbers.text))
+    kind = np.concatenate((kinds[term], numbers.kind))
+    start = np.concatenate((found.start[used], numbers.start))
+    end = np.concatenate((found.end[used], numbers.end))
+    order = np.lexsort((kind, end, start, text))
+    return _Cues(
+        len(paragraphs),
+        text[order],
+        kind[order],
+        start[order],
+        end[order],
+        np.concatenate((said[term], numbers.said))[order],
     )
+
+
+@cache
+def _uses() -> tuple[_Ints, npt.NDArray[np.object_]]:
+    """Return of each term of the lexicon its list's number, or -1 if no rule uses it; its text."""
+    terms = lexicon().terms
+    unused = [t.list not in LISTS_USED or t.weak or t.group == "S.3 alone" for t in terms]
+    codes = [
+        -1 if off else _NAMES.index(term.list) for term, off in zip(terms, unused, strict=True)
+    ]
+    return np.array(codes), np.array([term.text for term in terms], dtype=object)
+
+
+def _numbers(paragraphs: Sequence[str]) -> _Cues:
+    """Return the numbers of all texts, by what kind they are of."""
+    joined = "\0".join(paragraphs)
+    kinds: list[int] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    said: list[str] = []
+    for match in _NUMBER.finditer(joined):
+        start, end = match.span()
+        kind = "digits" if match[1] is None else "percent"
+        if kind == "digits" and start and joined[start - 1] in _MONEY:
+            kind, start = "money", start - 1
+        kinds.append(_NAMES.index(kind))
+        starts.append(start)
+        ends.append(end)
+        said.append(joined[start:end])
+    sizes = np.fromiter(map(len, paragraphs), np.int64, len(paragraphs))
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes + 1)))
+    start_of, end_of = np.array(starts, np.int64), np.array(ends, np.int64)
+    text = np.searchsorted(offsets, start_of, side="right") - 1
+    start_of, end_of = start_of - offsets[text], end_of - offsets[text]
+    words = np.array(said, dtype=object)
+    return _Cues(len(paragraphs), text, np.array(kinds, np.int64), start_of, end_of, words)
+
+
+def _as_json(evidence: Evidence) -> dict[str, str | int]:
+    return dict(zip(("list", "term", "start", "end"), evidence, strict=True))
 
 
 def _carried(row: NewsRow) -> dict[str, Any]:
@@ -231,7 +309,7 @@ def _carried(row: NewsRow) -> dict[str, Any]:
 def _events(article: str, one: Bucketed) -> Iterator[LedgerEvent]:
     for name in MANIPULATIONS:
         kept = name in one.candidates
-        terms = dict.fromkeys(str(row["term"]) for row in one.evidence.get(name, ()))
+        terms = dict.fromkeys(row[1] for row in one.evidence.get(name, ()))
         yield LedgerEvent(
             item_id=article,
             article_id=article,

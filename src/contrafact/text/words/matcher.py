@@ -164,31 +164,27 @@ class Matcher:
     def _set_trie(
         self, children: dict[tuple[int, int], int], ends: dict[int, int], width: int
     ) -> None:
-        self._width = width
-        keys = sorted(children)
-        # The last key is above all: every search ends inside the table.
-        self._keys = np.array([n * width + c for n, c in keys] + [np.iinfo(np.int64).max])
-        self._nodes = np.array([children[key] for key in keys] + [0])
+        """Lay out the trie: a row for each node that goes on, a column for each word."""
+        inner = {node: row for row, node in enumerate(sorted({node for node, _ in children}))}
+        self._next = np.zeros((len(inner), width), dtype=np.int32)
+        for (node, code), child in children.items():
+            self._next[inner[node], code] = child
+        self._row = np.full(len(children) + 1, -1)
+        self._row[list(inner)] = list(inner.values())
         self._ends = np.full(len(children) + 1, -1)
         self._ends[list(ends)] = list(ends.values())
-        self._roots = np.zeros(width, dtype=np.int64)
-        for (node, code), child in children.items():
-            if node == 0:
-                self._roots[code] = child
-        self._inner = np.zeros(len(children) + 1, dtype=np.bool_)
-        self._inner[[node for node, _ in children]] = True
 
     def _codes(self, data: bytes, starts: Ints, ends: Ints) -> Ints:
         """Return the number of each word; 0 for those that are in no spelling."""
         # Eight bytes from every byte on: loads may overlap.
         eights: _Eights = np.ndarray(len(data) - 7, dtype="<u8", buffer=data, strides=(1,))
         sizes = ends - starts
-        loads = []
-        for i in range(_LOADS):
-            left = np.clip(sizes - 8 * i, 0, 8)
-            reaches = np.flatnonzero(left)
+        loads = [eights[starts] & _MASKS[np.minimum(sizes, 8)]]
+        for i in range(1, _LOADS):
+            reaches = np.flatnonzero(sizes > 8 * i)  # few words do
+            left = np.minimum(sizes[reaches] - 8 * i, 8)
             load = np.zeros(len(starts), dtype=np.uint64)
-            load[reaches] = eights[starts[reaches] + 8 * i] & _MASKS[left[reaches]]
+            load[reaches] = eights[starts[reaches] + 8 * i] & _MASKS[left]
             loads.append(load)
         codes = self._slot_codes[self._slots(loads)]
         same = sizes <= _MAX_WORD
@@ -198,7 +194,7 @@ class Matcher:
 
     def _walk(self, codes: Ints, joined: _Bools) -> tuple[Ints, Ints, Ints]:
         """Return where spellings begin, how many words they have, and which they are."""
-        nodes = self._roots[codes]
+        nodes = self._next[0][codes]
         places = np.flatnonzero(nodes)
         nodes = nodes[places]
         found: list[tuple[Ints, Ints, Ints]] = []
@@ -207,12 +203,11 @@ class Matcher:
             spelled = self._ends[nodes]
             here = spelled >= 0
             found.append((places[here], np.full(np.count_nonzero(here), length), spelled[here]))
-            goes_on = self._inner[nodes] & joined[places + length - 1]
+            row = self._row[nodes]
+            goes_on = (row >= 0) & joined[places + length - 1]
             places = places[goes_on]
-            keys = nodes[goes_on] * self._width + codes[places + length]
-            at = np.searchsorted(self._keys, keys)
-            known = self._keys[at] == keys
-            places, nodes = places[known], self._nodes[at[known]]
+            nodes = self._next[row[goes_on], codes[places + length]]
+            places, nodes = places[nodes > 0], nodes[nodes > 0]
             length += 1
         if not found:
             none = np.zeros(0, dtype=np.int64)
@@ -235,8 +230,8 @@ def _mapped(text: str) -> _Bytes:
 def _word_bounds(mapped: _Bytes) -> tuple[Ints, Ints]:
     inside = np.zeros(len(mapped) + 1, dtype=np.int8)
     inside[1:] = _IN_WORD[mapped]  # the end is padded: a word never reaches it
-    steps = np.diff(inside)
-    return np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
+    bounds = np.flatnonzero(inside[1:] != inside[:-1])
+    return bounds[::2], bounds[1::2]
 
 
 def _joins(data: bytes, mapped: _Bytes, starts: Ints, ends: Ints) -> _Bools:

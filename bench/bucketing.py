@@ -1,0 +1,133 @@
+"""Bucketing by appendix O's word lists: one pass over all texts against a loop over expressions.
+
+The loop is the plain way: a compiled regular expression for each term, with all its forms, is
+searched for in each text. Numbers and rules cost both ways the same. The rows have to be equal.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from bench import BenchResult, Timing
+from bench._clock import added, timed
+from bench._paragraphs import paragraphs
+from contrafact.rfc.build.bucket import LISTS_USED, bucket
+from contrafact.text.words import LISTS, Spots, lexicon
+from contrafact.text.words.context import choose_form, guards
+from contrafact.text.words.matcher import HYPHENS
+from contrafact.text.words.terms import term_forms, words_of
+
+TARGET = 500.0
+_SLICES = 8
+_QUICK_SLICES = 2
+_WORD = re.compile(r"\w+")
+
+
+class Loop:
+    """What finds terms by one regular expression each.
+
+    Args:
+        each_form: Whether every form has an expression of its own, and not every term.
+    """
+
+    def __init__(self, *, each_form: bool = False) -> None:
+        self.terms = lexicon().terms
+        self.searches: list[tuple[int, re.Pattern[str]]] = []
+        self.forms: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+        for number, term in enumerate(self.terms):
+            if term.list not in LISTS_USED:
+                continue
+            spellings = []
+            for form, inflection in term_forms(term.template):
+                words = words_of(form)
+                self.forms[term.list, " ".join(words)].append((number, inflection))
+                spellings.append(rf"(?:\s+|[{HYPHENS}])".join(words))
+            # The longest first: an expression takes the first alternative that fits.
+            unlike = sorted(dict.fromkeys(spellings), key=len, reverse=True)
+            for group in [[one] for one in unlike] if each_form else [unlike]:
+                pattern = rf"\b(?:{'|'.join(group)})\b"
+                self.searches.append((number, re.compile(pattern, re.IGNORECASE)))
+        self.guards = guards()
+
+    def spots(self, texts: Sequence[str], lists: Sequence[str]) -> Spots:
+        """Return what the compiled lexicon's ``spots`` returns."""
+        rows = []
+        for text_number, text in enumerate(texts):
+            found = [
+                (match.start(), -match.end(), LISTS.index(self.terms[number].list), number)
+                for number, search in self.searches
+                for match in search.finditer(text)
+            ]
+            last = dict.fromkeys(range(len(LISTS)), 0)
+            for start, minus_end, place, number in sorted(found):
+                term = self._meant(text, start, -minus_end, number)
+                if start >= last[place] and term is not None:
+                    last[place] = -minus_end
+                    rows.append((text_number, start, -minus_end, term))
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        return Spots(*columns)
+
+    def _meant(self, text: str, start: int, end: int, number: int) -> int | None:
+        """Return the term that the words around leave, or none if it is guarded."""
+        term = self.terms[number]
+        before = [w.lower() for w in _WORD.findall(text[max(0, start - 60) : start])][-3:]
+        after = _WORD.search(text, end)
+        guard = self.guards.get((term.list, term.text))
+        following = after[0].lower() if after else ""
+        if guard is not None and guard.refuses(text[start:end], before, following):
+            return None
+        options = self.forms[term.list, " ".join(words_of(text[start:end]))]
+        if len({_told(number) for number, _ in options}) == 1:
+            return options[0][0]
+        return choose_form(options, before, following)[0]
+
+
+def _told(number: int) -> tuple[str, str, int, bool]:
+    term = lexicon().terms[number]
+    return term.text, term.group, term.polarity, term.weak
+
+
+def run(quick: bool, data: Path | None) -> BenchResult:
+    """Time the pass over all texts, and the loop over them by slices, in turns."""
+    texts, source = paragraphs(data)
+    loop, forms = Loop(), Loop(each_form=True)
+    bucket(texts[:10])  # builds the lexicon
+    size = -(-len(texts) // _SLICES)
+    ours: list[Timing] = []
+    baseline: list[Timing] = []
+    differing = 0
+    for start in range(0, len(texts), size)[: _QUICK_SLICES if quick else _SLICES]:
+        part = texts[start : start + size]
+        rows, timing = timed("one pass", len(texts), partial(bucket, texts))
+        ours.append(timing)
+        expected, timing = timed(
+            f"a loop over {len(loop.searches):,} expressions",
+            len(part),
+            partial(bucket, part, loop.spots),
+        )
+        baseline.append(timing)
+        differing += sum(a != b for a, b in zip(rows[start : start + size], expected, strict=True))
+    few = texts[:: max(1, len(texts) // 40)]
+    _, by_term = timed("by term", len(few), partial(bucket, few, loop.spots))
+    _, by_form = timed("by form", len(few), partial(bucket, few, forms.spots))
+    compared = added(baseline).items
+    return BenchResult(
+        name="bucketing",
+        unit="paragraphs",
+        total_items=len(texts),
+        ours=added(ours),
+        baseline=added(baseline),
+        target=TARGET,
+        data=source,
+        notes=[
+            f"rows of {compared:,} paragraphs compared: "
+            + (f"{differing:,} differ" if differing else "all are equal"),
+            f"with one expression for each of the {len(forms.searches):,} forms the loop takes "
+            f"{by_form.seconds / by_term.seconds:.1f} times as long",
+            f"one pass takes {1000 * min(t.seconds for t in ours):.0f} ms at best",
+        ],
+    )

@@ -114,7 +114,8 @@ def write_study(
     if path.suffix.lower() != ".csv":
         raise InputError("a study's sheet is a CSV file", file=path, mend="name it .csv")
     columns = ["item", *_SHOWN[kind], *STEPS[kind], "comment"]
-    sheet = pd.DataFrame(rows, columns=columns).fillna("").map(_guarded)
+    blank = dict.fromkeys(columns, "")
+    sheet = pd.DataFrame([blank | row for row in rows], columns=columns).map(_guarded)
     keys = pd.DataFrame([vars(item) for item in key], columns=list(KEY_COLUMNS))
     keys = keys.map(lambda value: _guarded(value) if isinstance(value, str) else value)
     key_path = path.with_suffix(".key.csv")

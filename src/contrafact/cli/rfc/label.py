@@ -65,20 +65,20 @@ def label(
     guard_output(out, file)
     rows = read_stage(file, ("title",))
     name = source_name(file)
-    label_rows(rows, per_article=per_article, file=name)  # tells a bad row before the first call
+    result = label_rows(rows, per_article=per_article, file=name)
     asked = None
     if model is not None:
         given = {"max_retries": max_retries, "timeout": timeout}
         calls = {key: value for key, value in given.items() if value is not None}
         asked = _ask(open_rows(rows, per_article), model, prompts, out, max_connections, calls)
-    result = label_rows(
-        rows,
-        per_article=per_article,
-        replies=asked.replies if asked else None,
-        failures=asked.failures if asked else None,
-        model=model,
-        file=name,
-    )
+        result = label_rows(
+            rows,
+            per_article=per_article,
+            replies=asked.replies,
+            failures=asked.failures,
+            model=model,
+            file=name,
+        )
     write_rows(beside(out, "dropped"), result.dropped)
     write_rows(beside(out, "apart"), result.apart)
     Ledger(ledger_path(out)).append(result.events)

@@ -52,7 +52,9 @@ class Labelled:
     dropped: list[dict[str, Any]] = field(default_factory=list)
     apart: list[dict[str, Any]] = field(default_factory=list)
     events: list[LedgerEvent] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(
+        default_factory=lambda: Counter({f"kept as {name}": 0 for name in MANIPULATIONS})
+    )
 
 
 def paragraph_of(fields: Mapping[str, Any]) -> str:

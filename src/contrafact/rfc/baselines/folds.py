@@ -74,7 +74,10 @@ def cross_validated(
             found[np.ix_(test, seen)] = 1.0
             continue
         scaler = MaxAbsScaler() if issparse(features) else StandardScaler()
-        model = make_pipeline(scaler, LogisticRegression(max_iter=2_000))
+        # For two labels and many sparse columns this solver is several times as fast.
+        fast = issparse(features) and len(seen) == 2
+        solver = "liblinear" if fast else "lbfgs"
+        model = make_pipeline(scaler, LogisticRegression(solver=solver, max_iter=2_000))
         model.fit(features[train], y[train])
         found[np.ix_(test, seen)] = model.predict_proba(features[test])
     return found

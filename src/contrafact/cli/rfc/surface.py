@@ -1,0 +1,93 @@
+"""``contrafact rfc surface``: surface diagnostics of pairs, and what artefacts give away."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from contrafact.records import Rewrite
+
+__all__ = ["surface"]
+
+
+def surface(
+    file: Annotated[Path, typer.Argument(metavar="PAIRS", help="Pairs with their originals.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the tables.")],
+    max_auroc: Annotated[
+        float | None,
+        typer.Option(
+            min=0.5,
+            max=1.0,
+            help="What a release requires: exit 1 if any artefact tells originals from rewrites "
+            "better than this.",
+        ),
+    ] = None,
+    fluency_model: Annotated[
+        str | None,
+        typer.Option(help="Model that scores perplexity, as for `run`; left out if none."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and resamples.")] = 0,
+    plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the figures.")] = True,
+) -> None:
+    """Measure how far rewrites depart from originals, and how well artefacts give them away.
+
+    Writes diagnostics.csv (five measures by manipulation), pairs.csv (the same for every pair),
+    leakage.csv (what length, punctuation, numbers, perplexity and n-grams tell, out of fold, with
+    intervals over articles) and figures.
+
+    Example: contrafact rfc surface pairs.jsonl --out surface --max-auroc 0.65
+    """
+    from contrafact.cli.rfc.telling import show_table
+    from contrafact.files.tables import write_frame
+    from contrafact.rfc.data import PairNotes, load_pairs
+    from contrafact.rfc.diagnostics import diagnostics, draw_diagnostics, summary
+    from contrafact.rfc.leakage import as_frame, leakage, leaks
+
+    notes = PairNotes()
+    pairs = load_pairs(file, notes)
+    for line in notes.lines():
+        typer.echo(line, err=True)
+    scored = _perplexities(pairs, fluency_model) if fluency_model else None
+    probes = leakage(pairs, perplexity=scored, seed=seed)
+    measured = diagnostics(pairs)
+    told, table = summary(measured), as_frame(probes)
+    write_frame(told, out / "diagnostics.csv")
+    write_frame(measured, out / "pairs.csv")
+    write_frame(table, out / "leakage.csv")
+    if plots:
+        draw_diagnostics(measured, out)
+    show_table("Surface diagnostics", told, coefficients=("mean", "sd", "p5", "median", "p95"))
+    show_table(
+        "What artefacts give away (AUROC of detection, accuracy of diagnosis)",
+        table,
+        coefficients=("chance", "estimate"),
+    )
+    typer.echo(f"Tables{' and figures' if plots else ''} are in {out}")
+    if max_auroc is not None and (found := leaks(probes, max_auroc)):
+        for probe in found:
+            typer.echo(
+                f"{probe.artefact} tells {probe.manipulation} rewrites from originals: AUROC "
+                f"{probe.figure.estimate:.3f}, above {max_auroc}",
+                err=True,
+            )
+        raise typer.Exit(1)
+
+
+def _perplexities(pairs: "Sequence[Rewrite]", model: str) -> dict[str, float]:
+    from importlib.util import find_spec
+
+    from contrafact.errors import InputError
+
+    if find_spec("torch") is None or find_spec("transformers") is None:
+        raise InputError(
+            "perplexity needs PyTorch", mend="pip install 'contrafact[whitebox]', or leave it out"
+        )
+    from contrafact.models.whitebox.perplexity import perplexities
+    from contrafact.models.whitebox.weights import load_causal
+
+    texts = list(dict.fromkeys(t for p in pairs if p.original for t in (p.original, p.rewritten)))
+    scored = perplexities(texts, model=load_causal(model))
+    return {text: one.perplexity for text, one in zip(texts, scored, strict=True)}

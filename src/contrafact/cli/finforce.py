@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contrafact.cli import finforce_build
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
@@ -15,6 +17,8 @@ __all__ = ["app"]
 app = typer.Typer(help="Forward counterfactuals: studies of the judge.", no_args_is_help=True)
 study = typer.Typer(help="The human-model agreement study.", no_args_is_help=True)
 app.add_typer(study, name="study")
+app.command("screen")(finforce_build.screen)
+app.command("release")(finforce_build.release)
 
 
 @app.callback()

@@ -1,0 +1,371 @@
+"""``contrafact finforce screen`` and ``release``: from raw headlines to a dataset."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.corpus.journal import Journal
+    from contrafact.finforce.screen import Proposal
+    from contrafact.finforce.screen_files import Candidate
+
+__all__ = ["release", "screen"]
+
+_MODEL = "With a model"
+
+
+def screen(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="News items or headlines: JSONL, CSV, Parquet.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Proposals, JSON Lines.")],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="M", rich_help_panel=_MODEL, help="Asked about what the rules leave open."
+        ),
+    ] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A set whose headlines must not come again."),
+    ] = None,
+    near: Annotated[
+        float, typer.Option(min=0.3, max=1, help="Similarity from which two headlines are one.")
+    ] = 0.8,
+    anonymise: Annotated[
+        bool, typer.Option("--anonymise", help="Put placeholders for persons first.")
+    ] = False,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", rich_help_panel=_MODEL, help="Another prompt pack."),
+    ] = None,
+    structured: Annotated[
+        bool,
+        typer.Option(
+            "--structured/--no-structured", rich_help_panel=_MODEL, help="Ask for JSON by schema."
+        ),
+    ] = True,
+    max_connections: Annotated[
+        int, typer.Option(min=1, rich_help_panel=_MODEL, help="Calls under way at once.")
+    ] = 16,
+    max_retries: Annotated[
+        int | None, typer.Option(min=0, rich_help_panel=_MODEL, help="Per call. [5]")
+    ] = None,
+) -> None:
+    """Propose which headlines report market events, and of which category, for people to decide.
+
+    Rules decide where a headline's form leaves no doubt, the model is asked about the rest, and
+    what neither settles is left open. FILE.sheet.csv is the sheet to decide on; duplicates stand
+    in FILE.dropped.jsonl, everything in FILE.ledger.jsonl. Killed and run again, it goes on.
+
+    Example: contrafact finforce screen news.jsonl --out screened.jsonl --model openai/gpt-4o
+    """
+    import pandas as pd
+
+    from contrafact.corpus.journal import Journal
+    from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.corpus.rows import write_rows
+    from contrafact.errors import InputError
+    from contrafact.files.tables import write_frame
+    from contrafact.finforce.screen_files import (
+        SHEET_COLUMNS,
+        proposal_event,
+        screened_row,
+        sheet_row,
+    )
+    from contrafact.prompts import open_pack
+
+    if out.is_dir():
+        raise InputError("is a folder", file=out, mend="name a file in it")
+    pack = open_pack(prompts)
+    candidates, dropped, events = _candidates(file, against or [], near, anonymise)
+    settings = {
+        "input": _identity(candidates),
+        "model": model,
+        "prompts": pack.hash if model else None,
+        "structured": structured,
+        "near": near,
+        "against": [str(path) for path in against or ()],
+        "anonymise": anonymise,
+    }
+    journal = Journal(out, settings, what="finforce screen")
+    if journal.finished():
+        typer.echo(f"{out} is finished: no model was called")
+        return
+    proposals, failures = _proposals(
+        candidates, model, pack, journal, max_connections, max_retries, structured
+    )
+    if failures:
+        for why, number in Counter(failures.values()).most_common(5):
+            typer.echo(f"  {number} x {why}", err=True)
+        typer.echo(
+            f"{len(failures):,} calls failed; the same command tries them again, and nothing is "
+            "written before",
+            err=True,
+        )
+        raise typer.Exit(1)
+    rows = [screened_row(candidate, proposals[candidate.id]) for candidate in candidates]
+    write_rows(f"{out}.dropped.jsonl", dropped)
+    write_frame(
+        pd.DataFrame([sheet_row(row) for row in rows], columns=list(SHEET_COLUMNS)),
+        f"{out}.sheet.csv",
+    )
+    write_rows(out, rows)
+    Ledger(ledger_path(out)).append([*events, *map(proposal_event, rows)])
+    journal.finish()
+    _say_screened(rows, len(dropped), out)
+
+
+def _candidates(
+    file: str, against: list[Path], near: float, anonymise: bool
+) -> "tuple[list[Candidate], list[dict[str, Any]], list[Any]]":
+    """Return the headlines that are no duplicates, and what was left out, with its events."""
+    from contrafact.corpus.anonymise import Anonymiser
+    from contrafact.corpus.duplicates import Text, find_duplicates
+    from contrafact.corpus.ledger import LedgerEvent
+    from contrafact.corpus.news_items import NewsNotes, news_rows
+    from contrafact.finforce.screen_files import Candidate
+
+    notes = NewsNotes()
+    rows = news_rows(file, notes)
+    for sentence in notes.lines():
+        typer.echo(f"{file}: {sentence}", err=True)
+    items = [row.item for row in rows]
+    if anonymise:
+        worker = Anonymiser()
+        items = [done.item for done in worker.run(items)]
+        typer.echo(f"{len(worker.persons):,} persons replaced", err=True)
+    everyone = [Candidate.of(item, row.fields) for item, row in zip(items, rows, strict=True)]
+    others = [Text(row.item.id, row.item.title) for path in against for row in news_rows(str(path))]
+    texts = [Text(one.id, one.item.title, one.item.url) for one in everyone]
+    found = {d.position: d for d in find_duplicates(texts, others, threshold=near)}
+    dropped, events = [], []
+    for position, duplicate in found.items():
+        one = everyone[position]
+        dropped.append(
+            {
+                "id": one.id,
+                "headline": one.item.title,
+                "dropped_because": duplicate.reason,
+                "duplicate_of": duplicate.of,
+            }
+        )
+        events.append(
+            LedgerEvent(
+                item_id=one.id,
+                article_id=one.id,
+                stage="screen (duplicates)",
+                decision="dropped",
+                by=f"rule:dedupe at {near:g}",
+                why=duplicate.reason,
+            )
+        )
+    return [one for at, one in enumerate(everyone) if at not in found], dropped, events
+
+
+def _identity(candidates: "list[Candidate]") -> str:
+    from contrafact.corpus.journal import hash_of
+
+    return hash_of([[one.id, one.item.model_dump()] for one in candidates])
+
+
+def _proposals(
+    candidates: "list[Candidate]",
+    model: str | None,
+    pack: Any,
+    journal: "Journal",
+    at_once: int,
+    max_retries: int | None,
+    structured: bool,
+) -> "tuple[dict[str, Proposal], dict[str, str]]":
+    from contrafact.finforce.screen import NOBODY, Proposal, proposal_by_rule, proposal_from_reply
+
+    proposals: dict[str, Proposal] = {}
+    left: dict[str, str] = {}
+    for one in candidates:
+        proposal = proposal_by_rule(one.item.title)
+        if proposal is not None:
+            proposals[one.id] = proposal
+        elif model is None:
+            why = "no rule decides, and no model was asked"
+            proposals[one.id] = Proposal(None, None, None, NOBODY, why)
+        else:
+            left[one.id] = one.item.title
+    if model is None:
+        return proposals, {}
+    replies, failures = _ask(left, model, pack, journal, at_once, max_retries, structured)
+    for identity, reply in replies.items():
+        proposals[identity] = proposal_from_reply(reply, model)
+    return proposals, failures
+
+
+def _ask(
+    left: dict[str, str],
+    model: str,
+    pack: Any,
+    journal: "Journal",
+    at_once: int,
+    max_retries: int | None,
+    structured: bool,
+) -> tuple[dict[str, str], dict[str, str]]:
+    import asyncio
+
+    from inspect_ai.model import GenerateConfig
+
+    from contrafact.cli.steps import Steps
+    from contrafact.finforce.screen_model import ask_screening
+    from contrafact.runs.execute import TRANSPORT
+    from contrafact.runs.prepare import open_model
+
+    transport: dict[str, Any] = {**TRANSPORT, "max_connections": at_once}
+    if max_retries is not None:
+        transport["max_retries"] = max_retries
+    labeller = open_model(model, config=GenerateConfig(**transport))
+    with journal.open() as entries, Steps("headlines", len(left)) as steps:
+        known = {entry["id"]: entry["reply"] for entry in entries if entry["id"] in left}
+        steps.step(len(known))
+
+        def each(identity: str, reply: str | None) -> None:
+            if reply is not None:
+                journal.keep({"id": identity, "reply": reply})
+            steps.step()
+
+        asked = {identity: text for identity, text in left.items() if identity not in known}
+        found = asyncio.run(
+            ask_screening(asked, labeller, pack, at_once=at_once, structured=structured, each=each)
+        )
+    return {**known, **found.replies}, found.failures
+
+
+def _say_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
+    from contrafact.cli.tables import show_table
+    from contrafact.finforce.categories import CATEGORIES
+
+    names = {True: "market event", False: "none", None: "open"}
+    by = Counter((names[row["market_event"]], row["labelled_by"].split(":")[0]) for row in rows)
+    show_table(
+        "Proposals",
+        ("proposal", "by", "headlines"),
+        [(what, who, f"{number:,}") for (what, who), number in sorted(by.items())],
+    )
+    found = Counter(row["proposed_category"] for row in rows if row["market_event"])
+    show_table(
+        "Market events by category",
+        ("category", "headlines"),
+        [(name, f"{found[name]:,}") for name in CATEGORIES],
+    )
+    invalid = sum(row["why"].startswith("invalid reply") for row in rows)
+    if invalid:
+        typer.echo(f"{invalid:,} replies of the model could not be read; those headlines are open")
+    typer.echo(f"{out}: {len(rows):,} headlines, {dropped:,} duplicates left out")
+    typer.echo(f"{out}.sheet.csv: for people to decide on; then finforce release --decisions")
+
+
+def release(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Headlines, as `finforce screen` writes them.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder.")],
+    decisions: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="SHEET", help="Filled sheets, one or several per person."),
+    ] = None,
+    unreviewed: Annotated[
+        bool,
+        typer.Option(
+            "--unreviewed", help="Take in proposals that nobody decided on, marked as such."
+        ),
+    ] = False,
+    name: Annotated[str, typer.Option(help="The dataset's name.")] = "market-events",
+    version: Annotated[str, typer.Option(help="Its version.")] = "1.0.0",
+    license: Annotated[str | None, typer.Option(help="Its licence, as an SPDX name.")] = None,
+) -> None:
+    """Release the headlines that people took for market events, in the benchmark's shape.
+
+    Beside the headlines stand a schema, a card and checksums; the decisions are in
+    DIR.ledger.jsonl. Exits with 1 if nothing is left to release.
+
+    Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
+    """
+    from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.errors import InputError
+    from contrafact.files.jsonl import read_rows
+    from contrafact.finforce.release import Facts, Released, release_files
+    from contrafact.finforce.screen_files import read_sheets, verdict, verdict_event
+
+    facts = Facts(name, version, license)
+    facts.check()
+    rows = [row for _, row in read_rows(file)]
+    if any("market_event" not in row or "id" not in row for row in rows):
+        raise InputError(
+            "is not a file of screened headlines", file=file, mend="run finforce screen first"
+        )
+    if not decisions and not unreviewed:
+        raise InputError(
+            "no decisions are given",
+            mend="name filled sheets with --decisions, or take proposals with --unreviewed",
+        )
+    answers = read_sheets(decisions or [], {row["id"] for row in rows})
+    released, events = [], []
+    counts: Counter[str] = Counter({"screened headlines": len(rows)})
+    for row in rows:
+        given = answers.get(row["id"])
+        if given is None:
+            taken = unreviewed and row["market_event"] is True
+            counts["taken unreviewed" if taken else "not decided on, left out"] += 1
+            if taken:
+                released.append(Released(row, row["proposed_category"], 0))
+            continue
+        outcome = verdict(given, row["proposed_category"])
+        events.append(verdict_event(row["id"], given, outcome))
+        counts[
+            {"kept": "taken by people", "dropped": "refused by people"}.get(
+                outcome.decision, "left out as hard cases"
+            )
+        ] += 1
+        if outcome.decision == "kept" and outcome.category:
+            released.append(Released(row, outcome.category, outcome.people))
+    if not released:
+        typer.echo("no headline is left to release", err=True)
+        raise typer.Exit(1)
+    files = release_files(released, facts, counts)
+    _write_folder(files, out)
+    Ledger(ledger_path(out)).append(events)
+    for what, number in counts.items():
+        typer.echo(f"{what}: {number:,}")
+    typer.echo(f"{out}: {len(released):,} headlines")
+
+
+def _write_folder(files: dict[str, str], out: Path) -> None:
+    """Write a folder of files, whole or not at all; one with the very same files stays."""
+    import shutil
+    import tempfile
+
+    from contrafact.errors import InputError
+    from contrafact.files.atomic import os_problem, write_text
+
+    if out.exists():
+        same = out.is_dir() and all(
+            (out / name).is_file() and (out / name).read_text(encoding="utf-8") == text
+            for name, text in files.items()
+        )
+        if same:
+            return
+        if not out.is_dir() or any(out.iterdir()):
+            raise InputError("exists and is another release", file=out, mend="name a new folder")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        draft.chmod(0o755)
+    except OSError as error:
+        raise os_problem(error, out, doing="cannot be made") from error
+    try:
+        for name, text in files.items():
+            write_text(draft / name, text)
+        draft.replace(out)
+    except OSError as error:
+        raise os_problem(error, out, doing="cannot be written") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

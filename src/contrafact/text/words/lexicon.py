@@ -40,6 +40,7 @@ class Match:
             ``singular`` or ``plural`` of a noun, ``positive``, ``comparative`` or ``superlative``
             of an adjective, or ``fixed``. Where a spelling leaves it open (a *cut*, has *cut*,
             *cut* costs), the words around decide.
+        weak: Whether it says a direction only with other words beside it (up, above, high).
     """
 
     start: int
@@ -50,6 +51,7 @@ class Match:
     term: str
     polarity: int
     inflection: str
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,17 @@ class Lexicon:
             )
             term, text = self.terms[chosen], texts[number][start:end]
             found[number].append(
-                Match(start, end, text, term.list, term.group, term.text, term.polarity, inflection)
+                Match(
+                    start,
+                    end,
+                    text,
+                    term.list,
+                    term.group,
+                    term.text,
+                    term.polarity,
+                    inflection,
+                    term.weak,
+                )
             )
         return found
 

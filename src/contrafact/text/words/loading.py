@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -16,7 +17,9 @@ def load_terms() -> list[Term]:
     A term that stands in several pairs is one term with the opposites of all; its group, polarity
     and source are the first's.
     """
-    return [*_merged(_directional()), *_merged(_listed())]
+    # Of a word that is a strong term and a weak one (soft results, a soft landing), the strong
+    # comes first, and is what the matcher finds.
+    return sorted([*_merged(_directional()), *_merged(_listed())], key=lambda term: term.weak)
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -62,12 +65,5 @@ def _merged(terms: Iterable[Term]) -> list[Term]:
             found[key] = term
         elif term.opposites:
             opposites = dict.fromkeys((*first.opposites, *term.opposites))
-            found[key] = _with_opposites(first, tuple(opposites))
+            found[key] = replace(first, opposites=tuple(opposites))
     return list(found.values())
-
-
-def _with_opposites(term: Term, opposites: tuple[str, ...]) -> Term:
-    return Term(
-        term.list, term.group, term.text, term.template, term.polarity, opposites, term.source,
-        term.weak,
-    )  # fmt: skip

@@ -1,0 +1,366 @@
+"""Words of financial news: all found, whole and in any form, each with what says its opposite."""
+
+import itertools
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contrafact.text.words import LISTS, lexicon
+from contrafact.text.words.context import choose_form, guards
+from contrafact.text.words.matcher import Matcher
+from contrafact.text.words.terms import INFLECTIONS, term_forms, words_of
+
+LEXICON = lexicon()
+
+
+def found(text, *lists):
+    return [(match.text, match.term) for match in LEXICON.find(text, lists or None)]
+
+
+def only(text, name="directional"):
+    (match,) = LEXICON.find(text, [name])
+    return match
+
+
+# What the paper lists, one line for each list; the lists may hold more, never less.
+UP = """
+    rise rises rose rising climb climbed climbing gain gains gained jump jumped jumping soar
+    soared soaring surge surged surging rally rallied rallying accelerate accelerated
+    accelerating strengthen strengthened strengthening speed_up rebound rebounded rebounding
+    recover recovered recovering improve improving boost boosted boosting support supported beat
+    beats beating top tops topped topping exceeded_expectations above_expectations
+    ahead_of_estimates above_estimates stronger-than-expected beats_consensus
+    surpassed_forecasts raise_guidance raised_guidance lifted_guidance strong_guidance
+    raised_estimates higher_estimates upgrade upgraded upgrading bullish optimistic_outlook
+    positive_outlook robust_outlook upbeat_guidance strong strong_performance strength solid
+    robust resilient stable impressive encouraging notable significant substantial optimism
+    optimistic enthusiasm confidence better-than-feared mixed_results investor_confidence
+    upbeat_tone bullish_tone sentiment_improved market_reacted_positively risk-on strong_quarter
+    impressive_guidance exceeded solid_results robust_demand improved_margins positive_sentiment
+    expand upbeat tailwinds
+"""
+DOWN = """
+    fall falls fell falling drop dropped dropping lose loses losses decline declining plunge
+    plunged plunging slump slumped slumping tumble tumbled tumbling retreat retreating slip
+    slipped slipping decelerate decelerated slowing slow slowed weaken weakened weakening
+    slow_down deteriorate deteriorating soften softening weigh_on drag pressure pressured hurt
+    undermine miss misses missed missing lag lags lagged lagging fell_short_of_expectations
+    below_expectations below_estimates missed_estimates weaker-than-expected misses_consensus
+    fell_short_of_forecasts cut_guidance cutting_guidance slashed_guidance weak_guidance
+    trimmed_estimates lower_estimates downgrade downgraded downgrading bearish
+    pessimistic_outlook negative_outlook soft_outlook downbeat_guidance weak weak_performance
+    weakness soft fragile shaky vulnerable volatile underwhelming disappointing limited marginal
+    insignificant pessimism pessimistic fear concern caution worse-than-feared
+    clear_disappointment investor_concern cautious_tone bearish_tone sentiment_deteriorated
+    market_sold_off risk-off weak_quarter underwhelming_guidance fell_short
+    disappointing_results weak_demand soft_demand contracting_margins negative_sentiment
+    contract headwinds
+"""
+OTHERS = {
+    "kpi": """
+    revenue sales EPS earnings profit net_income margin margins gross_margin operating_margin
+    guidance forecast outlook price_target target_price rating subscribers users MAU DAU units
+    shipments bookings orders deliveries ARR MRR cash_flow free_cash_flow FCF cost costs expense
+    expenses opex capex growth year-over-year YoY quarter-over-quarter QoQ same-store_sales
+    comparable_sales
+""",
+    "hedge": """
+    may might could potential potentially possibly appears appear appears_to seems seemed
+    seems_to expected_to set_to poised_to likely unlikely suggests suggested suggesting
+    indicates indicated indicating forecast forecasts forecasted forecasting project projects
+    projected projection aim aims aimed aiming_to plan plans planned planning_to consider
+    considers considered considering weighing on_track tracking guidance outlook
+""",
+    "mild": """
+    solid steady stable resilient mixed muted soft tepid lukewarm limited modest slight slightly
+    somewhat better_than_expected worse_than_expected in_line roughly_flat headwind headwinds
+    tailwind tailwinds uncertainty pressures pressure
+""",
+    "extreme": """
+    catastrophe catastrophic disaster meltdown collapse collapsing crash crashed crashing plunge
+    plunged plunging skyrocket skyrocketed skyrocketing explode exploded exploding explosive
+    freefall panic bloodbath rout existential_crisis devastating devastation unprecedented
+    record_high record_highs historic_high historically_high surge
+""",
+    "over_amplified": """
+    explosive stunning dramatic electrified overwhelming severe devastating collapsed dark_cloud
+    fever_pitch race_against_time powerhouse_event explosive_surge deeply_troubling
+    fueling_anxiety raising_deep_concern casting_a_shadow
+""",
+    "connector": """
+    because because_of since given_that considering_that in_that insofar_as inasmuch_as due_to
+    owing_to on_account_of as_a_result_of in_light_of in_view_of thanks_to therefore thus hence
+    consequently accordingly as_a_result as_a_consequence in_consequence thereby result_in
+    results_in resulted_in resulting_in lead_to leads_to led_to leading_to cause causes caused
+    causing bring_about brings_about bringing_about brought_about end_up_in end_up_with
+    ends_up_in ended_up_in trigger triggers triggered triggering driven_by fueled_by stems_from
+    attributable_to in_response_to in_reaction_to so
+""",
+    "catalyst": """
+    product_recall recall probe investigation lawsuit litigation regulatory_action
+    regulatory_fine regulatory_penalty fine fines penalty sanction sanctions guidance_cut
+    guidance_raise lifted_guidance slashed_guidance downgrade upgrade price_target outlook
+    forecast outage breach hack cyberattack strike walkout layoff layoffs acquisition merger
+    deal supply_shortage supply_disruption supply_glut delay postpone halt suspend defect
+    safety_issue recertification earnings_miss earnings_beat EPS margins
+""",
+    "reaction": """
+    shares_rise shares_rose shares_rally rallied jump jumped surge surged gain gained
+    shares_fall fell drop dropped slump slumped plunge plunged sink slide tumble tumbled
+    stock_spike soar stock_jump stock_drop sell-off rout rally market_rebound market_sell-off
+    market_turmoil volatility
+""",
+}
+
+
+@pytest.mark.parametrize(("words", "polarity"), [(UP, 1), (DOWN, -1)], ids=["up", "down"])
+def test_the_papers_directional_words_are_found_whole_with_their_direction(words, polarity):
+    weak = {(term.text, term.polarity) for term in LEXICON.terms if term.weak}
+    for word in words.split():
+        text = word.replace("_", " ")
+        match = only(text)
+        assert (match.text, match.polarity) == (text, polarity)
+        terms = [t for t in LEXICON.terms if (t.list, t.text) == ("directional", match.term)]
+        assert any(not term.weak for term in terms) or (match.term, polarity) not in weak
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_papers_other_lists_are_whole(name):
+    for word in OTHERS[name].split():
+        text = word.replace("_", " ")
+        assert text in [match.text for match in LEXICON.find(text, [name])], text
+
+
+def test_every_form_of_every_term_is_found_as_that_term_or_one_spelled_alike():
+    forms = [(term, form) for term in LEXICON.terms for form, _ in term_forms(term.template)]
+    for (term, form), matches in zip(
+        forms, LEXICON.find_many([form for _, form in forms]), strict=True
+    ):
+        (match,) = [match for match in matches if match.list == term.list]
+        assert match.text == form
+        if term.list == "directional":
+            assert match.polarity == term.polarity
+
+
+def test_every_directional_form_has_an_opposite_of_the_other_direction_in_the_lists():
+    terms = [term for term in LEXICON.terms if term.list == "directional"]
+    forms = [form for term in terms for form, _ in term_forms(term.template)]
+    matches = [match for (match,) in LEXICON.find_many(forms, ["directional"])]
+    opposites = [LEXICON.opposite(match) for match in matches]
+    for match, opposite, back in zip(
+        matches, opposites, LEXICON.find_many(opposites, ["directional"]), strict=True
+    ):
+        assert [(one.text, one.polarity) for one in back] == [(opposite, -match.polarity)]
+
+
+@pytest.mark.parametrize(
+    ("text", "opposite"),
+    [
+        ("climbed", "dropped"),
+        ("Beats", "Misses"),
+        ("raised guidance", "cut guidance"),
+        ("Raised Guidance", "Cut Guidance"),
+        ("RAISED guidance", "Cut guidance"),
+        ("SURGES", "TUMBLES"),
+        ("stronger", "weaker"),
+        ("record-high", "record-low"),
+        ("sank", "climbed"),
+        ("rising", "falling"),
+        ("outperform", "underperform"),
+        ("overweight", "underweight"),
+        ("headwinds", "tailwinds"),
+        ("shrinking", "expanding"),
+        ("hikes", "cuts"),
+        ("bear market", "bull market"),
+        ("gainers", "losers"),
+        ("net loss", "net profit"),
+        ("downside", "upside"),
+        ("sell-off", "rally"),
+    ],
+)
+def test_the_opposite_has_the_inflection_and_the_capitals(text, opposite):
+    assert LEXICON.opposite(only(text)) == opposite
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "opposite"),
+    [
+        ("Prices have fallen", "fallen", "risen"),
+        ("Output has also sharply declined", "declined", "gained"),
+        ("The firm cut jobs", "cut", "raised"),
+        ("It will cut jobs", "cut", "raise"),
+        ("It has cut jobs", "cut", "raised"),
+        ("After the losses", "losses", "gains"),
+        ("The index gains 2%", "gains", "loses"),
+        ("Weekly gains", "gains", "losses"),
+        ("Gains of 4%", "Gains", "Losses"),
+        ("Results beat estimates", "beat estimates", "missed estimates"),
+        ("set to beat estimates", "beat estimates", "miss estimates"),
+    ],
+)
+def test_the_words_around_decide_what_a_spelling_is(text, word, opposite):
+    match = only(text)
+    assert match.text == word
+    assert LEXICON.opposite(match) == opposite
+
+
+def test_terms_match_whole_words_alone():
+    assert not found("An enterprise uprises; the surprise of gainsayers, topsoil, dropout.")
+    assert found("price-target, net\n  income; free cash  flow", "kpi") == [
+        ("price-target", "price target"),
+        ("net\n  income", "net income"),
+        ("free cash  flow", "free cash flow"),
+    ]
+    assert found("net, income", "kpi") == [("income", "income")]
+    assert found("free - cash flow", "kpi") == [("cash flow", "cash flow")]
+    assert found("risk–off, risk‑off", "directional") == [
+        ("risk–off", "risk-off"),
+        ("risk‑off", "risk-off"),
+    ]
+
+
+def test_within_a_list_the_longest_counts_and_lists_may_overlap():
+    matches = LEXICON.find("It raised guidance.")
+    assert [(m.list, m.text) for m in matches] == [
+        ("directional", "raised guidance"),
+        ("catalyst", "raised guidance"),
+        ("kpi", "guidance"),
+        ("hedge", "guidance"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "list_", "count"),
+    [
+        ("The bank may wait", "hedge", 1),
+        ("May we wait, the bank asked", "hedge", 1),
+        ("Output rose in May", "hedge", 0),
+        ("On May 4 output rose", "hedge", 0),
+        ("It MAY wait", "hedge", 1),
+        ("It fell since costs rose", "connector", 1),
+        ("It fell since 2019", "connector", 0),
+        ("The most since March", "connector", 0),
+        ("Costs rose, so it fell", "connector", 1),
+        ("It fell so far this year", "connector", 0),
+    ],
+)
+def test_what_only_looks_like_a_term_is_none(text, list_, count):
+    assert len(LEXICON.find(text, [list_])) == count
+
+
+def test_an_unknown_list_and_a_term_without_opposite_are_errors():
+    with pytest.raises(ValueError, match="no word list moods; there are directional"):
+        LEXICON.find("rise", ["moods"])
+    with pytest.raises(ValueError, match="'revenue' of the list 'kpi' has no opposite"):
+        LEXICON.opposite(only("revenue", "kpi"))
+
+
+def plain_find(text):
+    """The same by a walk over the words, one dictionary look-up for each stretch of them."""
+    spans = [match.span() for match in re.finditer(r"\w+", text)]
+    words = [text[a:b].translate(ODD).lower() for a, b in spans]
+    rules, rows, last = guards(), [], dict.fromkeys(LISTS, 0)
+    for i in range(len(words)):
+        reach = 1
+        while i + reach < len(words) and re.fullmatch(
+            r"\s+|[-‐‑–]", text[spans[i + reach - 1][1] : spans[i + reach][0]]
+        ):
+            reach += 1
+        before = words[max(0, i - 3) : i]
+        for n in range(min(reach, LONGEST), 0, -1):
+            start, end = spans[i][0], spans[i + n - 1][1]
+            after = words[i + n] if i + n < len(words) else ""
+            for name, options in SPELLINGS.get(" ".join(words[i : i + n]), {}).items():
+                rule = rules.get((name, options[0][0].text))
+                if last[name] > start or (rule and rule.refuses(text[start:end], before, after)):
+                    continue
+                last[name] = end
+                term, inflection = choose_form(options, before, after)
+                rows.append((start, end, name, term.text, term.polarity, inflection))
+    return rows
+
+
+ODD = str.maketrans({"ſ": "s", "K": "k", "İ": "i", "ı": "i"})
+SPELLINGS = {}
+for _term in LEXICON.terms:
+    for _form, _inflection in term_forms(_term.template):
+        SPELLINGS.setdefault(" ".join(words_of(_form)), {}).setdefault(_term.list, []).append(
+            (_term, _inflection)
+        )
+LONGEST = max(len(spelling.split()) for spelling in SPELLINGS)
+
+pieces = st.one_of(
+    st.sampled_from(sorted(SPELLINGS)),
+    st.sampled_from(sorted({word for spelling in SPELLINGS for word in spelling.split()})),
+    st.sampled_from(["May", "since", "2019", "the", "risſe", "Kpi", "plants", "ﬁne", "é", "_rise"]),
+    st.text(max_size=4),
+)
+gaps = st.sampled_from(
+    [" ", "  ", "\n", "-", "–", " - ", ", ", ". ", "", "'", "\u00a0", "/", "\0", "—"]
+)
+texts = st.lists(st.tuples(pieces, gaps), max_size=12).map(
+    lambda parts: "".join(piece + gap for piece, gap in parts)
+)
+cased = st.tuples(texts, st.sampled_from([str, str.upper, str.title, str.capitalize])).map(
+    lambda pair: pair[1](pair[0])
+)
+
+
+@given(st.lists(cased, max_size=4))
+def test_one_pass_over_many_texts_finds_what_a_walk_over_each_finds(many):
+    expected = [plain_find(text) for text in many]
+    got = [
+        [(m.start, m.end, m.list, m.term, m.polarity, m.inflection) for m in matches]
+        for matches in LEXICON.find_many(many)
+    ]
+    assert [sorted(rows) for rows in got] == [sorted(rows) for rows in expected]
+    spots = LEXICON.spots(many)
+    columns = zip(
+        spots.text.tolist(), spots.start.tolist(), spots.end.tolist(), spots.term.tolist(),
+        strict=True,
+    )  # fmt: skip
+    terms = LEXICON.terms
+    assert [
+        (i, s, e, terms[n].list, terms[n].text, terms[n].polarity) for i, s, e, n in columns
+    ] == [(i, *row[:5]) for i, rows in enumerate(got) for row in rows]
+
+
+@given(cased)
+def test_matches_are_in_order_and_say_what_stands_there(text):
+    matches = LEXICON.find(text)
+    assert matches == sorted(matches, key=lambda m: (m.start, -m.end))
+    for match in matches:
+        assert text[match.start : match.end] == match.text
+    for name in LISTS:
+        own = [match for match in matches if match.list == name]
+        assert all(a.end <= b.start for a, b in itertools.pairwise(own))
+        assert LEXICON.find(text, [name]) == own
+
+
+def test_a_text_of_a_megabyte_is_read_in_one_pass():
+    text = "Shares climbed on strong demand; costs fell. " * 25_000
+    matches = LEXICON.find(text, ["directional"])
+    assert len(matches) == 3 * 25_000
+    assert text[matches[-1].start : matches[-1].end] == "fell"
+
+
+def test_inflections_follow_spelling_and_the_list_of_exceptions():
+    def forms(template):
+        return [form for form, _ in term_forms(template)]
+
+    assert forms("slip/v") == ["slip", "slips", "slipped", "slipped", "slipping"]
+    assert forms("rally/v") == ["rally", "rallies", "rallied", "rallied", "rallying"]
+    assert forms("ease/v") == ["ease", "eases", "eased", "eased", "easing"]
+    assert forms("miss/v") == ["miss", "misses", "missed", "missed", "missing"]
+    assert forms("panic/v")[2] == "panicked"
+    assert forms("fall/v short of")[1:4] == ["falls short of", "fell short of", "fallen short of"]
+    assert forms("sell-off/n") == ["sell-off", "sell-offs"]
+    assert forms("risky/a") == ["risky", "riskier", "riskiest"]
+    assert set(dict(term_forms("share/n rise/v")).values()) == set(INFLECTIONS["v"])
+
+
+def test_a_word_too_long_for_the_matcher_is_an_error():
+    with pytest.raises(ValueError, match="more than 24 letters"):
+        Matcher(["rise", "r" * 25])

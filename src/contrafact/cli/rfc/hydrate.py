@@ -74,8 +74,10 @@ def hydrate(
     typer.echo(f"{out}: {len(result.rows):,} of {len(rows):,} rows have their original")
     tell_counts(result.counts)
     if result.counts["failed"]:
+        failed = result.counts["failed"]
         typer.echo(
-            f"{result.counts['failed']} pages could not be had; the same command tries them again",
+            f"{failed} {'page' if failed == 1 else 'pages'} could not be had; the same command "
+            "tries again",
             err=True,
         )
         raise typer.Exit(1)

@@ -88,8 +88,10 @@ def label(
     if result.apart:
         typer.echo(f"{beside(out, 'apart')}: {len(result.apart):,} articles without a label")
     if asked and asked.failures:
+        failed = len(asked.failures)
         typer.echo(
-            f"{len(asked.failures)} calls failed; the same command makes them again", err=True
+            f"{failed} {'call' if failed == 1 else 'calls'} failed; the same command tries again",
+            err=True,
         )
         raise typer.Exit(1)
 

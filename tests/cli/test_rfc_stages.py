@@ -1,0 +1,323 @@
+"""The building stages through the command line: label, calibrate, finalize, release, study."""
+
+import csv
+import json
+import subprocess
+
+import jsonschema
+import pytest
+
+from contrafact.corpus.ledger import read_ledger
+from contrafact.records import NewsItem, Rewrite
+
+NEWS = [
+    ("Brackwater Ferries gained 8% on Monday", "Fares rose due to demand, the company said."),
+    ("Tallow & Finch recalls its kettles", "Profit fell after the recall of 2,000 kettles."),
+    ("Grain ships leave Port Sable", "The strike ended on 12 May 2025."),
+    ("Ostrava mill lifts its forecast", "Sales may improve modestly, managers said."),
+]
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def one_line(result: subprocess.CompletedProcess[str]) -> str:
+    assert result.returncode == 2, (result.stdout, result.stderr)
+    assert "Traceback" not in result.stderr
+    (line,) = result.stderr.strip().splitlines()
+    return line
+
+
+def flipped(n, **more):
+    pair = Rewrite.of(
+        "flipping",
+        f"Shares of Brackwater Ferries rose {n}% on Monday. Analysts at Tallow & Co are bullish.",
+        f"Shares of Brackwater Ferries fell {n}% on Monday. Analysts at Tallow & Co are bearish.",
+        article_id=f"n{n}",
+        rewriter="rules",
+    )
+    return {**pair.model_dump(), **more}
+
+
+@pytest.fixture
+def bucketed(tmp_path):
+    candidates = (["numerical", "flipping", "causal"], ["flipping"], ["numerical"], ["sentiment"])
+    return write(
+        tmp_path / "bucketed.jsonl",
+        [
+            {**NewsItem.of(title, summary).model_dump(), "candidates": names}
+            for (title, summary), names in zip(NEWS, candidates, strict=True)
+        ],
+    )
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    return write(tmp_path / "pairs.jsonl", [flipped(n) for n in range(2, 9)])
+
+
+def decision(item, who, verdict, **more):
+    about = {"item_id": item, "stage": "annotation", "decided_by": who, "decision": verdict}
+    return about | {"when": "2026-01-01T10:00:00Z"} | more
+
+
+def test_labelling_by_rules_alone_and_again(quick_contrafact, bucketed, tmp_path):
+    command = ("rfc", "label", "bucketed.jsonl", "--out", "labelled.jsonl")
+    result = quick_contrafact(*command)
+    assert result.returncode == 0, result.stderr
+    assert [row["manipulation"] for row in read(tmp_path / "labelled.jsonl")] == [
+        *("numerical", "flipping", "causal", "flipping", "sentiment")
+    ]
+    assert "struck out" in result.stdout
+    files = {p: p.read_bytes() for p in tmp_path.glob("labelled.jsonl*")}
+    assert quick_contrafact(*command).returncode == 0
+    assert {p: p.read_bytes() for p in tmp_path.glob("labelled.jsonl*")} == files
+    one = quick_contrafact(
+        "rfc", "label", "bucketed.jsonl", "--per-article", "one", "--out", "o.jsonl"
+    )
+    assert "2 items of 4 articles" in one.stdout
+    apart = read(tmp_path / "o.jsonl.apart.jsonl")
+    assert "no model was asked" in apart[0]["reason"]
+    assert len(read_ledger(tmp_path / "o.jsonl.ledger.jsonl")) == 2 + 2 + 1
+
+
+def test_a_model_is_asked_for_open_articles_once(quick_contrafact, bucketed, tmp_path, service):
+    command = (
+        *("rfc", "label", "bucketed.jsonl", "--per-article", "one", "--out", "o.jsonl"),
+        *("--model", service.model, "--max-retries", "0"),
+    )
+    for _ in range(2):
+        result = quick_contrafact(*command, env=service.environment)
+        assert result.returncode == 0, result.stderr
+    assert sum(service.stats()["answered"].values()) == 2
+    (reason,) = {row["reason"] for row in read(tmp_path / "o.jsonl.apart.jsonl")}
+    assert "the model's reply has no label" in reason, "the stand-in answers with something else"
+    other = quick_contrafact(*command[:-3], service.judge, *command[-2:], env=service.environment)
+    assert "it differs in model" in one_line(other)
+
+
+def test_a_call_that_fails_is_told_and_made_again(quick_contrafact, tmp_path, service):
+    titles = ("A doomed ferry gained 8% due to demand", "Another ferry gained 9% due to demand")
+    rows = [
+        {**NewsItem.of(title).model_dump(), "candidates": ["numerical", "causal"]}
+        for title in titles
+    ]
+    write(tmp_path / "in.jsonl", rows)
+    for _ in range(2):
+        result = quick_contrafact(
+            *("rfc", "label", "in.jsonl", "--per-article", "one", "--out", "o.jsonl"),
+            *("--model", service.model, "--max-retries", "0"),
+            env=service.environment,
+        )
+        assert result.returncode == 1
+        assert "1 call failed" in result.stderr
+        assert "Traceback" not in result.stderr
+    stats = service.stats()
+    assert sum(stats["answered"].values()) == 1
+    assert stats["met"]["500"] >= 2
+    reasons = [row["reason"] for row in read(tmp_path / "o.jsonl.apart.jsonl")]
+    assert "the call failed" in reasons[0]
+
+
+def test_calibration_says_what_the_examples_say(quick_contrafact, tmp_path):
+    rows = [flipped(n, valid=True) for n in range(2, 12)]
+    rows.append(
+        {**flipped(40), "rewritten": flipped(40)["original"] + " So they say.", "valid": False}
+    )
+    write(tmp_path / "examples.jsonl", rows)
+    result = quick_contrafact("rfc", "calibrate", "examples.jsonl", "--out", "calibration.json")
+    assert result.returncode == 0, result.stderr
+    (found,) = json.loads((tmp_path / "calibration.json").read_text())["manipulations"]
+    assert 0.9 <= found["band"][0] <= 1.0 <= found["band"][1] <= 1.1
+    assert (found["valid"], found["invalid"], found["missed"]) == (10, 1, [])
+    assert found["false_alarms"] == {}
+    assert found["broken"][rows[-1]["id"]]
+
+
+def test_from_decisions_to_a_release_and_back(quick_contrafact, pairs, tmp_path):
+    given = read(pairs)
+    decisions = [
+        decision(row["id"], who, "fail" if (n, who) == (0, "ben") else "pass", why="")
+        for n, row in enumerate(given[:-1])
+        for who in ("ann", "ben")
+    ]
+    write(tmp_path / "decisions.jsonl", decisions)
+    command = (
+        "rfc",
+        "finalize",
+        "pairs.jsonl",
+        "--decisions",
+        "decisions.jsonl",
+        "--out",
+        "final.jsonl",
+    )
+    result = quick_contrafact(*command)
+    assert result.returncode == 0, result.stderr
+    final = read(tmp_path / "final.jsonl")
+    hard = read(tmp_path / "final.jsonl.hard.jsonl")
+    dropped = read(tmp_path / "final.jsonl.dropped.jsonl")
+    assert [row["id"] for row in final] == [row["id"] for row in given[1:-1]]
+    assert [row["id"] for row in hard] == [given[0]["id"]]
+    assert [row["id"] for row in dropped] == [given[-1]["id"]]
+    with (tmp_path / "final.jsonl.retention.csv").open() as stream:
+        table = {row["category"]: row for row in csv.DictReader(stream)}
+    assert (table["flipping"]["before"], table["flipping"]["retained"]) == ("7", "5")
+    before = (tmp_path / "final.jsonl").read_bytes()
+    assert quick_contrafact(*command).returncode == 0
+    assert (tmp_path / "final.jsonl").read_bytes() == before
+
+    result = quick_contrafact("rfc", "release", "final.jsonl", "--name", "demo", "--out", "release")
+    assert result.returncode == 0, result.stderr
+    assert "5 pairs and 1 hard cases" in result.stdout
+    assert "Croissant metadata are valid" in result.stdout
+    released = (tmp_path / "release" / "pairs.jsonl").read_text(encoding="utf-8")
+    assert "rose" not in released
+    assert (
+        quick_contrafact(
+            "rfc", "release", "final.jsonl", "--name", "demo", "--out", "release"
+        ).returncode
+        == 0
+    )
+
+    news = [{"title": row["original"], "summary": ""} for row in given]
+    write(tmp_path / "news.jsonl", news)
+    result = quick_contrafact(
+        *("rfc", "hydrate", "release/pairs.jsonl", "--news", "news.jsonl", "--out", "again.jsonl")
+    )
+    assert result.returncode == 0, result.stderr
+    assert [row["id"] for row in read(tmp_path / "again.jsonl")] == [row["id"] for row in final]
+
+
+def test_a_poor_audit_stops_everything(quick_contrafact, pairs, tmp_path):
+    rows = [
+        decision(
+            row["id"], "eve", "fail" if n < 2 else "pass", stage="audit", inclusion_probability=0.5
+        )
+        for n, row in enumerate(read(pairs))
+    ]
+    write(tmp_path / "decisions.jsonl", rows)
+    command = (
+        "rfc",
+        "finalize",
+        "pairs.jsonl",
+        "--decisions",
+        "decisions.jsonl",
+        "--out",
+        "final.jsonl",
+    )
+    result = quick_contrafact(*command)
+    assert result.returncode == 1
+    assert "under 80% in flipping" in result.stderr
+    assert not (tmp_path / "final.jsonl").exists()
+    assert quick_contrafact(*command, "--audit-floor", "0.7").returncode == 0
+
+
+def test_without_reviewers_pairs_stay_by_their_contract_and_say_so(
+    quick_contrafact, pairs, tmp_path
+):
+    result = quick_contrafact(
+        "rfc", "finalize", "pairs.jsonl", "--unreviewed", "keep", "--out", "f.jsonl"
+    )
+    assert result.returncode == 0, result.stderr
+    assert "7 of them were not reviewed" in result.stdout
+    assert {row["review"] for row in read(tmp_path / "f.jsonl")} == {"unreviewed"}
+    private = quick_contrafact("rfc", "release", "f.jsonl", "--with-originals", "--out", "private")
+    assert "PRIVATE" in private.stdout
+    assert (tmp_path / "private" / "PRIVATE.txt").is_file()
+
+
+def test_the_schema_of_decisions_is_printed(quick_contrafact):
+    result = quick_contrafact("rfc", "finalize", "--schema")
+    jsonschema.Draft202012Validator.check_schema(json.loads(result.stdout))
+
+
+def test_statistics_of_all_stages(quick_contrafact, bucketed, pairs, tmp_path):
+    write(tmp_path / "none.jsonl", [])
+    result = quick_contrafact(
+        *("rfc", "statistics", "bucketed.jsonl", "pairs.jsonl", "none.jsonl", "--out", "s"),
+        "--no-plots",
+    )
+    assert result.returncode == 0, result.stderr
+    with (tmp_path / "s" / "by_gate.csv").open() as stream:
+        counts = {(r["gate"], r["manipulation"]): r["items"] for r in csv.DictReader(stream)}
+    assert counts["bucketed", "overall"] == "6"
+    assert counts["pairs", "flipping"] == "7"
+    assert counts["none", "overall"] == "0"
+
+
+def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path):
+    result = quick_contrafact("rfc", "study", "sample", "pairs.jsonl", "--n", "5", "--out", "s.csv")
+    assert result.returncode == 0, result.stderr
+    sheet = (tmp_path / "s.csv").read_text(encoding="utf-8-sig")
+    for name, valid in (("ann", "TRUE"), ("ben", "TRUE")):
+        rows = list(csv.DictReader(sheet.splitlines()))
+        assert len(rows) == 5
+        with (tmp_path / f"{name}.csv").open("w", newline="") as stream:
+            out = csv.DictWriter(stream, rows[0])
+            out.writeheader()
+            out.writerows(r | {"category_correct": "TRUE", "rewrite_valid": valid} for r in rows)
+    command = (
+        "rfc",
+        "study",
+        "score",
+        "ann.csv",
+        "ben.csv",
+        "--key",
+        "s.key.csv",
+        "--out",
+        "f.csv",
+    )
+    result = quick_contrafact(*command)
+    assert result.returncode == 0, result.stderr
+    assert "undefined" in result.stdout
+    with (tmp_path / "f.csv").open() as stream:
+        found = {(r["step"], r["category"]): r for r in csv.DictReader(stream)}
+    assert found["rewrite_valid", "flipping"]["percent"] == "1.0"
+    assert found["rewrite_valid", "flipping"]["kappa"] == "undefined"
+    alone = quick_contrafact("rfc", "study", "score", "ann.csv", "--key", "s.key.csv")
+    assert alone.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("label none.jsonl --out o.jsonl", "none.jsonl: no such file"),
+        ("label twice.jsonl --out o.jsonl", "twice.jsonl:2: id 'a' is there twice"),
+        ("label pairs.jsonl --out o.jsonl", "pairs.jsonl:1: no field 'title'"),
+        ("label bucketed.jsonl --out bucketed.jsonl", "is the input as well"),
+        ("label bucketed.jsonl --out o.jsonl --model nosuch/m", "cannot use the model 'nosuch/m'"),
+        ("calibrate pairs.jsonl", "pairs.jsonl:1: no field 'valid'"),
+        ("finalize latin.jsonl --out o.jsonl", "latin.jsonl:2: is not UTF-8"),
+        ("finalize wrong.jsonl --out o.jsonl", "wrong.jsonl:1: 'flopping' is no manipulation"),
+        (
+            "finalize pairs.jsonl --decisions bad.jsonl --out o.jsonl",
+            "bad.jsonl:1: there is no item",
+        ),
+        ("release pairs.jsonl --version one --out r", "'one' is no version"),
+        ("release pairs.jsonl --out pairs.jsonl", "pairs.jsonl: is a file"),
+        ("release pairs.jsonl --out full", "full: holds something else"),
+        ("hydrate twice.jsonl --out o.jsonl", "twice.jsonl:1: no rewritten text"),
+        ("statistics pairs.jsonl folder/pairs.jsonl --out s", "two files are called 'pairs'"),
+        ("study sample pairs.jsonl --out s.xlsx", "s.xlsx: a study's sheet is a CSV file"),
+        ("study score none.csv", "no key lies beside this sheet"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(
+    quick_contrafact, bucketed, pairs, tmp_path, command, told
+):
+    article = {"id": "a", "title": "It rose", "candidates": ["flipping"]}
+    write(tmp_path / "twice.jsonl", [article, article])
+    write(tmp_path / "wrong.jsonl", [flipped(2, manipulation="flopping")])
+    write(tmp_path / "bad.jsonl", [decision("p0", "ann", "pass")])
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "note.txt").write_text("mine")
+    good = json.dumps(flipped(2)).encode()
+    (tmp_path / "latin.jsonl").write_bytes(good + b'\n{"id": "Soci\xe9t\xe9"}\n')
+    assert told in one_line(quick_contrafact("rfc", *command.split()))
+    assert not list(tmp_path.glob("o.jsonl"))

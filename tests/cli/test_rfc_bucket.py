@@ -1,0 +1,78 @@
+"""``contrafact rfc bucket`` as a user calls it."""
+
+import json
+
+NEWS = (
+    "headline,description,ticker\n"
+    "Sales may fall 3%,Osmery Foods blames soft demand.,OSMF\n"
+    "Museum opens,Visitors came.,\n"
+    "Sales may fall 3%,Osmery Foods blames soft demand.,OSMF\n"
+)
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_candidates_go_to_a_file_and_the_others_beside_it(quick_contrafact, tmp_path):
+    (tmp_path / "news.csv").write_text(NEWS, encoding="utf-8")
+    done = quick_contrafact("rfc", "bucket", "news.csv", "--out", "out/c.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "2 articles: 1 are candidates (3 with each of their manipulations), 1 dropped"
+        in done.stderr
+    )
+    assert "1 row left out: title and summary came before (line 4)" in done.stderr
+    (kept,) = rows(tmp_path / "out/c.jsonl")
+    assert kept["title"] == "Sales may fall 3%" and kept["ticker"] == "OSMF"
+    assert kept["candidates"] == ["numerical", "flipping", "sentiment"]
+    (dropped,) = rows(tmp_path / "out/c.jsonl.dropped.jsonl")
+    assert dropped["reasons"]["causal"] == "no causal connector and no catalyst"
+    assert len(rows(tmp_path / "out/c.jsonl.ledger.jsonl")) == 8
+
+
+def test_a_second_run_gives_the_same_bytes(quick_contrafact, tmp_path):
+    (tmp_path / "news.csv").write_text(NEWS, encoding="utf-8")
+    for name in ("a", "b"):
+        assert (
+            quick_contrafact("rfc", "bucket", "news.csv", "--out", f"{name}.jsonl").returncode == 0
+        )
+    for end in ("", ".dropped.jsonl"):
+        first, second = ((tmp_path / f"{name}.jsonl{end}").read_bytes() for name in ("a", "b"))
+        assert first == second
+
+
+def test_the_supplement_of_fin_force_is_read_as_it_is(quick_contrafact, tmp_path):
+    item = {
+        "headline": "Norrick Steel beats estimates",
+        "description": "Revenue rose 4%.",
+        "category": "Corporate earnings",
+        "classification": "market_event",
+    }
+    (tmp_path / "s.json").write_text(json.dumps([{"input_item": item}]), encoding="utf-8")
+    assert quick_contrafact("rfc", "bucket", "s.json", "--out", "c.jsonl").returncode == 0
+    (kept,) = rows(tmp_path / "c.jsonl")
+    assert kept["summary"] == "Revenue rose 4%." and kept["classification"] == "market_event"
+    assert "flipping" in kept["candidates"]
+
+
+def test_bad_rows_are_told_by_line_and_nothing_is_written(quick_contrafact, tmp_path):
+    for text, told in (
+        ('{"title": "A", "summary": "B"}\n{"title": ""}\n', "news.jsonl:2: the title is empty"),
+        ('{"title": "A"}\n{"titel": "B"}\n', "news.jsonl:2: no column 'title'"),
+        ('{"title": "A"}\nnot json\n', "news.jsonl:2: bad JSON"),
+        ("", "news.jsonl: the file is empty"),
+    ):
+        (tmp_path / "news.jsonl").write_text(text, encoding="utf-8")
+        done = quick_contrafact("rfc", "bucket", "news.jsonl", "--out", "c.jsonl")
+        assert done.returncode == 2
+        assert told in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
+
+
+def test_a_folder_is_no_place_for_the_candidates(quick_contrafact, tmp_path):
+    (tmp_path / "news.csv").write_text(NEWS, encoding="utf-8")
+    done = quick_contrafact("rfc", "bucket", "news.csv", "--out", ".")
+    assert done.returncode == 2
+    assert "is a folder" in done.stderr

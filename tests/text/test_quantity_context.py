@@ -1,6 +1,8 @@
 """What the words around a quantity say of it: movement, role, unit, scenario, outcome."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contrafact.text.quantities import ROLES, Quantity, quantities
 
@@ -336,3 +338,57 @@ def test_losses(text: str, losses: list[bool]) -> None:
 )
 def test_beats_and_misses(text: str, expected: list[tuple[str | None, bool]]) -> None:
     assert [(q.expectation, q.is_estimate) for q in quantities(text)] == expected
+
+
+PIECES = [
+    *(
+        "Veltrane shares ",
+        "revenue ",
+        "rose ",
+        "fell ",
+        "to ",
+        "from ",
+        "by ",
+        "12%",
+        "$41",
+        "$3bn",
+    ),
+    *(" and ", ", or ", ". ", " compared with ", " a year earlier", "between ", "5", "%", " jobs"),
+    *("loss ", "beat ", "estimates of ", "not ", "up ", "40 bps", "two", " weeks", "doubled", "-"),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_pairs_are_mutual_and_of_one_kind(text: str) -> None:
+    found = quantities(text)
+    for i, quantity in enumerate(found):
+        assert text[quantity.start : quantity.end] == quantity.text
+        assert quantity.role in ROLES
+        if quantity.link is None:
+            assert not quantity.is_old
+            continue
+        kind, j = quantity.link
+        other = found[j]
+        assert other.link == (kind, i)
+        assert other.kind == quantity.kind
+        assert other.role == quantity.role
+        assert (quantity.is_old != other.is_old) == (kind == "from-to")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The U.S. lender Oskarra Inc. rose 5%",
+        "Shares of Kelmar Co. on Jan. 4 rose 5%",
+        "It rose vs. Dunmere Corp. by 5%",
+    ],
+)
+def test_abbreviations_end_no_sentence(text: str) -> None:
+    assert only(text).direction == "up"
+
+
+def test_a_text_without_sentences_is_read_whole() -> None:
+    text = "shares rose 5% while the others fell 3% and " * 200
+    found = quantities(text)
+    assert [q.value for q in found] == [5, 3] * 200
+    assert sum(q.direction == ("up" if q.value == 5 else "down") for q in found) > 380

@@ -36,11 +36,14 @@ def in_context(text: str, found: list[Quantity]) -> list[Quantity]:
     by_sentence: dict[int, list[Cue]] = {}
     for found_cue in found_cues:
         by_sentence.setdefault(bisect_right(ends, found_cue.start), []).append(found_cue)
+    quantities_of: dict[int, list[Quantity]] = {}
+    for quantity in found:
+        quantities_of.setdefault(bisect_right(ends, quantity.start), []).append(quantity)
     for i, quantity in enumerate(result):
         sentence = bisect_right(ends, quantity.start)
         first, end = (ends[sentence - 1] if sentence else 0), ends[sentence]
         near = by_sentence.get(sentence, [])
-        others = [q for q in found if first <= q.start < end]
+        others = quantities_of[sentence]
         cue = nearest_cue(text, quantity, near, others)
         role, unit = role_and_unit(text, quantity, cue, central_bank=central_bank)
         if role == "percent" and economy and _GROWTH.search(text, first, end):

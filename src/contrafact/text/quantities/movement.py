@@ -1,6 +1,7 @@
 """Where a sentence says that a quantity moves, and whether it states a level or a change."""
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -115,7 +116,7 @@ _BETWEEN_AFTER = re.compile(
     r"[\w.'’&/-]+){0,4}?[\s-]+"
 )
 _OBJECT_STOP = re.compile(
-    r"[;:—]|\s[–-]\s|[.!?]\s|,\s(?:and|with)\s"
+    r"[;:—]|\s[–-]\s|,\s(?:and|with)\s"
     r"|\b(?:while|but|which|who|as(?!\s(?:much|many|high|low))|after|because)\b",
     re.IGNORECASE,
 )
@@ -138,25 +139,28 @@ def moving(text: str, found: list[Quantity], moves: list[Movement], ends: list[i
         moves: Its words of movement, as `movements` gives them.
         ends: Where its sentences end.
     """
+    by_sentence: dict[int, list[Movement]] = {}
+    for move in moves:
+        by_sentence.setdefault(bisect_right(ends, move.start), []).append(move)
     result: list[Said] = []
-    sentence = 0
-    first = 0
+    last_sentence, last = -1, -1
     for i, quantity in enumerate(found):
-        while ends[sentence] <= quantity.start:
-            first = ends[sentence]
-            sentence += 1
-        inside = [m for m in moves if first <= m.start and m.end <= ends[sentence]]
-        # A time between does not part what belongs together: "rose $5 in two years to $20".
-        before = [j for j in range(i) if found[j].start >= first and found[j].kind != "duration"]
-        previous = found[before[-1]] if before else None
+        sentence = bisect_right(ends, quantity.start)
+        if sentence != last_sentence:
+            last_sentence, last = sentence, -1
+        inside = by_sentence.get(sentence, [])
+        previous = found[last] if last >= 0 else None
         leading = _itself(text, quantity) or _moved_before(text, quantity, inside, previous)
         said = leading or _moved_after(text, quantity, inside)
         if said is None and previous is not None:
-            said = leading = _chained(text, quantity, previous, result[before[-1]], inside)
+            said = leading = _chained(text, quantity, previous, result[last], inside)
         if said is None:
             result.append(_unsaid(text, quantity))
         else:
             result.append(Said(*said, worded=True, leads=leading is not None))
+        if quantity.kind != "duration":
+            # A time between does not part what belongs together: "rose $5 in two years to $20".
+            last = i
     return result
 
 
@@ -261,7 +265,7 @@ def _moved_after(
 
 
 _TO_OR_FROM = re.compile(r"\b(?:to|from)\s", re.IGNORECASE)
-_CLAUSE_END = re.compile(r"[;:—]|[.!?]\s")
+_CLAUSE_END = re.compile(r"[;:—]")
 _BESIDE = re.compile(
     r"(?:\s(?:points?|pts|paise|pence|cents))?"
     r"(?:\s?[-–—]\s?|,?\s(?:and|or)\s|,\s(?:or\s)?|\s\((?:or\s)?)",

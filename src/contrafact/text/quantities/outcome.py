@@ -8,6 +8,9 @@ from contrafact.text.quantities.quantity import Expectation, Quantity
 
 __all__ = ["Outcome", "outcome"]
 
+# Words further off, in characters, say nothing of a quantity.
+_REACH = 160
+
 Outcome = tuple[bool, bool, Expectation | None]
 
 
@@ -50,8 +53,8 @@ def outcome(text: str, quantity: Quantity, first: int, end: int) -> Outcome:
         first: Where its sentence begins.
         end: Where its sentence ends.
     """
-    before = text[first : quantity.start]
-    after = text[quantity.end : end]
+    before = text[max(first, quantity.start - _REACH) : quantity.start]
+    after = text[quantity.end : min(end, quantity.end + _REACH)]
     is_estimate = _is_estimate(before, after)
     if quantity.kind == "duration":
         return False, False, None
@@ -98,8 +101,6 @@ def _expectation(before: str, after: str, is_estimate: bool) -> Expectation | No
         for match in _pattern(name).finditer(after):
             if nearest is None or match.start() < nearest[0]:
                 nearest = match.start(), name
-    if nearest is None or nearest[0] > 120:
-        return None
-    if not _pattern("expected").search(before + " " + after):
+    if nearest is None or not _pattern("expected").search(before + " " + after):
         return None
     return nearest[1]

@@ -72,9 +72,6 @@ class _Rule:
     category: str | None = None
     unless: re.Pattern[str] | None = None
 
-    def holds(self, text: str) -> bool:
-        return bool(self.pattern.search(text)) and not (self.unless and self.unless.search(text))
-
 
 @dataclass(frozen=True)
 class ScreeningRules:
@@ -118,12 +115,14 @@ def proposal_by_rule(headline: str) -> Proposal | None:
         return _against("event_status", "rule:too long", f"has over {LONGEST:,} characters")
     rules = screening_rules()
     for rule in rules.against:
-        if rule.holds(text):
+        if rule.pattern.search(text):
             return _against(rule.criterion or "event_status", f"rule:{rule.name}", rule.why)
     if any(pattern.search(text) for pattern in rules.open):
         return None
-    found = [rule for rule in rules.in_favour if rule.holds(text)]
+    found = [rule for rule in rules.in_favour if rule.pattern.search(text)]
     if len({rule.category for rule in found}) != 1:
+        return None
+    if any(rule.unless and rule.unless.search(text) for rule in found):
         return None
     return Proposal(True, True, found[0].category, f"rule:{found[0].name}", found[0].why)
 

@@ -1,0 +1,382 @@
+"""``contrafact finforce screen`` and ``release``: raw headlines in, a released set out."""
+
+import csv
+import hashlib
+import json
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from contrafact.finforce.categories import CATEGORIES
+from contrafact.finforce.release import row_schema
+from contrafact.finforce.screen import proposal_by_rule, proposal_from_reply, screening_rules
+from contrafact.finforce.screen_files import Answer, verdict
+from contrafact.finforce.screen_model import category_meanings
+
+RATE = "Bank of Korea lowers its policy rate by 25 basis points"
+PRICES = "Norvania's inflation slows to 3.1% in May"
+COLUMN = "Opinion: The trouble with cheap money"
+OPEN = "Veltra and Nordax end their quarrel over valves"
+DOOMED = "Doomed talks at Nordax go on"
+
+FOR = [
+    (RATE, CATEGORIES[0]),
+    ("ECB holds rates and says little", CATEGORIES[0]),
+    (PRICES, "Macroeconomic indicators"),
+    ("Unemployment rate in Norvania rises to 5%", "Labour & employment"),
+    ("Short interest in Veltra Corp. grows by 20%", "Financial markets & asset performance"),
+    ("Veltra shares tumble to a low of the year", "Financial markets & asset performance"),
+    ("Nordax completes acquisition of a valve maker", "Corporate strategy & operations"),
+    ("Norvania imposes tariffs on steel", "Geopolitical & regulatory developments"),
+]
+AGAINST = [
+    COLUMN,
+    "Podcast: a week in bonds",
+    "How to save for a house",
+    "5 cheap stocks to buy now",
+    "Industrial pump market to reach $40 billion by 2031",
+    "7 reasons to sell your gold",
+    "Weekly horoscope for the thrifty",
+    "Up 3%",
+]
+NEITHER = [
+    OPEN,
+    "Could the ECB cut its rate again?",
+    "Analysts expect the Fed to cut rates in June",
+    "Inflation may slow in May, economists say",
+    "Veltra shares fall as inflation rises",  # two categories
+    "Veltra shares jump after profits double",  # the price, or the profits?
+    "ECB to seek ways to help small banks",
+]
+
+
+@pytest.mark.parametrize(("headline", "category"), FOR)
+def test_a_headline_whose_form_leaves_no_doubt_is_proposed_by_rule(headline, category):
+    proposal = proposal_by_rule(headline)
+    assert proposal is not None
+    assert proposal.market_event is True
+    assert proposal.category == category
+    assert proposal.labelled_by.startswith("rule:")
+    assert proposal.why
+
+
+@pytest.mark.parametrize("headline", AGAINST)
+def test_what_reports_no_event_is_refused_by_rule_with_a_reason(headline):
+    proposal = proposal_by_rule(headline)
+    assert proposal is not None
+    assert proposal.market_event is False
+    assert proposal.why
+
+
+@pytest.mark.parametrize("headline", NEITHER)
+def test_where_there_is_doubt_the_rules_are_silent(headline):
+    assert proposal_by_rule(headline) is None
+
+
+def test_every_rule_decides_something_here():
+    said = {p.labelled_by for h in [*AGAINST, *(h for h, _ in FOR)] if (p := proposal_by_rule(h))}
+    rules = screening_rules()
+    assert {f"rule:{rule.name}" for rule in (*rules.against, *rules.in_favour)} <= said
+
+
+def test_the_categories_of_the_prompt_are_the_benchmarks():
+    assert tuple(name for name, _ in category_meanings()) == CATEGORIES
+
+
+@pytest.mark.parametrize(
+    ("reply", "event", "category"),
+    [
+        (
+            '{"reason": "r", "event_status": true, "material_relevance": true, '
+            '"category": "Labor and Employment"}',
+            True,
+            "Labour & employment",
+        ),
+        ('{"event_status": true, "material_relevance": false, "category": null}', False, None),
+        ('{"event_status": "False", "material_relevance": "true"}', False, None),
+        ('{"event_status": true, "material_relevance": true, "category": "Sport"}', None, None),
+        ('{"event_status": true, "material_relevance": true, "category": null}', None, None),
+        ('{"event_status": 1, "material_relevance": true}', None, None),
+        ("It is a market event.", None, None),
+    ],
+)
+def test_a_reply_is_read_strictly_and_an_invalid_one_leaves_the_headline_open(
+    reply, event, category
+):
+    proposal = proposal_from_reply(reply, "m")
+    assert proposal.market_event is event
+    assert proposal.category == category
+    assert (proposal.labelled_by == "nobody") == (event is None)
+    assert ("invalid reply of m" in proposal.why) == (event is None)
+
+
+def answer(decision, category=None, by="a"):
+    return Answer("h1", decision, category, by, None, "")
+
+
+LABOUR, TRADE = "Labour & employment", "Supply chain & logistics"
+
+
+@pytest.mark.parametrize(
+    ("answers", "decision", "category"),
+    [
+        ([answer("yes")], "kept", TRADE),
+        ([answer("yes", LABOUR)], "kept", LABOUR),
+        ([answer("yes"), answer("no", by="b")], "hard case", None),
+        ([answer("yes"), answer("yes", by="b"), answer("no", by="c")], "kept", TRADE),
+        ([answer("yes"), answer("yes", LABOUR, by="b")], "hard case", None),
+        ([answer("no"), answer("no", by="b"), answer("unsure", by="c")], "dropped", None),
+        ([answer("unsure")], "hard case", None),
+    ],
+)
+def test_the_majority_decides_and_ties_are_hard_cases(answers, decision, category):
+    found = verdict(answers, TRADE)
+    assert (found.decision, found.category) == (decision, category)
+
+
+# Through the command line.
+
+
+class Labeller:
+    """An OpenAI-compatible service that labels headlines: it fails where the headline says so."""
+
+    def __init__(self):
+        self.asked = []
+        self.failing = True
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.reply(self, request["messages"][-1]["content"])
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,))
+        self.thread.start()
+        self.environment = {
+            **os.environ,
+            "FAKE_BASE_URL": f"http://127.0.0.1:{self.server.server_port}/v1",
+            "FAKE_API_KEY": "sk-none",
+        }
+
+    def reply(self, handler, prompt):
+        text = prompt if isinstance(prompt, str) else prompt[0]["text"]
+        headline = text.rsplit("<news>", 1)[1].split("</news>")[0]
+        self.asked.append(headline)
+        if "Doomed" in headline and self.failing:
+            handler.send_response(400)
+            body = {"error": {"message": "no", "type": "invalid_request_error", "code": "x"}}
+        else:
+            handler.send_response(200)
+            label = {
+                "reason": "a quarrel between firms ends",
+                "event_status": True,
+                "material_relevance": True,
+                "category": "Corporate strategy & operations",
+            }
+            body = {
+                "id": "c",
+                "object": "chat.completion",
+                "created": 0,
+                "model": "labeller",
+                "choices": [
+                    {
+                        "index": 0,
+                        "finish_reason": "stop",
+                        "message": {"role": "assistant", "content": json.dumps(label)},
+                    }
+                ],
+                "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+            }
+        data = json.dumps(body).encode()
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+
+@pytest.fixture
+def labeller():
+    service = Labeller()
+    yield service
+    service.server.shutdown()
+    service.thread.join()
+    service.server.server_close()
+
+
+@pytest.fixture
+def raw(tmp_path):
+    texts = [RATE, PRICES, COLUMN, OPEN, PRICES.upper()]
+    rows = [{"title": text, "summary": "More of it.", "date": "2025-05-02"} for text in texts]
+    (tmp_path / "raw.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return [*texts[:4]]
+
+
+def rows(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def fill(path, out, decisions, by):
+    with path.open(newline="", encoding="utf-8") as stream:
+        sheet = list(csv.DictReader(stream))
+    for row in sheet:
+        row["decision"], row["category"] = decisions.get(row["headline"], ("", ""))
+        row["decided_by"] = by
+    with out.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(sheet[0]))
+        writer.writeheader()
+        writer.writerows(sheet)
+
+
+def test_without_a_model_what_the_rules_leave_is_open(quick_contrafact, raw, tmp_path):
+    result = quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
+    assert result.returncode == 0, result.stderr
+    found = {row["headline"]: row["market_event"] for row in rows(tmp_path / "s.jsonl")}
+    assert found == {RATE: True, PRICES: True, COLUMN: False, OPEN: None}
+    (gone,) = rows(tmp_path / "s.jsonl.dropped.jsonl")
+    assert "the same text" in gone["dropped_because"]
+    stages = [event["stage"] for event in rows(tmp_path / "s.jsonl.ledger.jsonl")]
+    assert stages.count("screen (proposal)") == 4
+    assert stages.count("screen (duplicates)") == 1
+
+
+def test_a_model_is_asked_about_the_rest_alone(quick_contrafact, labeller, raw, tmp_path):
+    command = ("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
+    command += ("--model", "openai-api/fake/labeller", "--max-retries", "0")
+    result = quick_contrafact(*command, env=labeller.environment)
+    assert result.returncode == 0, result.stderr
+    assert labeller.asked == [OPEN]
+    row = rows(tmp_path / "s.jsonl")[3]
+    assert row["market_event"] is True
+    assert row["labelled_by"] == "model:openai-api/fake/labeller"
+    assert row["why"] == "a quarrel between firms ends"
+    again = quick_contrafact(*command, env=labeller.environment)
+    assert "finished: no model was called" in again.stdout
+    assert len(labeller.asked) == 1
+
+
+def test_failed_calls_are_tried_again_and_them_alone(quick_contrafact, labeller, raw, tmp_path):
+    with (tmp_path / "raw.jsonl").open("a") as stream:
+        stream.write(json.dumps({"title": DOOMED}) + "\n")
+    command = ("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
+    command += ("--model", "openai-api/fake/labeller", "--max-retries", "0")
+    failed = quick_contrafact(*command, env=labeller.environment)
+    assert failed.returncode == 1
+    assert "1 calls failed" in failed.stderr
+    assert not (tmp_path / "s.jsonl").exists()
+    labeller.failing = False
+    labeller.asked.clear()
+    again = quick_contrafact(*command, env=labeller.environment)
+    assert again.returncode == 0, again.stderr
+    assert labeller.asked == [DOOMED]
+    assert len(rows(tmp_path / "s.jsonl")) == 5
+
+
+def test_another_set_and_persons_are_kept_out(quick_contrafact, tmp_path):
+    titles = [PRICES, "Maria Keller takes over at Nordax in spring"]
+    (tmp_path / "raw.jsonl").write_text("".join(json.dumps({"title": t}) + "\n" for t in titles))
+    (tmp_path / "old.json").write_text(json.dumps([{"headline": PRICES.replace("May", "may")}]))
+    result = quick_contrafact(
+        *("finforce", "screen", "raw.jsonl", "--out", "s.jsonl"),
+        *("--against", "old.json", "--anonymise"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert [row["headline"] for row in rows(tmp_path / "s.jsonl")] == [
+        "[PERSON 1] takes over at Nordax in spring"
+    ]
+    assert "of the other set" in rows(tmp_path / "s.jsonl.dropped.jsonl")[0]["dropped_because"]
+
+
+def test_what_people_took_is_released_in_the_benchmarks_shape(quick_contrafact, raw, tmp_path):
+    quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
+    sheet = tmp_path / "s.jsonl.sheet.csv"
+    quarrel = "Corporate strategy and operations"
+    fill(sheet, tmp_path / "a.csv", {RATE: ("yes", ""), OPEN: ("yes", quarrel)}, "anna")
+    fill(sheet, tmp_path / "b.csv", {RATE: ("yes", ""), PRICES: ("no", "")}, "ben")
+    release = ("finforce", "release", "s.jsonl", "--decisions", "a.csv", "--decisions", "b.csv")
+    result = quick_contrafact(*release, "--out", "out", "--version", "1.2.0")
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "out"
+    assert json.loads((folder / "headlines.json").read_text()) == [
+        {"headline": RATE, "classification": "market_event", "category": CATEGORIES[0]},
+        {
+            "headline": OPEN,
+            "classification": "market_event",
+            "category": "Corporate strategy & operations",
+        },
+    ]
+    released = rows(folder / "headlines.jsonl")
+    assert [row["reviewed_by"] for row in released] == [2, 1]
+    assert all(set(row) == set(row_schema()["required"]) for row in released)
+    assert "More of it" not in "".join(p.read_text() for p in folder.iterdir())
+    for line in (folder / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    assert json.loads((folder / "schema.json").read_text()) == row_schema()
+    assert "market-events 1.2.0" in (folder / "README.md").read_text()
+    ledger = {e["item_id"]: e["decision"] for e in rows(tmp_path / "out.ledger.jsonl")}
+    assert sorted(ledger.values()) == ["dropped", "kept", "kept"]
+    check = quick_contrafact("data", "check", "out/headlines.json")
+    assert check.returncode == 0
+    assert "Layout: benchmark; 2 rows" in check.stdout
+
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    quick_contrafact(*release, "--out", "again", "--version", "1.2.0")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == before
+    other = quick_contrafact(*release, "--out", "out", "--version", "1.3.0")
+    assert other.returncode == 2
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_proposals_that_nobody_saw_enter_on_demand_and_are_marked(quick_contrafact, raw, tmp_path):
+    quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
+    result = quick_contrafact("finforce", "release", "s.jsonl", "--unreviewed", "--out", "out")
+    assert result.returncode == 0, result.stderr
+    released = rows(tmp_path / "out" / "headlines.jsonl")
+    assert [(row["headline"], row["reviewed_by"]) for row in released] == [(RATE, 0), (PRICES, 0)]
+    assert "seen by nobody" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("sheet", "said"),
+    [
+        ("item_id,decision,decided_by\nh0,yes,anna\n", "d.csv:2: 'h0' is no headline"),
+        ("item_id,decision,decided_by\nID,perhaps,anna\n", "d.csv:2: 'perhaps' is no decision"),
+        ("item_id,decision,decided_by\nID,yes,\n", "d.csv:2: nobody is named"),
+        (
+            "item_id,decision,decided_by,category\nID,yes,anna,Sport\n",
+            "d.csv:2: 'Sport' is none of the ten categories",
+        ),
+    ],
+)
+def test_a_sheet_that_cannot_be_read_is_told_by_its_line(
+    quick_contrafact, raw, tmp_path, sheet, said
+):
+    quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
+    identity = rows(tmp_path / "s.jsonl")[0]["id"]
+    (tmp_path / "d.csv").write_text(sheet.replace("ID", identity))
+    result = quick_contrafact(
+        "finforce", "release", "s.jsonl", "--decisions", "d.csv", "--out", "out"
+    )
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_bad_usage_of_release_is_one_line(quick_contrafact, raw, tmp_path):
+    quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
+    for arguments, said in (
+        (("s.jsonl",), "no decisions are given"),
+        (("raw.jsonl", "--unreviewed"), "is not a file of screened headlines"),
+        (("s.jsonl", "--unreviewed", "--version", "one"), "'one' is no version"),
+        (("s.jsonl", "--unreviewed", "--name", "a/b"), "'a/b' is no name"),
+    ):
+        result = quick_contrafact("finforce", "release", *arguments, "--out", "out")
+        assert result.returncode == 2
+        assert said in result.stderr
+        assert len(result.stderr.splitlines()) == 1

@@ -1,0 +1,335 @@
+"""The contract of causal distortion: another cause for the same effect.
+
+RFC-BENCH, section 2.2.2 and appendices Q.4, R.4 and S.4.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from contrafact.rfc.validators.chains import Chain, chains
+from contrafact.rfc.validators.counterparts import directions
+from contrafact.rfc.validators.findings import Span, Violation, fail, review
+from contrafact.rfc.validators.pair import Pair
+from contrafact.rfc.validators.signals import signals
+from contrafact.rfc.validators.tokens import Token, stem
+from contrafact.rfc.validators.vocabulary import is_function_word
+
+__all__ = [
+    "cause_changed",
+    "cause_stated",
+    "chain",
+    "effect_kept",
+    "lenient_in_cause",
+    "outside_cause",
+    "plausible",
+]
+
+
+def _realised(pair: Pair) -> list[Chain]:
+    """Return the reported chains of the original, those with an outright marker if there are."""
+    known = pair.memo.get("chains")
+    if not isinstance(known, list):
+        found = [c for c in chains(pair.original) if c.realised]
+        known = pair.memo["chains"] = found
+    return known
+
+
+def _changed_chains(pair: Pair) -> list[Chain]:
+    """Return the reported chains whose cause has a changed word."""
+    return [c for c in _realised(pair) if _changed_words(pair, c.cause)]
+
+
+def _changed_words(pair: Pair, span: Span) -> list[Token]:
+    tokens = pair.original.span_tokens(*span)
+    return [pair.original.tokens[i] for i in tokens if pair.alignment.change_at(i)]
+
+
+def chain(pair: Pair) -> Iterator[Violation]:
+    """The original states a cause of something that happened (conditions A and B)."""
+    every = chains(pair.original)
+    realised = _realised(pair)
+    if not every:
+        yield fail("no-causal-chain", "the original states no cause and effect")
+    elif not realised:
+        marker = every[0].marker
+        yield fail(
+            "hypothetical-chain",
+            f"'{pair.original.text[slice(*marker)]}' links what may happen, not what did",
+            marker,
+        )
+    elif not any(c.strong for c in realised):
+        marker = realised[0].marker
+        yield review(
+            "weak-marker",
+            f"only '{pair.original.text[slice(*marker)]}' links cause and effect",
+            marker,
+        )
+
+
+# Words of financial causes that mean the same; a cause in other words is the same cause.
+_SYNONYMS = tuple(
+    frozenset(stem(word) for word in words.split())
+    for words in (
+        "higher increased rising elevated growing greater increasing climbing rise increase larger more",
+        "lower reduced falling declining decreased fewer decreasing decline drop fall less smaller",
+        "cost costs expense expenses spending expenditure",
+        "strong robust solid healthy brisk firm resilient strength buoyant",
+        "weak soft sluggish tepid subdued weaker softer weakness softness soften lacklustre lackluster poor",
+        "demand orders appetite interest",
+        "worries concerns fears anxiety jitters worry concern fear unease",
+        "revenue sales turnover",
+        "shortage shortages scarcity lack",
+        "price prices pricing",
+        "profit profits earnings income",
+        "staff employee employees worker workers labour labor",
+        "raw input materials material",
+        "supply supplies",
+        "guidance outlook forecast",
+        "customer customers consumer consumers client clients shopper shoppers buyer buyers",
+        "disruption disruptions bottleneck bottlenecks problem problems issue issues",
+        "competition rivalry competitive",
+        "quarter period",
+        "big large major significant substantial considerable sharp strong",
+        "company firm business group",
+        "improve improved better improving improvement",
+        "slow slowing slower slowdown",
+        "unexpected surprise unexpectedly surprisingly",
+        "delay delays postponement",
+        "fuel petrol gasoline",
+        "phone phones handset handsets smartphone smartphones",
+        "car cars vehicle vehicles automobile automobiles",
+        "announce announced said reported report unveil unveiled",
+        "buy purchase purchases buying purchasing",
+    )
+)
+
+
+def _same_meaning(word: str, others: Iterable[str]) -> bool:
+    root = stem(word)
+    rest = {stem(other) for other in others}
+    if root in rest or any(root[:5] == other[:5] and len(root) >= 5 for other in rest):
+        return True
+    return any(root in group and group & rest for group in _SYNONYMS)
+
+
+def _content(tokens: Iterable[Token]) -> list[str]:
+    return [t.key for t in tokens if t.key not in ("#", "@", "@t") and not is_function_word(t.key)]
+
+
+def cause_changed(pair: Pair) -> Iterator[Violation]:
+    """A stated cause is another one, not the same in other words."""
+    realised = _realised(pair)
+    if not realised:
+        return
+    if not _changed_chains(pair) and not _inserted_in_cause(pair):
+        cause = realised[0].cause
+        yield fail(
+            "cause-unchanged", f"the cause still is '{pair.original.text[slice(*cause)]}'", cause
+        )
+        return
+    for c in _changed_chains(pair) or realised:
+        before, after = _replaced(pair, c)
+        new = [word for word in after if not _same_meaning(word, before)]
+        turned = _turned(pair, c)
+        if not new and not turned:
+            continue
+        if not before and new:
+            yield review(
+                "cause-extended", f"the cause gained '{' '.join(new)}' and lost nothing", c.cause
+            )
+        return
+    cause = (_changed_chains(pair) or realised)[0].cause
+    yield fail(
+        "cause-unchanged",
+        f"the cause '{pair.original.text[slice(*cause)]}' is only put in other words",
+        cause,
+    )
+
+
+def _inserted_in_cause(pair: Pair) -> bool:
+    return any(_replaced(pair, c)[1] for c in _realised(pair))
+
+
+def _replaced(pair: Pair, c: Chain) -> tuple[list[str], list[str]]:
+    """Return the content words that a cause lost, and those that came in their place."""
+    tokens = pair.original.span_tokens(*c.cause)
+    if not tokens:
+        return [], []
+    lost, new = [], []
+    for change in pair.alignment.changes:
+        a, b = change.before
+        if (a < tokens[-1] + 1 and tokens[0] < b) or (a == b and tokens[0] <= a <= tokens[-1] + 1):
+            low, high = max(a, tokens[0]), min(b, tokens[-1] + 1)
+            lost += _content(pair.original.tokens[low:high])
+            new += _content(pair.rewritten.tokens[slice(*change.after)])
+    return lost, new
+
+
+def _turned(pair: Pair, c: Chain) -> bool:
+    """Whether a direction within the cause is the opposite now: weak demand, strong demand."""
+    found = directions(pair)
+    return any(
+        c.cause[0] <= signal.start < c.cause[1] and any(o.sign == -signal.sign for o in met)
+        for signal, met in zip(found.before, found.met, strict=True)
+    )
+
+
+def _causes(pair: Pair) -> list[Span]:
+    return [c.cause for c in _realised(pair)]
+
+
+def _inside(span: Span, spans: Iterable[Span]) -> bool:
+    return any(start <= span[0] and span[1] <= end for start, end in spans)
+
+
+def effect_kept(pair: Pair) -> Iterator[Violation]:
+    """The effect and all else stay: same directions, same outcome."""
+    causes = _cause_only(pair)
+    found = directions(pair)
+    for signal, met in zip(found.before, found.met, strict=True):
+        if _inside((signal.start, signal.end), causes):
+            continue
+        if met and all(o.sign == -signal.sign for o in met):
+            told = review if signal.tier == "soft" else fail
+            yield told(
+                "effect-changed",
+                f"'{signal.text}' became '{met[0].text}'",
+                (signal.start, signal.end),
+                (met[0].start, met[0].end),
+            )
+
+
+def _cause_only(pair: Pair) -> list[Span]:
+    """Return the causes without what is an effect of another cause."""
+    realised = [c for c in _realised(pair) if c.strong] or _realised(pair)
+    changed = [c for c in realised if _changed_words(pair, c.cause)] or realised
+    return [c.cause for c in changed]
+
+
+def outside_cause(
+    rule: Callable[[Pair], Iterable[Violation]],
+) -> Callable[[Pair], Iterator[Violation]]:
+    """Return the rule for all but the stated causes, which may change."""
+
+    def outside(pair: Pair) -> Iterator[Violation]:
+        causes = _causes(pair)
+        for finding in rule(pair):
+            if finding.original_span is None or not _inside(finding.original_span, causes):
+                yield finding
+
+    outside.__doc__ = rule.__doc__
+    outside.__name__ = getattr(rule, "__name__", "outside")
+    return outside
+
+
+def lenient_in_cause(
+    rule: Callable[[Pair], Iterable[Violation]],
+) -> Callable[[Pair], Iterator[Violation]]:
+    """Return the rule with what goes with the replaced cause, and is only gone, for review."""
+
+    def lenient(pair: Pair) -> Iterator[Violation]:
+        causes = _causes(pair)
+        for finding in rule(pair):
+            span = finding.original_span
+            if (
+                not finding.for_review
+                and finding.rewritten_span is None
+                and span is not None
+                and _inside(span, causes)
+            ):
+                yield review(finding.rule, finding.message, span)
+            else:
+                yield finding
+
+    lenient.__doc__ = rule.__doc__
+    lenient.__name__ = getattr(rule, "__name__", "lenient")
+    return lenient
+
+
+_GUESSED = re.compile(
+    r"\b(?:may|might|could|possibly|potentially|perhaps|probably|likely|presumably|reportedly|apparently"
+    r"|allegedly|speculat\w+|rumou?r\w*|seem\w*|appear\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def cause_stated(pair: Pair) -> Iterator[Violation]:
+    """The rewrite states its cause outright, as one that was reported."""
+    if not _realised(pair):
+        return
+    every = chains(pair.rewritten)
+    if not every:
+        yield fail("cause-not-stated", "the rewrite states no cause")
+        return
+    if not any(c.realised for c in every):
+        yield fail(
+            "cause-hypothetical",
+            "the rewrite links cause and effect only as a possibility",
+            None,
+            every[0].marker,
+        )
+        return
+    for change in pair.alignment.changes:
+        span = pair.alignment.after_span(change)
+        before = pair.alignment.before_span(change)
+        if span is None:
+            continue
+        guess = _GUESSED.search(pair.rewritten.text, *span)
+        if guess is None or guess[0] == "May":
+            continue
+        if before is not None and _GUESSED.search(pair.original.text, *before):
+            continue
+        near = any(
+            c.marker[0] - 30 <= guess.start() <= c.cause[1] for c in every if c.cause > c.effect
+        )
+        told = fail if near else review
+        yield told(
+            "cause-hypothetical", f"'{guess[0]}' makes a guess of the cause", None, guess.span()
+        )
+
+
+_GOOD_FOR = re.compile(
+    r"\b(?:strong(?:er)?|robust|solid|record|booming|surging|soaring|better-than-expected|stellar|blockbuster)\s"
+    r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b",
+    re.IGNORECASE,
+)
+_BAD_FOR = re.compile(
+    r"\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected|collapsing|plunging|poor)\s"
+    r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b",
+    re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"\b(?:shares?|stock|profits?|sales|revenue|earnings|income|margins?|results)\b", re.IGNORECASE
+)
+
+
+def plausible(pair: Pair) -> Iterator[Violation]:
+    """The new cause does not contradict common sense: no profit falls because demand is strong."""
+    before = {(_sign(pair, c)) for c in chains(pair.original)}
+    for c in chains(pair.rewritten):
+        if not c.strong or not c.realised:
+            continue
+        sign = _sign(pair, c, rewritten=True)
+        if sign is None or sign in before or sign[0] == sign[1]:
+            continue
+        yield fail(
+            "implausible-cause",
+            f"'{pair.rewritten.text[slice(*c.cause)]}' would work the other way",
+            None,
+            c.cause,
+        )
+
+
+def _sign(pair: Pair, c: Chain, *, rewritten: bool = False) -> tuple[int, int] | None:
+    """Return the signs of a cause and of its effect, where both are beyond doubt."""
+    side = pair.rewritten if rewritten else pair.original
+    cause, effect = side.text[slice(*c.cause)], side.text[slice(*c.effect)]
+    good, bad = bool(_GOOD_FOR.search(cause)), bool(_BAD_FOR.search(cause))
+    if good == bad or not _OWN.search(effect):
+        return None
+    signs = {
+        s.sign for s in signals(side) if c.effect[0] <= s.start < c.effect[1] and s.tier == "firm"
+    }
+    if len(signs) != 1:
+        return None
+    return (1 if good else -1), signs.pop()

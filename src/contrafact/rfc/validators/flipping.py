@@ -1,0 +1,207 @@
+"""The contract of directional flipping: every direction turned round, every fact kept.
+
+RFC-BENCH, section 2.2.2 and appendices Q.1, R.1 and S.1.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from contrafact.rfc.validators.counterparts import directions
+from contrafact.rfc.validators.findings import Violation, fail, review
+from contrafact.rfc.validators.numbers import changed_numbers, meetings, number_key
+from contrafact.rfc.validators.pair import Pair, Side
+from contrafact.rfc.validators.ratings import is_rating, rating_calls
+from contrafact.rfc.validators.relations import comparisons, expected_figures
+from contrafact.rfc.validators.signals import Signal
+
+__all__ = ["left_standing", "nothing_reversed", "numbers_kept", "ratings_reversed"]
+
+_WEIGHT = {"firm": 2.0, "plain": 1.0, "soft": 0.5}
+
+
+def numbers_kept(pair: Pair) -> Iterator[Violation]:
+    """Numbers stay, save that a pair may swap its ends where the reversal needs it, and signs."""
+    a, b = pair.original.quantities, pair.rewritten.quantities
+    key = partial(number_key, signed=False)
+    to = {m.before: m.after for m in meetings(pair) if m.before is not None and m.after is not None}
+    excused: set[int] = set()
+    for i, j in (*comparisons(pair.original), *expected_figures(pair.original)):
+        if i in to and j in to and key(a[i]) == key(b[to[j]]) and key(a[j]) == key(b[to[i]]):
+            excused |= {i, j}
+    yield from changed_numbers(pair, key, frozenset(excused))
+
+
+def _reversed(pair: Pair) -> bool:
+    """Whether at least one direction of the original is turned round."""
+    found = directions(pair)
+    for signal, met in zip(found.before, found.met, strict=True):
+        if any(other.sign == -signal.sign for other in met):
+            return True
+    if any(
+        pair.original.quantities[m.before].value == -(pair.rewritten.quantities[m.after].value or 0)
+        and pair.rewritten.quantities[m.after].value
+        for m in meetings(pair)
+        if m.before is not None and m.after is not None
+    ):
+        return True
+    before, after = rating_calls(pair.original), rating_calls(pair.rewritten)
+    return any(
+        a.rank is not None and b.rank is not None and a.rank * b.rank < 0
+        for a, b in zip(before, after, strict=False)
+    )
+
+
+def nothing_reversed(pair: Pair) -> Iterator[Violation]:
+    """The rewrite says the opposite of something, and is no paraphrase."""
+    if _reversed(pair):
+        return
+    found = directions(pair)
+    if not found.before:
+        if found.after and pair.alignment.changes:
+            yield review(
+                "nothing-reversed",
+                f"'{found.after[0].text}' has a direction; none was found in the original",
+                None,
+                (found.after[0].start, found.after[0].end),
+            )
+            return
+        yield fail("nothing-reversed", "the original has no direction that could be reversed")
+        return
+    first = found.before[0]
+    yield fail(
+        "nothing-reversed",
+        f"no direction of the original is reversed, such as '{first.text}'",
+        (first.start, first.end),
+    )
+
+
+_NEUTRAL = re.compile(
+    r"\b(?:met|meets|match(?:ed|es|ing)?|in[\s-]line|flat|unchanged|little changed|steady|held|was at"
+    r"|remained|stood at|maintain(?:ed|s)?|reiterat\w+|kept)\b",
+    re.IGNORECASE,
+)
+
+
+def left_standing(pair: Pair) -> Iterator[Violation]:
+    """No expression still asserts its original direction."""
+    found = directions(pair)
+    if not _reversed(pair):
+        return  # nothing_reversed says it all
+    lean = sum(signal.sign * _WEIGHT[signal.tier] for signal in found.before)
+    for signal, met in zip(found.before, found.met, strict=True):
+        if any(other.sign == -signal.sign for other in met):
+            continue
+        span = (signal.start, signal.end)
+        if _rated(pair.original, signal):
+            continue  # ratings have rules of their own
+        if met:
+            other = met[0]
+            told = fail if _sure(signal, lean) else review
+            yield told(
+                "not-reversed",
+                f"'{signal.text}' still stands"
+                if other.text.casefold() == signal.text.casefold()
+                else f"'{signal.text}' became '{other.text}', which says the same",
+                span,
+                (other.start, other.end),
+            )
+            continue
+        yield from _gone(pair, signal)
+    yield from _signed(pair)
+
+
+def _rated(side: Side, signal: Signal) -> bool:
+    """Whether a term is the name of a rating in an analyst's call: to *Buy* from Hold."""
+    return is_rating(signal.text) and any(
+        call.start <= signal.start < call.end for call in rating_calls(side)
+    )
+
+
+def _sure(signal: Signal, lean: float) -> bool:
+    """Whether a direction that stayed leaves the reversal incomplete without doubt.
+
+    Firm ones do. Others do where they lean the way the original does; against it they may be the
+    background of either story.
+    """
+    if signal.tier == "firm":
+        return True
+    return signal.tier == "plain" and signal.sign * lean >= 0
+
+
+def _gone(pair: Pair, signal: Signal) -> Iterator[Violation]:
+    """Say what became of a direction that has no counterpart."""
+    changes = {
+        change
+        for start, end in signal.parts
+        for i in pair.original.span_tokens(start, end)
+        if (change := pair.alignment.change_at(i))
+    }
+    for change in changes:
+        span = pair.alignment.after_span(change)
+        if span is None:
+            continue
+        words = pair.rewritten.text[slice(*span)]
+        signs = {
+            m.polarity
+            for m in pair.rewritten.found("directional")
+            if m.start < span[1] and span[0] < m.end
+        }
+        if signs == {signal.bare} and signal.sign == signal.bare and signal.tier != "soft":
+            yield fail(
+                "not-reversed",
+                f"'{signal.text}' became '{words}', which says the same",
+                (signal.start, signal.end),
+                span,
+            )
+        elif not signs and signal.tier == "firm" and _NEUTRAL.search(words):
+            yield fail(
+                "not-reversed",
+                f"'{signal.text}' became '{words}', which takes no side",
+                (signal.start, signal.end),
+                span,
+            )
+        elif not signs and signal.tier != "soft":
+            yield review(
+                "not-reversed",
+                f"'{signal.text}' became '{words}': is that its opposite?",
+                (signal.start, signal.end),
+                span,
+            )
+
+
+def _signed(pair: Pair) -> Iterator[Violation]:
+    """Yield figures with a sign that stayed: "+5%" is a direction too."""
+    for meeting in meetings(pair):
+        if meeting.before is None or meeting.after is None:
+            continue
+        a = pair.original.quantities[meeting.before]
+        b = pair.rewritten.quantities[meeting.after]
+        if (
+            not a.form.sign
+            or a.kind == "number"
+            or a.value != b.value
+            or a.form.sign != b.form.sign
+        ):
+            continue
+        yield fail(
+            "not-reversed",
+            f"the sign of '{b.text}' still stands",
+            (a.start, a.end),
+            (b.start, b.end),
+        )
+
+
+def ratings_reversed(pair: Pair) -> Iterator[Violation]:
+    """A rating that stands on one side stands on the other: Buy becomes Sell."""
+    before, after = rating_calls(pair.original), rating_calls(pair.rewritten)
+    for a, b in zip(before, after, strict=False):
+        if a.direction or b.direction or not a.rank or b.rank is None:
+            continue
+        if a.rank * b.rank > 0:
+            yield fail(
+                "not-reversed",
+                f"the rating in '{b.text}' still stands",
+                (a.start, a.end),
+                (b.start, b.end),
+            )

@@ -1,0 +1,337 @@
+"""What a text asserts about a direction: rises and falls, beats and misses, good and bad.
+
+A signal is a directional term with what its sentence makes of it: "did not rise" is a fall,
+"losses narrowed" is good news. RFC-BENCH, appendices Q.1, R.1 and S.1.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from contrafact.rfc.validators.findings import Span
+from contrafact.rfc.validators.pair import Side
+from contrafact.text.words import Match
+
+__all__ = ["Signal", "Tier", "signals"]
+
+Tier = Literal["firm", "plain", "soft"]
+
+_REACH = 4  # words from a negator, or a scaling word, to what it governs
+_APART = re.compile(r"[,;:.!?()—–]|\s-\s")
+_LINKS = frozenset(
+    [
+        "as",
+        "after",
+        "while",
+        "because",
+        "but",
+        "and",
+        "when",
+        "since",
+        "despite",
+        "although",
+        "though",
+        "before",
+        "with",
+        "amid",
+        "which",
+        "that",
+        "who",
+        "or",
+        "than",
+        "until",
+        "whereas",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A direction that a text asserts.
+
+    Attributes:
+        start: Where its term begins, in characters.
+        end: Where its term ends.
+        text: The term as it stands there.
+        sign: +1 up or good, -1 down or bad, all told: scaled, negated.
+        bare: The term's own sign.
+        tier: How sure it is that the term asserts it: "firm" moves and verdicts, "plain" terms,
+            "soft" ones that go with either direction.
+        parts: Every stretch that the sign comes from: the term, its negator, what scales it.
+        scaled: Whether the term is a state that a word beside it makes more or less, and
+            nothing denies it.
+    """
+
+    start: int
+    end: int
+    text: str
+    sign: int
+    bare: int
+    tier: Tier
+    parts: tuple[Span, ...]
+    scaled: bool = False
+
+
+@dataclass(frozen=True)
+class _Data:
+    ignored: frozenset[str]
+    soft: frozenset[str]
+    firm: frozenset[str]
+    states: frozenset[str]
+    state_signs: dict[str, int]
+    scalers: dict[str, int]
+    negators: frozenset[str]
+    negations: re.Pattern[str]
+    senses: re.Pattern[str]
+
+
+@cache
+def _data() -> _Data:
+    source = files("contrafact.rfc.validators") / "signals.toml"
+    raw: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+    scalers = dict.fromkeys(raw["scalers"]["more"].split(), 1)
+    scalers |= dict.fromkeys(raw["scalers"]["less"].split(), -1)
+    return _Data(
+        ignored=frozenset(raw["ignored"].split()),
+        soft=frozenset(raw["soft"].split()),
+        firm=frozenset(raw["firm"].split()),
+        states=frozenset(raw["states"].split()),
+        state_signs=raw["state_signs"],
+        scalers=scalers,
+        negators=frozenset(raw["negators"]["words"].split()),
+        negations=re.compile(rf"\b(?:{'|'.join(raw['negators']['phrases'])})\b", re.IGNORECASE),
+        senses=re.compile(rf"\b(?:{'|'.join(raw['senses']['phrases'])})", re.IGNORECASE),
+    )
+
+
+def signals(side: Side) -> list[Signal]:
+    """Return the directions that a text asserts, in order, without overlap of their terms.
+
+    Terms in names, in senses without a direction ("raised capital", "drop-off") and those that
+    say one only with others beside them ("up" without a figure) are left out.
+    """
+    data = _data()
+    shielded = [match.span() for match in data.senses.finditer(side.text)]
+    terms = [
+        match
+        for match in side.found("directional")
+        if not _within(match, shielded) and _asserts(side, match, data)
+    ]
+    known = [(match.start, match.end, match.polarity, _tier(match, data)) for match in terms]
+    known += _bare_states(side, known, shielded, data)
+    known.sort()
+    found = []
+    absorbed: set[Span] = set()
+    for start, end, sign, tier in known:
+        if (start, end) in absorbed:
+            continue
+        parts: list[Span] = [(start, end)]
+        total = sign
+        scale = _scaler(side, start, end, data)
+        if scale is not None:
+            span, factor = scale
+            total *= factor
+            parts.append(span)
+            absorbed.update(k[:2] for k in known if k[0] < span[1] and span[0] < k[1])
+            # A state between a state and its verb is what the first one is about.
+            absorbed.update(k[:2] for k in known if end < k[0] and k[1] < span[0])
+        negator = _negator(side, min(p[0] for p in parts), data)
+        if negator is not None:
+            total = -total
+            parts.append(negator)
+        scaled = scale is not None and negator is None
+        text = side.text[start:end]
+        found.append(Signal(start, end, text, total, sign, tier, tuple(parts), scaled))
+    return [signal for signal in found if (signal.start, signal.end) not in absorbed]
+
+
+def _within(match: Match, spans: list[Span]) -> bool:
+    return any(start <= match.start and match.end <= end for start, end in spans)
+
+
+def _tier(match: Match, data: _Data) -> Tier:
+    if match.term in data.soft:
+        return "soft"
+    return "firm" if match.term in data.firm or match.group == "guidance" else "plain"
+
+
+_FIGURE = re.compile(
+    r"\s(?:by\s|about\s|around\s|roughly\s|nearly\s|almost\s|some\s|an?\s|more\sthan\s|over\s)*\Z"
+)
+_PREDICATE = re.compile(
+    r"\b(?:is|are|was|were|be|been|shares|stock|stocks|futures|index|prices|sales|revenue|profits?"
+    r"|earnings|higher|edged|ticked|trading|traded|ended|closed|opened|finished|still|also|now"
+    r"|markets?|heading|headed|trending|revised)\s\Z",
+    re.IGNORECASE,
+)
+_EXPECTED = re.compile(
+    r"\s(?:\S+\s){0,6}?(?:estimates?|expectations?|consensus|forecasts?|expected|street|guidance"
+    r"|projections?|views?|analysts|target)\b",
+    re.IGNORECASE,
+)
+_RATED = re.compile(
+    r"(?:\brat(?:ing|ed|es?)\b|\b(?:to|from|at|a|an|its|their|of|with)\s[\"'“‘]?\Z"
+    r"|\b(?:reiterat|maintain|assign|initiat|upgrad|downgrad|reaffirm)\w*\s[\"'“‘]?\Z)",
+    re.IGNORECASE,
+)
+_RATING = re.compile(
+    r"[\"'”’]?[\s-](?:rat\w+|recommendation|call|from|on|and\s(?:rais|lower|cut|lift))|[\"'”’]?[.,;]|\Z",
+    re.IGNORECASE,
+)
+
+
+def _asserts(side: Side, match: Match, data: _Data) -> bool:
+    """Whether a term stands where it says a direction."""
+    text, term = side.text, match.term
+    before, after = text[max(0, match.start - 40) : match.start], text[match.end : match.end + 70]
+    if _in_quantity(side, match):
+        return False
+    if term in ("up", "down"):
+        follows = any(
+            q.start >= match.end and _FIGURE.fullmatch(text, match.end, q.start)
+            for q in side.quantities
+        )
+        return follows or bool(_PREDICATE.search(before))
+    if term in ("above", "below", "ahead", "behind"):
+        return bool(_EXPECTED.match(after))
+    if term in ("buy", "sell", "hold"):
+        capital = match.text[0].isupper() and not side.sentence_of(match.start).titled
+        quoted = before[-1:] in "\"'“‘" and after[:1] in "\"'”’"
+        return (capital or quoted) and bool(_RATED.search(before)) and bool(_RATING.match(after))
+    if term == "top" and match.inflection == "plural" and _EXPECTED.match(after):
+        return True  # "Tops Q2 Estimates" is a verb
+    if term in data.ignored and match.group != "expectation":
+        return False
+    if term == "contract" and match.inflection in ("base", "third"):
+        return bool(re.search(r"\b(?:to|will|would|could|may|might)\s\Z", before))
+    if term in ("tank", "rocket", "crater", "firm", "balloon", "mount") and match.inflection in (
+        "base",
+        "third",
+        "positive",
+        "singular",
+        "plural",
+    ):
+        return False
+    return not _in_name(side, match)
+
+
+def _in_quantity(side: Side, match: Match) -> bool:
+    return any(q.start < match.end and match.start < q.end for q in side.quantities)
+
+
+_RATING_WORDS = frozenset(
+    [
+        "overweight",
+        "underweight",
+        "outperform",
+        "underperform",
+        "bullish",
+        "bearish",
+        "positive",
+        "negative",
+    ]
+)
+
+
+def _in_name(side: Side, match: Match) -> bool:
+    """Whether the term is part of a capitalised name, as in "Rise Education" or "Strong Buy Fund"."""
+    word = match.text
+    if not word[0].isupper() or match.term in _RATING_WORDS or "rating" in match.term:
+        return False
+    if match.term in ("strong buy", "strong sell"):
+        return False
+    sentence = side.sentence_of(match.start)
+    if sentence.titled:
+        return _named_elsewhere(side, word)
+    if side.text[sentence.start : match.start].strip(" \"'“‘(") == "":
+        # The first word of a sentence is a name if a capitalised word follows: "Gap Inc.".
+        after = re.match(r"\s([A-Z][a-z]+)\b", side.text[match.end :])
+        return bool(after) and not _common_start(after[1]) and match.end - match.start < 12
+    return True
+
+
+def _named_elsewhere(side: Side, word: str) -> bool:
+    """Whether a word of a headline is capitalised amid a plain sentence too."""
+    for found in re.finditer(rf"(?<=[a-z,] ){re.escape(word)}\b", side.text):
+        if not side.sentence_of(found.start()).titled:
+            return True
+    return False
+
+
+def _common_start(word: str) -> bool:
+    return word.casefold() in ("the", "a", "an", "in", "on", "its", "for")
+
+
+def _bare_states(
+    side: Side, known: list[tuple[int, int, int, Tier]], shielded: list[Span], data: _Data
+) -> Iterator[tuple[int, int, int, Tier]]:
+    """Yield states that the word lists do not have, where something scales them."""
+    for token in side.tokens:
+        sign = data.state_signs.get(token.key)
+        if sign is None or any(s < token.end and token.start < e for s, e, _, _ in known):
+            continue
+        if any(s <= token.start and token.end <= e for s, e in shielded):
+            continue
+        if _scaler(side, token.start, token.end, data) is not None:
+            yield token.start, token.end, sign, "plain"
+
+
+def _scaler(side: Side, start: int, end: int, data: _Data) -> tuple[Span, int] | None:
+    """Return what makes a state more or less: a word shortly before it, or the verb after it."""
+    tokens = side.span_tokens(start, end)
+    if not tokens or side.tokens[tokens[-1]].key not in data.states:
+        return None
+    best: tuple[int, Span, int] | None = None
+    for step in range(1, _REACH + 1):
+        i = tokens[0] - step
+        if i < 0 or _APART.search(side.text, side.tokens[i].end, start):
+            break
+        word = side.tokens[i]
+        if word.key in data.scalers:
+            best = (step, (word.start, word.end), data.scalers[word.key])
+            break
+        if word.key in _LINKS or word.key in data.states:
+            break
+    for step in range(1, _REACH + 4):
+        i = tokens[-1] + step
+        if i >= len(side.tokens) or _APART.search(side.text, end, side.tokens[i].start):
+            break
+        word = side.tokens[i]
+        if word.key in data.scalers and (best is None or step < best[0]):
+            if word.key.endswith(("er", "ers")) and word.key not in ("lower", "lowers"):
+                break
+            best = (step, (word.start, word.end), data.scalers[word.key])
+            break
+        if word.key in data.states and side.tokens[i - 1].key in ("of", "over", "about", "a", "an"):
+            continue  # "fears of a recession mounted": what mounted is the fears
+        if word.key in _LINKS or word.key in data.states or word.key == "#":
+            break
+    return None if best is None else (best[1], best[2])
+
+
+def _negator(side: Side, start: int, data: _Data) -> Span | None:
+    """Return what denies a term: a negation shortly before it, in the same clause."""
+    first = side.span_tokens(start, start + 1)
+    if not first:
+        return None
+    low = max(0, first[0] - _REACH)
+    at = side.tokens[low].start if low < len(side.tokens) else start
+    for cut in _APART.finditer(side.text, at, start):
+        at = cut.end()
+    for found in data.negations.finditer(side.text, at, start):
+        return found.span()
+    for i in range(first[0] - 1, low - 1, -1):
+        token = side.tokens[i]
+        if token.start < at or token.key in ("but", "while", "as", "and"):
+            break
+        if token.key.replace("’", "'") in data.negators or token.key.endswith("n't"):
+            only = token.key in ("not", "no") and re.match(
+                r"\s(?:only|just|doubt)\b", side.text[token.end :]
+            )
+            if not only:
+                return token.start, token.end
+    return None

@@ -182,6 +182,8 @@ def test_what_people_pass_and_the_contract_fails_is_a_hard_case():
     result = finalize([row], decisions, contract=lambda *_: ["number-changed"])
     assert result.retained == []
     assert "breaks number-changed" in result.hard[0]["reason"]
+    unseen = finalize([row], [], contract=lambda *_: ["number-changed"], unreviewed="keep")
+    assert unseen.dropped[0]["reason"] == "breaks number-changed", "nothing about it is in doubt"
     result = finalize([row], decisions, contract=clean, required=("url",))
     assert result.dropped[0]["reason"] == "lacks url"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.records import MANIPULATIONS, Manipulation, Rewrite
-from contrafact.rfc.build.review_path import Fate, follow
+from contrafact.rfc.build.review_path import Fate, State, follow
 from contrafact.rfc.build.stage_files import StageRow
 from contrafact.rfc.decisions import REVIEW_STAGES, ReviewDecision
 from contrafact.stats.intervals import cluster_bootstrap
@@ -199,7 +199,7 @@ def _place(
     elif state == "unreviewed":
         state, why = "removed", f"{why}: not reviewed"
     if state == "retained":
-        state, why, by = _checked(final, why, by, contract, required)
+        state, why, by = _checked(final, fate, contract, required)
     final |= {"review": "unreviewed" if fate.state == "unreviewed" else why}
     if state == "retained":
         result.retained.append(final)
@@ -213,16 +213,18 @@ def _place(
 
 
 def _checked(
-    row: Mapping[str, Any], why: str, by: str, contract: Contract, required: Sequence[str]
-) -> tuple[Any, str, str]:
+    row: Mapping[str, Any], fate: Fate, contract: Contract, required: Sequence[str]
+) -> tuple[State, str, str]:
     """Return state, reason and decider after the final integrity checks (2.2.4)."""
     missing = [name for name in required if not str(row.get(name) or "").strip()]
     if missing:
         return "removed", f"lacks {', '.join(missing)}", "rule:finalize"
     broken = contract(row["manipulation"], row["original"], row["rewritten"])
-    if broken:
-        return "hard case", f"{why}, but it breaks {', '.join(broken)}", "rule:contract"
-    return "retained", why, by
+    if not broken:
+        return "retained", fate.why, fate.by
+    if fate.state == "unreviewed":
+        return "removed", f"breaks {', '.join(broken)}", "rule:contract"
+    return "hard case", f"{fate.why}, but it breaks {', '.join(broken)}", "rule:contract"
 
 
 def _revised(row: Mapping[str, Any], rewritten: str | None) -> dict[str, Any]:

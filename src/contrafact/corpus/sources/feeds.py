@@ -28,7 +28,7 @@ def read_feed(answer: Answer, request: Request) -> Page:
 
     # A stream, since a text would be taken for an address or a file's name.
     feed = feedparser.parse(io.BytesIO(answer.body))
-    if not feed.version and not feed.entries:
+    if not feed.get("version") and not feed.get("entries"):
         raise Refused("the answer is neither RSS nor Atom")
     rows: list[dict[str, Any]] = []
     rejected = []

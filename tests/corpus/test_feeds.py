@@ -1,0 +1,68 @@
+import pytest
+
+from contrafact.corpus.plain import plain_text
+from contrafact.corpus.sources.base import Answer, Refused, Request
+from contrafact.corpus.sources.feeds import read_feed
+
+ADDRESS = "https://news.example/feed.xml"
+RSS = '<?xml version="1.0" encoding="{}"?><rss version="2.0"><channel>{}</channel></rss>'
+
+
+def read(body, status=200, encoding="utf-8"):
+    data = body if isinstance(body, bytes) else body.encode(encoding)
+    return read_feed(Answer(status, data, ADDRESS), Request("feed", ADDRESS, {}, {"found_by": "f"}))
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"\x00\x01", b"{}", b"<html><body>Sorry</body></html>", b"plain words"]
+)
+def test_what_is_no_feed_is_refused(body):
+    with pytest.raises(Refused, match="neither RSS nor Atom"):
+        read(body)
+
+
+def test_a_missing_feed_is_refused_with_its_status():
+    with pytest.raises(Refused, match="404"):
+        read(b"", status=404)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1252"])
+def test_a_feed_is_read_in_the_encoding_it_names(encoding):
+    item = "<item><title>Café prices rise</title><description>By 4%.</description></item>"
+    (row,) = read(RSS.format(encoding, item), encoding=encoding).rows
+    assert (row["title"], row["summary"], row["found_by"]) == ("Café prices rise", "By 4%.", "f")
+
+
+def test_a_feed_that_breaks_off_is_read_as_far_as_it_goes_and_that_is_said():
+    item = "<item><title>One</title><description>A.</description></item>"
+    whole = RSS.format("utf-8", item * 2)
+    page = read(whole[: whole.rindex("<description>")])
+    assert page.rows[0]["title"] == "One"
+    assert "not well-formed" in page.notes[0]
+
+
+def test_an_entry_names_its_source_or_has_the_feeds():
+    items = (
+        '<title>The Feed</title><item><title>One</title><source url="u">The Ledger</source></item>'
+        "<item><title>Two</title></item>"
+    )
+    assert [row["source"] for row in read(RSS.format("utf-8", items)).rows] == [
+        "The Ledger",
+        "The Feed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ("A <b>bold</b> rise", "A bold rise"),
+        ("<p>One.</p><p>Two.</p>", "One. Two."),
+        ("Fish &amp; Chips &#8211; up", "Fish & Chips – up"),
+        ("P&G gains, a < b and 3<5", "P&G gains, a < b and 3<5"),
+        ("Read<script>alert(1)</script> on", "Read on"),
+        ("up\n\t 5%  ", "up 5%"),
+        ("One<br/>two <!-- hidden --> three", "One two three"),
+    ],
+)
+def test_markup_goes_and_what_only_looks_like_it_stays(given, plain):
+    assert plain_text(given) == plain

@@ -142,21 +142,19 @@ def as_frame(probes: Sequence[Probe]) -> "pd.DataFrame":
 def edit_position(original: str, rewritten: str) -> tuple[float, float, float, float]:
     """Return where a text was edited: first, mean and last place, and how many stretches.
 
-    Places are shares of the original's length, 0 to 1, by words.
+    A place is where a stretch of changed words begins, as a share of the original's length, 0 to 1.
     """
     places: list[float] = []
-    at = 0
-    stretches, was_same = 0, True
+    at, was_same = 0, True
     for part in word_diff(original, rewritten):
-        if part.kind != "same":
+        if part.kind != "same" and was_same:
             places.append(at / max(1, len(original)))
-            stretches += was_same
         was_same = part.kind == "same"
         if part.kind != "added":
             at += len(part.text)
     if not places:
         return (0.0, 0.0, 0.0, 0.0)
-    return places[0], sum(places) / len(places), places[-1], float(stretches)
+    return places[0], sum(places) / len(places), places[-1], float(len(places))
 
 
 def _text_probes(items: Sequence[Item], perplexity: Mapping[str, float] | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import json
 import math
 from importlib.resources import files
 from io import StringIO
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
@@ -121,9 +121,9 @@ def residuals() -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _records(name: PublishedTable) -> list[dict[str, float]]:
-    rows: list[dict[str, float]] = published_table(name).to_dict("records")  # type: ignore[assignment]
-    return rows
+def _records(name: PublishedTable) -> list[dict[str, Any]]:
+    records = published_table(name).to_dict("records")
+    return [{str(key): value for key, value in row.items()} for row in records]
 
 
 def _text(name: str) -> str:

@@ -46,6 +46,7 @@ def only(text: str) -> Quantity:
         ("Doubling", 4, "Quadrupling"),
         ("threefold", 5, "fivefold"),
         ("3x", 4.4, "4x"),
+        ("2 1/2 percent", 3.75, "3.8 percent"),
         ("two-thirds of staff", 0.25, "a quarter"),
         ("Two-thirds of staff", 0.6, "Three-fifths"),
         ("a 10-for-1 split", 5, "5-for-1"),
@@ -118,6 +119,9 @@ def test_words_stay_words(old: int, new: int, scale: str) -> None:
         ["₹12 crore", "Rs 120 million", "INR 120m", "Rs. 12 cr"],
         ["3.5 trln won", "3.5 trillion won", "KRW 3,500bn"],
         ["doubled", "twofold", "2x"],
+        ["2 1/2 months", "2-1/2 months", "two-and-a-half-month", "2.5 months"],
+        ["two and a half million users", "2.5 million users", "2.5m users"],
+        ["25 pence", "£0.25"],
     ],
 )
 def test_one_amount_has_one_value_however_written(variants: list[str]) -> None:

@@ -67,6 +67,7 @@ _MONEY_LETTERS = (
 _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
     (cast(IdentifierKind, kind), re.compile(pattern, flags))
     for kind, pattern, flags in (
+        ("other", r"https?://[^\s\"'<>]+|\bhref=\"[^\"]*\"", re.I),
         # Index names: "Russell 2000" is no year.
         (
             "index",
@@ -95,12 +96,14 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
         ("time", r"\b(?:noon|midday|midnight)\b", re.I),
         (
             "other",
-            rf"{_START}[0-9]{{1,4}}/[0-9]{{1,4}}(?![0-9/%]|-(?:week|month|year|day))",
+            rf"{_START}(?<![0-9][\s-])[0-9]{{1,4}}/[0-9]{{1,4}}(?![0-9/%]|-(?:week|month|year|day))",
             0,
         ),  # 24/7, 9/11
         # Quarters, halves and fiscal years.
         ("quarter", rf"\bQ[1-4]{_OF_YEAR}", 0),
         ("half", rf"\bH[12]{_OF_YEAR}", 0),
+        ("quarter", rf"{_START}{YEAR}[\s-]?Q[1-4](?!\w)", 0),
+        ("half", rf"{_START}{YEAR}[\s-]?H[12](?!\w)", 0),
         ("quarter", r"(?<![\w.])[1-4][Qq](?:[\s'’/-]?(?:FY\s?)?(?:20)?[0-9]{2})?(?![\w%])", 0),
         ("half", r"(?<![\w.])[12][Hh](?:[\s'’/-]?(?:FY\s?)?(?:20)?[0-9]{2})?(?![\w%])", 0),
         ("quarter", rf"{_ORDINAL}[\s-](?:fiscal[\s-])?quarter\b(?!-|\spoint){_OF_WORDS}", re.I),
@@ -166,7 +169,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
         ("form", r"\b401\s?\(?k\)?", re.I),
         (
             "form",
-            r"\b(?:Form|Rule|Section|Chapter|Title|Article|Regulation|Part|Phase|Tier|Level|Stage"
+            r"\b(?:Figure|Table|Chart|Exhibit|HB|SB|Form|Rule|Section|Chapter|Title|Article|Regulation|Part|Phase|Tier|Level|Stage"
             r"|Day|Round|Schedule|Proposition|Prop|Bill|Flight|Area|Highway|Route|ISO|Basel|IFRS|ASC"
             r"|Group\sof|Big|Magnificent|Formula)\s"
             r"(?:[0-9]++(?:[A-Za-z]|\([a-z0-9]\))?(?![\w%]|[.,][0-9])"
@@ -221,6 +224,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
         ),
         ("other", r"\b(?:UPDATE|WRAPUP|CORRECTED|REFILE)\s[0-9](?=-)", 0),
         # Companies with a figure in their name, and their tickers.
+        ("ticker", r"(?<![\w.,])[0-9]{4}\sHK\b", 0),
         ("ticker", r"(?<![\w.,])[0-9]{3,6}\.(?:HK|KS|KQ|SS|SZ|T|TW|TWO|TO|L|KL|SI)\b", 0),
         (
             "ticker",

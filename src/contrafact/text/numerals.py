@@ -20,6 +20,7 @@ __all__ = [
 DIGITS = (
     r"(?:[0-9]{1,3}+(?:,[0-9]{2,3})++(?:\.[0-9]++)?+"  # 1,250,000 and 12,50,000.5
     r"|[0-9]++,[0-9]{1,2}+(?=\s?%)"  # 3,5 %: a decimal comma is told by its sign
+    r"|[0-9]{1,3}[\s-](?:1/2|1/3|2/3|1/4|3/4)(?![0-9/])"  # 2-1/2
     r"|[0-9]++(?:\.[0-9]++)?+"
     r"|\.[0-9]++)"
 )
@@ -82,6 +83,7 @@ WORDS = (
     rf"(?:half[ -]an?[ -]{_BIG}"
     rf"|(?:{_PIECE}|an?)[ -]hundred(?:[ -](?:and[ -])?{_PIECE})?(?:[ -]{_BIG}){{0,2}}+"
     rf"|(?:{_PIECE}|an?)(?:[ -]{_BIG}){{1,2}}+"
+    rf"|(?:{_PIECE})[ -]and[ -]a[ -]half(?:[ -]{_BIG})?"
     rf"|{_PIECE}|zero)\b"
 )
 """A number in words: ``twenty-five``, ``a hundred and ten thousand``, ``half a billion``."""
@@ -91,7 +93,11 @@ def digits_value(text: str) -> Decimal:
     """Return what a number in digits is worth; a comma before one or two last digits is a point."""
     if re.fullmatch(r"[0-9]+,[0-9]{1,2}", text):
         return Decimal(text.replace(",", "."))
-    return Decimal(text.replace(",", ""))
+    whole, _, part = text.replace(",", "").replace("-", " ").partition(" ")
+    if part:
+        top, bottom = part.split("/")
+        return Decimal(whole) + Decimal(top) / Decimal(bottom)
+    return Decimal(whole)
 
 
 def magnitude_value(text: str) -> Decimal:
@@ -103,6 +109,9 @@ def magnitude_value(text: str) -> Decimal:
 def words_value(text: str) -> Decimal:
     """Return what a number in words (as `WORDS` matches it) is worth."""
     words = [w for w in re.split(r"[\s-]+", text.casefold()) if w != "and"]
+    if "half" in words[1:]:
+        i = words.index("half")
+        return (words_value(" ".join(words[: i - 1])) + Decimal("0.5")) * _scale(words[i + 1 :])
     if words[0] == "half":
         return Decimal("0.5") * _scale(words[2:])
     total = Decimal(0)

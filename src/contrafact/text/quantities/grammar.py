@@ -51,7 +51,7 @@ _DAYS |= dict.fromkeys(("year", "yr"), Decimal("365.25"))
 _DAYS |= {"quarter": Decimal("91.3125"), "decade": Decimal("3652.5")}
 _SPANS = {"mth": "month", "yr": "year"}
 _DURATION = rf"[\s-](?P<span>{'|'.join(_DAYS)})s?\b(?!-point)"
-_MEASURE = r"(?:[KMGT]Wh?|kV|km|kg|mt|bpd|boe|bcf|MHz|GHz)\b"
+_MEASURE = r"(?:mboe(?:/d)?|[KMGT]Wh?|kV|km|kg|mt|bpd|boe|bcf|MHz|GHz)\b"
 _RATIO = r"(?:x(?!\w)|[\s-]?fold\b|-times\b)"
 
 # A number: a sign where no word or number stands before it, digits or words, a magnitude.
@@ -64,7 +64,7 @@ _AMOUNT = (
 )
 _UNIT = (
     rf"(?:(?P<points>{_POINTS})|(?P<percent>{_PERCENT})|(?P<basis>{_BASIS})"
-    rf"|(?P<currency>[\s-]?{_CURRENCY_WORD}|\s{_CODE}\b)|(?P<cents>[\s-]cents?\b(?!\s?per\s?cent))"
+    rf"|(?P<currency>[\s-]?{_CURRENCY_WORD}|\s{_CODE}\b)|(?P<cents>[\s-](?:cents?|pence|paisa|paise)\b(?!\s?per\s?cent))"
     rf"|(?P<ratio>{_RATIO})|(?P<duration>{_DURATION})|(?P<measure>{_MEASURE}))?"
 )
 # A longer run of digits is no amount that anyone states.
@@ -72,6 +72,11 @@ _MAX_DIGITS = 40
 # "3D", "10th", "1:30" are no numbers, whatever stands before them.
 _NO_NAME_AFTER = r"(?![^\W_]|_|[.,:/][0-9])"
 _NAME_BEFORE = re.compile(r"[^\W\d_]{2,}[-–]\Z|[A-Z][-–]\Z")
+
+_TWO_SPEED = re.compile(
+    r"-(?:speed|way|tier|sided|step|pronged|wheel|party|track|horse|stop|off)\b|\s(?:said|say|to\stango)\b",
+    re.IGNORECASE,
+)
 
 _VERB = (
     r"(?!\s?-\s?|\s(?:down|dip|digits?|edged|check|whammy|taxation|counting|standards?|shift|bill))"
@@ -105,7 +110,7 @@ def _unit(part: dict[str, str | None]) -> tuple[Decimal, QuantityKind, str | Non
     if part["basis"]:
         return Decimal(1), "basis points", "bps"
     if part["cents"]:
-        return Decimal("0.01"), "money", currency_code(part["symbol"] or "") or "USD"
+        return Decimal("0.01"), "money", currency_code(part["symbol"] or part["cents"])
     if part["symbol"] or part["currency"]:
         return Decimal(1), "money", currency_code(part["currency"] or part["symbol"] or "")
     if part["ratio"]:
@@ -126,6 +131,8 @@ def _read_amount(match: re.Match[str]) -> Read | None:
     if kind == "number":
         # A bare "one" is a pronoun, and bare digits after "GPT-" are part of a name.
         if words and words.casefold() in ("one", "zero"):
+            return None
+        if words and _TWO_SPEED.match(match.string, match.end()):
             return None
         before = match.string[max(0, match.start() - 4) : match.start()]
         if digits and not magnitude and _NAME_BEFORE.search(before):

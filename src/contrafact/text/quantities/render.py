@@ -73,6 +73,8 @@ def _cased(like: str, text: str) -> str:
 
 def _digits(form: Form, number: float) -> str:
     old = form.number
+    if "/" in old:  # "2 1/2" has no other fractions to give: 3.2 is written so
+        return format(Decimal(repr(round(number, 1))).normalize(), "f")
     comma = re.fullmatch(r"[0-9]+,[0-9]{1,2}", old)
     decimals = len(old.rpartition("," if comma else ".")[2]) if comma or "." in old else 0
     shown = str(Decimal(repr(number)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_EVEN))

@@ -141,10 +141,11 @@ def _counted(text: str, quantity: Quantity, cue: Cue | None) -> tuple[Role, str 
     unit = quantity.unit
     if unit:
         return "count", unit
-    match = _unit_noun().match(text, quantity.end, quantity.end + 60)
+    start = quantity.end + text.startswith("+", quantity.end)
+    match = _unit_noun().match(text, start, start + 60)
     if match:
         noun = (match["known"] or match["noun"]).casefold()
-        if noun in ("points", "pts"):
+        if noun in ("points", "point", "pts"):
             unit = "points"
         elif noun == "times":
             return "multiple", noun

@@ -3,6 +3,8 @@
 import re
 from decimal import Decimal
 
+from contrafact.text.alternatives import alternatives
+
 __all__ = [
     "DIGITS",
     "MAGNITUDE",
@@ -79,8 +81,11 @@ _UNIT_WORD = "|".join(_UNITS)
 _PIECE = f"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_UNIT_WORD})\\b)?|{'|'.join(_TEENS)}|{_UNIT_WORD})"
 _BIG = r"(?:lakh\scrore|thousand|million|billion|trillion|crore|lakh|dozen)"
 
+# Fails at once where no number word stands, which is nearly everywhere.
+_GUARD = rf"(?=(?:{alternatives([*_SMALL, 'half'])})(?![^\W_]))"
+
 WORDS = (
-    rf"(?:half[ -]an?[ -]{_BIG}"
+    rf"{_GUARD}(?:half[ -]an?[ -]{_BIG}"
     rf"|(?:{_PIECE}|an?)[ -]hundred(?:[ -](?:and[ -])?{_PIECE})?(?:[ -]{_BIG}){{0,2}}+"
     rf"|(?:{_PIECE}|an?)(?:[ -]{_BIG}){{1,2}}+"
     rf"|(?:{_PIECE})[ -]and[ -]a[ -]half(?:[ -]{_BIG})?"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from contrafact.text.quantities.cues import alternatives, cue_data
+from contrafact.text.alternatives import alternatives
+from contrafact.text.quantities.cues import cue_data
 from contrafact.text.quantities.quantity import Direction, Quantity
 
 __all__ = ["Movement", "Said", "by_values", "movements", "moving"]

@@ -3,7 +3,8 @@
 import re
 from functools import cache
 
-from contrafact.text.quantities.cues import alternatives, cue_data
+from contrafact.text.alternatives import alternatives
+from contrafact.text.quantities.cues import cue_data
 from contrafact.text.quantities.quantity import Expectation, Quantity
 
 __all__ = ["Outcome", "outcome"]

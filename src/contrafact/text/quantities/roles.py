@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from contrafact.text.quantities.cues import alternatives, cue_data
+from contrafact.text.alternatives import alternatives
+from contrafact.text.quantities.cues import cue_data
 from contrafact.text.quantities.quantity import ROLES, Quantity, QuantityKind, Role, Scenario
 
 __all__ = ["Cue", "cues", "nearest_cue", "role_and_unit", "scenario"]

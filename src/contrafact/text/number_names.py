@@ -127,7 +127,8 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
         ),
         (
             "date",
-            r"\b(?=Ma(?:rch|y)\b)(?:(?<=\b[Ii]n )|(?<=\b[Oo]f )|(?<=\b[Bb]y )|(?<=\b[Ss]ince )|(?<=\b[Uu]ntil )"
+            r"\b(?=Ma(?:rch|y)\b)"
+            r"(?:(?<=\b[Ii]n )|(?<=\b[Oo]f )|(?<=\b[Bb]y )|(?<=\b[Ss]ince )|(?<=\b[Uu]ntil )"
             r"|(?<=\b[Tt]o )|(?<=\b[Ff]rom )|(?<=\b[Ll]ast )|(?<=\b[Tt]his )|(?<=\b[Nn]ext )"
             r"|(?<=\b[Ff]or )|(?<=\b[Ll]ate )|(?<=\b[Ee]arly )|(?<=\b[Mm]id-)|(?<=\b[Tt]hrough )"
             r"|(?<=\b[Dd]uring )|(?<=\b[Aa]nd ))(?:March|May)\b(?!\s[A-Z])",

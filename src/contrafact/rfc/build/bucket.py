@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ LISTS_USED = (
 _KINDS = ("percent", "money", "digits")
 _NAMES = (*LISTS_USED, *_KINDS)
 _LIST_NAMES = np.array(_NAMES, dtype=object)
+_PERCENT, _CURRENCY, _DIGITS = (_NAMES.index(kind) for kind in _KINDS)
 # What is kept as evidence of each manipulation, besides of the rules' asking for it.
 _EVIDENCE: dict[Manipulation, tuple[str, ...]] = {
     "numerical": _KINDS,
@@ -127,19 +129,17 @@ def bucket(
     }
     said = [Bucketed([], {}, {}) for _ in paragraphs]
     for name, rules in refused.items():
-        why = np.select([rule for rule, _ in rules], range(1, len(rules) + 1), default=0)
-        reasons = ["", *(reason for _, reason in rules)]
-        evidence = cues.of_each(_EVIDENCE[name], why == 0)
-        for one, code, found in zip(said, why.tolist(), evidence, strict=True):
-            if code:
-                one.reasons[name] = reasons[code]
-            else:
-                one.candidates.append(name)
-                one.evidence[name] = found
-    extremes = cues.of_each(("extreme",), there["extreme"])
-    for number in np.flatnonzero(there["extreme"]).tolist():
+        open_still = np.ones(len(said), dtype=np.bool_)
+        for rule, reason in rules:
+            for number in np.flatnonzero(open_still & rule).tolist():
+                said[number].reasons[name] = reason
+            open_still &= ~rule
+        for number, found in cues.of_each(_EVIDENCE[name], open_still):
+            said[number].candidates.append(name)
+            said[number].evidence[name] = found
+    for number, found in cues.of_each(("extreme",), there["extreme"]):
         if said[number].reasons.get("sentiment") == _EXTREME:
-            said[number].reasons["sentiment"] = f"{_EXTREME}: {extremes[number][0][1]}"
+            said[number].reasons["sentiment"] = f"{_EXTREME}: {found[0][1]}"
     return said
 
 
@@ -204,18 +204,16 @@ class _Cues:
         """Return which texts have a cue of one of these lists."""
         return np.bincount(self.text[self._among(names)], minlength=self.texts) > 0
 
-    def of_each(self, names: Sequence[str], wanted: _Bools) -> list[list[Evidence]]:
-        """Return each text's cues of these lists; none of the texts that are not wanted."""
+    def of_each(self, names: Sequence[str], wanted: _Bools) -> Iterator[tuple[int, list[Evidence]]]:
+        """Return the cues of these lists in each text that is wanted, with the text's number."""
         chosen = np.flatnonzero(self._among(names) & wanted[self.text])
-        columns = (
-            _LIST_NAMES[self.kind[chosen]],
-            self.said[chosen],
-            self.start[chosen],
-            self.end[chosen],
-        )
+        of, start, end = self.text[chosen], self.start[chosen], self.end[chosen]
+        columns = (_LIST_NAMES[self.kind[chosen]], self.said[chosen], start, end)
         rows = list(zip(*(column.tolist() for column in columns), strict=True))
-        ends = np.cumsum(np.bincount(self.text[chosen], minlength=self.texts)).tolist()
-        return [rows[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+        numbers = np.flatnonzero(wanted)
+        bounds = np.searchsorted(of, np.append(numbers, self.texts)).tolist()
+        for number, (a, b) in zip(numbers.tolist(), pairwise(bounds), strict=True):
+            yield number, rows[a:b]
 
     def apart(self, some: Sequence[str], others: Sequence[str]) -> _Bools:
         """Return which texts have a cue of the first lists and, in other words, of the others."""
@@ -274,15 +272,23 @@ def _numbers(paragraphs: Sequence[str]) -> _Cues:
     starts: list[int] = []
     ends: list[int] = []
     said: list[str] = []
-    for match in _NUMBER.finditer(joined):
-        start, end = match.span()
-        kind = "digits" if match[1] is None else "percent"
-        if kind == "digits" and start and joined[start - 1] in _MONEY:
-            kind, start = "money", start - 1
-        kinds.append(_NAMES.index(kind))
+    # Where digits begin, by NumPy: the expression alone would look at every character.
+    codes = np.frombuffer(joined.encode("latin-1", "replace"), dtype=np.uint8)
+    digits = np.zeros(len(codes) + 1, dtype=np.bool_)
+    digits[1:] = (codes >= ord("0")) & (codes <= ord("9"))
+    last = 0
+    for at in np.flatnonzero(digits[1:] & ~digits[:-1]).tolist():
+        match = _NUMBER.match(joined, at) if at >= last else None
+        if match is None:  # digits within the number before
+            continue
+        start, last = match.span()
+        kind = _DIGITS if match[1] is None else _PERCENT
+        if kind == _DIGITS and start and joined[start - 1] in _MONEY:
+            kind, start = _CURRENCY, start - 1
+        kinds.append(kind)
         starts.append(start)
-        ends.append(end)
-        said.append(joined[start:end])
+        ends.append(last)
+        said.append(joined[start:last])
     sizes = np.fromiter(map(len, paragraphs), np.int64, len(paragraphs))
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes + 1)))
     start_of, end_of = np.array(starts, np.int64), np.array(ends, np.int64)

@@ -252,25 +252,28 @@ def _apart(start: Ints, end: Ints) -> npt.NDArray[np.bool_]:
     keep = np.ones(len(start), dtype=np.bool_)
     # Only where a span begins before an earlier one's end is there anything to decide.
     reach = np.maximum.accumulate(end) if len(end) else end
-    close = np.flatnonzero(start[1:] < reach[:-1]) + 1
+    close = (np.flatnonzero(start[1:] < reach[:-1]) + 1).tolist()
+    starts, ends = start.tolist(), end.tolist()
     last, run = 0, -1
-    for i in close.tolist():
+    for i in close:
         if i != run + 1:
-            last = int(end[i - 1])
+            last = ends[i - 1]
         run = i
-        keep[i] = start[i] >= last
-        if keep[i]:
-            last = int(end[i])
+        if starts[i] < last:
+            keep[i] = False
+        else:
+            last = ends[i]
     return keep
 
 
 def _around(hits: Hits, row: int) -> tuple[list[str], str]:
     """Return up to three words before a hit, and the one after it or nothing."""
-    first, number = int(hits.first[row]), hits.text[row]
+    first, number = int(hits.first[row]), int(hits.text[row])
+    begin, end = hits.offsets[number : number + 2].tolist()
     after = first + int(hits.length[row])
-    starts, begin, end = hits.words[0], hits.offsets[number], hits.offsets[number + 1]
-    before = [hits.word(i) for i in range(max(0, first - 3), first) if starts[i] >= begin]
-    return before, hits.word(after) if after < len(starts) and starts[after] < end else ""
+    before = hits.words_at(max(0, first - 3), first, begin, end)
+    following = hits.words_at(after, after + 1, begin, end)
+    return before, following[0] if following else ""
 
 
 def _inflected(template: str, inflection: str) -> str:

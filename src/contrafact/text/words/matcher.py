@@ -23,7 +23,8 @@ _Bools = npt.NDArray[np.bool_]
 _Bytes = npt.NDArray[np.uint8]
 _Eights = npt.NDArray[np.uint64]
 
-_SPACE, _HYPHEN, _OTHER, _LETTER = 0x20, 0x2D, 0x2E, 0xFE
+# What stands in no word is below what may: digits, underscore, letters.
+_SPACE, _HYPHEN, _OTHER, _IN_WORDS, _LETTER = 0x20, 0x2D, 0x2E, 0x30, 0xFE
 # Letters that Python's regular expressions take for an ASCII one where case does not count.
 _ODD_LETTERS = {"ſ": "s", "K": "k", "İ": "i", "ı": "i"}
 _NOT_IN_WORD = re.compile(r"\W")
@@ -34,7 +35,7 @@ _MAX_WORD = 8 * _LOADS
 # Of a load, the bytes that belong to a word of which so many are left.
 _MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 # Slots of the table of words: enough that a few factors tried give each word one of its own.
-_SLOT_BITS = 20
+_SLOT_BITS = 19
 _FACTORS_TRIED = 10_000
 
 
@@ -49,8 +50,7 @@ def _class_of(character: str) -> int:
     return _HYPHEN if character in HYPHENS else _OTHER
 
 
-_CLASSES = np.array([_class_of(chr(code)) for code in range(256)], dtype=np.uint8)
-_IN_WORD = np.array([code not in (_SPACE, _HYPHEN, _OTHER) for code in range(256)], dtype=np.int8)
+_CLASSES = bytes(_class_of(chr(code)) for code in range(256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,17 @@ class Hits:
     words: tuple[Ints, Ints]
     data: bytes
 
-    def word(self, number: int) -> str:
-        """Return one word, in lower case; letters past ASCII are all alike."""
-        return self.data[self.words[0][number] : self.words[1][number]].decode("latin-1")
+    def words_at(self, first: int, last: int, begin: int, end: int) -> list[str]:
+        """Return the words from ``first`` to before ``last`` that lie from ``begin`` to ``end``.
+
+        They are in lower case, and all letters past ASCII are one.
+        """
+        starts, ends = self.words[0][first:last].tolist(), self.words[1][first:last].tolist()
+        return [
+            self.data[a:b].decode("latin-1")
+            for a, b in zip(starts, ends, strict=True)
+            if begin <= a < end
+        ]
 
 
 class Matcher:
@@ -149,7 +157,7 @@ class Matcher:
         else:
             raise ValueError(f"{len(numbers)} words are too many for the table")
         # Number 0 is no word: its loads are none that a word could have.
-        self._slot_codes = np.zeros(1 << _SLOT_BITS, dtype=np.int32)
+        self._slot_codes = np.zeros(1 << _SLOT_BITS, dtype=np.int16)
         self._slot_codes[slots] = np.arange(1, len(numbers) + 1)
         self._loads = np.concatenate((np.zeros((_LOADS, 1), dtype=np.uint64), loads), axis=1)
 
@@ -218,7 +226,9 @@ class Matcher:
 
 def _mapped(text: str) -> _Bytes:
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    mapped: _Bytes = _CLASSES[np.minimum(codes, 255)]
+    mapped = np.frombuffer(
+        bytearray(text.encode("latin-1", "replace").translate(_CLASSES)), dtype=np.uint8
+    )
     far = np.flatnonzero(codes > 255)
     if len(far):
         kinds, which = np.unique(codes[far], return_inverse=True)
@@ -228,8 +238,8 @@ def _mapped(text: str) -> _Bytes:
 
 
 def _word_bounds(mapped: _Bytes) -> tuple[Ints, Ints]:
-    inside = np.zeros(len(mapped) + 1, dtype=np.int8)
-    inside[1:] = _IN_WORD[mapped]  # the end is padded: a word never reaches it
+    inside = np.zeros(len(mapped) + 1, dtype=np.bool_)
+    np.greater_equal(mapped, _IN_WORDS, out=inside[1:])  # the end is padded: no word reaches it
     bounds = np.flatnonzero(inside[1:] != inside[:-1])
     return bounds[::2], bounds[1::2]
 
@@ -242,6 +252,7 @@ def _joins(data: bytes, mapped: _Bytes, starts: Ints, ends: Ints) -> _Bools:
     first = mapped[ends[:-1]]
     gaps = starts[1:] - ends[:-1]
     joined[:-1] = (gaps == 1) & ((first == _SPACE) | (first == _HYPHEN))
-    for i in np.flatnonzero((gaps > 1) & (first == _SPACE)).tolist():
+    wide = (gaps > 1) & (first == _SPACE) & (mapped[ends[:-1] + 1] == _SPACE)
+    for i in np.flatnonzero(wide).tolist():
         joined[i] = data[ends[i] : starts[i + 1]].isspace()
     return joined

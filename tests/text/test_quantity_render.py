@@ -60,6 +60,20 @@ def test_renders_in_the_style_it_was_written(text: str, value: float, expected: 
     assert only(again).kind == quantity.kind
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("one in five homes", [0.2]),
+        ("3 out of 4 dealers", [0.75]),
+        ("₹100 in two towns", [100, 2]),
+        ("12 in two plants", [12, 2]),
+        ("2 in 3 months", [2, 91.3125]),
+    ],
+)
+def test_parts_are_told_from_amounts_that_meet(text: str, values: list[float]) -> None:
+    assert [q.value for q in quantities(text)] == values
+
+
 def test_the_low_end_of_a_range_is_rendered_in_place() -> None:
     text = "sales of $3-5 billion"
     low = quantities(text)[0]

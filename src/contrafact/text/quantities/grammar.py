@@ -187,7 +187,8 @@ def _read_split(match: re.Match[str]) -> Read | None:
     top, bottom = (
         digits_value(n) if n[0].isdigit() else words_value(n) for n in (match["new"], match["old"])
     )
-    if not bottom:
+    # "Three in five" is a part; "five in two plants" is not one.
+    if not bottom or ("-for-" not in match[0].casefold() and top >= bottom):
         return None
     return Read(top / bottom, "ratio", None, _form("split", match, "new", float(1 / bottom)))
 
@@ -223,7 +224,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
             _read_fraction,
         ),
         (
-            rf"\b(?P<new>[0-9]{{1,3}}|{WORDS})\s(?:in|out\sof)(?:\severy)?\s"
+            rf"(?<![\w.,$€£¥₹])(?P<new>[0-9]{{1,3}}|{WORDS})\s(?:in|out\sof)(?:\severy)?\s"
             rf"(?P<old>[0-9]{{1,3}}|{WORDS})\b(?![-%.,][\w]|\s(?:per\s?cent|percent|years?|months?"
             r"|weeks?|days?|hours?|quarters?|decades?|sessions?|million|billion|trillion))",
             _read_split,

@@ -140,6 +140,7 @@ def test_calibration_says_what_the_examples_say(quick_contrafact, tmp_path):
     assert found["broken"][rows[-1]["id"]]
 
 
+@pytest.mark.slow
 def test_from_decisions_to_a_release_and_back(quick_contrafact, pairs, tmp_path):
     given = read(pairs)
     decisions = [
@@ -227,6 +228,10 @@ def test_without_reviewers_pairs_stay_by_their_contract_and_say_so(
     assert result.returncode == 0, result.stderr
     assert "7 of them were not reviewed" in result.stdout
     assert {row["review"] for row in read(tmp_path / "f.jsonl")} == {"unreviewed"}
+    telling = quick_contrafact("rfc", "release", "f.jsonl", "--max-auroc", "0.6", "--out", "no")
+    assert telling.returncode == 1, "'fell' and 'bearish' give every rewrite away"
+    assert "n-grams tells all rewrites" in telling.stderr
+    assert not (tmp_path / "no").exists()
     private = quick_contrafact("rfc", "release", "f.jsonl", "--with-originals", "--out", "private")
     assert "PRIVATE" in private.stdout
     assert (tmp_path / "private" / "PRIVATE.txt").is_file()

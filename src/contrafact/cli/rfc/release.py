@@ -1,9 +1,14 @@
 """``contrafact rfc release``: the folder that is published."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from contrafact.rfc.build.stage_files import StageRow
 
 __all__ = ["release"]
 
@@ -28,6 +33,14 @@ def release(
         bool,
         typer.Option("--with-originals", help="Make a private copy that holds the originals."),
     ] = False,
+    max_auroc: Annotated[
+        float | None,
+        typer.Option(
+            min=0.5,
+            max=1.0,
+            help="Exit 1, and write nothing, if an artefact tells rewrites better than this.",
+        ),
+    ] = None,
 ) -> None:
     """Write the release: metadata and rewritten text, never an original.
 
@@ -51,6 +64,8 @@ def release(
     if hard is None and file != "-" and beside_it.is_file():
         hard = beside_it
     doubtful = read_stage(hard, needed, manipulated=True, allow_empty=True) if hard else []
+    if max_auroc is not None:
+        _require_few_artefacts(rows, max_auroc)
     made = make(rows, doubtful, facts, file=source_name(file))
     if out.exists() and not out.is_dir():
         raise InputError("is a file", file=out, mend="name a folder with --out")
@@ -70,3 +85,28 @@ def release(
         )
     if with_originals:
         typer.echo("  PRIVATE: this copy holds originals. Do not publish it or pass it on.")
+
+
+def _require_few_artefacts(rows: "Sequence[StageRow]", max_auroc: float) -> None:
+    from contrafact.records import Rewrite
+    from contrafact.rfc.leakage import leakage, leaks
+
+    pairs = [
+        Rewrite.of(
+            row.fields["manipulation"],
+            row.fields["original"],
+            row.fields["rewritten"],
+            article_id=row.fields["article_id"],
+        )
+        for row in rows
+    ]
+    found = leaks(leakage(pairs), max_auroc)
+    for probe in found:
+        typer.echo(
+            f"{probe.artefact} tells {probe.manipulation} rewrites from originals: AUROC "
+            f"{probe.figure.estimate:.3f}, above {max_auroc}",
+            err=True,
+        )
+    if found:
+        typer.echo("Nothing is written; see `contrafact rfc surface`.", err=True)
+        raise typer.Exit(1)

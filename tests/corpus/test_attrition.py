@@ -50,6 +50,12 @@ def test_items_are_counted_by_stage_and_category_in_the_order_of_the_stages():
     assert found[("check", ALL)] == (2, 2)
 
 
+def test_an_article_with_several_items_is_one_article_left():
+    events = [event("a"), event("a", manipulation="causal"), event("b", "dropped")]
+    everything = attrition(events)[-1]
+    assert (everything.items, everything.left, everything.articles) == (3, 2, {"a"})
+
+
 def test_the_last_decision_of_a_stage_is_the_one_that_counts():
     events = [event("a", "dropped"), event("a", "revised"), event("a")]
     (count, everything) = attrition(events)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from contrafact.corpus.journal import Journal
     from contrafact.finforce.screen import Proposal
     from contrafact.finforce.screen_files import Candidate
+    from contrafact.prompts import PromptTemplate
 
 __all__ = ["release", "screen"]
 
@@ -80,6 +81,11 @@ def screen(
     if out.is_dir():
         raise InputError("is a folder", file=out, mend="name a file in it")
     pack = open_pack(prompts)
+    template = None
+    if model is not None:
+        from contrafact.finforce.screen_model import screening_template
+
+        template = screening_template(pack)
     candidates, dropped, events = _candidates(file, against or [], near, anonymise)
     settings = {
         "input": _identity(candidates),
@@ -95,7 +101,7 @@ def screen(
         typer.echo(f"{out} is finished: no model was called")
         return
     proposals, failures = _proposals(
-        candidates, model, pack, journal, max_connections, max_retries, structured
+        candidates, model, template, journal, max_connections, max_retries, structured
     )
     if failures:
         for why, number in Counter(failures.values()).most_common(5):
@@ -174,7 +180,7 @@ def _identity(candidates: "list[Candidate]") -> str:
 def _proposals(
     candidates: "list[Candidate]",
     model: str | None,
-    pack: Any,
+    template: "PromptTemplate | None",
     journal: "Journal",
     at_once: int,
     max_retries: int | None,
@@ -193,9 +199,9 @@ def _proposals(
             proposals[one.id] = Proposal(None, None, None, NOBODY, why)
         else:
             left[one.id] = one.item.title
-    if model is None:
+    if model is None or template is None:
         return proposals, {}
-    replies, failures = _ask(left, model, pack, journal, at_once, max_retries, structured)
+    replies, failures = _ask(left, model, template, journal, at_once, max_retries, structured)
     for identity, reply in replies.items():
         proposals[identity] = proposal_from_reply(reply, model)
     return proposals, failures
@@ -204,7 +210,7 @@ def _proposals(
 def _ask(
     left: dict[str, str],
     model: str,
-    pack: Any,
+    template: "PromptTemplate",
     journal: "Journal",
     at_once: int,
     max_retries: int | None,
@@ -234,7 +240,9 @@ def _ask(
 
         asked = {identity: text for identity, text in left.items() if identity not in known}
         found = asyncio.run(
-            ask_screening(asked, labeller, pack, at_once=at_once, structured=structured, each=each)
+            ask_screening(
+                asked, labeller, template, at_once=at_once, structured=structured, each=each
+            )
         )
     return {**known, **found.replies}, found.failures
 

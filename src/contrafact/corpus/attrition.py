@@ -32,6 +32,8 @@ class StageCount:
     items: int = 0
     decisions: Counter[str] = field(default_factory=Counter)
     """Items per last decision of the stage on them."""
+    articles: set[str] = field(default_factory=set)
+    """The articles of the items that were not dropped; one may have several items."""
 
     @property
     def left(self) -> int:
@@ -77,7 +79,8 @@ def _last(events: Iterable[LedgerEvent]) -> list[LedgerEvent]:
 def attrition(events: Sequence[LedgerEvent]) -> list[StageCount]:
     """Return the counts of each stage, by category and over all, in the ledger's order of stages.
 
-    An item counts once a stage and category, by the stage's last decision on it.
+    An item counts once a stage and manipulation, by the stage's last decision on it: an article
+    that is looked at for four manipulations is four items then.
     """
     latest: dict[tuple[str, str, str | None], LedgerEvent] = {}
     for event in events:
@@ -89,6 +92,8 @@ def attrition(events: Sequence[LedgerEvent]) -> list[StageCount]:
             count = counts.setdefault((event.stage, category), StageCount(event.stage, category))
             count.items += 1
             count.decisions[event.decision] += 1
+            if event.decision != "dropped":
+                count.articles.add(event.article_id or event.item_id)
     order = list(stages)
     return sorted(
         counts.values(), key=lambda c: (order.index(c.stage), c.category == ALL, c.category)

@@ -13,10 +13,10 @@ from inspect_ai.util import JSONSchema
 from contrafact.finforce.bulk import failure_cause
 from contrafact.finforce.categories import CATEGORIES
 from contrafact.finforce.generation import Ask, Unanswered
-from contrafact.prompts import PromptPack
+from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.text.fence import fence
 
-__all__ = ["Replies", "ask_screening", "category_meanings"]
+__all__ = ["Replies", "ask_screening", "category_meanings", "screening_template"]
 
 
 @dataclass
@@ -35,10 +35,19 @@ def category_meanings() -> tuple[tuple[str, str], ...]:
     return tuple((name, meanings[name]) for name in CATEGORIES)
 
 
+def screening_template(pack: PromptPack) -> PromptTemplate:
+    """Return the pack's template ``finforce/screen``.
+
+    Raises:
+        InputError: The pack lacks it, or it has other variables.
+    """
+    return pack.template("finforce/screen", required={"headline", "categories"})
+
+
 async def ask_screening(
     headlines: Mapping[str, str],
     model: Model,
-    pack: PromptPack,
+    template: PromptTemplate,
     *,
     at_once: int,
     structured: bool,
@@ -49,15 +58,11 @@ async def ask_screening(
     Args:
         headlines: Texts by id.
         model: The model that labels.
-        pack: The prompt pack; its template ``finforce/screen`` takes ``headline``, ``categories``.
+        template: The prompt, from :func:`screening_template`.
         at_once: Calls under way at the same time.
         structured: Whether to ask the provider for JSON by schema.
         each: Called with an id and the reply, or none if the call failed.
-
-    Raises:
-        InputError: The pack lacks the template, or it has other variables.
     """
-    template = pack.template("finforce/screen", required={"headline", "categories"})
     ask = Ask(model, structured=structured, config=GenerateConfig(temperature=0.0))
     found = Replies()
     free = asyncio.Semaphore(at_once)

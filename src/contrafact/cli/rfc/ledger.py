@@ -68,10 +68,11 @@ def _show_counts(counts: "list[StageCount]") -> None:
             f"{count.items:,}",
             *(f"{count.decisions[decision]:,}" for decision in DECISIONS),
             f"{count.retention:.1%}",
+            f"{len(count.articles):,}",
         )
         for count in counts
     ]
-    columns = ("stage", "category", "items", *DECISIONS, "left")
+    columns = ("stage", "category", "items", *DECISIONS, "left", "articles left")
     show_table("Attrition", columns, rows)
 
 
@@ -128,6 +129,7 @@ def _write(counts: "list[StageCount]", rates: "list[AuditRate]", out: Path) -> N
                 "items": count.items,
                 **{name.replace(" ", "_"): count.decisions[name] for name in DECISIONS},
                 "retention": count.retention,
+                "articles_left": len(count.articles),
             }
             for count in counts
         ),

@@ -8,11 +8,13 @@ import typer
 from contrafact.cli.rfc import (
     bucket,
     calibrate,
+    check,
     finalize,
     hydrate,
     label,
     ledger,
     release,
+    rewrite,
     statistics,
     study,
     surface,
@@ -36,6 +38,8 @@ app.command("bucket")(bucket.bucket)
 app.command("label")(label.label)
 app.command("ledger")(ledger.ledger)
 app.command("calibrate")(calibrate.calibrate)
+app.command("rewrite")(rewrite.rewrite)
+app.command("check")(check.check)
 app.command("finalize")(finalize.finalize)
 app.command("release")(release.release)
 app.command("surface")(surface.surface)

@@ -54,6 +54,7 @@ CONTRACTS: Mapping[Manipulation, tuple[Rule, ...]] = {
         numerical.comparisons_kept,
         numerical.impossible_value,
         numerical.limits,
+        numerical.rate_decisions,
         numerical.equal_quantities,
         numerical.related_quantities,
         numerical.versions_kept,

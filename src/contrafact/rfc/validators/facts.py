@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from contrafact.rfc.validators.align import Change
 from contrafact.rfc.validators.counterparts import directions
 from contrafact.rfc.validators.findings import Span, Violation, fail, review
 from contrafact.rfc.validators.pair import Pair, Side
@@ -267,6 +268,17 @@ def directions_kept(pair: Pair) -> Iterator[Violation]:
             )
 
 
+def _turns(pair: Pair, change: Change) -> bool:
+    """Whether a changed stretch holds a direction."""
+    found = directions(pair)
+    a, b = pair.alignment.before_span(change), pair.alignment.after_span(change)
+    return any(
+        span is not None and signal.start < span[1] and span[0] < signal.end
+        for span, signals in ((a, found.before), (b, found.after))
+        for signal in signals
+    )
+
+
 def paraphrased(pair: Pair) -> Iterator[Violation]:
     """Other words for the same go to a person, all in one finding."""
     changes = [
@@ -275,6 +287,9 @@ def paraphrased(pair: Pair) -> Iterator[Violation]:
         if any(t.key not in ("#", "@", "@t") for t in pair.original.tokens[slice(*change.before)])
         or any(t.key not in ("#", "@", "@t") for t in pair.rewritten.tokens[slice(*change.after)])
     ]
+    if pair.manipulation == "flipping":
+        # Words that turn a direction are what flipping is about.
+        changes = [change for change in changes if not _turns(pair, change)]
     if not changes:
         return
     first = changes[0]

@@ -299,7 +299,7 @@ def _is_name(side: Side, token: Token) -> bool:
     # Capitals mean nothing here: a word that is no common English one is a name.
     parts = [part for part in re.split(r"[-/]", bare) if part]
     if any(is_known_name(part) or not is_common(part) for part in parts):
-        return True
+        return not any(m.start <= token.start < m.end for m in side.matches)
     return _named_in_plain(side, token) or _recognised(side, token, initial)
 
 

@@ -14,6 +14,7 @@ from contrafact.rfc.validators.ranges import (
     allowed,
     bounded_share,
     is_macro,
+    is_shock,
     macro_problem,
     precision,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "quantity_added",
     "quantity_lost",
     "quantity_unchanged",
+    "rate_decisions",
     "related_quantities",
     "sign_kept",
     "versions_kept",
@@ -369,6 +371,25 @@ def _range_ends(side: Side) -> list[tuple[int, int]]:
         for i, q in enumerate(side.quantities)
         if q.link and q.link[0] == "range" and q.link[1] > i
     ]
+
+
+def rate_decisions(pair: Pair) -> Iterator[Violation]:
+    """A central bank moves its rate by no more than about one point from one level to the other."""
+    where = dict(_met(pair))
+    found, new = pair.original.quantities, pair.rewritten.quantities
+    for i, j in comparisons(pair.original):
+        if "policy rate" not in (found[i].role, found[j].role) or i not in where or j not in where:
+            continue
+        a, b = new[where[i]], new[where[j]]
+        step = abs((b.value or 0.0) - (a.value or 0.0))
+        before = abs((found[j].value or 0.0) - (found[i].value or 0.0))
+        if step > 1.0 + 1e-9 and before <= 1.0 and not is_shock(pair.original.text):
+            yield fail(
+                "macro-limit",
+                f"from '{a.text}' to '{b.text}' a rate decision moves by over 1 point",
+                _span(found[j]),
+                _span(b),
+            )
 
 
 def related_quantities(pair: Pair) -> Iterator[Violation]:

@@ -24,6 +24,7 @@ class Side:
     def __init__(self, text: str) -> None:
         self.text = text
         self._entities: list[Entity] | None = None
+        self.memo: dict[str, object] = {}
 
     @cached_property
     def quantities(self) -> list[Quantity]:

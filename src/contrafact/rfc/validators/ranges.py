@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from contrafact.text.quantities import Quantity
 
-__all__ = ["Bounds", "allowed", "bounded_share", "is_macro", "macro_problem", "precision"]
+__all__ = [
+    "Bounds",
+    "allowed",
+    "bounded_share",
+    "is_macro",
+    "is_shock",
+    "macro_problem",
+    "precision",
+]
 
 _SHARES = ("share", "utilisation", "engagement")
 _MACRO = ("inflation", "unemployment", "gdp", "policy rate")
@@ -128,11 +136,18 @@ _ANNUAL = re.compile(
     re.IGNORECASE,
 )
 _HYPER = re.compile(r"\bhyper-?inflation", re.IGNORECASE)
-_CRISIS = re.compile(r"\b(?:cris[ie]s|youth|depression|pandemic|lockdown)", re.IGNORECASE)
+_CRISIS = re.compile(
+    r"\b(?:cris[ie]s|youth|young|teenage|depression|pandemic|lockdown)", re.IGNORECASE
+)
 _REBOUND = re.compile(r"\b(?:cris[ie]s|rebound|reopening|pandemic|lockdown)", re.IGNORECASE)
 _SHOCK = re.compile(
     r"\b(?:shock|emergency|surprise|unexpected|jumbo|outsized|aggressive)", re.IGNORECASE
 )
+
+
+def is_shock(text: str) -> bool:
+    """Whether a text speaks of a shock move of rates already."""
+    return bool(_SHOCK.search(text))
 
 
 def macro_problem(original: str, sentence: str, old: Quantity, new: Quantity) -> Iterator[str]:
@@ -151,7 +166,7 @@ def macro_problem(original: str, sentence: str, old: Quantity, new: Quantity) ->
     size = abs(points)
     if old.role == "inflation":
         if _MONTHLY.search(sentence) and not _ANNUAL.search(sentence):
-            if size > 3.0 + 0.3:
+            if size > 3.0 + 0.3 and abs(before) <= 3.3:
                 yield f"a monthly move of {points:g}% is beyond 3 points"
         elif size > 30.0 and not _HYPER.search(original) and abs(before) <= 30.0:
             yield f"inflation of {points:g}% is beyond 30%"
@@ -172,8 +187,8 @@ def macro_problem(original: str, sentence: str, old: Quantity, new: Quantity) ->
         if not old.is_level or old.kind == "basis points":
             if size > 1.0 + 1e-9 and abs(before) <= 1.0:
                 yield f"a rate decision of {_points(size)} is beyond 1 percentage point"
-        elif old.direction is not None and abs(points - before) > 1.0 + 1e-9:
-            yield f"a policy rate that is now {points:g}%, not {before:g}%, moves by over 1 point"
+        elif abs(points - before) > max(2.0, abs(before)):
+            yield f"a policy rate of {points:g}%, once {before:g}%, is beyond any usual decision"
 
 
 def _points(size: float) -> str:

@@ -96,9 +96,9 @@ def _data() -> _Data:
     scalers = dict.fromkeys(raw["scalers"]["more"].split(), 1)
     scalers |= dict.fromkeys(raw["scalers"]["less"].split(), -1)
     return _Data(
-        ignored=frozenset(raw["ignored"].split()),
-        soft=frozenset(raw["soft"].split()),
-        firm=frozenset(raw["firm"].split()),
+        ignored=_terms(raw["ignored"]),
+        soft=_terms(raw["soft"]),
+        firm=_terms(raw["firm"]),
         states=frozenset(raw["states"].split()),
         state_signs=raw["state_signs"],
         scalers=scalers,
@@ -108,12 +108,24 @@ def _data() -> _Data:
     )
 
 
+def _terms(words: str) -> frozenset[str]:
+    """Return terms written with a low line for each space."""
+    return frozenset(word.replace("_", " ") for word in words.split())
+
+
 def signals(side: Side) -> list[Signal]:
     """Return the directions that a text asserts, in order, without overlap of their terms.
 
     Terms in names, in senses without a direction ("raised capital", "drop-off") and those that
     say one only with others beside them ("up" without a figure) are left out.
     """
+    known = side.memo.get("signals")
+    if not isinstance(known, list):
+        known = side.memo["signals"] = _read(side)
+    return known
+
+
+def _read(side: Side) -> list[Signal]:
     data = _data()
     shielded = [match.span() for match in data.senses.finditer(side.text)]
     terms = [
@@ -145,6 +157,8 @@ def signals(side: Side) -> list[Signal]:
             parts.append(negator)
         scaled = scale is not None and negator is None
         text = side.text[start:end]
+        if scaled and tier == "soft":
+            tier = "plain"  # "growth" alone is a topic; "growth slowed" says something
         found.append(Signal(start, end, text, total, sign, tier, tuple(parts), scaled))
     return [signal for signal in found if (signal.start, signal.end) not in absorbed]
 
@@ -156,7 +170,9 @@ def _within(match: Match, spans: list[Span]) -> bool:
 def _tier(match: Match, data: _Data) -> Tier:
     if match.term in data.soft:
         return "soft"
-    return "firm" if match.term in data.firm or match.group == "guidance" else "plain"
+    if match.term in data.firm or match.group in ("guidance", "expectation", "phrase"):
+        return "firm"
+    return "plain"
 
 
 _FIGURE = re.compile(
@@ -285,6 +301,8 @@ def _scaler(side: Side, start: int, end: int, data: _Data) -> tuple[Span, int] |
     tokens = side.span_tokens(start, end)
     if not tokens or side.tokens[tokens[-1]].key not in data.states:
         return None
+    if tokens[0] and side.tokens[tokens[0] - 1].key in _VERB_NEXT:
+        return None  # "may drop", a verb
     best: tuple[int, Span, int] | None = None
     for step in range(1, _REACH + 1):
         i = tokens[0] - step
@@ -302,8 +320,8 @@ def _scaler(side: Side, start: int, end: int, data: _Data) -> tuple[Span, int] |
             break
         word = side.tokens[i]
         if word.key in data.scalers and (best is None or step < best[0]):
-            if word.key.endswith(("er", "ers")) and word.key not in ("lower", "lowers"):
-                break
+            if word.key.endswith("er") or not _closes(side, i):
+                break  # "a drop lower than", "shortages lift margins"
             best = (step, (word.start, word.end), data.scalers[word.key])
             break
         if word.key in data.states and side.tokens[i - 1].key in ("of", "over", "about", "a", "an"):
@@ -311,6 +329,26 @@ def _scaler(side: Side, start: int, end: int, data: _Data) -> tuple[Span, int] |
         if word.key in _LINKS or word.key in data.states or word.key == "#":
             break
     return None if best is None else (best[1], best[2])
+
+
+_NO_OBJECT = frozenset(
+    """in on to by from at as after amid and but while this last over for since during further
+    slightly sharply somewhat ahead despite more again up out off away with when because due that
+    than next until through today yesterday into back only even though # @ @t""".split()
+)
+
+
+_VERB_NEXT = frozenset("to will would could may might can should must did not also".split())
+
+
+def _closes(side: Side, i: int) -> bool:
+    """Whether a verb has no object of its own: "concerns eased", not "concerns eased pressure"."""
+    if i + 1 >= len(side.tokens):
+        return True
+    word, after = side.tokens[i], side.tokens[i + 1]
+    if side.text[word.end : after.start].strip():
+        return True
+    return after.key in _NO_OBJECT or after.key.endswith("ly")
 
 
 def _negator(side: Side, start: int, data: _Data) -> Span | None:

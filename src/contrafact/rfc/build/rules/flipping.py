@@ -6,12 +6,8 @@ direction needs it. A text that would turn into nonsense word by word is not tur
 """
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +20,7 @@ from contrafact.rfc.build.rules.edits import (
     replace_at,
     with_articles,
 )
+from contrafact.rfc.build.rules.flipping_rules import flipping_rules
 from contrafact.rfc.build.rules.grammar import (
     Word,
     children,
@@ -45,80 +42,22 @@ _WHY = "says the opposite direction"
 _VERBAL = frozenset({"base", "third", "past", "participle", "gerund"})
 _FEELINGS = frozenset({"fear", "hope"})
 _FIGURE = re.compile(r"\d|%|\bper ?cent\b|\bpoints?\b|\bbps\b", re.IGNORECASE)
+_EXTREME = re.compile(
+    r"(?:\b(?:record|fresh|new|session)|(?:year|month|week|day|decade|yr|mth))s?[-\s]\Z",
+    re.IGNORECASE,
+)
+_LEVEL = re.compile(r"\sof\s[$€£¥]?(?:Rs\s)?\d")
+_LOSSES = re.compile(
+    r"(?:\A|\b(?:its?|their|the|early|earlier|recent|some|day's|weekly|steep|sharp|heavy|extend\w*"
+    r"|par(?:e|ed|es|ing)|trim\w*|deep|further|of|cut\w*|erase\w*)\s)losses\Z",
+    re.IGNORECASE,
+)
+_EXPECTED = re.compile(
+    r"\s(?:[\w.’'&/-]+\s){0,4}(?:estimates?|expectations?|forecasts?|consensus|views?|targets?)\b",
+    re.IGNORECASE,
+)
 _OBJECTS = ("dobj", "obj")
 _SUBJECTS = ("nsubj", "nsubjpass")
-
-
-@dataclass(frozen=True)
-class _Only:
-    """The company in which some terms are turned round."""
-
-    terms: frozenset[str]
-    before: re.Pattern[str] | None
-    after: re.Pattern[str] | None
-
-
-@dataclass(frozen=True)
-class _Rules:
-    """What ``flipping.toml`` says."""
-
-    moving: frozenset[str]
-    pushing: frozenset[str]
-    binding: frozenset[str]
-    qualities: frozenset[str]
-    anywhere: frozenset[str]
-    phrases: frozenset[str]
-    not_phrases: frozenset[str]
-    results: frozenset[str]
-    people: frozenset[str]
-    holders: frozenset[str]
-    expecting: frozenset[str]
-    purposes: frozenset[str]
-    reporting: re.Pattern[str]
-    unturnable: re.Pattern[str]
-    nouns: Mapping[str, str]
-    verbs: Mapping[str, str]
-    other_results: Mapping[str, str]
-    only: tuple[_Only, ...]
-    stops: tuple[tuple[re.Pattern[str], str], ...]
-
-
-@cache
-def _rules() -> _Rules:
-    source = files("contrafact.rfc.build.rules").joinpath("flipping.toml")
-    data = tomllib.loads(source.read_text(encoding="utf-8"))
-
-    def pattern(text: str) -> re.Pattern[str]:
-        return re.compile(text, re.IGNORECASE)
-
-    def company(entry: Mapping[str, Any]) -> _Only:
-        sides = (pattern(entry[s]) if s in entry else None for s in ("before", "after"))
-        return _Only(frozenset(entry["terms"]), *sides)
-
-    def terms(name: str) -> frozenset[str]:
-        return frozenset(data[name])
-
-    return _Rules(
-        moving=terms("moving"),
-        pushing=terms("pushing"),
-        binding=terms("binding"),
-        qualities=terms("qualities"),
-        anywhere=terms("anywhere"),
-        phrases=terms("phrases"),
-        not_phrases=terms("not_phrases"),
-        results=terms("results"),
-        people=frozenset(data["people"].split()),
-        holders=frozenset(data["holders"].split()),
-        expecting=frozenset(data["expecting"].split()),
-        purposes=frozenset(data["purposes"].split()),
-        reporting=pattern(data["reporting"]),
-        unturnable=pattern(data["unturnable"]),
-        nouns=data["nouns"],
-        verbs=data["verbs"],
-        other_results=data["results_opposite"],
-        only=tuple(company(entry) for entry in data["only"]),
-        stops=tuple((pattern(entry["pattern"]), entry["reason"]) for entry in data["stop"]),
-    )
 
 
 @dataclass(frozen=True)
@@ -142,7 +81,7 @@ def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRew
         text: A paragraph.
         rng: Where the choice between equally good opposites comes from.
     """
-    rules = _rules()
+    rules = flipping_rules()
     for pattern, reason in rules.stops:
         if pattern.search(text):
             return NoRewrite(reason)
@@ -186,16 +125,21 @@ def _is_noun(match: Match, word: Word, words: Sequence[Word]) -> bool:
         return False
     before = words[word.index - 1] if word.index else None
     after = words[word.index + 1] if word.index + 1 < len(words) else None
+    if match.term == "cut" and after is not None and after.lower == "in":
+        return True
     if word.pos != "NOUN" or before is None:
         return False
     if before.tag in ("DT", "JJ", "JJR", "JJS", "PRP$", "POS", "VBG", "VBN") or before.text == "%":
         return True
+    # "A March hike", "the 200 basis point cut": spelled as the verb, without an object of one.
+    if match.inflection != "third" and before.pos in ("NOUN", "PROPN", "NUM"):
+        return not any(w.dep in _OBJECTS for w in children(words, word))
     return after is not None and after.lower in ("in", "of") and before.pos != "PROPN"
 
 
 def _turns(one: _Found, text: str, words: Sequence[Word]) -> bool:
     """Return whether a term asserts a direction where it stands."""
-    rules, match = _rules(), one.match
+    rules, match = flipping_rules(), one.match
     term = match.term
     if _in_name(one, words) or _hyphened(match, text):
         return False
@@ -212,13 +156,20 @@ def _turns(one: _Found, text: str, words: Sequence[Word]) -> bool:
         if term in rules.pushing:
             return _moves_measure(one, words)
         return match.group in rules.phrases and term not in rules.not_phrases
-    if term in rules.results:
+    if term in ("high", "low") and (_EXTREME.search(before) or _LEVEL.match(after)):
+        return True
+    if term in rules.results and not (term == "loss" and _LOSSES.search(before + match.text)):
         return bool(rules.reporting.search(before))
+    if term in rules.verdicts and _EXPECTED.match(after):
+        return True
     if one.noun and (match.inflection in _VERBAL or term in rules.nouns):
         return term in rules.nouns and (term not in _FEELINGS or term in rules.anywhere)
     if match.inflection in _VERBAL:
         if one.word.pos == "PROPN" and not one.word.titled:
             return False
+        if one.word.dep == "amod":
+            moves = term in rules.moving or term in rules.pushing
+            return moves and _said_of_measure(one, words)
         return (term in rules.moving and _moves_alone(one, words)) or (
             term in rules.pushing and _moves_measure(one, words)
         )
@@ -235,7 +186,7 @@ def _moves_alone(one: _Found, words: Sequence[Word]) -> bool:
 
 def _moves_measure(one: _Found, words: Sequence[Word]) -> bool:
     """Return whether what a verb moves goes both ways: a measure, a figure, posts."""
-    rules, verb = _rules(), one.word
+    rules, verb = flipping_rules(), one.word
     near = list(children(words, verb))
     things = [w for w in near if w.dep in (*_OBJECTS, "nsubjpass")]
     if one.match.inflection in ("participle", "past") and any(w.dep == "agent" for w in near):
@@ -255,7 +206,9 @@ def _moves_measure(one: _Found, words: Sequence[Word]) -> bool:
 
 def _said_of_measure(one: _Found, words: Sequence[Word]) -> bool:
     """Return whether a quality is said of a measure: "weak demand", "demand was weak"."""
-    return any(w.lower.strip(".") in measures() for w in said_of(one.word, words))
+    beside = words[one.word.index + 1 : one.word.index + 2]
+    about = [*said_of(one.word, words), *beside]
+    return any(w.lower.strip(".") in measures() for w in about)
 
 
 def _names_measure(thing: Word, words: Sequence[Word], named: frozenset[str]) -> bool:
@@ -305,12 +258,14 @@ def _refuse_contradictions(
     spans: Sequence[tuple[int, int]],
 ) -> None:
     """Refuse texts in which something stays that contradicts what is turned beside it."""
-    rules = _rules()
+    rules = flipping_rules()
+    if policy := rules.unturnable_policy.search(text):
+        raise _Nonsense(f"'{policy[0]}' has no opposite to go with the rest")
     left = [one for one in found if one not in turned]
     touched = {one.sentence for one in turned}
     taken = [(one.match.start, one.match.end) for one in turned]
     for one in left:
-        if one.match.term in rules.binding and one.sentence in touched and not one.noun:
+        if one.match.term in rules.binding and not one.noun:
             raise _Nonsense(f"'{one.match.text}' cannot be turned round where it stands")
     for number in sorted(touched):
         for stays in rules.unturnable.finditer(text, *spans[number]):
@@ -329,21 +284,22 @@ def _edit(
 
 
 def _opposite(one: _Found, words: Sequence[Word], rng: np.random.Generator) -> str:
-    match, word, rules = one.match, one.word, _rules()
+    match, word, rules = one.match, one.word, flipping_rules()
     if " " not in match.term:
         noun = rules.nouns.get(match.term)
-        if match.term in rules.results:
+        many = match.inflection in ("plural", "third")
+        if match.term in rules.results and not (match.term == "loss" and one.noun and many):
             noun = rules.other_results[match.term]
         if noun and (one.noun or match.term in _FEELINGS or match.term in rules.results):
-            many = match.inflection in ("plural", "third")
             return cased(match.text, plural(noun) if many else noun)
         if word.tag in ("JJR", "RBR") and match.term == "lower":
             return cased(match.text, "higher")
         if match.inflection in _VERBAL and not one.noun:
             things = [w for w in children(words, word) if w.dep in _OBJECTS]
             cutting = match.polarity < 0 and any(w.lower in rules.people for w in things)
-            verb = "add" if cutting else rules.verbs.get(match.term)
-            if verb:
+            verbs = ["add"] if cutting else rules.verbs.get(match.term)
+            if verbs:
+                verb = verbs[int(rng.integers(len(verbs)))]
                 return cased(match.text, inflected(verb, match.inflection))
     after = lexicon().opposite(match)
     # Of a compound with a hyphen and a space the lexicon hyphens every gap.
@@ -361,9 +317,11 @@ def _refuse_purpose(one: _Found, words: Sequence[Word]) -> None:
     if words[word.index - 1].lower != "to":
         return
     governor = words[word.head] if word.head != word.index else None
-    if governor is not None and (governor.lower in _rules().expecting or word.dep == "xcomp"):
+    if governor is not None and (
+        governor.lower in flipping_rules().expecting or word.dep == "xcomp"
+    ):
         return
-    if match.term in _rules().binding or match.term in _rules().purposes:
+    if match.term in flipping_rules().binding or match.term in flipping_rules().purposes:
         raise _Nonsense(f"the purpose 'to {match.text}' does not turn round")
 
 
@@ -373,7 +331,9 @@ def _refuse_feeling(one: _Found, turned: Sequence[_Found], words: Sequence[Word]
         return
     content = [w for w in subtree(words, one.word) if w.pos in ("NOUN", "PROPN", "VERB")]
     others = {other.word.index for other in turned if other is not one}
-    about = [w for w in content if w.index != one.word.index and w.lower not in _rules().holders]
+    about = [
+        w for w in content if w.index != one.word.index and w.lower not in flipping_rules().holders
+    ]
     if about and not others & {w.index for w in about}:
         raise _Nonsense(f"'{one.match.text}' of something that stays as it is")
 

@@ -98,7 +98,9 @@ def candidates(quantity: Quantity, strength: Strength, factor: float) -> float:
         point = 1.0 if quantity.kind == "percent" else 100.0
         # The factor, spread over the steps in which central banks move.
         place = factor - 1.5 if strength == "stronger" else 0.5 - factor
-        step = _POLICY_STEPS[1 + min(3, int(abs(place) * 8))] * point
+        # Rates near zero stay near zero.
+        most = 3 if was >= 0.5 * point else 0
+        step = _POLICY_STEPS[1 + min(most, int(abs(place) * 8))] * point
         if quantity.is_level and quantity.kind == "percent":
             up = strength == "stronger" or was <= step
             return sign * (was + step if up else was - step)

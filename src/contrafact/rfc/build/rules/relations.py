@@ -83,7 +83,8 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[Relation
 
 
 def _alike(one: Quantity, two: Quantity) -> bool:
-    return one.kind == two.kind and one.unit == two.unit
+    units = {one.unit, two.unit}
+    return one.kind == two.kind and (len(units) == 1 or units == {None, "points"})
 
 
 def _near(exact: float, written: float, quantity: Quantity) -> bool:

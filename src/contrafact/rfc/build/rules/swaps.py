@@ -17,7 +17,7 @@ __all__ = ["sign_edits", "swap_edits"]
 _AGAINST = re.compile(
     r"[^.;]{0,90}?\b(?:from|compared (?:with|to)|versus|vs\.?|against|estimates? of|consensus of"
     r"|expectations? (?:of|for)|forecasts? (?:of|for)|expected|after|(?:high|low)er than)\s+"
-    r"(?:\w+ ){0,4}\Z",
+    r"(?:\w+ ){0,6}\Z",
     re.IGNORECASE,
 )
 _RATINGS = re.compile(
@@ -73,7 +73,7 @@ def _pairs(text: str, found: Sequence[Quantity]) -> list[tuple[int, int]]:
             linked = any(i in pair or j in pair for pair in pairs)
             if not linked and _levels(text, one, two):
                 pairs.append((i, j))
-            break
+                break
     return pairs
 
 

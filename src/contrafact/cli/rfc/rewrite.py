@@ -1,0 +1,250 @@
+"""``contrafact rfc rewrite``: labelled articles in, pairs out."""
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.corpus.journal import Journal
+    from contrafact.rfc.build.model_rewriter import ModelRewriter
+    from contrafact.rfc.build.rewrite import Assignment, Outcome
+
+__all__ = ["rewrite"]
+
+_MODEL = "With --rewriter model"
+_ATTEMPTS = {"rules": 8, "model": 3}
+
+
+def rewrite(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Labelled articles, as `rfc label` writes them.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The pairs, JSON Lines.")],
+    rewriter: Annotated[
+        Literal["rules", "model"],
+        typer.Option("--rewriter", help="By rule, without a model, or by --model."),
+    ] = "rules",
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of every choice.")] = 0,
+    attempts: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Proposals for a row at most. [8 by rule, 3 by model]"
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes, by rule. [one per core]")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="M", rich_help_panel=_MODEL, help="The model that writes.")
+    ] = None,
+    feedback: Annotated[
+        bool,
+        typer.Option(
+            "--feedback/--no-feedback",
+            rich_help_panel=_MODEL,
+            help="Tell the model what its last proposal broke.",
+        ),
+    ] = True,
+    decoding: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=_MODEL,
+            help="Decoding settings per manipulation, TOML; the paper's if none. The paper prints "
+            "those of flipping and numerical where each other's description ends.",
+        ),
+    ] = None,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", rich_help_panel=_MODEL, help="Another prompt pack."),
+    ] = None,
+    max_connections: Annotated[
+        int, typer.Option(min=1, rich_help_panel=_MODEL, help="Rows worked on at once.")
+    ] = 16,
+    max_retries: Annotated[
+        int | None, typer.Option(min=0, rich_help_panel=_MODEL, help="Per call. [5]")
+    ] = None,
+    timeout: Annotated[
+        int | None,
+        typer.Option(min=1, rich_help_panel=_MODEL, help="Seconds for a call, retries and all."),
+    ] = None,
+) -> None:
+    """Rewrite each article by its manipulation; keep what passes the edit contract.
+
+    What is dropped stands in FILE.dropped.jsonl, every decision in FILE.ledger.jsonl. Killed and
+    run again it goes on, and ends in the same bytes.
+
+    Example: contrafact rfc rewrite labelled.jsonl --rewriter rules --seed 7 --out pairs.jsonl
+    """
+    from contrafact.corpus.journal import Journal, hash_of
+    from contrafact.errors import InputError
+    from contrafact.rfc.build.rewrite import Outcome, load_assignments, write_pairs
+
+    if out.is_dir():
+        raise InputError("is a folder", file=out, mend="name a file in it")
+    if (model is None) == (rewriter == "model"):
+        problem = "--rewriter model needs a model" if model is None else "--model is not used"
+        raise InputError(problem, mend="give --rewriter model and --model M together")
+    assignments = load_assignments(file)
+    tries = attempts or _ATTEMPTS[rewriter]
+    texts = [[one.item.id, one.manipulation, one.fields] for one in assignments]
+    facts: dict[str, Any] = {
+        "input": hash_of(texts),
+        "rewriter": rewriter,
+        "seed": seed,
+        "attempts": tries,
+    }
+    writer: ModelRewriter | None = None
+    if model is not None:
+        given = {"max_retries": max_retries, "timeout": timeout}
+        transport = {name: value for name, value in given.items() if value is not None}
+        writer, told = _model_rewriter(
+            model, seed, tries, feedback, decoding, prompts, transport, max_connections
+        )
+        facts |= told
+    journal = Journal(out, facts, what="rfc rewrite")
+    if journal.finished():
+        typer.echo(f"{out} is finished: nothing is left to do")
+        return
+    with journal.open() as kept:
+        outcomes = {entry["position"]: Outcome.of_json(entry["outcome"]) for entry in kept}
+        if writer is None:
+            _by_rules(journal, assignments, outcomes, seed, tries, workers)
+        else:
+            _by_model(journal, assignments, outcomes, writer, max_connections)
+        write_pairs(
+            out, assignments, outcomes, rewriter="rules" if model is None else f"model:{model}"
+        )
+        journal.finish()
+    _summary(assignments, outcomes, out)
+
+
+def _model_rewriter(
+    model: str,
+    seed: int,
+    attempts: int,
+    feedback: bool,
+    decoding: Path | None,
+    prompts: Path | None,
+    transport: dict[str, int],
+    max_connections: int,
+) -> "tuple[ModelRewriter, dict[str, Any]]":
+    """Return the rewriter, and what of it decides the result."""
+    from inspect_ai.model import GenerateConfig
+
+    from contrafact.prompts import open_pack
+    from contrafact.rfc.build.model_rewriter import ModelRewriter, load_decoding
+    from contrafact.runs.execute import TRANSPORT
+    from contrafact.runs.prepare import open_model
+
+    pack = open_pack(prompts)
+    settings = load_decoding(decoding)
+    templates = ModelRewriter.open_templates(pack)
+    calls: dict[str, Any] = TRANSPORT | transport | {"max_connections": max_connections}
+    writer = ModelRewriter(
+        open_model(model, config=GenerateConfig(**calls)),
+        templates,
+        templates["feedback"] if feedback else None,
+        settings,
+        seed,
+        attempts,
+    )
+    told = {
+        "model": model,
+        "feedback": feedback,
+        "prompts": pack.hash,
+        "decoding": {
+            name: setting.model_dump(exclude_none=True) for name, setting in settings.items()
+        },
+    }
+    return writer, told
+
+
+def _by_rules(
+    journal: "Journal",
+    assignments: "list[Assignment]",
+    outcomes: "dict[int, Outcome]",
+    seed: int,
+    attempts: int,
+    workers: int | None,
+) -> None:
+    from contrafact.rfc.build.rewrite import rewrite_all_by_rules
+    from contrafact.runs.progress import RunProgress
+
+    left = [at for at in range(len(assignments)) if at not in outcomes]
+    with RunProgress(len(assignments), len(outcomes)) as progress:
+        for position, outcome in rewrite_all_by_rules(
+            assignments, left, seed=seed, attempts=attempts, workers=workers or os.cpu_count() or 1
+        ):
+            journal.keep({"position": position, "outcome": outcome.as_json()})
+            outcomes[position] = outcome
+            progress.sample_ended(position)
+
+
+def _by_model(
+    journal: "Journal",
+    assignments: "list[Assignment]",
+    outcomes: "dict[int, Outcome]",
+    writer: "ModelRewriter",
+    at_once: int,
+) -> None:
+    """Add every row's outcome.
+
+    Raises:
+        typer.Exit: with 1 if calls failed; what came of the others is kept for a rerun.
+    """
+    import asyncio
+
+    from contrafact.finforce.bulk import failure_cause
+    from contrafact.runs.progress import RunProgress
+
+    left = [at for at in range(len(assignments)) if at not in outcomes]
+    causes: Counter[str] = Counter()
+
+    async def run() -> None:
+        with RunProgress(len(assignments), len(outcomes)) as progress:
+            async for position, outcome in writer.rewrite_all(assignments, left, at_once):
+                if isinstance(outcome, Exception):
+                    causes[failure_cause(outcome)] += 1
+                else:
+                    journal.keep({"position": position, "outcome": outcome.as_json()})
+                    outcomes[position] = outcome
+                progress.sample_ended(position)
+
+    asyncio.run(run())
+    if causes:
+        typer.echo(
+            f"{causes.total()} of {len(assignments)} rows failed, and nothing is written yet; the "
+            "same command tries them again:",
+            err=True,
+        )
+        for cause, count in causes.most_common(5):
+            typer.echo(f"  {count} x {cause}", err=True)
+        raise typer.Exit(1)
+
+
+def _summary(assignments: "list[Assignment]", outcomes: "dict[int, Outcome]", out: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from contrafact.records import MANIPULATIONS
+
+    table = Table(title="Rewritten, and dropped by reason")
+    for name in ("manipulation", "rows", "kept", "dropped", "most frequent reasons"):
+        table.add_column(name, justify="right" if name in ("rows", "kept", "dropped") else "left")
+    for manipulation in MANIPULATIONS:
+        mine = [outcomes[at] for at, a in enumerate(assignments) if a.manipulation == manipulation]
+        kept = sum(outcome.rewritten is not None for outcome in mine)
+        reasons = Counter(outcome.reason for outcome in mine if outcome.rewritten is None)
+        said = "\n".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
+        table.add_row(manipulation, str(len(mine)), str(kept), str(len(mine) - kept), said)
+    Console(stderr=True).print(table)
+    kept = sum(outcome.rewritten is not None for outcome in outcomes.values())
+    typer.echo(
+        f"{len(assignments)} rows: {kept} rewritten, {len(assignments) - kept} dropped; written "
+        f"to {out}",
+        err=True,
+    )

@@ -1,0 +1,335 @@
+"""A judged rate, corrected for what the judge is worth.
+
+Where the share ``π`` of items should pass, a judge with sensitivity ``se`` and specificity ``sp``
+passes the share ``π se + (1 - π)(1 - sp)``. Two corrections are here:
+
+- `correct_rate`, where an exam measured the judge on other items (Rogan and Gladen, American
+  Journal of Epidemiology 107(1), 1978). Its interval inverts a score test: π is in the interval if
+  the observed rate and the exam's two rates are compatible with it at the level, their variances
+  taken under that hypothesis. It carries the exam's uncertainty as well as the test's, and unlike
+  a ratio's interval it stays honest when the judge is close to useless: it gets wide.
+- `ppi_mean`, where people labelled a random part of the same items (prediction-powered inference
+  with the tuned weight: Angelopoulos, Duchi and Zrnic, PPI++, 2023).
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from contrafact.stats._checks import check_settings, finite_values
+from contrafact.stats._resampling import Clusters, cluster_codes, cluster_sums
+from contrafact.stats.intervals import MIN_CLUSTERS, Interval
+
+__all__ = [
+    "MIN_EXAM",
+    "MIN_ITEMS",
+    "MIN_YOUDEN",
+    "Corrected",
+    "ExamRate",
+    "correct_rate",
+    "correction_bounds",
+    "ppi_mean",
+]
+
+MIN_YOUDEN = 0.2
+"""Sensitivity + specificity - 1 below which coverage was not tested, and nothing is claimed."""
+MIN_ITEMS = 100
+"""Judged items below which coverage was not tested."""
+MIN_EXAM = 25
+"""Exam items with either known verdict below which coverage was not tested."""
+
+_STEPS = 10
+_ZOOM, _ZOOMS = 65, 4
+
+
+@dataclass(frozen=True)
+class ExamRate:
+    """How often a judge was right on items of one known verdict.
+
+    Attributes:
+        right: How many it got right.
+        n: How many it was given and answered readably. Fewer than that where items of one
+            cluster resemble each other: the effective number.
+    """
+
+    right: float
+    n: float
+
+    @property
+    def rate(self) -> float:
+        """The share it got right; NaN without items."""
+        return self.right / self.n if self.n else math.nan
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A corrected rate.
+
+    Attributes:
+        estimate: The corrected rate, 0 to 1; NaN where the judge cannot tell.
+        low: Lower bound; NaN where nothing is claimed.
+        high: Upper bound; NaN where nothing is claimed.
+        level: The confidence level.
+        raw: The rate as it was judged.
+        usable: Whether the bounds can be relied on.
+        why: Where they cannot: the reason, as a sentence for a report.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    raw: float
+    usable: bool
+    why: str
+
+
+def correct_rate(
+    values: ArrayLike,
+    clusters: Clusters = None,
+    *,
+    sensitivity: ExamRate,
+    specificity: ExamRate,
+    level: float = 0.95,
+) -> Corrected:
+    """Return a judged rate corrected for the judge's measured sensitivity and specificity.
+
+    Args:
+        values: The judge's verdicts, 1 or 0 (or means of several), shape (n,).
+        clusters: One label per value; values of one cluster are not independent.
+        sensitivity: How often it passed what should pass, in the exam.
+        specificity: How often it failed what should fail.
+        level: The confidence level.
+
+    Raises:
+        ValueError: If a value is not between 0 and 1, or the exam's counts make no sense.
+    """
+    check_settings(level, 1)
+    x = finite_values(values)
+    if len(x) == 0 or x.min() < 0.0 or x.max() > 1.0:
+        raise ValueError("there must be verdicts, between 0 and 1")
+    for rate in (sensitivity, specificity):
+        if not 0 <= rate.right <= rate.n:
+            raise ValueError(f"{rate.right} right of {rate.n} exam items makes no sense")
+    raw = float(x.mean())
+    why = _unusable(len(x), sensitivity, specificity)
+    youden = sensitivity.rate + specificity.rate - 1.0
+    if why:
+        known = youden > 0.0
+        estimate = _estimate(raw, sensitivity, specificity) if known else math.nan
+        return Corrected(estimate, math.nan, math.nan, level, raw, False, why)
+    bounds = correction_bounds(
+        raw,
+        _effective(x, clusters),
+        sensitivity.rate,
+        sensitivity.n,
+        specificity.rate,
+        specificity.n,
+        level=level,
+    )
+    low, high = (float(bound[0]) for bound in bounds)
+    if math.isnan(low):
+        than = "more" if raw > sensitivity.rate else "fewer"
+        why = (
+            f"not known: the judge passes {than} of these items than it would at any true rate, by "
+            "what the exam saw of it; the exam's items are not like these"
+        )
+        return Corrected(math.nan, math.nan, math.nan, level, raw, False, why)
+    estimate = _estimate(raw, sensitivity, specificity)
+    return Corrected(estimate, low, high, level, raw, True, "")
+
+
+def correction_bounds(
+    raw: ArrayLike,
+    n: ArrayLike,
+    sensitivity: ArrayLike,
+    n_sensitivity: ArrayLike,
+    specificity: ArrayLike,
+    n_specificity: ArrayLike,
+    *,
+    level: float = 0.95,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the bounds of the true rate of each study, by inverting the score test.
+
+    All arguments are broadcast to one shape, (studies,).
+
+    Args:
+        raw: The rates as they were judged.
+        n: How many independent items each rests on; the effective number where they cluster.
+        sensitivity: The judge's rates of right verdicts on exam items that should pass.
+        n_sensitivity: How many of those there were.
+        specificity: Its rates of right verdicts on those that should fail.
+        n_specificity: How many of those there were.
+        level: The confidence level.
+
+    Returns:
+        Lower and upper bounds, NaN where the verdicts fit the exam under no true rate at all.
+    """
+    z2 = float(special.ndtri(0.5 + level / 2.0)) ** 2
+    given = np.broadcast_arrays(raw, n, sensitivity, n_sensitivity, specificity, n_specificity)
+    counts = [np.atleast_1d(np.asarray(one, dtype=np.float64))[:, None] for one in given]
+    anchor = _point(*(one[:, 0] for one in (counts[0], counts[2], counts[4])))
+    fits = _score(anchor[:, None], counts)[:, 0] <= z2  # no rate fits better than the estimate
+    low, high = (_edge(anchor, np.full_like(anchor, end), counts, z2) for end in (0.0, 1.0))
+    return np.where(fits, low, math.nan), np.where(fits, high, math.nan)
+
+
+def ppi_mean(
+    labels: ArrayLike,
+    judged_labelled: ArrayLike,
+    judged_rest: ArrayLike,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    clusters_rest: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+) -> Interval:
+    """Return the mean that people would give all items, from their labels of a random part.
+
+    Args:
+        labels: People's verdicts on the part they saw, 1 or 0, shape (n,).
+        judged_labelled: The judge's verdicts on the same items, shape (n,).
+        judged_rest: The judge's verdicts on all other items, shape (m,).
+        clusters: One label per labelled item.
+        clusters_rest: One label per other item.
+        level: The confidence level.
+
+    Raises:
+        ValueError: If shapes differ or values are missing.
+    """
+    check_settings(level, 1)
+    y, f = finite_values(labels, "labels"), finite_values(judged_labelled, "judged_labelled")
+    rest = finite_values(judged_rest, "judged_rest")
+    if len(y) != len(f):
+        raise ValueError(f"{len(y)} labels for {len(f)} judged items")
+    codes, groups = cluster_codes(clusters, len(y))
+    if groups < MIN_CLUSTERS:
+        why = f"no interval: fewer than {MIN_CLUSTERS} labelled clusters"
+        estimate = float(y.mean()) if len(y) else math.nan
+        return Interval(estimate, math.nan, math.nan, level, len(y), groups, why)
+    weight = _tuned_weight(y, f, len(rest))
+    difference = y - weight * f
+    estimate = float(difference.mean())
+    variance = _variance_of_mean(difference, codes, groups)
+    if len(rest):
+        rest_codes, rest_groups = cluster_codes(clusters_rest, len(rest))
+        estimate += weight * float(rest.mean())
+        variance += weight**2 * _variance_of_mean(rest, rest_codes, rest_groups)
+    reach = float(special.stdtrit(groups - 1, 0.5 + level / 2.0)) * math.sqrt(variance)
+    bounds = (max(0.0, estimate - reach), min(1.0, estimate + reach))
+    method = f"prediction-powered, weight {weight:.2f}, {len(y)} labelled of {len(y) + len(rest)}"
+    return Interval(
+        min(1.0, max(0.0, estimate)), *bounds, level, len(y) + len(rest), groups, method
+    )
+
+
+def _unusable(n: int, sensitivity: ExamRate, specificity: ExamRate) -> str:
+    if sensitivity.n == 0 or specificity.n == 0:
+        return "the exam holds no items of one of the two verdicts"
+    youden = sensitivity.rate + specificity.rate - 1.0
+    if youden <= 0.0:
+        return (
+            "this judge cannot tell: its sensitivity and specificity sum to "
+            f"{youden + 1.0:.2f}, not above 1"
+        )
+    if youden < MIN_YOUDEN:
+        return (
+            f"not known: sensitivity and specificity sum to {youden + 1.0:.2f}, and below "
+            f"{1.0 + MIN_YOUDEN:.1f} the correction was not tested"
+        )
+    if min(sensitivity.n, specificity.n) < MIN_EXAM:
+        return f"not known: the exam needs {MIN_EXAM} items of either known verdict"
+    if n < MIN_ITEMS:
+        return f"not known: {n} judged items, and below {MIN_ITEMS} the correction was not tested"
+    return ""
+
+
+def _estimate(raw: float, sensitivity: ExamRate, specificity: ExamRate) -> float:
+    return float(_point(*map(np.asarray, (raw, sensitivity.rate, specificity.rate))))
+
+
+def _point(
+    raw: NDArray[np.float64], sensitivity: NDArray[np.float64], specificity: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the Rogan-Gladen estimate, cut to 0 and 1."""
+    youden = sensitivity + specificity - 1.0
+    safe = np.where(youden > 0.0, youden, 1.0)
+    corrected = np.where(youden > 0.0, (raw + specificity - 1.0) / safe, 0.5)
+    return np.asarray(np.clip(corrected, 0.0, 1.0))
+
+
+def _effective(x: NDArray[np.float64], clusters: Clusters) -> float:
+    """Return how many independent verdicts say as much as these clustered ones."""
+    codes, groups = cluster_codes(clusters, len(x))
+    mean = float(x.mean())
+    variance = _variance_of_mean(x, codes, groups)
+    if variance <= 0.0 or not 0.0 < mean < 1.0:
+        return float(groups)
+    return min(float(len(x)), mean * (1.0 - mean) / variance)
+
+
+def _variance_of_mean(x: NDArray[np.float64], codes: NDArray[np.intp], groups: int) -> float:
+    if groups < 2:
+        return math.inf
+    sums = cluster_sums((x - x.mean())[:, None], codes, groups)[:, 0]
+    return float((sums**2).sum() / len(x) ** 2 * groups / (groups - 1))
+
+
+def _tuned_weight(y: NDArray[np.float64], f: NDArray[np.float64], rest: int) -> float:
+    spread = float(f.var())
+    if rest == 0 or spread == 0.0:
+        return 0.0
+    together = float(((y - y.mean()) * (f - f.mean())).mean())
+    return min(1.0, max(0.0, together / spread / (1.0 + len(y) / rest)))
+
+
+def _score(pi: NDArray[np.float64], counts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the squared score statistic of hypothetical true rates, shape (studies, rates).
+
+    The variances are those of the rates that satisfy the hypothesis and are nearest to what was
+    seen, found by a damped fixed point.
+    """
+    raw, n, se, n_se, sp, n_sp = counts
+    gap = raw - pi * se - (1.0 - pi) * (1.0 - sp)
+    v_raw, v_se, v_sp = _smooth(raw, n), _smooth(se, n_se), _smooth(sp, n_sp)
+    total = v_raw + pi**2 * v_se + (1.0 - pi) ** 2 * v_sp
+    for _ in range(_STEPS):
+        # Move the three rates to where they satisfy the hypothesis, each by its own variance.
+        pull = gap / total
+        v_raw = (v_raw + _variance(raw - pull * v_raw, n)) / 2.0
+        v_se = (v_se + _variance(se + pull * pi * v_se, n_se)) / 2.0
+        v_sp = (v_sp + _variance(sp - pull * (1.0 - pi) * v_sp, n_sp)) / 2.0
+        total = v_raw + pi**2 * v_se + (1.0 - pi) ** 2 * v_sp
+    squared: NDArray[np.float64] = gap**2 / total
+    return squared
+
+
+def _smooth(rate: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
+    p = (rate * n + 0.5) / (n + 1.0)
+    return np.asarray(p * (1.0 - p) / n)
+
+
+def _variance(rate: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
+    p = np.clip(rate, 0.0, 1.0)
+    return np.asarray((p * (1.0 - p) + 1e-12) / n)
+
+
+def _edge(
+    near: NDArray[np.float64],
+    far: NDArray[np.float64],
+    counts: Sequence[NDArray[np.float64]],
+    z2: float,
+) -> NDArray[np.float64]:
+    """Return how far from `near`, which is inside, towards `far` the interval reaches."""
+    rows = np.arange(len(near))
+    for _ in range(_ZOOMS):
+        points = np.linspace(near, far, _ZOOM, axis=1)
+        held = _score(points, counts) <= z2
+        held[:, 0] = True
+        until = np.where(held.all(axis=1), _ZOOM, held.argmin(axis=1))  # the first one outside
+        near = points[rows, until - 1]
+        far = points[rows, np.minimum(until, _ZOOM - 1)]
+    return near

@@ -1,0 +1,143 @@
+"""Corrected rates: their intervals cover the truth where the raw rate's does not."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contrafact.stats.correction import (
+    ExamRate,
+    correct_rate,
+    correction_bounds,
+    ppi_mean,
+)
+
+STUDIES = 2_000
+# True rate, sensitivity, specificity, judged items, exam items in all.
+REGIMES = [
+    (0.5, 0.60, 0.60, 100, 50),
+    (0.2, 0.60, 0.60, 2_000, 500),
+    (0.8, 0.95, 0.25, 500, 200),
+    (0.5, 0.90, 0.30, 2_000, 50),
+    (0.3, 0.75, 0.75, 100, 200),
+    (0.7, 0.75, 0.75, 2_000, 50),
+    (0.5, 0.95, 0.60, 500, 500),
+    (0.9, 0.90, 0.90, 500, 100),
+    (0.1, 0.90, 0.90, 2_000, 500),
+    (0.55, 0.69, 0.96, 1_000, 100),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("truth", "se", "sp", "n", "exam"), REGIMES)
+def test_the_interval_covers_the_truth_in_the_named_regimes(truth, se, sp, n, exam):
+    rng = np.random.default_rng(11)
+    raw_rate = truth * se + (1 - truth) * (1 - sp)
+    raw = rng.binomial(n, raw_rate, STUDIES) / n
+    half = exam // 2
+    right = rng.binomial(half, (se, sp), (STUDIES, 2)) / half
+    low, high = correction_bounds(raw, n, right[:, 0], half, right[:, 1], half)
+    covered = np.mean((low <= truth) & (truth <= high))
+    assert 0.93 <= covered <= 0.97
+    reach = 1.96 * np.sqrt(raw * (1 - raw) / n)
+    raw_covered = np.mean(np.abs(raw - truth) <= reach)
+    if abs(raw_rate - truth) > 0.05:
+        assert raw_covered < 0.93
+
+
+def test_the_exam_of_a_useless_judge_leaves_the_rate_open():
+    low, high = correction_bounds(0.5, 500, 26 / 50, 50, 27 / 50, 50)
+    assert (low[0], high[0]) == (0.0, 1.0)
+
+
+@given(
+    st.floats(0.0, 1.0), st.floats(0.6, 1.0), st.floats(0.65, 1.0), st.integers(100, 2_000),
+)  # fmt: skip
+def test_a_perfect_measurement_gives_back_the_truth(truth, se, sp, n):
+    """With endless items and exams, the interval shrinks onto the Rogan-Gladen estimate."""
+    raw = truth * se + (1 - truth) * (1 - sp)
+    many = 10**9
+    low, high = (bound[0] for bound in correction_bounds(raw, many, se, many, sp, many))
+    assert low - 2e-3 <= truth <= high + 2e-3
+    assert high - low < 5e-3
+
+
+@given(st.integers(0, 200), st.integers(30, 50), st.integers(30, 50))
+def test_the_estimate_lies_inside_its_interval(passed, a, b):
+    values = np.r_[np.ones(passed), np.zeros(200 - passed)]
+    found = correct_rate(values, sensitivity=ExamRate(a, 50), specificity=ExamRate(b, 50))
+    assert found.raw == passed / 200
+    assert found.usable or "not like these" in found.why or "below 1.2" in found.why
+    if found.usable:
+        assert 0 <= found.low <= found.estimate + 1e-6
+        assert found.estimate <= found.high + 1e-6 <= 1 + 2e-6
+
+
+def test_clusters_widen_the_interval():
+    rng = np.random.default_rng(3)
+    base = np.repeat(rng.integers(0, 2, 100), 3).astype(float)
+    exam = {"sensitivity": ExamRate(180, 200), "specificity": ExamRate(170, 200)}
+    alone = correct_rate(base, **exam)
+    clustered = correct_rate(base, np.repeat(np.arange(100), 3), **exam)
+    assert clustered.estimate == alone.estimate
+    assert clustered.high - clustered.low > 1.3 * (alone.high - alone.low)
+
+
+@pytest.mark.parametrize(
+    ("se", "sp", "n", "said"),
+    [
+        (ExamRate(50, 100), ExamRate(50, 100), 500, "cannot tell"),
+        (ExamRate(99, 100), ExamRate(1, 100), 500, "cannot tell"),
+        (ExamRate(60, 100), ExamRate(50, 100), 500, "below 1.2"),
+        (ExamRate(20, 24), ExamRate(20, 24), 500, "the exam needs 25 items"),
+        (ExamRate(90, 100), ExamRate(90, 100), 99, "below 100"),
+        (ExamRate(0, 0), ExamRate(90, 100), 500, "no items of one"),
+    ],
+)
+def test_outside_the_tested_regimes_it_says_that_it_does_not_know(se, sp, n, said):
+    values = np.arange(n) % 2
+    found = correct_rate(values, sensitivity=se, specificity=sp)
+    assert not found.usable
+    assert said in found.why
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("labelled", "n", "se", "sp"), [(50, 500, 0.7, 0.9), (200, 1_000, 0.6, 0.6)]
+)
+def test_prediction_powered_intervals_cover_and_gain(labelled, n, se, sp):
+    rng = np.random.default_rng(5)
+    truth = 0.6
+    covered, widths, plain = 0, [], []
+    for _ in range(STUDIES):
+        y = (rng.random(n) < truth).astype(float)
+        f = np.where(y == 1, rng.random(n) < se, rng.random(n) >= sp).astype(float)
+        found = ppi_mean(y[:labelled], f[:labelled], f[labelled:])
+        covered += found.low <= truth <= found.high
+        widths.append(found.high - found.low)
+        plain.append(2 * 1.96 * y[:labelled].std(ddof=1) / math.sqrt(labelled))
+    assert 0.93 <= covered / STUDIES <= 0.97
+    assert np.mean(widths) < np.mean(plain) * 1.02
+    if se + sp > 1.5:
+        assert np.mean(widths) < 0.93 * np.mean(plain)
+
+
+def test_without_a_judge_worth_anything_the_labels_stand_alone():
+    y = np.r_[np.ones(30), np.zeros(20)]
+    found = ppi_mean(y, np.ones(50), np.ones(200))
+    assert found.estimate == pytest.approx(0.6)
+    assert "weight 0.00" in found.method
+
+
+def test_what_makes_no_sense_is_refused():
+    exam = {"sensitivity": ExamRate(9, 10), "specificity": ExamRate(9, 10)}
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        correct_rate([2.0], **exam)
+    with pytest.raises(ValueError, match="makes no sense"):
+        correct_rate([1.0], sensitivity=ExamRate(11, 10), specificity=ExamRate(9, 10))
+    with pytest.raises(ValueError, match="3 labels for 2"):
+        ppi_mean([1, 0, 1], [1, 0], [1])

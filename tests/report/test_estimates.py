@@ -10,7 +10,7 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.report.finforce.estimates import SamplerPool, estimate_figures
 from contrafact.report.finforce.items import prepare_items
-from contrafact.report.finforce.replicates import Sampler, mean_over
+from contrafact.report.replicates import Sampler, mean_over
 from contrafact.stats.intervals import cluster_bootstrap
 
 Study = Any

@@ -106,7 +106,10 @@ class OpenAIServer:
         text = str(request["messages"][-1]["content"])
         schema = (request.get("response_format") or {}).get("json_schema") or {}
         name = schema.get("name", "counterfactuals")
-        if name == "counterfactuals":
+        content: Any
+        if not schema and "<paragraph>" in text:
+            content = _label(text, request["model"])
+        elif name == "counterfactuals":
             headline = re.findall(r"<news>(.*?)</news>", text, re.DOTALL)[-1]
             headline = headline.replace("[MASK]", "the market")
             content = {
@@ -116,7 +119,8 @@ class OpenAIServer:
             }
         else:
             content = {name: {"value": int(hashlib.sha256(text.encode()).hexdigest(), 16) % 3 > 0}}
-        message = {"role": "assistant", "content": json.dumps(content)}
+        written = content if isinstance(content, str) else json.dumps(content)
+        message = {"role": "assistant", "content": written}
         if "reasoning_effort" in request:
             message["reasoning_content"] = 'Perhaps {"risk_counterfactual": "a decoy"}?'
         used = {"prompt_tokens": len(text) // 4, "completion_tokens": 20}
@@ -143,6 +147,19 @@ class OpenAIServer:
             f"Content-Length: {length}\r\n\r\n"
         )
         writer.write(head.encode() + body)
+
+
+def _label(text: str, model: str) -> str:
+    """Answer a question for a label: one of them by chance, seldom none, with reasons if asked."""
+    pick = int(hashlib.sha256(f"{model} {text}".encode()).hexdigest(), 16)
+    if "forward-looking" in text:
+        labels = ["forward-looking", "journalistic-form", "temporal-anchoring", "other"]
+    elif "<original>" in text:
+        labels = ["numerical", "flipping", "sentiment", "causal"]
+    else:
+        labels = ["true", "false"]
+    label = labels[pick % len(labels)] if pick % 11 else "I cannot tell."
+    return f"The figures stand as they are.\n{label}" if "reasons" in text else label
 
 
 async def _main() -> None:

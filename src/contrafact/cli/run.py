@@ -18,7 +18,9 @@ _ASK_ABOVE = 1_000
 
 
 def run(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="The task: finforce.")],
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="finforce, rfc-detect or rfc-diagnose.")
+    ],
     model: Annotated[
         list[str] | None,
         typer.Option("--model", metavar="M", help="Model under test; give several for a grid."),
@@ -29,16 +31,18 @@ def run(
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option("--method", metavar="NAME", help="Generation method; several make a grid."),
+        typer.Option(
+            "--method", metavar="NAME", help="Method, solver or baseline; several make a grid."
+        ),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Headlines (JSON, JSONL, CSV, Parquet); samples if none."
+            metavar="FILE", help="Headlines or pairs (JSON, JSONL, CSV, Parquet); samples if none."
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Take the first N headlines.")
+        int | None, typer.Option(min=1, metavar="N", help="Take the first N headlines or pairs.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Run folder. [runs/TASK-HASH]")
@@ -47,7 +51,10 @@ def run(
         int | None, typer.Option(min=0, metavar="S", help="Seed of draws and of sampling.")
     ] = None,
     shots: Annotated[
-        int | None, typer.Option(min=1, metavar="K", help="Examples per few-shot prompt. [3]")
+        int | None,
+        typer.Option(
+            min=0, metavar="K", help="Examples per prompt. [finforce: 3; rfc-detect: 0, 2 or 8]"
+        ),
     ] = None,
     draws: Annotated[
         int | None, typer.Option(min=1, metavar="D", help="Random draws of the examples. [1]")
@@ -61,6 +68,16 @@ def run(
     fluency_model: Annotated[
         str | None,
         typer.Option(metavar="F", help="Scores perplexity: a name, a folder, or none."),
+    ] = None,
+    rationale: Annotated[
+        bool, typer.Option("--rationale", help="rfc: ask for reasons, and keep them.")
+    ] = False,
+    logprobs: Annotated[
+        bool, typer.Option("--logprobs", help="rfc-detect: ask for probabilities, for AUROC.")
+    ] = False,
+    background: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="rfc: news that the method memory searches."),
     ] = None,
     judge_faults: Annotated[
         bool, typer.Option("--judge-faults", help="Judge the two error classes that need it too.")
@@ -174,6 +191,9 @@ def run(
         "draws": draws,
         "shots_from": shots_from,
         "prompts": prompts,
+        "rationale": rationale or None,
+        "logprobs": logprobs or None,
+        "background": background,
         "judge_faults": judge_faults or None,
         "structured": None if structured else False,
         "generation": _given(sampling),
@@ -199,7 +219,7 @@ def run_and_report(
     Raises:
         typer.Exit: with 1 if samples failed.
     """
-    from contrafact.cli.show import show_estimate, show_headline_table
+    from contrafact.cli.show import show_estimate, show_results
     from contrafact.runs.estimate import paid_calls
 
     if only_estimate:
@@ -218,7 +238,7 @@ def run_and_report(
     if not result.ran:
         typer.echo(f"this run had finished: no model was called ({folder})")
     if not result.ran and (folder / "report.html").exists() and not with_published:
-        show_headline_table(folder)
+        show_results(folder)
         typer.echo(f"report: {folder / 'report.html'}")
         return
     for note in prepared.notes:
@@ -226,7 +246,7 @@ def run_and_report(
     tasks = [runs for runs in read_tasks([folder]) if len(runs.items)]
     if tasks:
         build_report(tasks, folder, with_published=with_published)
-        show_headline_table(folder)
+        show_results(folder)
     _tell_failures(result)
     if tasks:
         typer.echo(f"report: {folder / 'report.html'}")
@@ -270,17 +290,20 @@ def _settings(given: dict[str, Any], preset: str | None) -> "RunSettings":
     values |= {key: value for key, value in given.items() if value not in (None, (), {})}
     if values.get("fluency_model") == "none":
         values["fluency_model"] = None
-    if not values.get("models"):
+    if values["task"] == "finforce" and given["shots"] == 0:
         raise InputError(
-            "no model is named", mend="add --model, e.g. --model embedded/smollm2-135m"
+            "--shots 0 shows no examples", mend="use --method zero-shot, or leave --shots out"
         )
     for name in ("models", "judges", "methods"):
         values[name] = tuple(dict.fromkeys(values.get(name, ())))
     if not values["methods"]:
         del values["methods"]
-    for name in ("data", "shots_from"):
+    for name in ("data", "shots_from", "background"):
         if values.get(name) is not None and str(values[name]) == "-":
-            raise InputError("a run cannot read standard input", mend=f"name a file with --{name}")
+            raise InputError(
+                "a run cannot read standard input",
+                mend=f"name a file with --{name.replace('_', '-')}",
+            )
     try:
         return RunSettings(**values, preset=preset)
     except ValidationError as error:

@@ -1,13 +1,15 @@
-"""What the commands print: the estimate and the headline table."""
+"""What the commands print: the estimate, and the figures of a report."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from contrafact.runs.estimate import CallEstimate
 
-__all__ = ["show_estimate", "show_headline_table"]
+__all__ = ["show_estimate", "show_results"]
 
 
 def show_estimate(rows: "list[CallEstimate]") -> None:
@@ -50,54 +52,119 @@ def show_estimate(rows: "list[CallEstimate]") -> None:
     )
 
 
-_COLUMNS = (
-    ("perplexity", "valid", "Perplexity", 1),
-    ("delta_perplexity", "valid", "Δ Perplexity", 1),
-    ("forward_compatibility", "valid", "Fwd-Compat. %", 100),
-    ("directionality", "valid", "Dir. %", 100),
-    ("average", "valid", "Avg. %", 100),
-    ("average", "strict", "Avg. strict %", 100),
+@dataclass(frozen=True)
+class _Shown:
+    """A column of the results: where its figure is, how it reads, and what goes first.
+
+    Attributes:
+        measure: The measure.
+        form: Its form.
+        heading: What stands above it.
+        scale: What the figure is multiplied with.
+        digits: Decimals.
+        rank: Columns of the highest rank are left out first where the terminal is narrow.
+    """
+
+    measure: str
+    form: str
+    heading: str
+    scale: float = 100
+    digits: int = 1
+    rank: int = 0
+
+
+_FINFORCE = (
+    _Shown("perplexity", "valid", "Perplexity", scale=1, rank=3),
+    _Shown("delta_perplexity", "valid", "Δ Perpl.", scale=1, rank=2),
+    _Shown("forward_compatibility", "valid", "Fwd-Compat. %"),
+    _Shown("directionality", "valid", "Dir. %"),
+    _Shown("average", "valid", "Avg. %"),
+    _Shown("average", "strict", "strict Avg. %", rank=1),
 )
+_RFC = (
+    _Shown("accuracy", "valid", "Acc. %"),
+    _Shown("f1", "valid", "Macro-F1 %"),
+    _Shown("mcc", "valid", "MCC", scale=1, digits=2),
+    _Shown("pairwise_accuracy", "valid", "Pairwise %"),
+    _Shown("accuracy", "strict", "strict Acc. %", rank=1),
+)
+_TITLES = {
+    "finforce": "All counterfactuals",
+    "rfc-detect": "rfc-detect: published (true) or manipulated (false)?",
+    "rfc-diagnose": "rfc-diagnose: which of the four manipulations?",
+}
 
 
-def show_headline_table(folder: Path) -> None:
-    """Print the overall table of a report, with intervals, from its ``results.json``."""
+def show_results(folder: Path) -> None:
+    """Print the overall figures of a report, with intervals, from its ``results.json``.
+
+    Each system has lines of its own, so that its name takes no room from the figures; columns
+    that do not fit the terminal are left out, and said.
+    """
     from rich.console import Console
-    from rich.table import Table
 
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    level = round(100 * results["settings"]["level"])
+    for task, part in results.get("tasks", {results.get("task"): results}).items():
+        console.print(f"\n{_TITLES[task]}, with {level}% intervals")
+        for line in _lines(task, part, console.width):
+            console.print(line)
+        for warning in part["warnings"]:
+            console.print(f"{warning['title']}: {warning['text']}", soft_wrap=False)
+
+
+def _lines(task: str, part: dict[str, Any], width: int) -> Iterator[str]:
     found = {
         (row["system"], row["measure"], row["form"]): row
-        for row in results["figures"]
-        if row["scope"] == "overall" and row["category"] is None
+        for row in part["figures"]
+        if _is_overall(row)
     }
     systems = list(dict.fromkeys(system for system, _, _ in found))
-    columns = [
-        column for column in _COLUMNS if any((s, column[0], column[1]) in found for s in systems)
-    ]
-    level = round(100 * results["settings"]["level"])
-    table = Table(title=f"All counterfactuals, with {level}% intervals")
-    table.add_column("system", overflow="fold")
-    for _, _, name, _ in columns:
-        table.add_column(name, justify="right")
-    table.add_column("invalid", justify="right")
-    invalid = {row["system"]: row for row in results["invalid"]}
-    for system in systems:
-        cells = [
-            _cell(found.get((system, measure, form)), scale) for measure, form, _, scale in columns
-        ]
-        counts = invalid.get(system, {})
-        table.add_row(system, *cells, f"{counts.get('invalid', 0)}/{counts.get('asked', 0)}")
-    console = Console()
-    console.print(table)
-    for warning in results["warnings"]:
-        console.print(f"{warning['title']}: {warning['text']}", highlight=False, markup=False)
+    invalid = {row["system"]: f"{row['invalid']}/{row['asked']}" for row in part["invalid"]}
+    blocks: list[tuple[int, list[str]]] = []
+    for shown in _FINFORCE if task == "finforce" else _RFC:
+        rows = [found.get((system, shown.measure, shown.form)) for system in systems]
+        if any(rows):
+            cells = [text for row in rows for text in _cell(row, shown)]
+            blocks.append((shown.rank, [shown.heading, *cells]))
+    counts = [text for system in systems for text in (invalid.get(system, "–"), "")]
+    blocks.append((0, ["invalid", *counts]))
+    left_out: list[str] = []
+    while len(blocks) > 1 and sum(2 + max(map(len, cells)) for _, cells in blocks) > width:
+        dropped = max(range(len(blocks)), key=lambda i: (blocks[i][0], i < len(blocks) - 1, i))
+        left_out.append(blocks.pop(dropped)[1][0])
+    widths = [2 + max(map(len, cells)) for _, cells in blocks]
+
+    def line(number: int) -> str:
+        cells = zip(blocks, widths, strict=True)
+        return "".join(block[number].rjust(wide) for (_, block), wide in cells).rstrip()
+
+    yield line(0)
+    for i, system in enumerate(systems):
+        yield system
+        yield line(1 + 2 * i)
+        if intervals := line(2 + 2 * i):
+            yield intervals
+    if left_out:
+        yield f"(in the report besides: {', '.join(left_out)})"
 
 
-def _cell(row: dict[str, float | None] | None, scale: int) -> str:
+def _is_overall(row: dict[str, Any]) -> bool:
+    return row.get("scope", "overall") == "overall" and (
+        row.get("category") is None and row.get("manipulation") is None
+    )
+
+
+def _cell(row: dict[str, Any] | None, shown: _Shown) -> tuple[str, str]:
+    """Return a figure and its interval."""
     if row is None or row["estimate"] is None:
-        return "–"
-    text = f"{row['estimate'] * scale:.1f}"
-    if row["low"] is not None and row["high"] is not None:
-        text += f"\n{row['low'] * scale:.1f} to {row['high'] * scale:.1f}"
-    return text
+        return "–", ""
+
+    def text(value: float) -> str:
+        return f"{value * shown.scale:.{shown.digits}f}".replace("-", "−")
+
+    if row["low"] is None or row["high"] is None:
+        return text(row["estimate"]), ""
+    between = " to " if row["low"] < 0 else "–"
+    return text(row["estimate"]), f"{text(row['low'])}{between}{text(row['high'])}"

@@ -9,6 +9,7 @@ from contrafact.files.atomic import write_bytes, write_text
 from contrafact.report.chapter import Chapter, Options, TaskRuns
 from contrafact.report.finforce.chapter import finforce_chapter
 from contrafact.report.html import Page, render_page
+from contrafact.report.rfc.chapter import rfc_chapter
 from contrafact.report.write import (
     render_json,
     render_latex,
@@ -19,7 +20,11 @@ from contrafact.report.write import (
 __all__ = ["ReportPaths", "build_report"]
 
 _RESULTS_VERSION = 1
-_CHAPTERS: Mapping[str, Callable[[TaskRuns, Options], Chapter]] = {"finforce": finforce_chapter}
+_CHAPTERS: Mapping[str, Callable[[TaskRuns, Options], Chapter]] = {
+    "finforce": finforce_chapter,
+    "rfc-detect": rfc_chapter,
+    "rfc-diagnose": rfc_chapter,
+}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from inspect_ai.solver import TaskState
 
 from contrafact.runs.estimate import CallEstimate, paid_calls
 from contrafact.runs.fluency import open_fluency
-from contrafact.runs.folder import LOGS, begin, finish, locked
+from contrafact.runs.folder import BASELINE_LOGS, LOGS, begin, finish, locked
 from contrafact.runs.items import Failure, write_items
 from contrafact.runs.manifest import Manifest, write_manifest
 from contrafact.runs.prepare import open_model
@@ -28,6 +28,7 @@ from contrafact.runs.progress import RunProgress
 __all__ = ["RunResult", "default_folder", "execute"]
 
 CACHE = "cache"
+NO_MODEL = "none/none"  # Inspect's name for it
 # Inspect retries for ever by default. Bounded, a failure is told; a rerun takes it up again.
 TRANSPORT = {"max_retries": 5, "timeout": 900, "attempt_timeout": 300}
 
@@ -71,7 +72,6 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
         scorer = open_fluency(prepared.settings.fluency_model)
         write_manifest(folder, manifest)
         logs = _evaluate(prepared, folder, subjects, judges)
-        _stop_if_interrupted(prepared, logs)
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))
         if not failures:
@@ -89,15 +89,15 @@ def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
     return subjects, judges
 
 
-def _stop_if_interrupted(prepared: Prepared, logs: list[EvalLog]) -> None:
+def _stop_if_interrupted(logs: list[EvalLog], expected: int) -> list[EvalLog]:
     """Inspect takes an interrupt for itself and returns what it has: pass it on.
 
     Raises:
         KeyboardInterrupt: if the evaluation was interrupted; a rerun goes on.
     """
-    expected = len(prepared.settings.models) * len(prepared.asked)
     if len(logs) < expected or any(log.status == "cancelled" for log in logs):
         raise KeyboardInterrupt
+    return logs
 
 
 def _evaluate(
@@ -108,12 +108,25 @@ def _evaluate(
     if not settings.shared_cache:
         os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).absolute())
     generation: dict[str, Any] = {**settings.generation, **transport}
-    with RunProgress(prepared.samples, _finished_before(folder / LOGS)) as progress:
-        tasks = [
-            task_with(prepared.task(name), cleanup=_counting(progress, name))
-            for name in prepared.asked
-        ]
-        return _eval_set(tasks, folder / LOGS, subjects, judges, generation)
+    places = [folder / LOGS, folder / BASELINE_LOGS]
+    finished = sum(map(_finished_before, places))
+    logs: list[EvalLog] = []
+    with RunProgress(prepared.samples, finished) as progress:
+
+        def tasks(names: tuple[str, ...]) -> list[Task]:
+            return [
+                task_with(prepared.task(name), cleanup=_counting(progress, name)) for name in names
+            ]
+
+        # What asks no model comes first: it is quick, and apart, since it is run once.
+        if prepared.baselines:
+            nobody = [open_model(NO_MODEL, config=GenerateConfig())]
+            own = _eval_set(tasks(prepared.baselines), places[1], nobody, [], {})
+            logs += _stop_if_interrupted(own, len(prepared.baselines))
+        if prepared.asked:
+            own = _eval_set(tasks(prepared.asked), places[0], subjects, judges, generation)
+            logs += _stop_if_interrupted(own, len(subjects) * len(prepared.asked))
+    return logs
 
 
 def _eval_set(

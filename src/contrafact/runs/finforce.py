@@ -185,6 +185,13 @@ def prepare_finforce(settings: RunSettings) -> FinforceRun:
         raise InputError(
             "no model is named", mend="add --model, e.g. --model embedded/smollm2-135m"
         )
+    for option, given, what in (
+        ("--rationale", settings.rationale, "asks for no label"),
+        ("--logprobs", settings.logprobs, "asks for no label"),
+        ("--background", settings.background is not None, "shows no earlier news"),
+    ):
+        if given:
+            raise InputError(f"{option} is not for finforce, which {what}", mend="leave it out")
     notes = LoadNotes()
     headlines = load_headlines(settings.data, notes) if settings.data else bundled_headlines()
     headlines = headlines[: settings.limit]
@@ -217,6 +224,7 @@ def prepare_finforce(settings: RunSettings) -> FinforceRun:
         pack=pack,
         data=data,
         pool=pool_record,
+        background=None,
         headlines=headlines,
         methods=methods,
         judging=judging,

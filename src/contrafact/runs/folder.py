@@ -17,9 +17,10 @@ from contrafact.runs.manifest import (
 )
 from contrafact.runs.prepared import Prepared
 
-__all__ = ["LOGS", "begin", "finish", "locked"]
+__all__ = ["BASELINE_LOGS", "LOGS", "begin", "finish", "locked"]
 
 LOGS = "logs"
+BASELINE_LOGS = "baseline-logs"
 
 
 def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
@@ -84,7 +85,9 @@ def locked(folder: Path) -> Iterator[None]:
 def _new(prepared: Prepared, paid_calls: int) -> Manifest:
     import inspect_ai
 
-    settings = prepared.settings.model_dump(mode="json", exclude={"data", "shots_from", "prompts"})
+    settings = prepared.settings.model_dump(
+        mode="json", exclude={"data", "shots_from", "prompts", "background"}
+    )
     return Manifest(
         identity=prepared.identity,
         status="running",
@@ -95,6 +98,7 @@ def _new(prepared: Prepared, paid_calls: int) -> Manifest:
         task_version=prepared.task_version,
         data=prepared.data,
         shots_from=prepared.pool,
+        background=prepared.background,
         pack=prepared.pack_record,
         settings=without_secrets(settings),
         paid_calls=paid_calls,
@@ -103,11 +107,12 @@ def _new(prepared: Prepared, paid_calls: int) -> Manifest:
 
 def _difference(old: Manifest, new: Manifest) -> str:
     before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
+    if old.task != new.task:
+        return "task"
     names = [
         key
-        for key in after["settings"]
-        if key not in ("transport", "preset")
-        and before["settings"].get(key) != after["settings"][key]
+        for key, value in after["settings"].items()
+        if key not in ("transport", "preset") and before["settings"].get(key, value) != value
     ]
     if old.data.sha256 != new.data.sha256:
         names.append("data")
@@ -115,6 +120,8 @@ def _difference(old: Manifest, new: Manifest) -> str:
         names.append("prompts")
     if (old.shots_from and old.shots_from.sha256) != (new.shots_from and new.shots_from.sha256):
         names.append("shots-from")
+    if (old.background and old.background.sha256) != (new.background and new.background.sha256):
+        names.append("background")
     if old.task_version != new.task_version:
         names.append("task version")
     return ", ".join(names) or "its settings"

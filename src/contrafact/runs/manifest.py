@@ -59,6 +59,9 @@ class Manifest(BaseModel):
     task_version: str = Field(description="Its version: comparability, interface.")
     data: DataRecord = Field(description="The data.")
     shots_from: DataRecord | None = Field(default=None, description="The pool of examples.")
+    background: DataRecord | None = Field(
+        default=None, description="The news that are searched for background."
+    )
     pack: PackRecord = Field(description="The prompt pack.")
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
     paid_calls: int = Field(default=0, description="Calls of models that cost money.")

@@ -22,9 +22,13 @@ def prepare(settings: RunSettings) -> Prepared:
         InputError: for the first thing that is wrong.
     """
     # Each family imports what it alone needs.
-    from contrafact.runs.finforce import prepare_finforce
+    if settings.task == "finforce":
+        from contrafact.runs.finforce import prepare_finforce
 
-    return prepare_finforce(settings)
+        return prepare_finforce(settings)
+    from contrafact.runs.rfc import prepare_rfc
+
+    return prepare_rfc(settings)
 
 
 def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model:

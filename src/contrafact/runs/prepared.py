@@ -52,6 +52,7 @@ class Prepared(ABC):
         pack: The prompt pack.
         data: What the manifest says of the data.
         pool: What it says of the pool of examples, where a file was named.
+        background: What it says of the news that are searched, where a file was named.
     """
 
     family: ClassVar[str]
@@ -64,6 +65,7 @@ class Prepared(ABC):
     pack: PromptPack
     data: DataRecord
     pool: DataRecord | None
+    background: DataRecord | None
 
     @property
     def pack_record(self) -> PackRecord:

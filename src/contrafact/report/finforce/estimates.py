@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from contrafact.finforce.derived import average, change, delta_perplexity, overall
 from contrafact.records import CRITERIA, SIDES
 from contrafact.report.finforce.items import ERROR_CLASSES
-from contrafact.report.finforce.replicates import Replicates, Sampler, mean_over
+from contrafact.report.replicates import Replicates, Sampler, mean_over
 from contrafact.stats.intervals import Interval
 
 __all__ = ["SCOPES", "SamplerPool", "estimate_figures", "figure_replicates"]

@@ -9,8 +9,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from contrafact.records import CRITERIA, SIDES
-from contrafact.report.visible import inner_html, shorten
-from contrafact.text.diff import DiffPart, word_diff
+from contrafact.report.edits import marked
+from contrafact.report.visible import shorten
+from contrafact.text.diff import word_diff
 
 __all__ = ["Chip", "Example", "ExampleSide", "draw_examples", "invalid_examples"]
 
@@ -124,24 +125,13 @@ def _side(row: "pd.Series[Any]", headline: str) -> ExampleSide:
     reason = "no text" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
     return ExampleSide(
         side=str(row["side"]),
-        edit=Markup("").join(_marked(parts)),
+        edit=marked(parts),
         kept=same / max(1, len(headline)),
         left_out=left_out,
         invalid_reason=None if valid else reason,
         chips=tuple(_chips(row)) if valid else (),
         perplexity=float(str(row["perplexity"])),
     )
-
-
-def _marked(parts: list[DiffPart]) -> Iterator[Markup]:
-    tags = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
-    for part in parts:
-        # Spaces around words stay outside, so that marks begin and end where words do.
-        words = part.text.strip(" ")
-        before, after = part.text.startswith(" "), part.text.endswith(" ")
-        yield Markup(" ") if before else Markup("")
-        yield Markup(tags[part.kind]).format(inner_html(words)) if words else Markup("")
-        yield Markup(" ") if after and words else Markup("")
 
 
 def _chips(row: "pd.Series[Any]") -> Iterator[Chip]:

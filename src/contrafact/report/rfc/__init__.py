@@ -1,0 +1,1 @@
+"""RFC-BENCH in a report: its figures, tables, drawings and examples."""

@@ -1,0 +1,302 @@
+"""Runs of ``rfc-detect`` and ``rfc-diagnose``: what they need first, and the table they leave."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from inspect_ai import Epochs, Task, task_with
+from inspect_ai.log import EvalLog
+
+from contrafact.corpus.news_items import load_news
+from contrafact.errors import InputError
+from contrafact.files.tables import write_frame
+from contrafact.prompts import open_pack
+from contrafact.rfc import bundled
+from contrafact.rfc.answers import Answer, Answerer
+from contrafact.rfc.bundled import bundled_pairs, bundled_shots
+from contrafact.rfc.data import Item, PairNotes, items_of, load_pairs
+from contrafact.rfc.detect import rfc_detect
+from contrafact.rfc.diagnose import rfc_diagnose
+from contrafact.rfc.error_classes import ErrorClasses
+from contrafact.rfc.items import ITEM_COLUMNS, items_frame
+from contrafact.rfc.labels import TaskName
+from contrafact.rfc.solvers import SolverContext, make_solver
+from contrafact.rfc.solvers.lookup import baseline_names
+from contrafact.rfc.tasks import TASK_VERSION
+from contrafact.runs.estimate import SAMPLED, CallEstimate, call_estimate, token_counter
+from contrafact.runs.items import ITEMS, system_label
+from contrafact.runs.manifest import DataRecord
+from contrafact.runs.prepared import BUNDLED, Evaluated, Prepared, file_record, hash_file
+from contrafact.runs.settings import RunSettings, identity
+
+if TYPE_CHECKING:
+    from contrafact.models.whitebox.weights import CausalModel
+
+__all__ = ["RfcRun", "prepare_rfc"]
+
+# These reason before they answer, whether or not reasons are asked for.
+_REASONING = frozenset({"stepwise", "reflect"})
+_JUDGE_REPLY_TOKENS = 5
+# A rationale of about the length that estimates take for one.
+_RATIONALE = "The figures and the direction that the text gives them do not fit together. " * 8
+
+
+@dataclass(frozen=True)
+class RfcRun(Prepared):
+    """A run of one of the two tasks that is ready to start.
+
+    Attributes:
+        task_items: The items, limited: two for every pair in detection.
+        solvers: The solvers that ask a model, by name, their templates checked.
+        unasking: The names of the baselines, which ask none.
+    """
+
+    family: ClassVar[str] = "rfc"
+    task_version: ClassVar[str] = TASK_VERSION
+
+    task_items: list[Item]
+    solvers: dict[str, Answerer]
+    unasking: tuple[str, ...]
+
+    @property
+    def items(self) -> int:
+        """How many paragraphs, or pairs in diagnosis."""
+        return len(self.task_items)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The solvers that ask a model."""
+        return tuple(self.solvers)
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The baselines."""
+        return self.unasking
+
+    def draws(self, method: str) -> int:
+        """Return how often the examples are drawn; without examples there is one run."""
+        shows = method in self.solvers and self.solvers[method].shots
+        return self.settings.draws if shows else 1
+
+    def task(self, method: str) -> Task:
+        """Return the Inspect task of one solver or baseline."""
+        settings = self.settings
+        asks = method in self.solvers
+        shared: dict[str, Any] = {
+            "data": _path(settings.data),
+            "solver": method,
+            "background": _path(settings.background) if asks else None,
+            "rationale": settings.rationale and asks,
+            "seed": settings.seed,
+            "prompts": _path(settings.prompts),
+            "limit": settings.limit,
+            "cache_scope": "shared" if settings.shared_cache else self.identity,
+            "fingerprint": self.identity,
+        }
+        if settings.task == "rfc-diagnose":
+            made = rfc_diagnose(**shared)
+        else:
+            made = rfc_detect(
+                **shared,
+                shots=settings.shots if asks else 0,
+                shots_from=_path(settings.shots_from) if asks else None,
+                judged=_judged(settings, method) and asks,
+                logprobs=settings.logprobs and asks,
+            )
+        draws = self.draws(method)
+        return made if draws == 1 else task_with(made, epochs=Epochs(draws, "mean"))
+
+    def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
+        """Return one estimate for every model and solver, and one for every judge."""
+        settings = self.settings
+        count = token_counter(tokens=tokens)
+        step = max(1, self.items // SAMPLED)
+        sample = self.task_items[::step][:SAMPLED]
+        scale = self.items / len(sample)
+        rows: list[CallEstimate] = []
+        for model in settings.models:
+            for name, solver in self.solvers.items():
+                times = scale * self.draws(name)
+                plans = [call for item in sample for call in solver.plan(item)]
+                rows.append(
+                    call_estimate(
+                        model,
+                        f"subject, {name}",
+                        calls=len(plans) * times,
+                        sent=sum(count(call.prompt) for call in plans) * times,
+                        received=sum(call.reply_tokens for call in plans) * times,
+                    )
+                )
+        sorted_too = [name for name in self.solvers if _judged(settings, name)]
+        if settings.judges and sorted_too:
+            classes = ErrorClasses(self.pack)
+            example = [
+                classes.prompt(item, Answer(item.gold, rationale=_RATIONALE)) for item in sample
+            ]
+            times = scale * len(settings.models) * sum(self.draws(name) for name in sorted_too)
+            for judge in settings.judges:
+                rows.append(
+                    call_estimate(
+                        judge,
+                        "judge",
+                        calls=len(example) * times,
+                        sent=sum(map(count, example)) * times,
+                        received=len(example) * _JUDGE_REPLY_TOKENS * times,
+                    )
+                )
+        return rows
+
+    def label(self, log: EvalLog) -> str:
+        """Return a system's name in tables: model, solver, number of examples."""
+        metadata = log.eval.metadata or {}
+        solver = metadata["solver"]
+        if solver in self.unasking:
+            return f"baseline · {solver}"
+        reasons = self.settings.rationale and solver not in _REASONING
+        label = system_label(log.eval.model, solver, metadata["shots"])
+        return f"{label} · reasons" if reasons else label
+
+    def write_tables(
+        self, folder: Path, evaluated: Sequence[Evaluated], scorer: "CausalModel | None"
+    ) -> None:
+        """Write one row per sample: models in their order, then baselines."""
+        import pandas as pd
+
+        place = {item.id: position for position, item in enumerate(self.task_items)}
+        rows = []
+        for one in sorted(evaluated, key=lambda one: one.label.startswith("baseline")):
+            metadata = one.log.eval.metadata or {}
+            own = items_frame(
+                one.samples,
+                system=one.label,
+                model=one.log.eval.model,
+                solver=metadata["solver"],
+                shots=metadata["shots"],
+            )
+            rows += sorted(own, key=lambda row: (row["draw"], place[row["sample_id"]]))
+        frame = pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
+        write_frame(frame.assign(p_true=frame["p_true"].astype(float)), folder / ITEMS)
+
+
+def prepare_rfc(settings: RunSettings) -> RfcRun:
+    """Load and check all that a run of ``rfc-detect`` or ``rfc-diagnose`` names.
+
+    Raises:
+        InputError: for the first thing that is wrong.
+    """
+    task = cast(TaskName, settings.task)
+    known = baseline_names(task)
+    baselines = tuple(name for name in settings.methods if name in known)
+    asked = tuple(name for name in settings.methods if name not in known)
+    # Inspect names no model "none"; a baseline may be given it.
+    models = tuple(name for name in settings.models if name not in ("none", "none/none"))
+    settings = settings.model_copy(update={"models": models})
+    _refuse_the_useless(settings, asked)
+    notes = PairNotes()
+    originals = task == "rfc-diagnose"
+    pairs = load_pairs(settings.data, notes, originals=originals) if settings.data else None
+    pool = load_pairs(settings.shots_from, originals=True) if settings.shots_from else None
+    news = load_news(settings.background) if settings.background else None
+    pack = open_pack(settings.prompts)
+    context = SolverContext(
+        task=task,
+        pairs=pairs or bundled_pairs(),
+        pack=pack,
+        shots=settings.shots,
+        pool=pool or bundled_shots(),
+        rationale=settings.rationale,
+        background=news,
+        seed=settings.seed,
+    )
+    solvers = {name: make_solver(name, context) for name in asked}
+    for name in baselines:
+        make_solver(name, context)  # told now if the data are too few for it
+    if settings.judges and any(_judged(settings, name) for name in asked):
+        ErrorClasses(pack)
+    limited = context.pairs[: settings.limit]
+    pool_record = (
+        file_record(settings.shots_from, len(pool)) if pool and settings.shots_from else None
+    )
+    news_record = (
+        file_record(settings.background, len(news)) if news and settings.background else None
+    )
+    data = _record(settings.data, len(limited), notes)
+    contents = {
+        "data": data.sha256,
+        "pack": pack.hash_for(RfcRun.family),
+        "task": TASK_VERSION.split("-")[0],
+    }
+    if settings.shots:
+        contents["shots"] = pool_record.sha256 if pool_record else hash_file(_bundled("shots"))
+    if news_record:
+        contents["background"] = news_record.sha256
+    return RfcRun(
+        settings=settings,
+        identity=identity(settings, contents),
+        pack=pack,
+        data=data,
+        pool=pool_record,
+        background=news_record,
+        task_items=items_of(task, limited),
+        solvers=solvers,
+        unasking=baselines,
+    )
+
+
+def _refuse_the_useless(settings: RunSettings, asked: tuple[str, ...]) -> None:
+    """Refuse settings that would change nothing, so that nobody believes they did.
+
+    Raises:
+        InputError: for the first such setting, or where a model is missing.
+    """
+    task, detects = settings.task, settings.task == "rfc-detect"
+    if asked and not settings.models:
+        raise InputError(
+            "no model is named",
+            mend="add --model, e.g. --model embedded/smollm2-135m, or name a baseline only "
+            f"(--method {' or '.join(baseline_names(cast(TaskName, task)))})",
+        )
+    judges, background = bool(settings.judges), bool(settings.background)
+    sorted_too = any(_judged(settings, name) for name in asked)
+    useless = [
+        ("--model", bool(settings.models) and not asked, "the baselines named ask no model"),
+        ("--fluency-model", settings.fluency_model is not None, f"{task} writes no text to score"),
+        ("--judge-faults", settings.judge_faults, "it is for finforce"),
+        ("--no-structured", not settings.structured, f"{task} asks for a word, not for JSON"),
+        ("--shots", bool(settings.shots) and not detects, f"{task} shows no examples"),
+        ("--shots", bool(settings.shots) and not asked, "baselines show no examples"),
+        ("--shots-from", bool(settings.shots_from and not settings.shots), "no examples are shown"),
+        ("--draws", settings.draws > 1 and not settings.shots, "no examples are drawn"),
+        ("--background", background and "memory" not in asked, "only memory searches it"),
+        ("--logprobs", settings.logprobs and not (detects and asked), "no model is asked for them"),
+        ("--rationale", settings.rationale and not asked, "the baselines named give no reasons"),
+        ("--judge", judges and not detects, "only rfc-detect sorts answers by their reasons"),
+    ]  # fmt: skip
+    for option, given, why in useless:
+        if given:
+            raise InputError(f"{option} has no use here: {why}", mend="leave it out")
+    if judges and not sorted_too:
+        raise InputError(
+            "--judge sorts answers by their reasons, and no method here gives any",
+            mend="add --rationale, or leave --judge out",
+        )
+
+
+def _judged(settings: RunSettings, method: str) -> bool:
+    """Whether a judge sorts a solver's answers: those that come with reasons."""
+    return bool(settings.judges) and (settings.rationale or method in _REASONING)
+
+
+def _record(path: Path | None, items: int, notes: PairNotes) -> DataRecord:
+    if path is None:
+        return file_record(_bundled("pairs"), items, name=BUNDLED)
+    return file_record(path, items, notes.lines())
+
+
+def _bundled(what: str) -> Path:
+    return Path(bundled.__file__).parent / "samples" / f"{what}.jsonl"
+
+
+def _path(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())

@@ -5,32 +5,53 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.prompts import export_default_pack, open_pack
+from contrafact.prompts import PromptPack, export_default_pack, open_pack
 
 JUDGE = "finforce/judge-forward-compatibility"
 REQUIRED = {"headline", "counterfactual"}
 
 
-def test_every_template_of_the_default_pack_is_used_by_the_program():
-    from contrafact.finforce.judging import Judging
-    from contrafact.finforce.methods import MethodContext, make_method, method_names
-
+def test_every_template_of_the_default_pack_is_used_by_the_program(monkeypatch):
     opened: set[str] = set()
-    pack = open_pack()
-    real = pack.template
+    real = PromptPack.template
 
-    def template(name, **variables):
+    def template(self, name, **variables):
         opened.add(name)
-        return real(name, **variables)
+        return real(self, name, **variables)
 
-    pack.template = template
-    for name in method_names():
-        make_method(name, MethodContext(pack=pack))
-    Judging(pack, faults=True)
+    monkeypatch.setattr(PromptPack, "template", template)
+    pack = open_pack()
+    open_finforce(pack)
+    open_rfc(pack)
     shipped = {
         p.relative_to(pack.root).with_suffix("").as_posix() for p in pack.root.rglob("*.jinja")
     }
     assert opened == shipped
+
+
+def open_finforce(pack):
+    from contrafact.finforce.judging import Judging
+    from contrafact.finforce.methods import MethodContext, make_method, method_names
+    from contrafact.finforce.screen_model import screening_template
+
+    for name in method_names():
+        make_method(name, MethodContext(pack=pack))
+    Judging(pack, faults=True)
+    screening_template(pack)
+
+
+def open_rfc(pack):
+    from contrafact.rfc.build.label_model import label_template
+    from contrafact.rfc.build.model_rewriter import ModelRewriter
+    from contrafact.rfc.error_classes import ErrorClasses
+    from contrafact.rfc.solvers.lookup import SolverContext, make_solver, solver_names
+
+    for task in ("rfc-detect", "rfc-diagnose"):
+        for name in solver_names():
+            make_solver(name, SolverContext(task, pairs=(), pack=pack))
+    ErrorClasses(pack)
+    ModelRewriter.open_templates(pack)
+    label_template(pack)
 
 
 def test_an_exported_pack_is_equal_and_a_changed_one_has_another_hash(tmp_path):

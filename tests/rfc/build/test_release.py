@@ -24,7 +24,7 @@ from contrafact.rfc.build.release import (
 )
 from contrafact.rfc.build.release_folder import write_release
 from contrafact.rfc.build.stage_files import StageRow
-from contrafact.rfc.types import misinformation_types, types_of
+from contrafact.rfc.misinformation import misinformation_types, types_of
 
 FACTS = ReleaseFacts("rfc-test", "1.0.0", license="CC-BY-4.0", date="2026-01-31")
 ORIGINAL = (

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from inspect_ai.model import GenerateConfig, Model
 
-from contrafact.prompts import PromptPack
+from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.rfc.build.answer_file import AnswerFile
 from contrafact.rfc.build.label import paragraph_of
 from contrafact.rfc.build.stage_files import StageRow
 from contrafact.text.fence import fence
 
-__all__ = ["LABEL_CONFIG", "Asked", "ask_labels"]
+__all__ = ["LABEL_CONFIG", "Asked", "ask_labels", "label_template"]
 
 LABEL_CONFIG = GenerateConfig(temperature=0.0)
 
@@ -23,6 +23,15 @@ class Asked:
 
     replies: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+
+
+def label_template(pack: PromptPack) -> PromptTemplate:
+    """Return the prompt that asks for a label, checked.
+
+    Raises:
+        InputError: The pack lacks the template, or it has other variables.
+    """
+    return pack.template("rfc/label", required={"paragraph"})
 
 
 async def ask_labels(
@@ -47,7 +56,7 @@ async def ask_labels(
     Raises:
         InputError: The pack lacks the template, or it has other variables.
     """
-    template = pack.template("rfc/label", required={"paragraph"})
+    template = label_template(pack)
     asked = Asked()
     free = asyncio.Semaphore(at_once)
 

@@ -18,7 +18,7 @@ from contrafact.records import MANIPULATIONS
 from contrafact.rfc.build.croissant import croissant
 from contrafact.rfc.build.release_card import Counts, card
 from contrafact.rfc.build.stage_files import StageRow, json_line
-from contrafact.rfc.types import types_of
+from contrafact.rfc.misinformation import types_of
 
 __all__ = [
     "FIELDS",

@@ -24,7 +24,7 @@ class MisinformationType:
 @cache
 def misinformation_types() -> tuple[MisinformationType, ...]:
     """Return the 13 kinds, in the order of table 8; two of them work by no manipulation."""
-    text = files("contrafact.rfc").joinpath("types.toml").read_text("utf-8")
+    text = files("contrafact.rfc").joinpath("misinformation.toml").read_text("utf-8")
     return tuple(
         MisinformationType(entry["name"], entry.get("by", {}))
         for entry in tomllib.loads(text)["type"]

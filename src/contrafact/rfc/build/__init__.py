@@ -1,0 +1,1 @@
+"""The stages that make the benchmark, one file each (RFC-BENCH, section 2.2)."""

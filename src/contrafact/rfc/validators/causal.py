@@ -20,6 +20,7 @@ __all__ = [
     "chain",
     "effect_kept",
     "lenient_in_cause",
+    "marker_kept",
     "outside_cause",
     "plausible",
 ]
@@ -204,6 +205,35 @@ def _cause_only(pair: Pair) -> list[Span]:
     realised = [c for c in _realised(pair) if c.strong] or _realised(pair)
     changed = [c for c in realised if _changed_words(pair, c.cause)] or realised
     return [c.cause for c in changed]
+
+
+_WORSE = re.compile(
+    r"\b(?:squeez|hurt|dent|erod|weigh|dragg|pressur|hit\b|batter|hamper|undermin|knock|depress|shr[aiu]nk)"
+    r"|\bcut\b|\blower",
+    re.IGNORECASE,
+)
+_BETTER = re.compile(
+    r"\b(?:boost|lift|help|bolster|support|propell|buoy|aid|underpin|rais|widen|improv|expand)",
+    re.IGNORECASE,
+)
+
+
+def marker_kept(pair: Pair) -> Iterator[Violation]:
+    """What a cause does to its effect stays: what squeezed margins does not lift them."""
+    for c in _realised(pair):
+        words = pair.original.text[slice(*c.marker)]
+        worse, better = bool(_WORSE.match(words)), bool(_BETTER.match(words))
+        if worse == better:
+            continue
+        for i in pair.original.span_tokens(*c.marker):
+            change = pair.alignment.change_at(i)
+            span = None if change is None else pair.alignment.after_span(change)
+            if span is None:
+                continue
+            now = pair.rewritten.text[slice(*span)]
+            if (_BETTER if worse else _WORSE).search(now):
+                yield fail("effect-changed", f"'{words}' became '{now}'", c.marker, span)
+                break
 
 
 def outside_cause(

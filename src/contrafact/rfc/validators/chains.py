@@ -55,6 +55,8 @@ _AFTER_WEAK = re.compile(
     r"\b(?:amid(?:st)?|after|following|since(?=\s(?:the|it|its|demand|costs|they|he|she|investors|\w+s\s))|reflecting"
     r"|as(?!\s(?:well|such|of|much|many|part|a\b|an\b|expected|for|per|to|high|low|long|soon|far|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas|it\s(?:looks|seeks|aims|plans|prepares|tries)))"
     r"|on(?=\s(?:strong|weak|higher|lower|rising|falling|robust|solid|soft|growing|better|worse|increased|improved|surging|slowing))"
+    r"|on(?=\s(?:[a-z][\w-]*\s){0,2}(?:profit-taking|taking|demand|costs?|prices?|growth|buying|selling|rates?"
+    r"|weakness|strength|orders|worries|spending|supply|supplies|weather|valuations|inflows|outflows|exports|imports)\b)"
     r"|with(?=\s(?:demand|costs|rates|prices|investors|sales|consumers|growth|higher|lower|rising|falling)))\b",
     re.IGNORECASE,
 )
@@ -72,6 +74,9 @@ _BEFORE = re.compile(
 _OUTRIGHT = re.compile(
     r"(?:led|lead|result|caus|trigger|br(?:ought|ing)|prompt|spark|gave|giv|induc|ended|ends|forc|sent|send|driv|drove|push|fuel|spur|so\s|which|thereby|contribut)",
     re.IGNORECASE,
+)
+_SUBORDINATE = re.compile(
+    r"\s(?:as|after|because|since|when|following|amid|that|which)\s", re.IGNORECASE
 )
 _LINKING = re.compile(
     r"(?:As\sa\s(?:result|consequence)|Consequently|Therefore|Hence|Thus|Accordingly|In\sconsequence"
@@ -135,7 +140,10 @@ def _in_sentence(side: Side, start: int, end: int) -> Iterator[Chain]:
     for match in _BEFORE.finditer(side.text, start, end):
         stop = _CLAUSE_END.search(side.text, match.end(), end)
         effect = _trim(side.text, match.end(), stop.start() if stop else end)
-        cause = _trim(side.text, _opens_clause(side.text, start, match.start()), match.start())
+        opens = _opens_clause(side.text, start, match.start())
+        for link in _SUBORDINATE.finditer(side.text, opens, match.start()):
+            opens = link.end()  # "shares fell as costs squeezed margins": the costs did
+        cause = _trim(side.text, opens, match.start())
         if cause[0] < cause[1] and effect[0] < effect[1]:
             yield _chain(side, match.span(), cause, effect, bool(_OUTRIGHT.match(match[0])))
 

@@ -107,6 +107,7 @@ CONTRACTS: Mapping[Manipulation, tuple[Rule, ...]] = {
         causal.chain,
         causal.cause_changed,
         causal.effect_kept,
+        causal.marker_kept,
         causal.outside_cause(facts.denied),
         causal.cause_stated,
         causal.plausible,

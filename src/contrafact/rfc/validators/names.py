@@ -359,12 +359,19 @@ def _recognised(side: Side, token: Token, initial: bool) -> bool:
     """Whether the recogniser sees a name in a common word that begins a plain sentence."""
     if not initial or side.sentence_of(token.start).titled:
         return False
+    if not _HOLDS_A_NAME.match(side.text, token.end):
+        return False
     return any(
-        entity.label in ("ORG", "PERSON", "GPE")
-        and entity.start <= token.start < entity.end
-        and entity.start == token.start
+        entity.label in ("ORG", "PERSON", "GPE") and entity.start == token.start
         for entity in side.entities
     )
+
+
+# After a common word that begins a sentence: another capitalised word, or what companies do.
+_HOLDS_A_NAME = re.compile(
+    r"(?:['’]s)?\s(?:[A-Z]|said|says|reported|reports|posted|posts|announced|expects|plans|raised|cut|shares"
+    r"|stock|is\sset|will|beat|missed|has|plc|executives)"
+)
 
 
 def _known_words(side: Side) -> frozenset[str]:

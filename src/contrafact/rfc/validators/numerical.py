@@ -144,8 +144,19 @@ def quantity_lost(pair: Pair) -> Iterator[Violation]:
     for meeting in _meetings(pair):
         if meeting.after is None and meeting.before is not None:
             quantity = pair.original.quantities[meeting.before]
-            told = review if _is_aside(pair.original, quantity) else fail
+            lenient = _is_aside(pair.original, quantity) or _is_one_now(pair, quantity)
+            told = review if lenient else fail
             yield told("quantity-lost", f"'{quantity.text}' is gone", _span(quantity))
+
+
+def _is_one_now(pair: Pair, quantity: Quantity) -> bool:
+    """Whether a count became one, which is no number by its look: "three plants", "a plant"."""
+    if quantity.kind != "number" or quantity.value is None or quantity.value > 20:
+        return False
+    place = pair.original.span_tokens(quantity.start, quantity.end)[0]
+    change = pair.alignment.change_at(place)
+    words = () if change is None else pair.rewritten.tokens[slice(*change.after)]
+    return any(token.key in ("one", "a", "an", "single") for token in words)
 
 
 def quantity_added(pair: Pair) -> Iterator[Violation]:

@@ -12,7 +12,7 @@ from contrafact.rfc.validators.findings import Span, Violation, fail, review
 from contrafact.rfc.validators.pair import Pair
 from contrafact.rfc.validators.tokens import Token, stem
 from contrafact.rfc.validators.tone import grade, hype, lean, tone
-from contrafact.rfc.validators.vocabulary import is_modifier
+from contrafact.rfc.validators.vocabulary import is_modifier, may_modify
 
 __all__ = [
     "hedges",
@@ -123,10 +123,19 @@ def stronger(pair: Pair) -> Iterator[Violation]:
     if down > up:
         yield fail("not-stronger", "the rewrite speaks more weakly than its original")
         return
-    if any(is_modifier(token.key) for token in new) or _valued(new, lost):
+    if any(is_modifier(token.key) for token in new) or _inserted(pair) or _valued(new, lost):
         yield review("not-stronger", "no word of the lexicon is stronger; is the tone?")
         return
     yield fail("not-stronger", "the rewrite does not speak more strongly than its original")
+
+
+def _inserted(pair: Pair) -> bool:
+    """Whether a word that may be an adjective or an adverb was put in, in no other's place."""
+    return any(
+        may_modify(pair.rewritten.tokens[change.after[0]].key)
+        for change in pair.alignment.changes
+        if change.before[0] == change.before[1]
+    )
 
 
 def _valued(new: list[Token], lost: list[Token]) -> bool:
@@ -287,11 +296,12 @@ def sign_kept(pair: Pair) -> Iterator[Violation]:
             )
         return
     before, after = lean(pair)
-    if before * after < 0 and abs(after - before) >= 1:
+    if before * after < 0 and min(abs(before), abs(after)) >= 1:
         yield fail("tone-reversed", "the rewrite leans the other way than its original")
         return
     values = tone().valence
-    new = [t for t in _new_words(pair) if t.key in values]
+    louder = set(_amplifiers(pair))
+    new = [t for t in _new_words(pair) if t.key in values and not _intensifies(t, louder)]
     against = [t for t in new if values[t.key] * before < 0]
     if against and abs(before) >= 1 and len(against) * 2 > len(new):
         first = against[0]
@@ -302,6 +312,16 @@ def sign_kept(pair: Pair) -> Iterator[Violation]:
             None,
             (first.start, first.end),
         )
+
+
+_DEGREES = frozenset(
+    "strong strongly stronger robust solid firm powerful exceptional exceptionally".split()
+)
+
+
+def _intensifies(token: Token, louder: set[Token]) -> bool:
+    """Whether a word of tone only strengthens what it stands by: "strong cost pressures"."""
+    return token in louder and token.key in _DEGREES
 
 
 def _mixed(pair: Pair) -> bool:

@@ -82,6 +82,7 @@ class _Data:
     soft: frozenset[str]
     firm: frozenset[str]
     states: frozenset[str]
+    burdens: frozenset[str]
     state_signs: dict[str, int]
     scalers: dict[str, int]
     negators: frozenset[str]
@@ -100,6 +101,7 @@ def _data() -> _Data:
         soft=_terms(raw["soft"]),
         firm=_terms(raw["firm"]),
         states=frozenset(raw["states"].split()),
+        burdens=frozenset(raw["burdens"].split()),
         state_signs=raw["state_signs"],
         scalers=scalers,
         negators=frozenset(raw["negators"]["words"].split()),
@@ -170,6 +172,8 @@ def _within(match: Match, spans: list[Span]) -> bool:
 def _tier(match: Match, data: _Data) -> Tier:
     if match.term in data.soft:
         return "soft"
+    if match.term == "grow" and match.inflection == "gerund":
+        return "plain"
     if match.term in data.firm or match.group in ("guidance", "expectation", "phrase"):
         return "firm"
     return "plain"
@@ -220,7 +224,11 @@ def _asserts(side: Side, match: Match, data: _Data) -> bool:
         return (capital or quoted) and bool(_RATED.search(before)) and bool(_RATING.match(after))
     if term == "top" and match.inflection == "plural" and _EXPECTED.match(after):
         return True  # "Tops Q2 Estimates" is a verb
+    if term == "top" and match.inflection == "base":
+        return bool(re.search(r"\b(?:to|could|may|might|will|would|and|can)\s\Z", before))
     if term in data.ignored and match.group != "expectation":
+        return False
+    if term in ("strong", "robust", "firm") and _burdened(side, match, data):
         return False
     if term == "contract" and match.inflection in ("base", "third"):
         return bool(re.search(r"\b(?:to|will|would|could|may|might)\s\Z", before))
@@ -233,6 +241,17 @@ def _asserts(side: Side, match: Match, data: _Data) -> bool:
     ):
         return False
     return not _in_name(side, match)
+
+
+def _burdened(side: Side, match: Match, data: _Data) -> bool:
+    """Whether an adjective of strength stands by something bad: "strong cost pressures"."""
+    last = side.span_tokens(match.start, match.end)[-1]
+    for token in side.tokens[last + 1 : last + 4]:
+        if _APART.search(side.text, match.end, token.start) or token.key in _LINKS:
+            return False
+        if token.key in data.burdens:
+            return True
+    return False
 
 
 def _in_quantity(side: Side, match: Match) -> bool:

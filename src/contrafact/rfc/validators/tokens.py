@@ -103,4 +103,6 @@ def sentences(text: str) -> list[Sentence]:
 def _titled(sentence: str) -> bool:
     long = [m[0] for m in _WORD.finditer(sentence) if len(m[0]) > 3 and m[0][0].isalpha()]
     capital = sum(word[0].isupper() for word in long)
+    if len(long) == 2:
+        return capital == 2
     return len(long) >= 3 and capital >= 0.7 * len(long)

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from contrafact.errors import InputError
 
-__all__ = ["is_common", "is_function_word", "is_known_name", "is_modifier"]
+__all__ = ["is_common", "is_function_word", "is_known_name", "is_modifier", "may_modify"]
 
 # Words of financial news younger than the index.
 _MORE = frozenset(
@@ -351,6 +351,19 @@ def _index() -> frozenset[str]:
     return frozenset(word for part in tables.values() for word in part)
 
 
+def may_modify(word: str) -> bool:
+    """Return whether a word, in lower case, may be an adjective or adverb, whatever else it is."""
+    if word in _CLOSED or len(word) < 4:
+        return False
+    return word in _adjectives() or (word.endswith("ly") and is_common(word))
+
+
+@cache
+def _adjectives() -> frozenset[str]:
+    tables = _tables()
+    return frozenset(tables["adj"]) | frozenset(tables["adv"])
+
+
 @cache
 def _verbs() -> frozenset[str]:
     return frozenset(_tables()["verb"])
@@ -358,9 +371,7 @@ def _verbs() -> frozenset[str]:
 
 @cache
 def _modifiers() -> frozenset[str]:
-    tables = _tables()
-    others = frozenset(tables["noun"]) | frozenset(tables["verb"])
-    return (frozenset(tables["adj"]) | frozenset(tables["adv"])) - others
+    return _adjectives() - frozenset(_tables()["noun"]) - _verbs()
 
 
 @cache

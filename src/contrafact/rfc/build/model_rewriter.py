@@ -104,7 +104,9 @@ class ModelRewriter:
             name: pack.template(f"rfc/rewrite-{name}", required={"paragraph"})
             for name in MANIPULATIONS
         }
-        templates["feedback"] = pack.template("rfc/rewrite-feedback", required={"violations"})
+        templates["feedback"] = pack.template(
+            "rfc/rewrite-feedback", required={"violations", "paragraph"}
+        )
         return templates
 
     async def rewrite(self, assignment: Assignment) -> Outcome:
@@ -129,7 +131,8 @@ class ModelRewriter:
             tried.append(violations)
             if self.feedback is not None:
                 said = self.feedback.render(
-                    violations=[fence(str(violation["message"])) for violation in violations]
+                    paragraph=fence(original),
+                    violations=[fence(str(violation["message"])) for violation in violations],
                 )
                 messages = [
                     *asked,

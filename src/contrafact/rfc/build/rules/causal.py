@@ -53,7 +53,7 @@ _CAUSE_BEFORE = re.compile(
     r"|(?P<down>hurt|weighed on|dampened|dragged down|dented|curbed))\s+(?=\w)"
 )
 _NOT_REALISED = re.compile(
-    r"\b(?:may|might|could|would|will|should|can|cannot|expect\w*|forecasts?|forecasted|likely|if"
+    r"\b(?:(?-i:may)|might|could|would|will|should|can|cannot|expect\w*|forecasts?|forecasted|likely|if"
     r"|unless|whether|set to|poised|plans?|planned|possibl[ey]|potential\w*|project\w*"
     r"|warn\w*|predict\w*|seen|see|hopes? to|hoped|unlikely|not|n['’]t|no|fad(?:e|es|ed|ing)"
     r"|offset\w*|despite|eras(?:e|ed|es|ing)|par(?:e|ed|es|ing)|as if)\b",

@@ -90,7 +90,7 @@ def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRew
         return NoRewrite("no word says a direction")
     words, spans = parse(text), sentence_spans(text)
     found = [one for m in matches if (one := _found(m, words, spans)) is not None]
-    turned = _without_moved([one for one in found if _turns(one, text, words)])
+    turned = _without_moved([one for one in found if _turns(one, text, words)], words)
     if not turned:
         return NoRewrite("no word asserts a direction that can be turned round")
     places = [spans[number] for number in sorted({one.sentence for one in turned})]
@@ -199,6 +199,12 @@ def _moves_measure(one: _Found, words: Sequence[Word]) -> bool:
         # Of "weighs on" the object hangs on the preposition.
         particles = [w for w in near if w.dep in ("prep", "prt")]
         things = [w for p in particles for w in children(words, p) if w.dep == "pobj"]
+    if not things:
+        # Parsers lose the object of a headline's verb: take the noun that comes next.
+        following = words[verb.index + 1 : verb.index + 5]
+        things = [w for w in following if w.pos == "NOUN"][:1]
+        if any(w.pos in ("VERB", "ADP", "PUNCT", "CCONJ", "SCONJ") for w in following[:1]):
+            return False
     return bool(things) and all(
         _is_figure(w, words) or _names_measure(w, words, measures() | rules.people) for w in things
     )
@@ -235,18 +241,29 @@ def _hyphened(match: Match, text: str) -> bool:
     return after in ("-", "‑") or (before in ("-", "‑", "/") and match.term not in ("high", "low"))
 
 
-def _without_moved(turned: Sequence[_Found]) -> list[_Found]:
-    """Leave out what a verb that is turned moves: "a rise in prices slowed" turns at "slowed"."""
-    movers = {one.word.index for one in turned if not one.noun and one.match.inflection in _VERBAL}
-    moved = (*_SUBJECTS, *_OBJECTS, "compound")
+def _without_moved(turned: Sequence[_Found], words: Sequence[Word]) -> list[_Found]:
+    """Leave out what a verb that is turned moves: "a rise in prices slowed" turns at "slowed".
+
+    What moves something else turns with it: "a rise in prices lifted sales"."""
+    binding = flipping_rules().binding
+    movers = {
+        one.word.index
+        for one in turned
+        if not one.noun and one.match.inflection in _VERBAL and one.match.term not in binding
+    }
+    pushers = {w.head for w in words if w.dep in _OBJECTS and not _is_figure(w, words)}
     return [
         one
         for one in turned
         if not (
             one.noun
+            and " " not in one.match.term
             and one.match.term not in _FEELINGS
-            and one.word.dep in moved
             and one.word.head in movers
+            and (
+                one.word.dep in (*_OBJECTS, "compound")
+                or (one.word.dep in _SUBJECTS and one.word.head not in pushers)
+            )
         )
     ]
 

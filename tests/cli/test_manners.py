@@ -9,20 +9,22 @@ import sys
 import time
 
 import pytest
+import typer
+
+from contrafact.cli.main import app
 
 MODEL = "embedded/smollm2-135m"
-COMMANDS = (
-    "demo",
-    "run",
-    "report",
-    "generate",
-    "data list",
-    "data fetch",
-    "data check",
-    "finforce study sample",
-    "finforce study score",
-    "prompts export",
-)
+
+
+def _leaves(command, path=()):
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        return [" ".join(path)]
+    return [leaf for name in inner for leaf in _leaves(inner[name], (*path, name))]
+
+
+COMMANDS = _leaves(typer.main.get_command(app))
+GROUPS = sorted({" ".join(c.split()[:n]) for c in COMMANDS for n in range(len(c.split()))})
 HEAVY = {
     "torch", "transformers", "spacy", "pandas", "pyarrow", "matplotlib", "inspect_ai", "openai",
     "scipy", "sklearn", "numpy", "jinja2", "xllamacpp",
@@ -45,7 +47,7 @@ for command in json.loads(sys.argv[1]):
     texts[command] = said.getvalue()
 print(json.dumps([texts, sorted({name.split(".")[0] for name in sys.modules})]))
 """
-    names = [*COMMANDS, "", "data", "finforce", "finforce study", "prompts"]
+    names = [*COMMANDS, *GROUPS]
     run = subprocess.run(
         [sys.executable, "-c", code, json.dumps(names)], capture_output=True, text=True, check=True
     )
@@ -55,20 +57,6 @@ print(json.dumps([texts, sorted({name.split(".")[0] for name in sys.modules})]))
         assert f"Example: contrafact {command} " in " ".join(texts[command].split()) + " "
     for command in names:
         assert "Usage: contrafact" in texts[command]
-
-
-def test_the_list_of_commands_here_is_whole():
-    import typer
-
-    from contrafact.cli.main import app
-
-    def leaves(command, path):
-        inner = getattr(command, "commands", None)
-        if inner is None:
-            return [" ".join(path)]
-        return [leaf for name in inner for leaf in leaves(inner[name], (*path, name))]
-
-    assert sorted(leaves(typer.main.get_command(app), ())) == sorted(COMMANDS)
 
 
 def test_without_arguments_it_says_what_to_do_first(quick_contrafact):
@@ -134,6 +122,7 @@ WRONG = {
     # data
     "data list more": "unexpected extra argument",
     "data list --nope": "No such option",
+    "data list --out o.csv": "No such option",
     "data lisst": "No such command",
     "data fetch": "Missing argument 'NAME'",
     "data fetch nosuch": "there is no dataset 'nosuch'; choose one of",
@@ -153,6 +142,54 @@ WRONG = {
     "prompts export folder": "folder: exists and is not an empty folder",
     "prompts export news.jsonl/pack": "not a directory",
 }
+
+
+# Commands that read one file of rows, and how each is called with it.
+READERS = {
+    "news fetch": "news fetch file FILE --out o.jsonl",
+    "news dedupe": "news dedupe FILE --out o.jsonl",
+    "news anonymise": "news anonymise FILE --out o.jsonl",
+    "finforce screen": "finforce screen FILE --out o.jsonl",
+    "finforce release": "finforce release FILE --out o",
+    "rfc hydrate": "rfc hydrate FILE --out o.jsonl",
+    "rfc bucket": "rfc bucket FILE --out o.jsonl",
+    "rfc label": "rfc label FILE --out o.jsonl",
+    "rfc ledger": "rfc ledger FILE",
+    "rfc calibrate": "rfc calibrate FILE --out o",
+    "rfc rewrite": "rfc rewrite FILE --out o.jsonl",
+    "rfc check": "rfc check FILE --out o.jsonl",
+    "rfc finalize": "rfc finalize FILE --out o.jsonl",
+    "rfc release": "rfc release FILE --out o",
+    "rfc surface": "rfc surface FILE --out o",
+    "rfc statistics": "rfc statistics FILE --out o",
+    "rfc study sample": "rfc study sample FILE --out o.csv",
+    "rfc study score": "rfc study score FILE",
+}
+UNREADABLE = ("none.jsonl", "folder", "broken.jsonl", "utf16.jsonl")
+
+
+def test_every_command_is_given_three_wrong_inputs():
+    for command in COMMANDS:
+        known = sum(wrong == command or wrong.startswith(f"{command} ") for wrong in WRONG)
+        assert known + len(UNREADABLE) * (command in READERS) >= 3, command
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(
+    quick_contrafact, tmp_path, command
+):
+    (tmp_path / "broken.jsonl").write_text('{"headline": "Mills close"}\n{"headline": "a\n')
+    (tmp_path / "utf16.jsonl").write_bytes('{"headline": "Mills close"}\n'.encode("utf-16"))
+    (tmp_path / "folder").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    for name in UNREADABLE:
+        result = quick_contrafact(*(READERS[command].replace("FILE", name).split()))
+        assert result.returncode == 2, result.stdout + result.stderr
+        first, *more = result.stderr.splitlines()
+        assert first.startswith(f"contrafact: {name}"), first
+        assert not any("Traceback" in line for line in more)
+        if command != "rfc check":  # which answers the rows that it can read
+            assert sorted(tmp_path.rglob("*")) == before, name
 
 
 @pytest.mark.parametrize("command", WRONG)

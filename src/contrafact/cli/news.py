@@ -99,16 +99,21 @@ def fetch(
     from contrafact.cli.steps import Steps
 
     had = _rows(out)
-    with asking(origin, pause=pause) as get, Steps("requests", len(origin.first())) as steps:
-        pages = fetch_pages(
-            origin,
-            journal,
-            get,
-            max_pages=max_pages,
-            before=len(had),
-            progress=lambda _: steps.step(),
-        )
-    _write(pages, had[: pages.before], window, source, journal, out)
+    try:
+        with asking(origin, pause=pause) as get, Steps("requests", len(origin.first())) as steps:
+            pages = fetch_pages(
+                origin,
+                journal,
+                get,
+                max_pages=max_pages,
+                before=len(had),
+                progress=lambda _: steps.step(),
+            )
+        _write(pages, had[: pages.before], window, source, journal, out)
+    except InputError:
+        if source == "file":  # once it is mended, its contents are others
+            journal.give_up()
+        raise
 
 
 def _write(

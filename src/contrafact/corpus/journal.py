@@ -42,6 +42,7 @@ class Journal:
         self._part = self.out.with_name(f".{self.out.name}.part")
         self._done = self.out.with_name(f".{self.out.name}.done")
         self._stream: BinaryIO | None = None
+        self._entries = 0
 
     def finished(self) -> bool:
         """Return whether the output is there and was made with these very settings.
@@ -82,7 +83,13 @@ class Journal:
                         "another process is at work on it", file=self.out, mend="let it finish"
                     ) from None
                 self._stream = stream
-                yield self._resume(stream)
+                done = self._resume(stream)
+                self._entries = len(done)
+                try:
+                    yield done
+                finally:
+                    if not self._entries:  # nothing to go on with: leave the way free
+                        self._part.unlink(missing_ok=True)
         except OSError as error:
             raise os_problem(error, self._part, doing="cannot be written") from error
         finally:
@@ -92,12 +99,16 @@ class Journal:
         """Add a piece of work that no later start has to repeat."""
         if self._stream is None:
             raise RuntimeError("the journal is not open")
-        self._stream.write(json.dumps(entry).encode() + b"\n")
-        self._stream.flush()
+        self._write(entry)
+        self._entries += 1
 
     def finish(self) -> None:
         """Record what made the output, and remove the work."""
         write_text(self._done, json.dumps(self.settings) + "\n")
+        self._part.unlink(missing_ok=True)
+
+    def give_up(self) -> None:
+        """Remove the work, so that the output can be made anew."""
         self._part.unlink(missing_ok=True)
 
     def _resume(self, stream: BinaryIO) -> list[dict[str, Any]]:
@@ -107,7 +118,7 @@ class Journal:
         if len(whole) < len(data):
             stream.truncate(len(whole))
         if not whole:
-            self.keep(self.settings)
+            self._write(self.settings)
             return []
         try:
             return [json.loads(line) for line in whole.splitlines()[1:]]
@@ -115,6 +126,11 @@ class Journal:
             raise InputError(
                 "is damaged", file=self._part, mend="remove it; what it held is done again"
             ) from error
+
+    def _write(self, entry: Mapping[str, Any]) -> None:
+        assert self._stream is not None
+        self._stream.write(json.dumps(entry).encode() + b"\n")
+        self._stream.flush()
 
     def _same(self, found: Mapping[str, Any], problem: str, *, give_up: bool) -> None:
         names = sorted(

@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from contrafact.stats._checks import check_settings, finite_values
-from contrafact.stats._resampling import Clusters, cluster_codes, cluster_sums
+from contrafact.stats._resampling import Clusters, cluster_codes
 from contrafact.stats.intervals import MIN_CLUSTERS, Interval
+from contrafact.stats.proportions import effective_number, variance_of_mean
 
 __all__ = [
     "MIN_EXAM",
@@ -124,7 +125,7 @@ def correct_rate(
         return Corrected(estimate, math.nan, math.nan, level, raw, False, why)
     bounds = correction_bounds(
         raw,
-        _effective(x, clusters),
+        effective_number(x, clusters),
         sensitivity.rate,
         sensitivity.n,
         specificity.rate,
@@ -213,11 +214,11 @@ def ppi_mean(
     weight = _tuned_weight(y, f, len(rest))
     difference = y - weight * f
     estimate = float(difference.mean())
-    variance = _variance_of_mean(difference, codes, groups)
+    variance = variance_of_mean(difference, codes, groups)
     if len(rest):
         rest_codes, rest_groups = cluster_codes(clusters_rest, len(rest))
         estimate += weight * float(rest.mean())
-        variance += weight**2 * _variance_of_mean(rest, rest_codes, rest_groups)
+        variance += weight**2 * variance_of_mean(rest, rest_codes, rest_groups)
     reach = float(special.stdtrit(groups - 1, 0.5 + level / 2.0)) * math.sqrt(variance)
     bounds = (max(0.0, estimate - reach), min(1.0, estimate + reach))
     method = f"prediction-powered, weight {weight:.2f}, {len(y)} labelled of {len(y) + len(rest)}"
@@ -259,23 +260,6 @@ def _point(
     safe = np.where(youden > 0.0, youden, 1.0)
     corrected = np.where(youden > 0.0, (raw + specificity - 1.0) / safe, 0.5)
     return np.asarray(np.clip(corrected, 0.0, 1.0))
-
-
-def _effective(x: NDArray[np.float64], clusters: Clusters) -> float:
-    """Return how many independent verdicts say as much as these clustered ones."""
-    codes, groups = cluster_codes(clusters, len(x))
-    mean = float(x.mean())
-    variance = _variance_of_mean(x, codes, groups)
-    if variance <= 0.0 or not 0.0 < mean < 1.0:
-        return float(groups)
-    return min(float(len(x)), mean * (1.0 - mean) / variance)
-
-
-def _variance_of_mean(x: NDArray[np.float64], codes: NDArray[np.intp], groups: int) -> float:
-    if groups < 2:
-        return math.inf
-    sums = cluster_sums((x - x.mean())[:, None], codes, groups)[:, 0]
-    return float((sums**2).sum() / len(x) ** 2 * groups / (groups - 1))
 
 
 def _tuned_weight(y: NDArray[np.float64], f: NDArray[np.float64], rest: int) -> float:

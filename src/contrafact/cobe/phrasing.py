@@ -157,7 +157,7 @@ def _uninverted(clause: str) -> list[tuple[str, str]]:
 
 def _spans(token: "Token", start: int, end: int) -> bool:
     places = [t.i for t in token.subtree]
-    return min(places) == start and max(places) == end - 1
+    return bool(min(places) == start and max(places) == end - 1)
 
 
 def _parsed(clause: str) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from contrafact.cli import data, demo, finforce, generate, news, prompts, report, rfc, run
+from contrafact.cli import cobe, data, demo, finforce, generate, news, prompts, report, rfc, run
 from contrafact.errors import InputError
 
 __all__ = ["app", "main"]
@@ -22,6 +22,7 @@ app.command("demo")(demo.demo)
 app.command("run")(run.run)
 app.command("report")(report.report)
 app.command("generate")(generate.generate)
+app.add_typer(cobe.app, name="cobe")
 app.add_typer(data.app, name="data")
 app.add_typer(finforce.app, name="finforce")
 app.add_typer(news.app, name="news")

@@ -1,0 +1,139 @@
+"""Drawing stories: from a seed, no two alike, every one checked before it is handed out."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from contrafact.cobe.phrasing import queries
+from contrafact.cobe.synth import criteria
+from contrafact.cobe.synth.answers import Setting, draw_setting, right_answers, wrong_answers
+from contrafact.cobe.synth.cases import Case, cases
+from contrafact.cobe.synth.check import check_story
+from contrafact.cobe.synth.story import DrawnStory, proof_record, story_record
+from contrafact.cobe.synth.telling import tell
+from contrafact.cobe.synth.template import Template
+from contrafact.errors import InputError
+from contrafact.records import DOMAINS, GRAPHS, Story
+
+__all__ = ["Unproven", "choose", "domain_named", "draw_stories", "draw_story"]
+
+_TRIES = 200
+
+
+class Unproven(AssertionError):
+    """The checker contradicts how a story was made: one of the two is wrong."""
+
+
+def choose(
+    templates: Sequence[Template], *, graph: str | None = None, domain: str | None = None
+) -> tuple[Template, ...]:
+    """Return the templates of a graph type and a domain.
+
+    Raises:
+        InputError: If there is none.
+    """
+    if graph is not None and graph not in GRAPHS:
+        raise InputError(
+            f"there is no graph type '{graph}'", mend=f"use one of {', '.join(GRAPHS)}"
+        )
+    chosen = tuple(t for t in templates if graph in (None, t.graph) and domain in (None, t.domain))
+    if not chosen:
+        raise InputError(
+            f"no template is of graph '{graph}' and domain '{domain}'",
+            mend="leave one of them out",
+        )
+    return chosen
+
+
+def domain_named(name: str) -> str:
+    """Return the domain of table 3 that a name means, whatever its capitals.
+
+    Raises:
+        InputError: If it means none.
+    """
+    for domain in DOMAINS:
+        if domain.casefold() == " ".join(name.split()).casefold():
+            return domain
+    raise InputError(f"there is no domain '{name}'", mend=f"use one of {', '.join(DOMAINS)}")
+
+
+def draw_stories(templates: Sequence[Template], n: int, seed: int) -> Iterator[DrawnStory]:
+    """Yield stories, evenly over the templates, no two texts alike.
+
+    The same templates, number and seed give the same stories.
+
+    Raises:
+        InputError: If the templates do not hold that many.
+        Unproven: If a story is not what it is meant to be.
+    """
+    seen: set[str] = set()
+    drawn = dict.fromkeys((t.number for t in templates), 0)
+    order: list[Template] = []
+    for index in range(n):
+        place = index % len(templates)
+        if place == 0:
+            rounds = np.random.default_rng([seed, 1, index])
+            order = [templates[i] for i in rounds.permutation(len(templates))]
+        template = order[place]
+        drawn[template.number] += 1
+        story = _fresh(template, drawn[template.number], (seed, 2, index), seen)
+        yield story
+
+
+def draw_story(template: Template, variation: int, rng: np.random.Generator) -> DrawnStory:
+    """Return one story of a template, proven.
+
+    Raises:
+        Unproven: If the checker contradicts how it was made.
+    """
+    found = cases(template)
+    weights = np.array([_weight(case) for case in found])
+    case = found[int(np.searchsorted(np.cumsum(weights), rng.random() * weights.sum()))]
+    setting = draw_setting(case, rng)
+    drawn = _drawn(setting, variation, rng)
+    problems = check_story(template, story_record(drawn))
+    if problems:
+        raise Unproven(f"{template.id}: {problems[0]}")
+    return drawn
+
+
+def _fresh(template: Template, variation: int, key: tuple[int, ...], seen: set[str]) -> DrawnStory:
+    for attempt in range(_TRIES):
+        story = draw_story(template, variation, np.random.default_rng([*key, attempt]))
+        if story.story.text not in seen:
+            seen.add(story.story.text)
+            return story
+    raise InputError(
+        f"template '{template.id}' seems to hold no more than {variation - 1:,} stories",
+        mend="ask for fewer, or for more graph types and domains",
+    )
+
+
+def _weight(case: Case) -> float:
+    """Return how often a case is drawn, compared with others: more of what asks more."""
+    weight = 3.0 if len(case.changed) > 1 or case.moved else 1.0
+    weight *= 2.0 if case.latents else 1.0
+    return weight * (0.3 if case.open else 1.0)
+
+
+def _drawn(setting: Setting, variation: int, rng: np.random.Generator) -> DrawnStory:
+    case, template = setting.case, setting.template
+    supposed = template.told[case.variable].supposed(setting.after[case.variable], setting.words)
+    right = right_answers(setting, rng)
+    story = Story(
+        id=f"{template.number}v{variation}",
+        core_set_id=template.number,
+        variation_id=variation,
+        domain=template.domain,
+        text=tell(template, setting.words, setting.before, setting.manner),
+        queries=queries(supposed),
+        answer=right[0].text,
+        unchanged=criteria.unchanged(setting),
+        changed=criteria.changed(setting),
+        numerical=criteria.numerical(setting),
+        latent=criteria.latent(setting),
+        graph=template.graph,
+        failure_modes=criteria.failure_modes(case, setting.before, setting.after),
+    )
+    proof = proof_record(template.id, setting.words, case.proof)
+    return DrawnStory(story, right, wrong_answers(setting, rng), proof)

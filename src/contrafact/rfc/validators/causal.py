@@ -5,10 +5,12 @@ RFC-BENCH, section 2.2.2 and appendices Q.4, R.4 and S.4.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from contrafact.rfc.validators.chains import Chain, chains
 from contrafact.rfc.validators.counterparts import directions
 from contrafact.rfc.validators.findings import Span, Violation, fail, review
+from contrafact.rfc.validators.lists import groups, pattern
 from contrafact.rfc.validators.pair import Pair
 from contrafact.rfc.validators.signals import signals
 from contrafact.rfc.validators.tokens import Token, stem
@@ -67,42 +69,10 @@ def chain(pair: Pair) -> Iterator[Violation]:
         )
 
 
-# Words of financial causes that mean the same; a cause in other words is the same cause.
-_SYNONYMS = tuple(
-    frozenset(stem(word) for word in words.split())
-    for words in (
-        "higher increased rising elevated growing greater increasing climbing rise increase larger more",
-        "lower reduced falling declining decreased fewer decreasing decline drop fall less smaller",
-        "cost costs expense expenses spending expenditure",
-        "strong robust solid healthy brisk firm resilient strength buoyant",
-        "weak soft sluggish tepid subdued weaker softer weakness softness soften lacklustre lackluster poor",
-        "demand orders appetite interest",
-        "worries concerns fears anxiety jitters worry concern fear unease",
-        "revenue sales turnover",
-        "shortage shortages scarcity lack",
-        "price prices pricing",
-        "profit profits earnings income",
-        "staff employee employees worker workers labour labor",
-        "raw input materials material",
-        "supply supplies",
-        "guidance outlook forecast",
-        "customer customers consumer consumers client clients shopper shoppers buyer buyers",
-        "disruption disruptions bottleneck bottlenecks problem problems issue issues",
-        "competition rivalry competitive",
-        "quarter period",
-        "big large major significant substantial considerable sharp strong",
-        "company firm business group",
-        "improve improved better improving improvement",
-        "slow slowing slower slowdown",
-        "unexpected surprise unexpectedly surprisingly",
-        "delay delays postponement",
-        "fuel petrol gasoline",
-        "phone phones handset handsets smartphone smartphones",
-        "car cars vehicle vehicles automobile automobiles",
-        "announce announced said reported report unveil unveiled",
-        "buy purchase purchases buying purchasing",
-    )
-)
+@cache
+def _meanings() -> tuple[frozenset[str], ...]:
+    """Return the stems of words that mean the same in a cause."""
+    return tuple(frozenset(map(stem, members)) for members in groups("meanings").values())
 
 
 def _same_meaning(word: str, others: Iterable[str]) -> bool:
@@ -110,7 +80,7 @@ def _same_meaning(word: str, others: Iterable[str]) -> bool:
     rest = {stem(other) for other in others}
     if root in rest or any(root[:5] == other[:5] and len(root) >= 5 for other in rest):
         return True
-    return any(root in group and group & rest for group in _SYNONYMS)
+    return any(root in group and group & rest for group in _meanings())
 
 
 def _content(tokens: Iterable[Token]) -> list[str]:
@@ -175,10 +145,6 @@ def _turned(pair: Pair, c: Chain) -> bool:
     )
 
 
-def _causes(pair: Pair) -> list[Span]:
-    return [c.cause for c in _realised(pair)]
-
-
 def _inside(span: Span, spans: Iterable[Span]) -> bool:
     return any(start <= span[0] and span[1] <= end for start, end in spans)
 
@@ -202,13 +168,18 @@ def effect_kept(pair: Pair) -> Iterator[Violation]:
 
 def _cause_only(pair: Pair) -> list[Span]:
     """Return the causes without what is an effect of another cause."""
-    realised = [c for c in _realised(pair) if c.strong] or _realised(pair)
-    changed = [c for c in realised if _changed_words(pair, c.cause)] or realised
-    return [c.cause for c in changed]
+    strong = [c for c in _realised(pair) if c.strong]
+    weak = [c for c in _realised(pair) if not c.strong]
+    for some in (strong, weak):
+        changed = [c.cause for c in some if _changed_words(pair, c.cause)]
+        if changed:
+            return changed
+    return [c.cause for c in strong or weak]
 
 
 _WORSE = re.compile(
-    r"\b(?:squeez|hurt|dent|erod|weigh|dragg|pressur|hit\b|batter|hamper|undermin|knock|depress|shr[aiu]nk)"
+    r"\b(?:squeez|hurt|dent|erod|weigh|dragg|pressur|hit\b|batter|hamper|undermin|knock|depress"
+    r"|shr[aiu]nk)"
     r"|\bcut\b|\blower",
     re.IGNORECASE,
 )
@@ -242,7 +213,7 @@ def outside_cause(
     """Return the rule for all but the stated causes, which may change."""
 
     def outside(pair: Pair) -> Iterator[Violation]:
-        causes = _causes(pair)
+        causes = _cause_only(pair)
         for finding in rule(pair):
             if finding.original_span is None or not _inside(finding.original_span, causes):
                 yield finding
@@ -258,7 +229,7 @@ def lenient_in_cause(
     """Return the rule with what goes with the replaced cause, and is only gone, for review."""
 
     def lenient(pair: Pair) -> Iterator[Violation]:
-        causes = _causes(pair)
+        causes = _cause_only(pair)
         for finding in rule(pair):
             span = finding.original_span
             if (
@@ -274,13 +245,6 @@ def lenient_in_cause(
     lenient.__doc__ = rule.__doc__
     lenient.__name__ = getattr(rule, "__name__", "lenient")
     return lenient
-
-
-_GUESSED = re.compile(
-    r"\b(?:may|might|could|possibly|potentially|perhaps|probably|likely|presumably|reportedly|apparently"
-    r"|allegedly|speculat\w+|rumou?r\w*|seem\w*|appear\w*)\b",
-    re.IGNORECASE,
-)
 
 
 def cause_stated(pair: Pair) -> Iterator[Violation]:
@@ -304,10 +268,10 @@ def cause_stated(pair: Pair) -> Iterator[Violation]:
         before = pair.alignment.before_span(change)
         if span is None:
             continue
-        guess = _GUESSED.search(pair.rewritten.text, *span)
+        guess = pattern("guesses").search(pair.rewritten.text, *span)
         if guess is None or guess[0] == "May":
             continue
-        if before is not None and _GUESSED.search(pair.original.text, *before):
+        if before is not None and pattern("guesses").search(pair.original.text, *before):
             continue
         near = any(
             c.marker[0] - 30 <= guess.start() <= c.cause[1] for c in every if c.cause > c.effect
@@ -319,12 +283,14 @@ def cause_stated(pair: Pair) -> Iterator[Violation]:
 
 
 _GOOD_FOR = re.compile(
-    r"\b(?:strong(?:er)?|robust|solid|record|booming|surging|soaring|better-than-expected|stellar|blockbuster)\s"
+    r"\b(?:strong(?:er)?|robust|solid|record|booming|surging|soaring|better-than-expected|stellar"
+    r"|blockbuster)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b",
     re.IGNORECASE,
 )
 _BAD_FOR = re.compile(
-    r"\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected|collapsing|plunging|poor)\s"
+    r"\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected"
+    r"|collapsing|plunging|poor)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b",
     re.IGNORECASE,
 )

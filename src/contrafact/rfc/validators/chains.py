@@ -34,67 +34,100 @@ class Chain:
 
 
 _BY = (
-    r"(?:(?:driven|fuell?ed|spurred|sparked|prompted|triggered|caused|boosted|buoyed|lifted|helped|aided"
-    r"|supported|bolstered|propelled|powered|hurt|dragged(?:\sdown)?|weighed(?:\sdown|\son)?|pressured"
-    r"|hit|hampered|dented|squeezed|stoked|underpinned|brought\s(?:on|about)|pushed\s(?:up|down|higher|lower)|"
-    r"led|held\sback|knocked|battered|rattled|cushioned|offset|explained|impacted|affected|undermined)"
+    r"(?:(?:driven|fuell?ed|spurred|sparked|prompted|triggered|caused|boosted|buoyed|lifted"
+    r"|helped|aided"
+    r"|supported|bolstered|propelled|powered|hurt|dragged(?:\sdown)?|weighed(?:\sdown|\son)?"
+    r"|pressured"
+    r"|hit|hampered|dented|squeezed|stoked|underpinned|brought\s(?:on|about)|pushed\s(?:up|down"
+    r"|higher|lower)|"
+    r"led|held\sback|knocked|battered|rattled|cushioned|offset|explained|impacted|affected"
+    r"|undermined)"
     r"\s(?:\w+ly\s|in\s(?:large\s)?part\s|partly\s|mainly\s|largely\s|mostly\s)?by)"
 )
 # An effect, then its cause.
 _AFTER_STRONG = re.compile(
-    r"\b(?:because(?:\sof)?|due\s(?:\w+ly\s)?to|owing\sto|on\saccount\sof|as\sa\s(?:\w+\s)?(?:result|consequence)\sof|thanks\s(?:\w+\s)?to"
-    rf"|{_BY}|stem(?:s|med|ming)?\s(?:\w+ly\s)?from|aris(?:es?|ing)\sfrom|arose\sfrom|result(?:s|ed|ing)?\sfrom"
-    r"|attribut(?:able|ed|es|ing)\s(?:[^.;]{0,60}?\s)?to|in\s(?:response|reaction)\sto|on\sthe\s(?:back|heels|strength)\sof"
-    r"|in\s(?:light|view|the\swake|consequence)\sof|by\svirtue\sof|blam(?:ed|es|ing)\s(?:[^.;]{0,60}?\s)?on|given\sthat"
+    r"\b(?:because(?:\sof)?|due\s(?:\w+ly\s)?to|owing\sto|on\saccount\sof"
+    r"|as\sa\s(?:\w+\s)?(?:result|consequence)\sof|thanks\s(?:\w+\s)?to"
+    rf"|{_BY}|stem(?:s|med|ming)?\s(?:\w+ly\s)?from|aris(?:es?|ing)\sfrom|arose\sfrom|result(?:s"
+    rf"|ed|ing)?\sfrom"
+    r"|attribut(?:able|ed|es|ing)\s(?:[^.;]{0,60}?\s)?to|in\s(?:response|reaction)\sto"
+    r"|on\sthe\s(?:back|heels|strength)\sof"
+    r"|in\s(?:light|view|the\swake|consequence)\sof|by\svirtue\sof|blam(?:ed|es"
+    r"|ing)\s(?:[^.;]{0,60}?\s)?on|given\sthat"
     r"|considering\sthat|insofar\sas|inasmuch\sas|in\sthat"
-    r"|on\s(?:\w+\s)?(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs|speculation|reports)\b)"
+    r"|on\s(?:\w+\s)?(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
+    r"|speculation|reports)\b)"
     r"(?!\sbe\b)",
     re.IGNORECASE,
 )
 _AFTER_WEAK = re.compile(
-    r"\b(?:amid(?:st)?|after|following|since(?=\s(?:the|it|its|demand|costs|they|he|she|investors|\w+s\s))|reflecting"
-    r"|as(?!\s(?:well|such|of|much|many|part|a\b|an\b|expected|for|per|to|high|low|long|soon|far|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas|it\s(?:looks|seeks|aims|plans|prepares|tries)))"
-    r"|on(?=\s(?:strong|weak|higher|lower|rising|falling|robust|solid|soft|growing|better|worse|increased|improved|surging|slowing))"
-    r"|on(?=\s(?:[a-z][\w-]*\s){0,2}(?:profit-taking|taking|demand|costs?|prices?|growth|buying|selling|rates?"
-    r"|weakness|strength|orders|worries|spending|supply|supplies|weather|valuations|inflows|outflows|exports|imports)\b)"
-    r"|with(?=\s(?:demand|costs|rates|prices|investors|sales|consumers|growth|higher|lower|rising|falling)))\b",
+    r"\b(?:amid(?:st)?|after|following|since(?=\s(?:the|it|its|demand|costs|they|he|she|investors"
+    r"|\w+s\s))|reflecting"
+    r"|as(?!\s(?:well|such|of|much|many|part|a\b|an\b|expected|for|per|to|high|low|long|soon|far"
+    r"|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas|it\s(?:looks|seeks|aims"
+    r"|plans|prepares|tries)))"
+    r"|on(?=\s(?:strong|weak|higher|lower|rising|falling|robust|solid|soft|growing|better|worse"
+    r"|increased|improved|surging|slowing))"
+    r"|on(?=\s(?:[a-z][\w-]*\s){0,2}(?:profit-taking|taking|demand|costs?|prices?|growth|buying"
+    r"|selling|rates?"
+    r"|weakness|strength|orders|worries|spending|supply|supplies|weather|valuations|inflows"
+    r"|outflows|exports|imports)\b)"
+    r"|with(?=\s(?:demand|costs|rates|prices|investors|sales|consumers|growth|higher|lower|rising"
+    r"|falling)))\b",
     re.IGNORECASE,
 )
 # A cause, then its effect.
 _BEFORE = re.compile(
-    r"\b(?:led\sto|leads?\sto|leading\sto|result(?:s|ed|ing)?\sin|caus(?:es|ed|ing|e)|trigger(?:s|ed|ing)?|brought\sabout"
-    r"|brings?\sabout|bringing\sabout|prompt(?:s|ed|ing)?|spark(?:s|ed|ing)?|gave\srise\sto|giv(?:es|ing)\srise\sto"
-    r"|induc(?:es|ed|ing)|contribut(?:es|ed|ing)\sto|ended\sup\s(?:in|with)|ends\sup\s(?:in|with)|forc(?:ed|ing|es)|(?:sent|sending|sends)(?=\s(?:\w+\s){0,4}(?:up|down|higher|lower|\w+ing|to))"
-    r"|(?:drove|driving|drives|pushed|pushing|pushes)(?=\s(?:\w+\s){0,4}(?:up|down|higher|lower))|fuell?(?:ed|ing|s)(?!\sby)|spurr?(?:ed|ing|s)(?!\sby)"
-    r"|weigh(?:ed|s|ing)\son|dragg(?:ed|ing)\sdown|hurt(?:s|ing)?(?!\sby)|dent(?:ed|s|ing)(?!\sby)|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
-    r"|boost(?:ed|s|ing)(?!\sby)|lift(?:ed|s|ing)(?!\sby)|help(?:ed|s|ing)(?!\sby)(?=\s(?:\w+\s){0,3}(?:lift|boost|drive|push|raise|offset|reduce|cut|improve|\w+\s))|bolster(?:ed|s|ing)(?!\sby)|support(?:ed|s|ing)(?!\sby)|propell(?:ed|ing)(?!\sby)"
+    r"\b(?:led\sto|leads?\sto|leading\sto|result(?:s|ed|ing)?\sin|caus(?:es|ed|ing|e)|trigger(?:s"
+    r"|ed|ing)?|brought\sabout"
+    r"|brings?\sabout|bringing\sabout|prompt(?:s|ed|ing)?|spark(?:s|ed|ing)?|gave\srise\sto"
+    r"|giv(?:es|ing)\srise\sto"
+    r"|induc(?:es|ed|ing)|contribut(?:es|ed|ing)\sto|ended\sup\s(?:in|with)|ends\sup\s(?:in|with)"
+    r"|forc(?:ed|ing|es)|(?:sent|sending|sends)(?=\s(?:\w+\s){0,4}(?:up|down|higher|lower|\w+ing"
+    r"|to))"
+    r"|(?:drove|driving|drives|pushed|pushing|pushes)(?=\s(?:\w+\s){0,4}(?:up|down|higher|lower))"
+    r"|fuell?(?:ed|ing|s)(?!\sby)|spurr?(?:ed|ing|s)(?!\sby)"
+    r"|weigh(?:ed|s|ing)\son|dragg(?:ed|ing)\sdown|hurt(?:s|ing)?(?!\sby)|dent(?:ed|s"
+    r"|ing)(?!\sby)|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
+    r"|boost(?:ed|s|ing)(?!\sby)|lift(?:ed|s|ing)(?!\sby)|help(?:ed|s"
+    r"|ing)(?!\sby)(?=\s(?:\w+\s){0,3}(?:lift|boost|drive|push|raise|offset|reduce|cut|improve"
+    r"|\w+\s))|bolster(?:ed|s|ing)(?!\sby)|support(?:ed|s|ing)(?!\sby)|propell(?:ed|ing)(?!\sby)"
     r"|so\sthat|which\sis\swhy|thereby|pressur(?:ed|ing)(?!\sby)|underpinn?(?:ed|s|ing)(?!\sby))\b",
     re.IGNORECASE,
 )
 _OUTRIGHT = re.compile(
-    r"(?:led|lead|result|caus|trigger|br(?:ought|ing)|prompt|spark|gave|giv|induc|ended|ends|forc|sent|send|driv|drove|push|fuel|spur|so\s|which|thereby|contribut)",
+    r"(?:led|lead|result|caus|trigger|br(?:ought|ing)|prompt|spark|gave|giv|induc|ended|ends|forc"
+    r"|sent|send|driv|drove|push|fuel|spur|so\s|which|thereby|contribut)",
     re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(
     r"\s(?:as|after|because|since|when|following|amid|that|which)\s", re.IGNORECASE
 )
 _LINKING = re.compile(
-    r"(?:As\sa\s(?:result|consequence)|Consequently|Therefore|Hence|Thus|Accordingly|In\sconsequence"
-    r"|For\sth(?:is|at)\sreason|That\s(?:led\sto|caused|triggered|sent|pushed|drove|prompted|resulted\sin)"
-    r"|This\s(?:led\sto|caused|triggered|sent|pushed|drove|prompted|resulted\sin)|Because\sof\s(?:this|that)|The\s(?:reason|cause)\b[^.]{0,30}\bwas)\b",
+    r"(?:As\sa\s(?:result|consequence)|Consequently|Therefore|Hence|Thus|Accordingly"
+    r"|In\sconsequence"
+    r"|For\sth(?:is|at)\sreason|That\s(?:led\sto|caused|triggered|sent|pushed|drove|prompted"
+    r"|resulted\sin)"
+    r"|This\s(?:led\sto|caused|triggered|sent|pushed|drove|prompted|resulted\sin)"
+    r"|Because\sof\s(?:this|that)|The\s(?:reason|cause)\b[^.]{0,30}\bwas)\b",
 )
 _INITIAL_END = re.compile(r",\s")
 _ASIDE_END = re.compile(r"[;,]\s")
 _CLAUSE_END = re.compile(
-    r"[;]|,\s(?:and|but|while|although|though|even|despite|which|said|says|according|the\scompany\ssaid|it\ssaid|he\ssaid"
-    r"|she\ssaid|they\ssaid|analysts\ssaid|offsetting|with|sending|leading|resulting|causing|pushing|as)\b"
+    r"[;]|,\s(?:and|but|while|although|though|even|despite|which|said|says|according"
+    r"|the\scompany\ssaid|it\ssaid|he\ssaid"
+    r"|she\ssaid|they\ssaid|analysts\ssaid|offsetting|with|sending|leading|resulting|causing"
+    r"|pushing|as)\b"
     r"|\s(?:but|while|although|though|despite|even\sas|even\sthough|whereas)\s|\s[—–]\s",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
-    r"\b(?:could|may(?!\s\d)|might|would|should|if|unless|whether|potentially|possibly|perhaps|likely|unlikely"
-    r"|(?<!than[\s-])(?<!than )expected\sto|(?:is|are|was|were)\sexpected|expects?\b|forecasts?(?=\s(?:to|that|a))|projected\sto|set\sto|poised\sto"
-    r"|will|can|aims?\sto|plans?\sto|hopes?\sto|predicts?|predicted|risks?\s\w+ing|threatens?\sto)\b",
+    r"\b(?:could|may(?!\s\d)|might|would|should|if|unless|whether|potentially|possibly|perhaps"
+    r"|likely|unlikely"
+    r"|(?<!than[\s-])(?<!than )expected\sto|(?:is|are|was|were)\sexpected|expects?\b"
+    r"|forecasts?(?=\s(?:to|that|a))|projected\sto|set\sto|poised\sto"
+    r"|will|can|aims?\sto|plans?\sto|hopes?\sto|predicts?|predicted|risks?\s\w+ing"
+    r"|threatens?\sto)\b",
     re.IGNORECASE,
 )
 _MONTH_MAY = re.compile(

@@ -13,6 +13,7 @@ from contrafact.rfc.validators import (
     numerical,
     sentiment,
     shared,
+    together,
 )
 from contrafact.rfc.validators.findings import Check, Violation, sorted_check
 from contrafact.rfc.validators.options import Options
@@ -36,7 +37,12 @@ _ALL: tuple[Rule, ...] = (
     shared.names_added,
     facts.things_kept,
 )
-_WORDS: tuple[Rule, ...] = (facts.events_added, facts.metrics_kept, facts.paraphrased)
+_WORDS: tuple[Rule, ...] = (
+    facts.events_added,
+    facts.setbacks_added,
+    facts.metrics_kept,
+    facts.paraphrased,
+)
 _SAME_NUMBERS: tuple[Rule, ...] = (
     numbers.numbers_kept,
     numbers.times_kept,
@@ -51,12 +57,12 @@ CONTRACTS: Mapping[Manipulation, tuple[Rule, ...]] = {
         numerical.quantity_added,
         numerical.quantity_unchanged,
         numerical.sign_kept,
-        numerical.comparisons_kept,
+        together.comparisons_kept,
         numerical.impossible_value,
         numerical.limits,
-        numerical.rate_decisions,
-        numerical.equal_quantities,
-        numerical.related_quantities,
+        together.rate_decisions,
+        together.equal_quantities,
+        together.related_quantities,
         numerical.versions_kept,
         numbers.times_kept,
         numbers.identifiers_kept,
@@ -112,6 +118,7 @@ CONTRACTS: Mapping[Manipulation, tuple[Rule, ...]] = {
         causal.cause_stated,
         causal.plausible,
         facts.events_added,
+        facts.setbacks_added,
         causal.outside_cause(facts.metrics_kept),
         facts.paraphrased,
     ),

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from contrafact.rfc.validators.findings import Span, Violation, fail
+from contrafact.rfc.validators.lists import words
 from contrafact.rfc.validators.pair import Pair, Side
-from contrafact.rfc.validators.ratings import rating_calls
+from contrafact.rfc.validators.ratings import is_rating, rating_calls
 from contrafact.rfc.validators.relations import comparisons, expected_figures
 from contrafact.rfc.validators.signals import Signal, signals
 
@@ -17,8 +18,15 @@ __all__ = ["Contradiction", "contradictions", "contradictions_of"]
 Contradiction = tuple[str, Span]
 """What is contradicted, in words, and where."""
 
-_DOWN = r"(?:fell|falls?|falling|fallen|drop(?:s|ped|ping)?|declin\w+|slump\w*|tumbl\w+|plung\w+|slid|slides?|sliding|sank|sinks?|dip(?:s|ped)?|lost|down|lower|retreat\w*|plummet\w*|slip(?:s|ped)?)"
-_UP = r"(?:rose|ris(?:es?|ing|en)|climb\w*|jump\w*|soar\w*|surg\w+|gain\w*|rall(?:y|ied|ies)|advanc\w+|up|higher|increas\w+|grew|leap\w*|spik\w+)"
+_DOWN = (
+    r"(?:fell|falls?|falling|fallen|drop(?:s|ped|ping)?|declin\w+|slump\w*|tumbl\w+|plung\w+"
+    r"|slid|slides?|sliding|sank|sinks?|dip(?:s|ped)?|lost|down|lower|retreat\w*|plummet\w*"
+    r"|slip(?:s|ped)?)"
+)
+_UP = (
+    r"(?:rose|ris(?:es?|ing|en)|climb\w*|jump\w*|soar\w*|surg\w+|gain\w*|rall(?:y|ied|ies)"
+    r"|advanc\w+|up|higher|increas\w+|grew|leap\w*|spik\w+)"
+)
 _SPAN = r"(?:all-time|record|multi-\w+|new|fresh|[\w-]+-(?:year|month|week|day)|historic|\w+ly)"
 _EXTREMES = re.compile(
     rf"\b{_DOWN}\b[^.;]{{0,40}}?\bto\s(?:a|an|its|their)\s(?:\w+\s)?{_SPAN}[\s-](?P<a>highs?)\b"
@@ -26,8 +34,10 @@ _EXTREMES = re.compile(
     re.IGNORECASE,
 )
 _EXPECTATION = re.compile(
-    r"\b(?:(?P<beat>beat\w*|top(?:s|ped|ping)?|exceed\w*|surpass\w*|above|ahead\sof|better\sthan|higher\sthan|outpac\w+)"
-    r"|(?P<miss>miss(?:ed|es|ing)?|lag(?:s|ged|ging)?|below|short\sof|trail\w*|worse\sthan|lower\sthan|under|behind))\b",
+    r"\b(?:(?P<beat>beat\w*|top(?:s|ped|ping)?|exceed\w*|surpass\w*|above|ahead\sof|better\sthan"
+    r"|higher\sthan|outpac\w+)"
+    r"|(?P<miss>miss(?:ed|es|ing)?|lag(?:s|ged|ging)?|below|short\sof|trail\w*|worse\sthan"
+    r"|lower\sthan|under|behind))\b",
     re.IGNORECASE,
 )
 
@@ -79,7 +89,9 @@ def _mover(side: Side, asserted: list[Signal], start: int, end: int) -> Signal |
             continue
         if not sentence.start <= signal.start < end:
             continue
-        if not signal.scaled and signal.text.casefold().split()[0] in _NO_MOVES:
+        if is_rating(signal.text):
+            continue
+        if not signal.scaled and signal.text.casefold().split()[0] in words("no_moves"):
             continue
         if signal.end <= start and re.search(
             r"[;]|,\s(?:and|but|while|as)\s|\b(?:as|after|while|but)\b",
@@ -88,57 +100,6 @@ def _mover(side: Side, asserted: list[Signal], start: int, end: int) -> Signal |
             continue
         near = signal
     return near
-
-
-_NO_MOVES = frozenset(
-    [
-        "strong",
-        "weak",
-        "solid",
-        "robust",
-        "beat",
-        "beats",
-        "beating",
-        "miss",
-        "missed",
-        "misses",
-        "missing",
-        "topped",
-        "tops",
-        "top",
-        "bullish",
-        "bearish",
-        "upgraded",
-        "downgraded",
-        "upgrade",
-        "downgrade",
-        "loss",
-        "losses",
-        "profit",
-        "above",
-        "below",
-        "optimistic",
-        "pessimistic",
-        "upbeat",
-        "exceeded",
-        "exceeds",
-        "surpassed",
-        "surpasses",
-        "lagged",
-        "lags",
-        "better",
-        "worse",
-        "positive",
-        "negative",
-        "disappointing",
-        "encouraging",
-        "impressive",
-        "resilient",
-        "soft",
-        "net",
-        "healthy",
-    ]
-)
 
 
 def _results(side: Side) -> Iterator[Contradiction]:

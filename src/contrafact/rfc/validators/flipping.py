@@ -3,12 +3,12 @@
 RFC-BENCH, section 2.2.2 and appendices Q.1, R.1 and S.1.
 """
 
-import re
 from collections.abc import Iterator
 from functools import partial
 
 from contrafact.rfc.validators.counterparts import directions
 from contrafact.rfc.validators.findings import Violation, fail, review
+from contrafact.rfc.validators.lists import pattern, words
 from contrafact.rfc.validators.numbers import changed_numbers, meetings, number_key
 from contrafact.rfc.validators.pair import Pair, Side
 from contrafact.rfc.validators.ratings import is_rating, rating_calls
@@ -76,19 +76,12 @@ def nothing_reversed(pair: Pair) -> Iterator[Violation]:
     )
 
 
-_NEUTRAL = re.compile(
-    r"\b(?:met|meets|match(?:ed|es|ing)?|in[\s-]line|flat|unchanged|little changed|steady|held|was at"
-    r"|remained|stood at|maintain(?:ed|s)?|reiterat\w+|kept)\b",
-    re.IGNORECASE,
-)
-
-
 def left_standing(pair: Pair) -> Iterator[Violation]:
     """No expression still asserts its original direction."""
     found = directions(pair)
     if not _reversed(pair):
         return  # nothing_reversed says it all
-    lean = sum(signal.sign * _WEIGHT[signal.tier] for signal in found.before)
+    lean = sum(_bearing(pair.original, s) * _WEIGHT[s.tier] for s in found.before)
     for signal, met in zip(found.before, found.met, strict=True):
         if any(other.sign == -signal.sign for other in met):
             continue
@@ -97,7 +90,7 @@ def left_standing(pair: Pair) -> Iterator[Violation]:
             continue  # ratings have rules of their own
         if met:
             other = met[0]
-            told = fail if _sure(signal, lean) else review
+            told = fail if _sure(pair, signal, lean) else review
             yield told(
                 "not-reversed",
                 f"'{signal.text}' still stands"
@@ -118,7 +111,16 @@ def _rated(side: Side, signal: Signal) -> bool:
     )
 
 
-def _sure(signal: Signal, lean: float) -> bool:
+def _bearing(side: Side, signal: Signal) -> int:
+    """Return whether a direction is good or bad news: rising costs are bad."""
+    if len(signal.parts) > 1:
+        return signal.sign
+    tokens = side.span_tokens(signal.start, signal.end)
+    near = side.tokens[max(0, tokens[0] - 2) : tokens[-1] + 4]
+    return -signal.sign if any(token.key in words("burdens") for token in near) else signal.sign
+
+
+def _sure(pair: Pair, signal: Signal, lean: float) -> bool:
     """Whether a direction that stayed leaves the reversal incomplete without doubt.
 
     Firm ones do. Others do where they lean the way the original does; against it they may be the
@@ -126,7 +128,7 @@ def _sure(signal: Signal, lean: float) -> bool:
     """
     if signal.tier == "firm":
         return True
-    return signal.tier == "plain" and signal.sign * lean >= 0
+    return signal.tier == "plain" and _bearing(pair.original, signal) * lean >= 0
 
 
 def _gone(pair: Pair, signal: Signal) -> Iterator[Violation]:
@@ -154,7 +156,7 @@ def _gone(pair: Pair, signal: Signal) -> Iterator[Violation]:
                 (signal.start, signal.end),
                 span,
             )
-        elif not signs and signal.tier == "firm" and _NEUTRAL.search(words):
+        elif not signs and signal.tier == "firm" and pattern("neutral").search(words):
             yield fail(
                 "not-reversed",
                 f"'{signal.text}' became '{words}', which takes no side",

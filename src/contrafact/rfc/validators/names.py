@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from contrafact.rfc.validators.lists import groups, words
 from contrafact.rfc.validators.pair import Pair, Side
 from contrafact.rfc.validators.tokens import Token, normal
 from contrafact.rfc.validators.vocabulary import is_common, is_known_name
@@ -17,163 +18,6 @@ from contrafact.rfc.validators.vocabulary import is_common, is_known_name
 __all__ = ["Name", "Names", "person_among"]
 
 _NAME_LABELS = ("ORG", "PERSON", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT", "WORK_OF_ART")
-# Capitalised without being anybody's name.
-_NO_NAMES = frozenset(
-    [
-        "ceo",
-        "cfo",
-        "coo",
-        "cto",
-        "cio",
-        "chairman",
-        "chairwoman",
-        "president",
-        "chief",
-        "executive",
-        "officer",
-        "director",
-        "eps",
-        "ebitda",
-        "ebit",
-        "gdp",
-        "cpi",
-        "ppi",
-        "pmi",
-        "ipo",
-        "ipos",
-        "ai",
-        "ml",
-        "ev",
-        "evs",
-        "etf",
-        "etfs",
-        "yoy",
-        "qoq",
-        "ytd",
-        "gaap",
-        "non-gaap",
-        "fy",
-        "q1",
-        "q2",
-        "q3",
-        "q4",
-        "h1",
-        "h2",
-        "capex",
-        "opex",
-        "fcf",
-        "arr",
-        "mrr",
-        "dau",
-        "mau",
-        "daus",
-        "maus",
-        "arpu",
-        "roe",
-        "roi",
-        "saas",
-        "m&a",
-        "r&d",
-        "esg",
-        "pe",
-        "vc",
-        "hr",
-        "it",
-        "pc",
-        "pcs",
-        "tv",
-        "dj",
-        "wall",
-        "street",
-        "main",
-        "street",
-        "buy",
-        "sell",
-        "hold",
-        "overweight",
-        "underweight",
-        "outperform",
-        "underperform",
-        "neutral",
-        "equal",
-        "weight",
-        "equal-weight",
-        "market",
-        "perform",
-        "sector",
-        "strong",
-        "inc",
-        "corp",
-        "co",
-        "ltd",
-        "plc",
-        "llc",
-        "ag",
-        "sa",
-        "nv",
-        "group",
-        "company",
-        "i",
-        "covid",
-        "covid-19",
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "board",
-        "am",
-        "pm",
-        "est",
-        "et",
-        "gmt",
-        "utc",
-        "usd",
-        "eur",
-        "gbp",
-        "jpy",
-        "treasury",
-        "treasuries",
-        "bps",
-        "eu-wide",
-        "reit",
-        "reits",
-        "spac",
-        "spacs",
-        "adr",
-        "adrs",
-        "fx",
-        "lng",
-    ]
-)
-_ALIASES = {
-    "us": ("us", "united states", "america", "american", "u.s"),
-    "uk": ("uk", "united kingdom", "britain", "british", "u.k"),
-    "eu": ("eu", "european union", "europe", "european"),
-    "uae": ("uae", "united arab emirates"),
-    "fed": ("fed", "federal reserve", "federal"),
-    "ecb": ("ecb", "european central bank"),
-    "boj": ("boj", "bank of japan"),
-    "boe": ("boe", "bank of england"),
-    "sec": ("sec", "securities and exchange commission"),
-    "opec": ("opec", "opec+"),
-    "germany": ("germany", "german"),
-    "france": ("france", "french"),
-    "netherlands": ("netherlands", "dutch"),
-    "switzerland": ("switzerland", "swiss"),
-    "japan": ("japan", "japanese"),
-    "china": ("china", "chinese", "sino"),
-    "greece": ("greece", "greek"),
-    "turkey": ("turkey", "turkish"),
-    "spain": ("spain", "spanish"),
-    "poland": ("poland", "polish"),
-    "ireland": ("ireland", "irish"),
-    "denmark": ("denmark", "danish"),
-    "sweden": ("sweden", "swedish"),
-    "norway": ("norway", "norwegian"),
-    "finland": ("finland", "finnish"),
-    "wales": ("wales", "welsh"),
-    "peru": ("peru", "peruvian"),
-}
 _INITIAL_END = re.compile(r"(?:\A|[.!?:;…\n]|[-–—|])[\s\"'“‘(]*\Z")
 
 
@@ -228,6 +72,9 @@ class Names:
             keys, others = {t.key for t in before}, {t.key for t in after}
             if keys & others or _same_name(keys, others):
                 continue
+            around = pair.original.tokens[max(0, change.before[0] - 1) : change.before[1] + 1]
+            if any(token.key in ("and", "or") for token in (around[0], around[-1])):
+                continue  # "A and B" may become "B and A"; who is new is told by `added`
             found.append((_name(pair.original, before), _name(pair.rewritten, after)))
         return found
 
@@ -246,7 +93,9 @@ class Names:
                 yield _name(side, run)
             return
         for first, last in _stretches(side, missing):
-            run = [t for t in side.tokens[first : last + 1] if normal(t.text) not in _NO_NAMES]
+            run = [
+                t for t in side.tokens[first : last + 1] if normal(t.text) not in words("no_names")
+            ]
             if all(_is_missing(side, t, missing) for t in run if _is_name(side, t)):
                 yield _name(side, side.tokens[first : last + 1])
 
@@ -281,7 +130,7 @@ def _is_name(side: Side, token: Token) -> bool:
     if token.key in ("#", "@", "@t") or not any(c.isupper() for c in word):
         return False
     bare = normal(word)
-    if bare in _NO_NAMES or bare.rstrip("s") in _NO_NAMES or bare.isdigit():
+    if bare in words("no_names") or bare.rstrip("s") in words("no_names") or bare.isdigit():
         return False
     if len(bare) == 1:
         return False
@@ -369,7 +218,8 @@ def _recognised(side: Side, token: Token, initial: bool) -> bool:
 
 # After a common word that begins a sentence: another capitalised word, or what companies do.
 _HOLDS_A_NAME = re.compile(
-    r"(?:['’]s)?\s(?:[A-Z]|said|says|reported|reports|posted|posts|announced|expects|plans|raised|cut|shares"
+    r"(?:['’]s)?\s(?:[A-Z]|said|says|reported|reports|posted|posts|announced|expects|plans|raised"
+    r"|cut|shares"
     r"|stock|is\sset|will|beat|missed|has|plc|executives)"
 )
 
@@ -393,7 +243,7 @@ def _one_appears(word: str, known: frozenset[str], text: str) -> bool:
     if word in known or word.rstrip("s") in known or _is_function(word):
         return True
     folded = text.casefold()
-    for names in _ALIASES.values():
+    for names in groups("aliases").values():
         if word in names or word in [n.replace(".", "") for n in names]:
             return any(re.search(rf"\b{re.escape(name)}", folded) for name in names)
     if len(word) >= 5 and any(
@@ -426,21 +276,7 @@ def _acronym(word: str, folded: str) -> bool:
 
 def _is_function(word: str) -> bool:
     """Whether a word is too small to be a name by itself."""
-    return word in (
-        "of",
-        "the",
-        "and",
-        "for",
-        "de",
-        "la",
-        "van",
-        "von",
-        "di",
-        "al",
-        "el",
-        "on",
-        "in",
-    )
+    return word in words("name_particles")
 
 
 def _same_name(keys: set[str], others: set[str]) -> bool:

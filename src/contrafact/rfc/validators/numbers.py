@@ -215,7 +215,11 @@ def times_kept(pair: Pair) -> Iterator[Violation]:
             met.add(token)
             theirs_here = atoms(other.value)
             if not (parts <= theirs_here or theirs_here <= parts):
-                yield fail(
+                moved = (
+                    parts <= kept and theirs_here <= known and not _same_place(pair, time, other)
+                )
+                told = review if moved else fail
+                yield told(
                     "date-changed",
                     f"'{time.text}' became '{other.text}'",
                     _span(time),
@@ -233,6 +237,14 @@ def times_kept(pair: Pair) -> Iterator[Violation]:
         if not atoms(time.value) <= known:
             told = review if time.relative else fail
             yield told("date-added", f"'{time.text}' is new", None, _span(time))
+
+
+def _same_place(pair: Pair, a: TimeReference, b: TimeReference) -> bool:
+    """Whether the words on both sides of two times are the same."""
+    i = pair.original.span_tokens(a.start, a.end)[0]
+    j = pair.rewritten.span_tokens(b.start, b.end)[0]
+    to = pair.alignment.to_after
+    return to.get(i - 1, -1) == j - 1 and to.get(i + 1, -1) == j + 1
 
 
 def identifiers_kept(pair: Pair) -> Iterator[Violation]:

@@ -96,8 +96,10 @@ def _decline(x: float) -> Bounds:
 
 _RATIO_OF_WHOLE = re.compile(
     r"\A\s?(?:stake|interest\sin|ownership|share\sof|of\s(?:its|the|their|all|total|revenue|sales"
-    r"|customers?|users|respondents|shares|analysts|investors|orders|capacity|profit|equity|gdp|income"
-    r"|households|consumers|companies|voting|which|those|global|u\.?s\.?|group|net|employees|workers"
+    r"|customers?|users|respondents|shares|analysts|investors|orders|capacity|profit|equity|gdp"
+    r"|income"
+    r"|households|consumers|companies|voting|which|those|global|u\.?s\.?|group|net|employees"
+    r"|workers"
     r"|people|americans|homes|firms|businesses|traders|economists|staff|production|output))",
     re.IGNORECASE,
 )
@@ -120,18 +122,23 @@ def is_macro(quantity: Quantity) -> bool:
 
 
 _MONTHLY = re.compile(
-    r"\b(?:month[\s-](?:over|on|to)[\s-]month|mom|m/m|monthly|from (?:the )?(?:previous|prior|last|a) month"
-    r"|on the month|in the month|for the month|a month earlier|from (?:january|february|march|april|may|june"
+    r"\b(?:month[\s-](?:over|on|to)[\s-]month|mom|m/m|monthly|from (?:the )?(?:previous|prior"
+    r"|last|a) month"
+    r"|on the month|in the month|for the month|a month earlier|from (?:january|february|march"
+    r"|april|may|june"
     r"|july|august|september|october|november|december))\b",
     re.IGNORECASE,
 )
 _QUARTERLY = re.compile(
-    r"\b(?:quarter[\s-](?:over|on|to)[\s-]quarter|qoq|q/q|quarterly|from (?:the )?(?:previous|prior|last) "
-    r"quarter|(?:first|second|third|fourth|this|last|the|final|previous) quarter|q[1-4]|three months)\b",
+    r"\b(?:quarter[\s-](?:over|on|to)[\s-]quarter|qoq|q/q|quarterly|from (?:the )?(?:previous"
+    r"|prior|last) "
+    r"quarter|(?:first|second|third|fourth|this|last|the|final|previous) quarter|q[1-4]"
+    r"|three months)\b",
     re.IGNORECASE,
 )
 _ANNUAL = re.compile(
-    r"\b(?:annuali[sz]ed|annual|year[\s-](?:over|on)[\s-]year|yoy|y/y|from a year|a year (?:earlier|ago)"
+    r"\b(?:annuali[sz]ed|annual|year[\s-](?:over|on)[\s-]year|yoy|y/y|from a year"
+    r"|a year (?:earlier|ago)"
     r"|full[\s-]year|for the year|per year)\b",
     re.IGNORECASE,
 )

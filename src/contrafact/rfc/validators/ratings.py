@@ -36,18 +36,23 @@ _TITLED = "|".join(
     sorted((name.title().replace(" ", r"[\s-]") for name in _RANKS), key=len, reverse=True)
 )
 _QUOTE = r"[\"'“”‘’]?"
-_ACTION = r"\b(?P<action>upgrad\w+|downgrad\w+|rais\w+|lift\w+|boost\w+|cut|cuts|cutting|lower\w*|mov\w+)\b"
+_ACTION = (
+    r"\b(?P<action>upgrad\w+|downgrad\w+|rais\w+|lift\w+|boost\w+|cut|cuts|cutting|lower\w*"
+    r"|mov\w+)\b"
+)
 _GAP = r"(?P<gap>[^.;]{0,90}?)"
 _MOVE = re.compile(
     rf"{_ACTION}{_GAP}\bto\s(?:an?\s)?{_QUOTE}(?P<to>{_NAMES})\b{_QUOTE}(?:\srating)?"
     rf"(?:\s(?:rating\s)?from\s(?:an?\s)?{_QUOTE}(?P<was>{_NAMES})\b)?"
-    rf"|{_ACTION.replace('action', 'action2')}{_GAP.replace('gap', 'gap2')}\bfrom\s(?:an?\s)?{_QUOTE}"
+    rf"|{_ACTION.replace('action', 'action2')}{_GAP.replace('gap', 'gap2')}"
+    rf"\bfrom\s(?:an?\s)?{_QUOTE}"
     rf"(?P<was2>{_NAMES})\b{_QUOTE}\sto\s(?:an?\s)?{_QUOTE}(?P<to2>{_NAMES})\b",
     re.IGNORECASE,
 )
 _STAND = re.compile(
     rf"\b(?:reiterat\w+|maintain\w*|reaffirm\w*|kept|keep\w*|initiat\w+|assign\w*|start\w*|resum\w+"
-    rf"|rat(?:es|ed|ing)|has|have|with|carries|repeat\w*|gives?|gave)\b[^.;]{{0,60}}?\b(?:an?|its|their|at|the|of|with)\s"
+    rf"|rat(?:es|ed|ing)|has|have|with|carries|repeat\w*|gives?|gave)\b[^.;]{{0,60}}?\b(?:an?|its"
+    rf"|their|at|the|of|with)\s"
     rf"{_QUOTE}(?P<to>(?-i:{_TITLED}|STRONG BUY|BUY|SELL))\b{_QUOTE}",
     re.IGNORECASE,
 )

@@ -118,20 +118,24 @@ def _part_error(found: list[Quantity]) -> Error:
 
 
 _SUM = re.compile(
-    r"\b(?:total\w*|combined|together|altogether|overall|in all|sum|of which|including|split|compris\w+"
+    r"\b(?:total\w*|combined|together|altogether|overall|in all|sum|of which|including|split"
+    r"|compris\w+"
     r"|consist\w+|respectively|made up|plus|both|divided|remaining|rest|by)\b",
     re.IGNORECASE,
 )
 _PARTS = re.compile(
-    r"\b(?:of (?:its |total |the |all )?(?:revenue|sales|profit|customers|users|orders|shares|votes|income|mix)"
-    r"|share|remaining|remainder|rest|other|split|while|respectively|accounted|made up|came from)\b",
+    r"\b(?:of (?:its |total |the |all )?(?:revenue|sales|profit|customers|users|orders|shares"
+    r"|votes|income|mix)"
+    r"|share|remaining|remainder|rest|other|split|while|respectively|accounted|made up"
+    r"|came from)\b",
     re.IGNORECASE,
 )
 _EACH = re.compile(
     r"\b(?:each|apiece|per|a share|a unit|a barrel|an ounce|a piece)\b", re.IGNORECASE
 )
 _PART_OF = re.compile(
-    r"\b(?:valu\w+|represent\w+|equal\w*|equivalent|account\w+|or about|or roughly|worth|of its|of the)\b"
+    r"\b(?:valu\w+|represent\w+|equal\w*|equivalent|account\w+|or about|or roughly|worth|of its"
+    r"|of the)\b"
     r"|,\sor\s",
     re.IGNORECASE,
 )
@@ -254,7 +258,8 @@ def _sums(found: list[Quantity], here: list[int], text: str) -> Iterator[Relatio
 
 
 _FROM = re.compile(
-    r"\bfrom\s(?:about\s|around\s|roughly\s|nearly\s|a\s|an\s|its\s|the\s|just\s|an?\sestimated\s|as\s\w+\sas\s|previous\s|prior\s|earlier\s)*\Z",
+    r"\bfrom\s(?:about\s|around\s|roughly\s|nearly\s|a\s|an\s|its\s|the\s|just\s|an?\sestimated\s"
+    r"|as\s\w+\sas\s|previous\s|prior\s|earlier\s)*\Z",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(

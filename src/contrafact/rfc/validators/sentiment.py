@@ -5,10 +5,12 @@ RFC-BENCH, section 2.2.2 and appendices Q.3, R.3 and S.3.
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from contrafact.rfc.validators.align import Change
 from contrafact.rfc.validators.counterparts import directions
 from contrafact.rfc.validators.findings import Span, Violation, fail, review
+from contrafact.rfc.validators.lists import pattern, words
 from contrafact.rfc.validators.pair import Pair
 from contrafact.rfc.validators.tokens import Token, stem
 from contrafact.rfc.validators.tone import grade, hype, lean, tone
@@ -82,20 +84,12 @@ def _raised(pair: Pair) -> list[Change]:
     return found
 
 
-_HEDGES = re.compile(
-    r"\b(?:may(?! \d)|might|could|would|possibly|potentially|potential|perhaps|likely|seems?|seemed|appears?"
-    r"|appeared|suggests?|expected|expects?|set to|poised to|plans? to|aims? to|considering|can|should"
-    r"|projected|forecast(?:s|ed)? to|hopes? to|looks? to)\b",
-    re.IGNORECASE,
-)
-
-
 def _loosened(pair: Pair) -> list[Change]:
     """Return the changes in which a hedge is gone."""
     found = []
     for change in pair.alignment.changes:
         before, after = _texts(pair, change)
-        if _HEDGES.search(before) and not _HEDGES.search(after):
+        if pattern("hedges").search(before) and not pattern("hedges").search(after):
             found.append(change)
     return found
 
@@ -156,7 +150,7 @@ def too_many_stronger_words(pair: Pair) -> Iterator[Violation]:
             None,
             (found[0].start, found[0].end) if found else pair.alignment.after_span(raised[0]),
         )
-    for one, two in zip(found, found[1:], strict=False):
+    for one, two in pairwise(found):
         between = pair.rewritten.text[one.end : two.start]
         if between.strip(" ,") not in ("", "and"):
             continue
@@ -238,20 +232,6 @@ def hedges(pair: Pair) -> Iterator[Violation]:
             yield review("hedge-tightened", f"'{before}' is hedged no more", a, b)
 
 
-_FUTURE = re.compile(
-    r"\b(?:will|shall|is set to|are set to|is poised to|are poised to|is expected to|are expected to"
-    r"|is likely to|are likely to|looks? set to|is going to|promises? to|on course (?:to|for)|bound to"
-    r"|could (?:soon|well)|would (?:soon|likely)|signal(?:s|ing|ling) (?:further|more|a)|paving the way"
-    r"|sett?ing the stage|positions? (?:it|the company) (?:to|for)|poised (?:to|for))\b",
-    re.IGNORECASE,
-)
-_STAKEHOLDERS = re.compile(
-    r"\b(?:investors?|shareholders?|traders?|wall street|consumers|regulators?|critics|rivals|competitors"
-    r"|employees|workers|unions|lawmakers|politicians|bondholders|creditors|short[\s-]sellers)\b",
-    re.IGNORECASE,
-)
-
-
 def reactions_added(pair: Pair) -> Iterator[Violation]:
     """No reaction, feeling, stakeholder or prediction that the original lacks."""
     original = pair.original.text.casefold()
@@ -268,14 +248,14 @@ def reactions_added(pair: Pair) -> Iterator[Violation]:
     for change in pair.alignment.changes:
         before, after = _texts(pair, change)
         span = pair.alignment.after_span(change)
-        future = _FUTURE.search(after)
-        if future and not (_FUTURE.search(before) or _HEDGES.search(before)):
+        future = pattern("future").search(after)
+        if future and not (pattern("future").search(before) or pattern("hedges").search(before)):
             size = change.after[1] - change.after[0]
             told = fail if size >= 4 else review
             yield told(
                 "new-prediction", f"'{after}' predicts what the original does not", None, span
             )
-        found = _STAKEHOLDERS.search(after)
+        found = pattern("stakeholders").search(after)
         if found and found[0].casefold().rstrip("s") not in original:
             yield review("new-stakeholder", f"'{found[0]}' has no part in the original", None, span)
 
@@ -314,14 +294,9 @@ def sign_kept(pair: Pair) -> Iterator[Violation]:
         )
 
 
-_DEGREES = frozenset(
-    "strong strongly stronger robust solid firm powerful exceptional exceptionally".split()
-)
-
-
 def _intensifies(token: Token, louder: set[Token]) -> bool:
     """Whether a word of tone only strengthens what it stands by: "strong cost pressures"."""
-    return token in louder and token.key in _DEGREES
+    return token in louder and token.key in words("degrees")
 
 
 def _mixed(pair: Pair) -> bool:

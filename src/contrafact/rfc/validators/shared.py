@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from contrafact.rfc.bands import LENGTH_BANDS
 from contrafact.rfc.validators.findings import Violation, fail, review
+from contrafact.rfc.validators.lists import pattern
 from contrafact.rfc.validators.names import Names, person_among
 from contrafact.rfc.validators.pair import Pair
 from contrafact.text.surface import token_count
@@ -56,8 +57,10 @@ def length_band(pair: Pair) -> Iterator[Violation]:
 
 
 _MARKUP = re.compile(
-    r"(?m)^\s*(?:[-*•‣▪·–]\s+\S|\(?\d{1,2}[.)]\s+\S|[a-z]\)\s+\S|#{1,6}\s|>\s|\|.*\||```|~~~|={3,}|-{3,})"
-    r"|</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|\*\*[^*\n]+\*\*|(?<!\w)__[^_\n]+__(?!\w)|\[[^\]\n]+\]\(https?:"
+    r"(?m)^\s*(?:[-*•‣▪·–]\s+\S|\(?\d{1,2}[.)]\s+\S|[a-z]\)\s+\S|#{1,6}\s|>\s|\|.*\||```|~~~"
+    r"|={3,}|-{3,})"
+    r"|</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|\*\*[^*\n]+\*\*|(?<!\w)__[^_\n]+__(?!\w)"
+    r"|\[[^\]\n]+\]\(https?:"
     r"|&(?:nbsp|amp|lt|gt);|```|\\begin\{"
 )
 _INLINE_LIST = re.compile(r"(?:[•‣▪]\s*\S[^•‣▪]*){2,}|(?:(?<=[\s:;(])\(?[1-9][.)]\s+\S[^;]*?){3,}")
@@ -66,9 +69,9 @@ _INLINE_LIST = re.compile(r"(?:[•‣▪]\s*\S[^•‣▪]*){2,}|(?:(?<=[\s:;(]
 def list_or_markup(pair: Pair) -> Iterator[Violation]:
     """A rewrite is prose: no bullets, no numbering, no markup that its original lacks."""
     text = pair.rewritten.text
-    for pattern in (_MARKUP, _INLINE_LIST):
-        had = len(pattern.findall(pair.original.text))
-        found = list(pattern.finditer(text))
+    for markup in (_MARKUP, _INLINE_LIST):
+        had = len(markup.findall(pair.original.text))
+        found = list(markup.finditer(text))
         if len(found) > had:
             at = found[had]
             yield fail(
@@ -95,22 +98,10 @@ def one_paragraph(pair: Pair) -> Iterator[Violation]:
         yield review("one-paragraph", "the rewrite breaks a line that the original does not")
 
 
-_CHATTER = re.compile(
-    r"\b(?:here(?:['’]s| is| are) (?:the|a|your|my) (?:rewritten|revised|modified|requested|altered|"
-    r"rewrite|following|flipped|fabricated)|rewritten (?:version|text|article|news)\s*:|as an ai\b|"
-    r"(?:as|i am|i'm) an? (?:ai |large )?language model|i (?:cannot|can't|can not|am unable to) "
-    r"(?:help|assist|comply|rewrite|fulfil|generate|provide)|disclaimer\s*:|note\s*:\s*(?:this|the) |"
-    r"(?:this|the (?:above|following)) (?:is|article is|text is|news is|story is) (?:a )?(?:false|fictional|"
-    r"fabricated|fake|not real)|sure[,!] here|\[(?:rewritten|output|insert|company|date|name)\b|"
-    r"fabricated (?:news|version)|\boutput\s*:|^\s*(?:rewrite|answer|false news)\s*:)",
-    re.IGNORECASE,
-)
-
-
 def chatter(pair: Pair) -> Iterator[Violation]:
     """A rewrite is the news alone: no label, no disclaimer, no word to the person who asked."""
-    found = _CHATTER.search(pair.rewritten.text)
-    if found and not _CHATTER.search(pair.original.text):
+    found = pattern("chatter").search(pair.rewritten.text)
+    if found and not pattern("chatter").search(pair.original.text):
         yield fail(
             "chatter",
             f"the rewrite talks about itself: '{_short(found[0])}'",
@@ -119,27 +110,10 @@ def chatter(pair: Pair) -> Iterator[Violation]:
         )
 
 
-_CRIME = re.compile(
-    r"\b(?:frauds?|fraudulent(?:ly)?|defraud\w*|embezzl\w+|brib(?:e|es|ed|ery|ing)|launder(?:ed|ing)|"
-    r"insider[\s-](?:trading|dealing)|ponzi|pyramid scheme|kickbacks?|racketeer\w*|extort\w*|swindl\w+|"
-    r"forg(?:ed|ery|ing) (?:documents|signatures|accounts|records|invoices)|forgery|"
-    r"(?:cook|fak|falsif|doctor|fudg)(?:ed|ing|ied|ying|y) (?:its|the|their|his|her)?\s?(?:books|accounts|"
-    r"records|figures|results|invoices|sales|revenue|numbers)|falsif\w+|perjury|crimes?|criminal(?:ly|s)?|"
-    r"felon(?:y|ies|s)?|indict(?:ed|ment|ments|s)|arrest(?:ed|s|ing)?|convict(?:ed|ion|ions|s)|"
-    r"(?:stole|stolen|stealing|theft|thefts|looted|looting|robbed)|tax[\s-](?:evasion|fraud|dodging)|"
-    r"evad(?:ed|ing) tax(?:es)?|(?:market|price|stock|share|accounting) manipulat\w+|corrupt(?:ion|ly)?|"
-    r"money[\s-]launder\w*|scam(?:s|med|ming|mers?)?|blackmail\w*|collu(?:ded|sion|ding)|"
-    r"price[\s-]fixing|bid[\s-]rigging|rigg(?:ed|ing) (?:bids|prices|the market)|terroris\w+|murder\w*|"
-    r"accounting (?:irregularities|scandal)|misappropriat\w+|conspir(?:acy|ed|ing)|illegal(?:ly)?|"
-    r"unlawful(?:ly)?|imprison\w*|jailed|(?:faces?|facing|face|filed) (?:\w+ )?(?:criminal|fraud) charges)\b",
-    re.IGNORECASE,
-)
-
-
 def accusation(pair: Pair) -> Iterator[Violation]:
     """A rewrite accuses nobody of a crime that its original does not speak of."""
-    before = {_root(m[0]) for m in _CRIME.finditer(pair.original.text)}
-    for found in _CRIME.finditer(pair.rewritten.text):
+    before = {_root(m[0]) for m in pattern("crimes").finditer(pair.original.text)}
+    for found in pattern("crimes").finditer(pair.rewritten.text):
         if _root(found[0]) not in before:
             yield fail(
                 "accusation",

@@ -13,7 +13,9 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from contrafact.rfc.validators.findings import Span
+from contrafact.rfc.validators.lists import words
 from contrafact.rfc.validators.pair import Side
+from contrafact.rfc.validators.vocabulary import is_known_name
 from contrafact.text.words import Match
 
 __all__ = ["Signal", "Tier", "signals"]
@@ -22,31 +24,6 @@ Tier = Literal["firm", "plain", "soft"]
 
 _REACH = 4  # words from a negator, or a scaling word, to what it governs
 _APART = re.compile(r"[,;:.!?()—–]|\s-\s")
-_LINKS = frozenset(
-    [
-        "as",
-        "after",
-        "while",
-        "because",
-        "but",
-        "and",
-        "when",
-        "since",
-        "despite",
-        "although",
-        "though",
-        "before",
-        "with",
-        "amid",
-        "which",
-        "that",
-        "who",
-        "or",
-        "than",
-        "until",
-        "whereas",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +112,7 @@ def _read(side: Side) -> list[Signal]:
         for match in side.found("directional")
         if not _within(match, shielded) and _asserts(side, match, data)
     ]
-    known = [(match.start, match.end, match.polarity, _tier(match, data)) for match in terms]
+    known = [(match.start, match.end, match.polarity, _tier(side, match, data)) for match in terms]
     known += _bare_states(side, known, shielded, data)
     known.sort()
     found = []
@@ -169,9 +146,24 @@ def _within(match: Match, spans: list[Span]) -> bool:
     return any(start <= match.start and match.end <= end for start, end in spans)
 
 
-def _tier(match: Match, data: _Data) -> Tier:
+_DONE_TO = re.compile(
+    r"(?:\s[\w'’$%,.-]+){0,3}?\s(?:jobs?|workforce|staff|headcount|positions|roles|employees"
+    r"|workers|costs?"
+    r"|spending|prices?|production|output|emissions|fees|wages|pay|stake|holdings?|flights|capacity"
+    r"|rates?|debt|taxes|tariffs|shifts|budget|expenses|fares)\b"
+    r"(?!\s(?:targets?|forecasts?|guidance|outlook|estimates?|objectives?|views?))",
+    re.IGNORECASE,
+)
+
+
+def _tier(side: Side, match: Match, data: _Data) -> Tier:
     if match.term in data.soft:
         return "soft"
+    verbal = match.inflection in ("base", "third", "past", "gerund", "participle")
+    if match.term in words("deeds") and verbal and _DONE_TO.match(side.text, match.end):
+        return "soft"  # an event, as "cut 500 jobs", that either story may hold
+    if match.term in ("higher", "lower") and match.group == "move":
+        return "plain"
     if match.term == "grow" and match.inflection == "gerund":
         return "plain"
     if match.term in data.firm or match.group in ("guidance", "expectation", "phrase"):
@@ -199,7 +191,8 @@ _RATED = re.compile(
     re.IGNORECASE,
 )
 _RATING = re.compile(
-    r"[\"'”’]?[\s-](?:rat\w+|recommendation|call|from|on|and\s(?:rais|lower|cut|lift))|[\"'”’]?[.,;]|\Z",
+    r"[\"'”’]?[\s-](?:rat\w+|recommendation|call|from|on|and\s(?:rais|lower|cut|lift))"
+    r"|[\"'”’]?[.,;]|\Z",
     re.IGNORECASE,
 )
 
@@ -219,7 +212,14 @@ def _asserts(side: Side, match: Match, data: _Data) -> bool:
     if term in ("above", "below", "ahead", "behind"):
         return bool(_EXPECTED.match(after))
     if term in ("buy", "sell", "hold"):
-        capital = match.text[0].isupper() and not side.sentence_of(match.start).titled
+        titled = side.sentence_of(match.start).titled
+        if (
+            titled
+            and re.search(r"\ba\s\Z", before, re.IGNORECASE)
+            and after[:1] in ("?", ".", "", ",")
+        ):
+            return True  # "Is It a Buy?"
+        capital = match.text[0].isupper() and not titled
         quoted = before[-1:] in "\"'“‘" and after[:1] in "\"'”’"
         return (capital or quoted) and bool(_RATED.search(before)) and bool(_RATING.match(after))
     if term == "top" and match.inflection == "plural" and _EXPECTED.match(after):
@@ -247,7 +247,7 @@ def _burdened(side: Side, match: Match, data: _Data) -> bool:
     """Whether an adjective of strength stands by something bad: "strong cost pressures"."""
     last = side.span_tokens(match.start, match.end)[-1]
     for token in side.tokens[last + 1 : last + 4]:
-        if _APART.search(side.text, match.end, token.start) or token.key in _LINKS:
+        if _APART.search(side.text, match.end, token.start) or token.key in words("clause_links"):
             return False
         if token.key in data.burdens:
             return True
@@ -258,24 +258,10 @@ def _in_quantity(side: Side, match: Match) -> bool:
     return any(q.start < match.end and match.start < q.end for q in side.quantities)
 
 
-_RATING_WORDS = frozenset(
-    [
-        "overweight",
-        "underweight",
-        "outperform",
-        "underperform",
-        "bullish",
-        "bearish",
-        "positive",
-        "negative",
-    ]
-)
-
-
 def _in_name(side: Side, match: Match) -> bool:
-    """Whether the term is part of a capitalised name, as in "Rise Education" or "Strong Buy Fund"."""
+    """Whether the term is part of a capitalised name, as in "Rise Education"."""
     word = match.text
-    if not word[0].isupper() or match.term in _RATING_WORDS or "rating" in match.term:
+    if not word[0].isupper() or match.term in words("rating_words") or "rating" in match.term:
         return False
     if match.term in ("strong buy", "strong sell"):
         return False
@@ -285,7 +271,11 @@ def _in_name(side: Side, match: Match) -> bool:
     if side.text[sentence.start : match.start].strip(" \"'“‘(") == "":
         # The first word of a sentence is a name if a capitalised word follows: "Gap Inc.".
         after = re.match(r"\s([A-Z][a-z]+)\b", side.text[match.end :])
-        return bool(after) and not _common_start(after[1]) and match.end - match.start < 12
+        return (
+            after is not None
+            and match.inflection in ("base", "singular", "fixed")
+            and not is_known_name(after[1].casefold())
+        )
     return True
 
 
@@ -295,10 +285,6 @@ def _named_elsewhere(side: Side, word: str) -> bool:
         if not side.sentence_of(found.start()).titled:
             return True
     return False
-
-
-def _common_start(word: str) -> bool:
-    return word.casefold() in ("the", "a", "an", "in", "on", "its", "for")
 
 
 def _bare_states(
@@ -320,7 +306,7 @@ def _scaler(side: Side, start: int, end: int, data: _Data) -> tuple[Span, int] |
     tokens = side.span_tokens(start, end)
     if not tokens or side.tokens[tokens[-1]].key not in data.states:
         return None
-    if tokens[0] and side.tokens[tokens[0] - 1].key in _VERB_NEXT:
+    if tokens[0] and side.tokens[tokens[0] - 1].key in words("verb_next"):
         return None  # "may drop", a verb
     best: tuple[int, Span, int] | None = None
     for step in range(1, _REACH + 1):
@@ -328,10 +314,11 @@ def _scaler(side: Side, start: int, end: int, data: _Data) -> tuple[Span, int] |
         if i < 0 or _APART.search(side.text, side.tokens[i].end, start):
             break
         word = side.tokens[i]
-        if word.key in data.scalers:
-            best = (step, (word.start, word.end), data.scalers[word.key])
+        scaler = data.scalers.get(word.key.split("-")[0])  # also "narrower-than-expected"
+        if scaler is not None:
+            best = (step, (word.start, word.end), scaler)
             break
-        if word.key in _LINKS or word.key in data.states:
+        if word.key in words("clause_links") or word.key in data.states:
             break
     for step in range(1, _REACH + 4):
         i = tokens[-1] + step
@@ -345,19 +332,9 @@ def _scaler(side: Side, start: int, end: int, data: _Data) -> tuple[Span, int] |
             break
         if word.key in data.states and side.tokens[i - 1].key in ("of", "over", "about", "a", "an"):
             continue  # "fears of a recession mounted": what mounted is the fears
-        if word.key in _LINKS or word.key in data.states or word.key == "#":
+        if word.key in words("clause_links") or word.key in data.states or word.key == "#":
             break
     return None if best is None else (best[1], best[2])
-
-
-_NO_OBJECT = frozenset(
-    """in on to by from at as after amid and but while this last over for since during further
-    slightly sharply somewhat ahead despite more again up out off away with when because due that
-    than next until through today yesterday into back only even though # @ @t""".split()
-)
-
-
-_VERB_NEXT = frozenset("to will would could may might can should must did not also".split())
 
 
 def _closes(side: Side, i: int) -> bool:
@@ -367,7 +344,7 @@ def _closes(side: Side, i: int) -> bool:
     word, after = side.tokens[i], side.tokens[i + 1]
     if side.text[word.end : after.start].strip():
         return True
-    return after.key in _NO_OBJECT or after.key.endswith("ly")
+    return after.key in words("no_object") or after.key.endswith("ly")
 
 
 def _negator(side: Side, start: int, data: _Data) -> Span | None:

@@ -90,6 +90,13 @@ def test_numbers_are_kept_but_for_ends_that_trade_places():
     ]
 
 
+def test_an_end_that_is_told_twice_trades_places_twice():
+    text = "Unemployment falls to 4.1%. The rate fell to 4.1% in May from 4.3% in April."
+    rewritten = flipped(text)
+    assert rewritten.count("4.3%") == 2
+    assert rewritten.endswith("from 4.1% in April.")
+
+
 def test_signs_turn():
     text = "Copper prices fell in Merrowland, at -3.2% on the day."
     assert "+3.2%" in flipped(text)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from contrafact.records import Edit
 from contrafact.rfc.build.rules.edits import replace_at
-from contrafact.text.quantities import Quantity, quantities
+from contrafact.text.quantities import Quantity, quantities, render
 
 __all__ = ["sign_edits", "swap_edits"]
 
@@ -54,7 +54,19 @@ def swap_edits(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
         why = "the ends trade places, as the direction is reversed"
         edits.append(replace_at(text, one.start, one.end, two.text, why))
         edits.append(replace_at(text, two.start, two.end, one.text, why))
+        # Told again elsewhere (a headline's figure), an end is the other one there too.
+        for k, again in enumerate(found):
+            for end, other in ((one, two), (two, one)):
+                if k not in used and _same(again, end):
+                    used.add(k)
+                    spelled = again.text == end.text
+                    after = other.text if spelled else render(again, other.value or 0.0)
+                    edits.append(replace_at(text, again.start, again.end, after, why))
     return edits + _rating_swaps(text, places)
+
+
+def _same(one: Quantity, two: Quantity) -> bool:
+    return (one.kind, one.unit, one.value) == (two.kind, two.unit, two.value)
 
 
 def _pairs(text: str, found: Sequence[Quantity]) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from inspect_ai.model import modelapi
 
+from contrafact.cobe.task import cobe
 from contrafact.finforce.task import finforce
 from contrafact.rfc.detect import rfc_detect
 from contrafact.rfc.diagnose import rfc_diagnose
@@ -22,6 +23,7 @@ from contrafact.rfc.solvers.entries import (
 )
 
 __all__ = [
+    "cobe",
     "embedded",
     "finforce",
     "rfc_coherence",

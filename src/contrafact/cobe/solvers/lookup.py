@@ -1,0 +1,70 @@
+"""Finding a solver by its name: a module of this package, or any importable module."""
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from contrafact.cobe.editing import Editor
+from contrafact.errors import InputError
+from contrafact.prompts import PromptPack, open_pack
+from contrafact.records import Story
+
+__all__ = ["SolverContext", "make_solver", "solver_names"]
+
+_NOT_SOLVERS = {"lookup"}
+
+
+@dataclass(frozen=True)
+class SolverContext:
+    """What a solver is made from.
+
+    Attributes:
+        pack: The prompt pack.
+        shots: How many few-shot examples to show; 0 lets the solver decide.
+        pool: Stories with representative answers to draw examples from; the bundled pool if empty.
+        seed: Seed of the draws.
+    """
+
+    pack: PromptPack = field(default_factory=open_pack)
+    shots: int = 0
+    pool: Sequence[Story] = ()
+    seed: int = 0
+
+
+def solver_names() -> list[str]:
+    """Return the names of the solvers that ship with the package."""
+    folder = str(Path(__file__).parent)
+    names = {module.name for module in pkgutil.iter_modules([folder])} - _NOT_SOLVERS
+    return sorted(name.replace("_", "-") for name in names)
+
+
+def make_solver(name: str, context: SolverContext) -> Editor:
+    """Return the solver of that name, its templates opened and checked.
+
+    Raises:
+        InputError: if there is no such solver, or its prompts are not in order.
+    """
+    if name in solver_names():
+        path = f"{__package__}.{name.replace('-', '_')}"
+    elif "." in name:
+        path = name
+    else:
+        raise InputError(
+            f"cobe has no solver '{name}'",
+            mend=f"use one of {', '.join(solver_names())}, or the import path of a module",
+        )
+    try:
+        module = importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (path == error.name or path.startswith(f"{error.name}.")):
+            raise
+        raise InputError(
+            f"cannot import the solver '{name}'", mend="check the import path"
+        ) from None
+    factory = getattr(module, "editor", None)
+    if factory is None:
+        raise InputError(f"the module '{name}' has no function 'editor(context)'")
+    made: Editor = factory(context)
+    return made

@@ -48,7 +48,7 @@ from inspect_ai.log import EvalSample
 
 from contrafact.records import Story
 
-__all__ = ["CRITERION_NAMES", "ITEM_COLUMNS", "PHRASINGS", "item_rows"]
+__all__ = ["CRITERION_NAMES", "ITEM_COLUMNS", "PHRASINGS", "item_rows", "verdict_rows"]
 
 CRITERION_NAMES: tuple[str, ...] = ("E1", "E2", "E3", "E4", "E5")
 PHRASINGS: tuple[str, str, str] = ("A", "B", "C")
@@ -127,6 +127,38 @@ def item_rows(
         row["numerical"] = story.numerical
         row["latent"] = story.latent
         rows.append({column: row[column] for column in ITEM_COLUMNS})
+    return rows
+
+
+def verdict_rows(log_samples: Iterable[EvalSample], *, system: str) -> list[dict[str, Any]]:
+    """Return one row for every verdict of every judge, members of a panel each.
+
+    A row has ``system``, ``draw``, ``sample_id``, ``phrasing``, ``criterion``, ``judge``,
+    ``passed`` (1.0, 0.0, NaN where invalid), ``invalid``, ``probability`` (of T against F; NaN
+    without one) and ``mass`` (what T and F had together of the next token's probability).
+    """
+    rows = []
+    for sample in log_samples:
+        score = (sample.scores or {}).get(SCORER)
+        if sample.error is not None or score is None:
+            continue
+        verdicts: dict[str, Any] = (score.metadata or {}).get("verdicts") or {}
+        for name, both in verdicts.items():
+            for vote in both["members"]:
+                rows.append(
+                    {
+                        "system": system,
+                        "draw": sample.epoch,
+                        "sample_id": sample.metadata["story"]["id"],
+                        "phrasing": sample.metadata["phrasing"],
+                        "criterion": name,
+                        "judge": vote["judge"],
+                        "passed": _number(vote["passed"]),
+                        "invalid": vote["invalid"],
+                        "probability": _number(vote["probability"]),
+                        "mass": _number(vote["mass"]),
+                    }
+                )
     return rows
 
 

@@ -15,6 +15,7 @@ from contrafact.cobe.editing import Editor, Question, edit_stories, questions_of
 from contrafact.cobe.judging import Judging
 from contrafact.cobe.scoring import judged_edit, judges_of_role
 from contrafact.cobe.solvers import SolverContext, make_solver
+from contrafact.errors import InputError
 from contrafact.prompts import open_pack
 
 __all__ = ["TASK_VERSION", "cache_policy", "cobe", "counterfactual_edits"]
@@ -81,6 +82,8 @@ def cobe(
     pack = open_pack(prompts)
     pool = load_stories(shots_from) if shots_from else bundled_shots()
     chosen = make_solver(method, SolverContext(pack=pack, shots=shots, pool=pool, seed=seed))
+    if not chosen.shots and (shots or draws > 1):
+        raise InputError(f"{chosen.name} shows no examples", mend="leave shots and draws out")
     cache = cache_policy(cache_scope)
     judging = Judging(pack, judge_context, judge_logprobs, cache) if judged else None
     samples = [_sample(question) for question in questions_of(stories[:limit])]

@@ -26,6 +26,10 @@ def prepare(settings: RunSettings) -> Prepared:
         from contrafact.runs.finforce import prepare_finforce
 
         return prepare_finforce(settings)
+    if settings.task == "cobe":
+        from contrafact.runs.cobe import prepare_cobe
+
+        return prepare_cobe(settings)
     from contrafact.runs.rfc import prepare_rfc
 
     return prepare_rfc(settings)

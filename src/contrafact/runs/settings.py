@@ -9,13 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 __all__ = ["DEFAULT_FLUENCY_MODEL", "DEFAULT_METHODS", "TASKS", "RunSettings", "identity"]
 
-TaskName = Literal["finforce", "rfc-detect", "rfc-diagnose"]
-TASKS: tuple[str, ...] = ("finforce", "rfc-detect", "rfc-diagnose")
+TaskName = Literal["finforce", "rfc-detect", "rfc-diagnose", "cobe"]
+TASKS: tuple[str, ...] = ("finforce", "rfc-detect", "rfc-diagnose", "cobe")
 DEFAULT_FLUENCY_MODEL = "smollm2-135m"
 DEFAULT_METHODS: dict[str, tuple[str, ...]] = {
     "finforce": ("zero-shot",),
     "rfc-detect": ("plain",),
     "rfc-diagnose": ("plain",),
+    "cobe": ("plain",),
 }
 
 
@@ -49,6 +50,9 @@ class RunSettings(BaseModel):
     )
     rationale: bool = Field(default=False, description="Ask for reasons with the label.")
     logprobs: bool = Field(default=False, description="Ask for the label's probability.")
+    judge_context: bool = Field(
+        default=False, description="cobe: show the judge scenario and query as well."
+    )
     generation: dict[str, Any] = Field(
         default_factory=dict, description="Inspect's generation settings for the models under test."
     )
@@ -84,7 +88,7 @@ _NOT_IDENTITY = {
     *("transport", "shared_cache", "preset", "data", "shots_from", "prompts", "background"),
 }
 # Settings that came after the first release: runs that do not use them are who they were.
-_LATER = ("rationale", "logprobs")
+_LATER = ("rationale", "logprobs", "judge_context")
 
 
 def identity(settings: RunSettings, contents: dict[str, str]) -> str:

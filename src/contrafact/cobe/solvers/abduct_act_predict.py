@@ -12,7 +12,6 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 from contrafact.cobe.editing import Ask, Edited, PlannedCall, Question, read_edit
 from contrafact.cobe.solvers.few_shot import EDIT_TOKENS
 from contrafact.cobe.solvers.lookup import SolverContext
-from contrafact.errors import InputError
 from contrafact.text.fence import fence
 
 __all__ = ["STEPS", "AbductActPredict", "editor"]
@@ -28,8 +27,6 @@ class AbductActPredict:
     shots = 0
 
     def __init__(self, context: SolverContext):
-        if context.shots:
-            raise InputError("abduct-act-predict shows no examples", mend="leave --shots out")
         self._templates = {
             step: context.pack.template(
                 f"cobe/abduct-act-predict-{step}",

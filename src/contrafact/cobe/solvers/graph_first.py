@@ -14,7 +14,6 @@ from contrafact.cobe.causal_graph import StoryGraph, graph_schema, read_graph
 from contrafact.cobe.editing import Ask, Edited, PlannedCall, Question, read_edit
 from contrafact.cobe.solvers.few_shot import EDIT_TOKENS
 from contrafact.cobe.solvers.lookup import SolverContext
-from contrafact.errors import InputError
 from contrafact.text.fence import fence
 
 __all__ = ["GraphFirst", "editor"]
@@ -29,8 +28,6 @@ class GraphFirst:
     shots = 0
 
     def __init__(self, context: SolverContext):
-        if context.shots:
-            raise InputError("graph-first shows no examples", mend="leave --shots out")
         pack = context.pack
         self._draw = pack.template("cobe/graph-first-graph", required={"story", "query"})
         self._again = pack.template("cobe/graph-first-again", required={"reason"})

@@ -1,24 +1,41 @@
-"""The demo: a real model, offline, and a report at its end."""
+"""The demo: a real model, offline, and a report of all tasks at its end."""
 
 import json
 
 import pytest
 
+TASKS = ("finforce", "rfc-detect", "rfc-diagnose")
+
 
 @pytest.mark.slow
-def test_the_demo_ends_with_a_table_and_a_report_that_warns_of_its_judge(contrafact, tmp_path):
-    result = contrafact("demo", "--out", "here", "--headlines", "2")
+def test_the_demo_ends_with_tables_and_a_report_that_warns_of_its_judge(contrafact, tmp_path):
+    arguments = ("demo", "--out", "here", "--headlines", "2", "--pairs", "2")
+    result = contrafact(*arguments, timeout=600)
     assert result.returncode == 0, result.stderr
-    page = tmp_path / "here" / "finforce" / "report.html"
-    assert f"report: {page.relative_to(tmp_path)}" in result.stdout
+    here = tmp_path / "here"
+    assert "report: here/report.html" in result.stdout
     assert "All counterfactuals" in result.stdout
     assert "The judge is the embedded model" in result.stdout
-    text = page.read_text(encoding="utf-8")
+    table = result.stdout.partition("All counterfactuals")[2]
+    assert max(map(len, table.splitlines())) <= 80
+    text = (here / "report.html").read_text(encoding="utf-8")
     assert "The judge is the embedded model" in text
     assert "://" not in text.replace("http://www.w3.org/", "")
-    results = json.loads((tmp_path / "here" / "finforce" / "results.json").read_text())
-    systems = {row["system"] for row in results["figures"]}
+    results = json.loads((here / "results.json").read_text())["tasks"]
+    assert tuple(results) == TASKS
+    systems = {row["system"] for row in results["finforce"]["figures"]}
     assert systems == {"embedded/smollm2-135m · few-shot (3)"}
-    assert any(row["measure"] == "perplexity" for row in results["figures"])
-    again = contrafact("demo", "--out", "here", "--headlines", "2")
-    assert "no model was called" in again.stdout
+    assert any(row["measure"] == "perplexity" for row in results["finforce"]["figures"])
+    asked = {row["system"]: row["asked"] for row in results["rfc-detect"]["invalid"]}
+    assert asked == {
+        "embedded/smollm2-135m · plain": 4,
+        "baseline · majority": 4,
+        "baseline · surface": 4,
+        "baseline · coherence": 4,
+    }
+    for task in TASKS:
+        assert (here / task / "report.html").exists()
+    again = contrafact(*arguments)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.count("no model was called") == 3
+    assert again.stdout.endswith(result.stdout.partition("All counterfactuals")[2])

@@ -159,7 +159,7 @@ def _label(text: str, model: str) -> str:
     else:
         labels = ["true", "false"]
     label = labels[pick % len(labels)] if pick % 11 else "I cannot tell."
-    return f"The figures stand as they are.\n{label}" if "reasons" in text else label
+    return f"The figures stand as they are.\n{label}" if "last line" in text else label
 
 
 async def _main() -> None:

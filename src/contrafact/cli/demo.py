@@ -1,48 +1,106 @@
 """``contrafact demo``: the main job, offline, in minutes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from contrafact.runs.settings import RunSettings
 
 __all__ = ["demo"]
 
 MODEL = "embedded/smollm2-135m"
 HEADLINES = 24
+PAIRS = 24
 MAX_TOKENS = 200  # two headlines and JSON around them; what is longer has lost its way
+LABEL_TOKENS = 16  # one word is asked for
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the run and its report.")] = (
-        Path("demo")
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the runs and their report.")
+    ] = (Path("demo")),
     headlines: Annotated[
         int, typer.Option(min=1, max=30, metavar="N", help="How many of the bundled headlines.")
     ] = HEADLINES,
+    pairs: Annotated[
+        int, typer.Option(min=1, max=24, metavar="N", help="How many of the bundled pairs.")
+    ] = PAIRS,
 ) -> None:
     """Run the families on bundled samples with the embedded model; no key, no network.
 
-    The embedded model writes the counterfactuals and judges them. It is small and a poor judge,
-    and the report says so. Killed and started again, the demo goes on.
+    The embedded model writes counterfactuals and judges them, tells manipulated paragraphs from
+    published ones, and manipulations from each other. It is small and a poor judge, and the report
+    says so. Killed and started again, the demo goes on.
 
     Example: contrafact demo --out demo
     """
-    from contrafact.cli.run import run_and_report
+    from contrafact.cli.run import evaluate, tell_failures, write_report
+    from contrafact.cli.show import show_results
+    from contrafact.report.build import build_report
+    from contrafact.report.frames import read_tasks
     from contrafact.runs.prepare import prepare
+
+    steps = _steps(headlines, pairs)
+    results = []
+    for number, (said, settings) in enumerate(steps, start=1):
+        typer.echo(f"{number} of {len(steps)}: {said}")
+        result = evaluate(prepare(settings), out / settings.task, yes=True)
+        if result.ran or not (result.folder / "report.html").exists():
+            write_report(result.folder)
+        results.append(result)
+    page = out / "report.html"
+    if any(result.ran for result in results) or not page.exists():
+        tasks = read_tasks([result.folder for result in results])
+        build_report([runs for runs in tasks if len(runs.items)], out)
+    show_results(out)
+    for result in results:
+        tell_failures(result)
+    typer.echo(f"report: {page}")
+    if any(result.failures for result in results):
+        raise typer.Exit(1)
+
+
+def _steps(headlines: int, pairs: int) -> "list[tuple[str, RunSettings]]":
+    """Return what is said of each run, and its settings."""
     from contrafact.runs.settings import RunSettings
 
-    typer.echo(
-        f"FIN-FORCE: {headlines} bundled headlines about fictional companies; {MODEL} writes, "
-        "and judges what it wrote."
-    )
-    settings = RunSettings(
-        task="finforce",
-        models=(MODEL,),
-        judges=(MODEL,),
-        methods=("few-shot",),  # without examples so small a model writes little that can be read
-        limit=headlines,
-        generation={"temperature": 0.0, "max_tokens": MAX_TOKENS},
-    )
-    run_and_report(
-        prepare(settings), out / "finforce", only_estimate=False, yes=True, with_published=False
-    )
+    label = {"temperature": 0.0, "max_tokens": LABEL_TOKENS}
+    return [
+        (
+            f"FIN-FORCE. {headlines} bundled headlines about fictional companies; {MODEL} writes, "
+            "and judges what it wrote.",
+            RunSettings(
+                task="finforce",
+                models=(MODEL,),
+                judges=(MODEL,),
+                # Without examples so small a model writes little that can be read.
+                methods=("few-shot",),
+                limit=headlines,
+                generation={"temperature": 0.0, "max_tokens": MAX_TOKENS},
+            ),
+        ),
+        (
+            f"RFC-BENCH, detection. The paragraphs of {pairs} bundled pairs, one at a time: as "
+            "published, or manipulated? Beside the model stand baselines that ask none.",
+            RunSettings(
+                task="rfc-detect",
+                models=(MODEL,),
+                methods=("plain", "majority", "surface", "coherence"),
+                limit=pairs,
+                logprobs=True,
+                generation=label,
+            ),
+        ),
+        (
+            f"RFC-BENCH, diagnosis. The same {pairs} pairs, side by side: which manipulation?",
+            RunSettings(
+                task="rfc-diagnose",
+                models=(MODEL,),
+                methods=("plain", "majority", "surface"),
+                limit=pairs,
+                generation=label,
+            ),
+        ),
+    ]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from contrafact.runs.prepare import Prepared
     from contrafact.runs.settings import RunSettings
 
-__all__ = ["run", "run_and_report"]
+__all__ = ["evaluate", "run", "run_and_report", "tell_failures", "write_report"]
 
 _SAMPLING = "How the model under test writes"
 _TRANSPORT = "How calls are made"
@@ -220,41 +220,56 @@ def run_and_report(
         typer.Exit: with 1 if samples failed.
     """
     from contrafact.cli.show import show_estimate, show_results
-    from contrafact.runs.estimate import paid_calls
 
     if only_estimate:
         show_estimate(prepared.estimate())
         return
-    calls = prepared.estimate(tokens=False)
-    _ask_first(paid_calls(calls), yes)
-    for note in prepared.data.notes:
-        typer.echo(f"{prepared.data.name}: {note}", err=True)
-    from contrafact.report.build import build_report
-    from contrafact.report.frames import read_tasks
-    from contrafact.runs.execute import default_folder, execute
-
-    folder = out or default_folder(prepared)
-    result = execute(prepared, folder, calls)
-    if not result.ran:
-        typer.echo(f"this run had finished: no model was called ({folder})")
-    if not result.ran and (folder / "report.html").exists() and not with_published:
+    result = evaluate(prepared, out, yes=yes)
+    folder = result.folder
+    if result.ran or with_published or not (folder / "report.html").exists():
+        written = write_report(folder, with_published=with_published)
+    else:
+        written = True
+    if written:
         show_results(folder)
-        typer.echo(f"report: {folder / 'report.html'}")
-        return
-    for note in prepared.notes:
-        typer.echo(note, err=True)
-    tasks = [runs for runs in read_tasks([folder]) if len(runs.items)]
-    if tasks:
-        build_report(tasks, folder, with_published=with_published)
-        show_results(folder)
-    _tell_failures(result)
-    if tasks:
+    tell_failures(result)
+    if written:
         typer.echo(f"report: {folder / 'report.html'}")
     if result.failures:
         raise typer.Exit(1)
 
 
-def _tell_failures(result: "RunResult") -> None:
+def evaluate(prepared: "Prepared", out: Path | None, *, yes: bool) -> "RunResult":
+    """Run, or go on with, what was prepared, and say what the user should know of it first."""
+    from contrafact.runs.estimate import paid_calls
+    from contrafact.runs.execute import default_folder, execute
+
+    calls = prepared.estimate(tokens=False)
+    _ask_first(paid_calls(calls), yes)
+    for note in prepared.data.notes:
+        typer.echo(f"{prepared.data.name}: {note}", err=True)
+    result = execute(prepared, out or default_folder(prepared), calls)
+    if not result.ran:
+        typer.echo(f"this run had finished: no model was called ({result.folder})")
+        return result
+    for note in prepared.notes:
+        typer.echo(note, err=True)
+    return result
+
+
+def write_report(folder: Path, *, with_published: bool = False) -> bool:
+    """Write a run's report into its folder; return whether there was anything to report."""
+    from contrafact.report.build import build_report
+    from contrafact.report.frames import read_tasks
+
+    tasks = [runs for runs in read_tasks([folder]) if len(runs.items)]
+    if tasks:
+        build_report(tasks, folder, with_published=with_published)
+    return bool(tasks)
+
+
+def tell_failures(result: "RunResult") -> None:
+    """Say which samples failed, by cause, if any did."""
     if not result.failures:
         return
     causes: dict[str, int] = {}

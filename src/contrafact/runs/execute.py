@@ -31,6 +31,9 @@ CACHE = "cache"
 NO_MODEL = "none/none"  # Inspect's name for it
 # Inspect retries for ever by default. Bounded, a failure is told; a rerun takes it up again.
 TRANSPORT = {"max_retries": 5, "timeout": 900, "attempt_timeout": 300}
+# A model in this process answers as fast as it can, and its calls wait for each other: no time
+# is too long.
+IN_PROCESS = "embedded/"
 
 
 @dataclass(frozen=True)
@@ -82,11 +85,22 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
 def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
     settings = prepared.settings
     subjects = [
-        open_model(name, config=GenerateConfig(), **settings.model_args) for name in settings.models
+        open_model(name, config=_bounds(name, settings.transport), **settings.model_args)
+        for name in settings.models
     ]
-    transport = {**TRANSPORT, **settings.transport}
-    judges = [open_model(name, config=GenerateConfig(**transport)) for name in settings.judges]
+    # Judges see nothing of what is set for the models under test but how calls are made.
+    others = GenerateConfig(**settings.transport)
+    judges = [
+        open_model(name, config=others.merge(_bounds(name, settings.transport)))
+        for name in settings.judges
+    ]
     return subjects, judges
+
+
+def _bounds(name: str, transport: dict[str, Any]) -> GenerateConfig:
+    """Return how long a model's calls may take and be tried: as set, else by default."""
+    bounds = {} if name.startswith(IN_PROCESS) else TRANSPORT
+    return GenerateConfig(**{key: transport.get(key, value) for key, value in bounds.items()})
 
 
 def _stop_if_interrupted(logs: list[EvalLog], expected: int) -> list[EvalLog]:
@@ -104,10 +118,9 @@ def _evaluate(
     prepared: Prepared, folder: Path, subjects: list[Model], judges: list[Model]
 ) -> list[EvalLog]:
     settings = prepared.settings
-    transport = {**TRANSPORT, **settings.transport}
     if not settings.shared_cache:
         os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).absolute())
-    generation: dict[str, Any] = {**settings.generation, **transport}
+    generation: dict[str, Any] = {**settings.generation, **settings.transport}
     places = [folder / LOGS, folder / BASELINE_LOGS]
     finished = sum(map(_finished_before, places))
     logs: list[EvalLog] = []

@@ -189,6 +189,9 @@ def prepare_rfc(settings: RunSettings) -> RfcRun:
     known = baseline_names(task)
     baselines = tuple(name for name in settings.methods if name in known)
     asked = tuple(name for name in settings.methods if name not in known)
+    for name in asked:
+        if name in baseline_names():
+            raise InputError(f"{task} has no solver '{name}'", mend=f"use {' or '.join(known)}")
     # Inspect names no model "none"; a baseline may be given it.
     models = tuple(name for name in settings.models if name not in ("none", "none/none"))
     settings = settings.model_copy(update={"models": models})

@@ -14,10 +14,10 @@ _CLASS_LABELS = {
     "forward-looking": "Forward-looking text rejected",
     "journalistic-form": "Journalistic form accepted",
     "temporal-anchoring": "Judged by another time",
-    "wrong-reason": "Right for a wrong reason",
-    "sound": "Right and sound",
-    "other": "None of these",
+    "wrong-reason": "For a wrong reason",
+    "sound": "Soundly",
 }
+_OF_WRONG = tuple(name for name in ERROR_CLASSES if name not in (*RIGHT_ONLY, "other"))
 
 
 def invalid_table(items: pd.DataFrame, systems: Sequence[str]) -> Table:
@@ -88,21 +88,24 @@ def error_class_table(items: pd.DataFrame, systems: Sequence[str]) -> Table | No
         own = sorted_ones[sorted_ones["system"].eq(system)]
         if own.empty:
             continue
-        counts = {name: int(own["error_class"].eq(name).sum()) for name in ERROR_CLASSES}
-        lines.append({"system": system, "sorted": len(own), **counts})
+        wrong, right = (own[own["right"].eq(value)]["error_class"] for value in (0.0, 1.0))
+        line: dict[str, object] = {"system": system, "sorted": len(own)}
+        line |= {name: int(wrong.eq(name).sum()) for name in _OF_WRONG}
+        line["wrong_other"] = int((~wrong.isin(_OF_WRONG)).sum())
+        line |= {name: int(right.eq(name).sum()) for name in RIGHT_ONLY}
+        line["right_other"] = int((~right.isin(RIGHT_ONLY)).sum())
+        lines.append(line)
+    wrongly, rightly = "Of wrong answers", "Of right answers"
     columns = (
         Column("system", "System", "text"),
         Column("sorted", "Sorted", "count"),
-        *(Column(name, label, "count", _group(name)) for name, label in _CLASS_LABELS.items()),
+        *(Column(name, _CLASS_LABELS[name], "count", wrongly) for name in _OF_WRONG),
+        Column("wrong_other", "None of these", "count", wrongly),
+        *(Column(name, _CLASS_LABELS[name], "count", rightly) for name in RIGHT_ONLY),
+        Column("right_other", "None of these", "count", rightly),
     )
     caption = (
         "Answers that came with reasons, as the judge sorted them by those: proposals of a model, "
         "not verdicts of people. What a panel could not agree on is left out."
     )
     return Table("error_classes", "Answers by their reasons", caption, columns, pd.DataFrame(lines))
-
-
-def _group(name: str) -> str:
-    if name == "other":
-        return "Of either"
-    return "Of right answers" if name in RIGHT_ONLY else "Of wrong answers"

@@ -64,6 +64,7 @@ def _accuracy_figure(table: Table) -> Figure | None:
             ax.plot(frame[key].to_numpy(float), range(rows), "o", color=colours["opportunity"])
             ax.set_title(name, loc="left")
             ax.set_xlim(-0.02, 1.02)
+            ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".5", ".75", "1"])
             ax.set_yticks(range(rows), labels)
             ax.set_ylim(rows - 0.5, -0.5)
             ax.grid(axis="x")

@@ -1,6 +1,7 @@
 """The paper's tables, from the figures: 6 and 9, by manipulation, pairwise, confusion, shots."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -32,6 +33,10 @@ _GROUPS = {"valid": "Over valid outputs", "strict": "Strict"}
 _HOW = (
     "Small figures under a number are its 95% interval, clustered by source article. Inv. counts "
     "replies that are no label; strict counts them as wrong."
+)
+_OTHER_ITEMS = (
+    "The systems were not all asked about the same items; the paired comparisons use the items "
+    "that two systems share."
 )
 _DETECT_ONLY = ("auroc", "valid")
 
@@ -108,7 +113,11 @@ def overall_table(
         caption += (
             " AUROC, of the probability of true, is there where the model gave probabilities."
         )
-    return _finish("overall", "Overall", caption, columns, frame)
+    table = _finish("overall", "Overall", caption, columns, frame)
+    sets = {frozenset(part) for _, part in items.groupby("system")["sample_id"]}
+    if len(sets) > 1:
+        table = replace(table, notes=(_OTHER_ITEMS,))
+    return table
 
 
 def manipulation_table(

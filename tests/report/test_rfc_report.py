@@ -1,0 +1,245 @@
+"""The chapters of rfc-detect and rfc-diagnose: figures counted by hand, marks, words."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.records import MANIPULATIONS
+from contrafact.report.build import build_report
+from contrafact.report.chapter import TaskRuns
+from contrafact.report.meta import ReportMeta, RunFacts
+from contrafact.report.rfc.estimates import Bootstrap, confusion_frame, estimate_figures
+from contrafact.report.rfc.examples import draw_examples
+from contrafact.report.rfc.frame import pair_frame, prepare_items, systems_of
+from contrafact.report.rfc.surface import surface_figures
+from contrafact.report.rfc.words import warnings_for
+
+HOSTILE = "Tarn Rail <script>alert(1)</script> \u202e cuts {{ 7*7 }} its outlook"
+ALWAYS, FAIR, SURFACE = "tern/one · plain", "tern/two · plain (2)", "baseline · surface"
+
+
+def rows(task: str, *, pairs: int = 24, seed: int = 3) -> pd.DataFrame:
+    """A system that always says the same, one that knows something, and a baseline."""
+    rng = np.random.default_rng(seed)
+    found: list[dict[str, Any]] = []
+    for i in range(pairs):
+        kind = MANIPULATIONS[i % 4]
+        original = f"{HOSTILE} ({i}) and sales rose 5%"
+        rewritten = f"{HOSTILE} ({i}) and sales rose 15%"
+        golds = ("true", "false") if task == "rfc-detect" else (kind,)
+        labels = ("true", "false") if task == "rfc-detect" else MANIPULATIONS
+        for gold in golds:
+            for system, model, solver, shots in (
+                (ALWAYS, "tern/one", "plain", 0),
+                (FAIR, "tern/two", "plain", 2),
+                ("tern/two · plain", "tern/two", "plain", 0),
+                (SURFACE, "none/none", "surface", 0),
+            ):
+                predicted: str | None = labels[0]
+                if system != ALWAYS:
+                    predicted = gold if rng.random() < 0.7 else str(rng.choice(labels))
+                    predicted = None if rng.random() < 0.1 and model != "none/none" else predicted
+                found.append(
+                    {
+                        "task": task,
+                        "system": system,
+                        "model": model,
+                        "solver": solver,
+                        "shots": shots,
+                        "draw": 1,
+                        "sample_id": f"p{i:03d}-{gold}",
+                        "pair_id": f"p{i:03d}",
+                        "article_id": f"n{i // 2:03d}",
+                        "manipulation": kind,
+                        "gold": gold,
+                        "predicted": predicted,
+                        "invalid_reason": None if predicted else "no label <b>",
+                        "p_true": 0.6 if predicted == "true" else 0.3,
+                        "rationale": None,
+                        "error_class": None,
+                        "original": original,
+                        "rewritten": rewritten,
+                        "shown": None,
+                        "reply": predicted or "who <i>knows</i>",
+                        "category": None,
+                        "ticker": None,
+                        "date": None,
+                    }
+                )
+    return pd.DataFrame(found)
+
+
+def meta() -> ReportMeta:
+    run = RunFacts(name="run <one>", models=("tern/one",), methods=("plain",), data="pairs.jsonl")
+    return ReportMeta(runs=(run,), created="2026-11-20T10:10:00Z")
+
+
+def estimated(task: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    items = prepare_items(rows(task), task)
+    bootstrap = Bootstrap(rng=np.random.default_rng(0), resamples=200)
+    return items, estimate_figures(items, task, bootstrap)
+
+
+def value(
+    figures: pd.DataFrame, system: str, measure: str, form: str, kind: object = None
+) -> float:
+    part = figures[
+        figures["system"].eq(system) & figures["measure"].eq(measure) & figures["form"].eq(form)
+    ]
+    part = part[part["manipulation"].isna() if kind is None else part["manipulation"].eq(kind)]
+    return float(part["estimate"].item())
+
+
+def test_a_system_that_always_says_the_same_is_half_right_and_never_on_a_pair() -> None:
+    items, figures = estimated("rfc-detect")
+    assert value(figures, ALWAYS, "accuracy", "valid") == 0.5
+    assert value(figures, ALWAYS, "pairwise_accuracy", "valid") == 0.0
+    assert value(figures, ALWAYS, "says_true", "valid") == 1.0
+    said = dict(warnings_for(items, figures, meta(), "rfc-detect"))
+    text = said["A system nearly always says the same"]
+    assert ALWAYS in text
+    assert "answered true 100.0% of the time" in text
+    assert FAIR not in text
+
+
+def test_valid_and_strict_forms_are_what_counting_gives() -> None:
+    items, figures = estimated("rfc-detect")
+    own = items[items["system"].eq(FAIR)]
+    right = own["predicted"].eq(own["gold"])
+    valid = own["predicted"].notna()
+    assert value(figures, FAIR, "accuracy", "valid") == pytest.approx(right[valid].mean())
+    assert value(figures, FAIR, "accuracy", "strict") == pytest.approx(right.mean())
+    both = [part for _, part in own.groupby("pair_id")]
+    all_right = [bool(part["right_strict"].all()) for part in both]
+    whole = [bool(part["predicted"].notna().all()) for part in both]
+    assert value(figures, FAIR, "pairwise_accuracy", "strict") == pytest.approx(np.mean(all_right))
+    assert value(figures, FAIR, "pairwise_accuracy", "valid") == pytest.approx(
+        sum(all_right) / sum(whole)
+    )
+
+
+def test_one_class_of_diagnosis_is_what_scikit_learn_gives() -> None:
+    from sklearn.metrics import precision_recall_fscore_support
+
+    items, figures = estimated("rfc-diagnose")
+    own = items[items["system"].eq(FAIR) & items["predicted"].notna()]
+    for kind in MANIPULATIONS:
+        expected = precision_recall_fscore_support(
+            own["gold"].tolist(), own["predicted"].tolist(), labels=[kind], average=None
+        )
+        for measure, number in zip(("precision", "recall", "f1"), expected[:3], strict=True):
+            assert value(figures, FAIR, measure, "valid", kind) == pytest.approx(number[0]), measure
+
+
+def test_pairs_with_one_member_only_have_no_pairwise_accuracy() -> None:
+    half = rows("rfc-detect")
+    items = prepare_items(half[half["gold"].eq("false")], "rfc-detect")
+    assert pair_frame(items).empty
+    figures = estimate_figures(
+        items, "rfc-detect", Bootstrap(rng=np.random.default_rng(0), resamples=50)
+    )
+    assert "pairwise_accuracy" not in set(figures["measure"])
+    titles = [title for title, _ in warnings_for(items, figures, meta(), "rfc-detect")]
+    assert "Only manipulated paragraphs were shown" in titles
+
+
+def test_surface_and_the_median_of_the_models_are_resampled_together() -> None:
+    items, figures = estimated("rfc-diagnose")
+    found = surface_figures(items, "rfc-diagnose", rng=np.random.default_rng(0), resamples=300)
+    of = found.set_index(["what", "measure"])["estimate"]
+    asked = [s for s in systems_of(items) if s != SURFACE]
+    expected = np.median([value(figures, s, "f1", "valid") for s in asked])
+    assert of["median of the models", "f1"] == pytest.approx(expected)
+    assert of[SURFACE, "accuracy"] == pytest.approx(value(figures, SURFACE, "accuracy", "valid"))
+    assert of["difference", "f1"] == pytest.approx(expected - of[SURFACE, "f1"])
+    alone = items[items["baseline"]]
+    assert surface_figures(alone, "rfc-diagnose", rng=np.random.default_rng(0)).empty
+
+
+def test_a_confusion_matrix_loses_no_answer() -> None:
+    items = prepare_items(rows("rfc-diagnose"), "rfc-diagnose")
+    confusion = confusion_frame(items, "rfc-diagnose")
+    assert confusion[[*MANIPULATIONS, "invalid"]].to_numpy().sum() == len(items)
+
+
+def test_examples_take_the_manipulations_in_turn_and_mark_the_edit() -> None:
+    items = prepare_items(rows("rfc-detect"), "rfc-detect")
+    shown = draw_examples(items, "rfc-detect", systems_of(items), rng=np.random.default_rng(0))
+    assert len(shown) == 20
+    assert {e.manipulation: 0 for e in shown}.keys() == set(MANIPULATIONS)
+    assert "<del>5</del>" in shown[0].original
+    assert "<ins>15</ins>" in shown[0].rewritten
+    assert "<ins>" not in shown[0].original
+    assert [answer.system for answer in shown[0].answers] == systems_of(items)
+    assert [what for what, _, _ in shown[0].answers[0].answers] == ["original", "rewritten"]
+
+
+def test_the_same_run_named_twice_is_the_users_to_mend() -> None:
+    frame = rows("rfc-detect", pairs=2)
+    with pytest.raises(InputError, match="two rows for one sample"):
+        prepare_items(pd.concat([frame, frame]), "rfc-detect")
+    with pytest.raises(InputError, match="nothing to report"):
+        prepare_items(frame.iloc[:0], "rfc-detect")
+
+
+@pytest.fixture(scope="module")
+def together(study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of three tasks on one page."""
+    out = tmp_path_factory.mktemp("together")
+    small = study.make_items(headlines=2, systems=study.systems[:1], scored=False)
+    tasks = [
+        TaskRuns("finforce", small, study.make_meta()),
+        TaskRuns("rfc-detect", rows("rfc-detect"), meta()),
+        TaskRuns("rfc-diagnose", rows("rfc-diagnose"), meta()),
+    ]
+    build_report(tasks, out, with_published=True, resamples=100)
+    return out
+
+
+def test_several_tasks_share_a_page_and_keep_apart_what_is_theirs(together: Path) -> None:
+    page = (together / "report.html").read_text(encoding="utf-8")
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    links = re.findall(r' href="#([^"]+)"', page)
+    assert set(links) <= set(ids)
+    assert {"finforce-summary", "rfc-detect-pairwise", "rfc-diagnose-confusion"} <= set(ids)
+    assert not re.search(r"[\u202a-\u202e]", page)
+    assert "<script" not in page
+    assert "who &lt;i&gt;knows" in page
+    results = json.loads((together / "results.json").read_text(encoding="ascii"))
+    assert list(results["tasks"]) == ["finforce", "rfc-detect", "rfc-diagnose"]
+    assert results["tasks"]["rfc-detect"]["runs"][0]["name"] == "run <one>"
+    for task in results["tasks"]:
+        assert (together / "tables" / task / "overall.csv").exists()
+    for name in ("accuracy", "confusion", "shots", "surface"):
+        assert (together / "figures" / "rfc-detect" / f"{name}.svg").exists(), name
+
+
+def test_published_rows_stand_apart_with_their_disagreements(together: Path) -> None:
+    overall = pd.read_csv(together / "tables" / "rfc-detect" / "overall.csv")
+    published = overall[overall["source"].eq("published")].set_index("system")
+    assert published.loc["GPT-4.1", "accuracy_valid"] == 0.527
+    assert published.loc["GPT-4.1 · 2 shots", "accuracy_valid"] == 0.584
+    assert published["accuracy_strict"].isna().all()
+    text = (together / "tables" / "rfc-detect" / "overall.md").read_text(encoding="utf-8")
+    assert "0.7125" in text
+    assert "1,845" in text
+    shots = pd.read_csv(together / "tables" / "rfc-detect" / "shots.csv")
+    assert {"valid_0", "valid_2"} <= set(shots.columns)
+    assert "GPT-4.1" in set(shots["system"])
+
+
+def test_paired_comparisons_of_detection_are_by_item_and_by_pair(together: Path) -> None:
+    results = json.loads((together / "results.json").read_text(encoding="ascii"))
+    pairs = pd.DataFrame(results["tasks"]["rfc-detect"]["paired"])
+    assert set(pairs["measure"]) == {"accuracy", "pairwise_accuracy"}
+    strict = pairs[pairs["form"].eq("strict") & pairs["first"].eq(ALWAYS)]
+    assert set(strict.loc[strict["measure"].eq("accuracy"), "n"]) == {48}
+    assert set(strict.loc[strict["measure"].eq("pairwise_accuracy"), "n"]) == {24}
+    assert set(strict["articles"]) == {12}

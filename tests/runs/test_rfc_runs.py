@@ -1,0 +1,152 @@
+"""rfc-detect and rfc-diagnose through the command line: grids, baselines, refusals, resuming."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from contrafact.runs.prepare import prepare
+from contrafact.runs.settings import RunSettings
+
+
+def test_models_and_baselines_answer_the_same_items_side_by_side(
+    quick_contrafact, service, tmp_path
+):
+    result = quick_contrafact(
+        "run", "rfc-detect", "--model", service.model, "--model", "openai-api/fake/other",
+        "--method", "plain", "--method", "majority", "--method", "surface", "--limit", "5",
+        "--out", "run", env=service.environment,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    # Every pair enters with both members; a baseline is run once, not once for each model.
+    assert items.groupby("system").size().to_dict() == {
+        "openai-api/fake/writer · plain": 10,
+        "openai-api/fake/other · plain": 10,
+        "baseline · majority": 10,
+        "baseline · surface": 10,
+    }
+    assert items.groupby(["system", "pair_id"])["gold"].nunique().eq(2).all()
+    assert len(service.stats()["answered"]) == 10
+    assert "Pairwise %" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert results["task"] == "rfc-detect"
+    again = quick_contrafact(
+        "run", "rfc-detect", "--model", service.model, "--model", "openai-api/fake/other",
+        "--method", "plain", "--method", "majority", "--method", "surface", "--limit", "5",
+        "--out", "run", env=service.environment,
+    )  # fmt: skip
+    assert "no model was called" in again.stdout
+    assert "baseline · surface" in again.stdout
+
+
+def test_baselines_alone_need_no_model(quick_contrafact, tmp_path):
+    result = quick_contrafact(
+        "run", "rfc-diagnose", "--method", "majority", "--method", "surface", "--out", "run"
+    )
+    assert result.returncode == 0, result.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    assert set(items["model"]) == {"none/none"}
+    named = quick_contrafact(
+        "run", "rfc-diagnose", "--method", "majority", "--method", "surface", "--out", "run",
+        "--model", "none/none",
+    )  # fmt: skip
+    assert "no model was called" in named.stdout
+
+
+def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
+    result = quick_contrafact(
+        "run", "rfc-detect", "--model", service.model, "--judge", service.judge, "--rationale",
+        "--shots", "2", "--draws", "2", "--limit", "3", "--out", "run", env=service.environment,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    assert set(items["draw"]) == {1, 2}
+    assert set(items["shots"]) == {2}
+    valid = items[items["predicted"].notna()]
+    assert valid["rationale"].eq("The figures stand as they are.").all()
+    assert valid["error_class"].notna().any()
+    tables = tmp_path / "run" / "tables"
+    sorted_ones = pd.read_csv(tables / "error_classes.csv")
+    assert sorted_ones["sorted"].sum() == items["error_class"].notna().sum()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rfc-detect",), "no model is named"),
+        (("rfc-detect", "--model", "x/y", "--fluency-model", "gpt2"), "--fluency-model"),
+        (("rfc-detect", "--model", "x/y", "--judge-faults"), "--judge-faults"),
+        (("rfc-detect", "--model", "x/y", "--shots", "3"), "3-shot"),
+        (("rfc-detect", "--model", "x/y", "--draws", "3"), "--draws"),
+        (("rfc-detect", "--model", "x/y", "--judge", "x/y"), "--rationale"),
+        (("rfc-detect", "--model", "x/y", "--method", "majority"), "--model has no use"),
+        (("rfc-detect", "--model", "x/y", "--method", "plainly"), "no solver 'plainly'"),
+        (("rfc-diagnose", "--model", "x/y", "--shots", "2"), "--shots"),
+        (("rfc-diagnose", "--model", "x/y", "--logprobs"), "--logprobs"),
+        (("rfc-diagnose", "--method", "coherence"), "no solver 'coherence'"),
+        (("finforce", "--model", "x/y", "--rationale"), "--rationale"),
+        (("finforce", "--model", "x/y", "--method", "few-shot", "--shots", "0"), "--shots 0"),
+        (("finforce",), "no model is named"),
+    ],
+)
+def test_what_would_change_nothing_is_refused_before_anything_is_written(
+    quick_contrafact, tmp_path, words, said
+):
+    result = quick_contrafact("run", *words, "--out", "run")
+    assert result.returncode == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert said in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_of_another_task_is_not_touched(quick_contrafact, tmp_path):
+    assert (
+        quick_contrafact("run", "rfc-detect", "--method", "majority", "--out", "run").returncode
+        == 0
+    )
+    other = quick_contrafact("run", "rfc-diagnose", "--method", "majority", "--out", "run")
+    assert other.returncode == 2
+    assert "holds another run (it differs in task)" in other.stderr
+
+
+def test_an_estimate_counts_what_the_run_then_calls(quick_contrafact, service, tmp_path):
+    arguments = (
+        "run", "rfc-detect", "--model", service.model, "--judge", service.judge,
+        "--method", "plain", "--method", "stepwise", "--method", "surface", "--limit", "4",
+        "--out", "run",
+    )  # fmt: skip
+    said = quick_contrafact(*arguments, "--estimate", env=service.environment)
+    assert said.returncode == 0, said.stderr
+    assert service.stats()["answered"] == {}
+    # Two solvers on eight paragraphs; the judge reads only what came with reasons.
+    assert "24 calls, 24 of them paid" in said.stdout
+    assert quick_contrafact(*arguments, env=service.environment).returncode == 0
+    used = pd.read_csv(tmp_path / "run" / "usage.csv").groupby("model")["calls"].sum()
+    assert used[service.model] == 16
+    valid = pd.read_parquet(tmp_path / "run" / "items.parquet").query("solver == 'stepwise'")
+    assert used[service.judge] == valid["predicted"].notna().sum()
+
+
+def test_failed_calls_are_listed_and_tried_again(quick_contrafact, start_service, tmp_path):
+    arguments = ("run", "rfc-diagnose", "--limit", "4", "--out", "run", "--max-retries", "0")
+    with start_service("--faults", "notjson") as faulty:
+        command = (*arguments, "--model", faulty.model)
+        first = quick_contrafact(*command, env=faulty.environment)
+        while first.returncode == 1:
+            assert "tries them again" in first.stderr
+            first = quick_contrafact(*command, env=faulty.environment)
+    assert first.returncode == 0, first.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    assert items["sample_id"].is_unique
+    assert len(items) == 4
+
+
+def test_later_settings_leave_the_identity_of_earlier_runs_alone():
+    plain = RunSettings(task="finforce", models=("embedded/smollm2-135m",))
+    assert "rationale" not in plain.model_dump(exclude_defaults=True)
+    one = prepare(RunSettings(task="rfc-detect", models=("m/n",)))
+    other = prepare(RunSettings(task="rfc-detect", models=("m/n",), rationale=True))
+    assert one.identity != other.identity
+    assert one.samples == other.samples == 2 * one.data.items

@@ -5,7 +5,20 @@ import sys
 
 import typer
 
-from contrafact.cli import cobe, data, demo, finforce, generate, news, prompts, report, rfc, run
+from contrafact.cli import (
+    agree,
+    cobe,
+    data,
+    demo,
+    exam,
+    finforce,
+    generate,
+    news,
+    prompts,
+    report,
+    rfc,
+    run,
+)
 from contrafact.errors import InputError
 
 __all__ = ["app", "main"]
@@ -22,6 +35,8 @@ app.command("demo")(demo.demo)
 app.command("run")(run.run)
 app.command("report")(report.report)
 app.command("generate")(generate.generate)
+app.command("exam")(exam.exam)
+app.command("agree")(agree.agree)
 app.add_typer(cobe.app, name="cobe")
 app.add_typer(data.app, name="data")
 app.add_typer(finforce.app, name="finforce")

@@ -1,0 +1,160 @@
+"""``contrafact agree``: inter-rater agreement from a table of ratings."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.exam.agreement import Against, Agreement, Coefficient
+
+__all__ = ["agree"]
+
+_SHOWN = 20
+_NAMES = {
+    "percent": "agreement",
+    "fleiss_kappa": "Fleiss' kappa",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2": "Gwet's AC2",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "cohen_kappa": "Cohen's kappa",
+    "f1": "F1",
+}
+_SHARES = frozenset(("percent", "accuracy", "precision", "recall", "specificity"))
+
+
+def agree(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Ratings: CSV, JSONL, JSON, Parquet, or -.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write all of it, as JSON.")
+    ] = None,
+    rater: Annotated[
+        list[str] | None,
+        typer.Option("--rater", metavar="NAME", help="Take only these raters. [all columns]"),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="RATER", help="Measure the others against this one, as the truth."),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="C", help="Of two categories, the positive one.")
+    ] = None,
+    categories: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="All categories in their order, for Gwet's AC2."),
+    ] = None,
+    count: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Each row stands for as many items as this says."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the intervals.")] = 0,
+) -> None:
+    """Say how far raters agree: every coefficient with its interval, and where they do not.
+
+    FILE is wide (a column of items, one column per rater) or long (item, rater, rating). Empty
+    cells are missing ratings.
+
+    Example: contrafact agree ratings.csv --reference majority --out agreement.json
+    """
+    import json
+
+    from contrafact.errors import InputError
+    from contrafact.exam.agreement import agreement, agreement_object
+    from contrafact.exam.ratings import read_ratings
+    from contrafact.files.atomic import write_text
+
+    if out is not None and (out.suffix != ".json" or out.is_dir()):
+        raise InputError("the result is a JSON file", file=out, mend="name it .json")
+    table = read_ratings(file, raters=rater or (), count=count)
+    named = [one.strip() for one in (categories or "").split(",") if one.strip()]
+    found = agreement(table, categories=named, reference=reference, positive=positive, seed=seed)
+    if out is not None:
+        text = json.dumps(agreement_object(found), indent=1, ensure_ascii=False)
+        write_text(out, text + "\n")
+    _show(found)
+    if out is not None:
+        typer.echo(f"written to {out}")
+
+
+def _show(found: "Agreement") -> None:
+    from contrafact.cli.tables import show_table
+
+    raters = len(found.raters)
+    missing = f", {found.missing} missing" if found.missing else ""
+    typer.echo(f"{found.items} items, {raters} raters, {found.ratings} ratings{missing}")
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
+    columns = ("rater", *(_category(one) for one in found.categories))
+    shares = {"all": found.prevalence, **found.by_rater}
+    rows = [
+        (rater, *(_percent(own[one]) for one in found.categories)) for rater, own in shares.items()
+    ]
+    show_table("prevalence", columns, rows)
+    titles = ("coefficient", "raters", "value", "95% interval", "items")
+    show_table("agreement", titles, [_row(one, raters) for one in found.coefficients])
+    for one in found.against:
+        _show_against(one)
+    _show_disagreements(found)
+
+
+def _show_against(one: "Against") -> None:
+    from contrafact.cli.tables import show_table
+
+    title = (
+        f"{one.rater} against {one.reference} ('{_category(one.positive)}' is positive): "
+        f"both {one.both}, only {one.rater} {one.only_rater}, "
+        f"only {one.reference} {one.only_reference}, neither {one.neither}"
+    )
+    columns = ("figure", "value", "95% interval", "items")
+    rows = [(name, *rest) for name, _, *rest in (_row(figure, 2) for figure in one.figures)]
+    show_table(title, columns, rows)
+
+
+def _show_disagreements(found: "Agreement") -> None:
+    from contrafact.cli.tables import show_table
+
+    if not found.disagreements:
+        typer.echo("no item is rated differently")
+        return
+    rows = [
+        (
+            one.item + (f" (x {one.count})" if one.count > 1 else ""),
+            *("" if value is None else _category(value) for value in one.ratings.values()),
+        )
+        for one in found.disagreements[:_SHOWN]
+    ]
+    total = sum(one.count for one in found.disagreements)
+    title = f"rated differently: {total} of {found.items} items"
+    show_table(title, ("item", *found.raters), rows)
+    left = len(found.disagreements) - len(rows)
+    if left:
+        typer.echo(f"and {left} more; --out lists them all")
+
+
+def _row(one: "Coefficient", raters: int) -> tuple[str, str, str, str, str]:
+    from math import isnan
+
+    value = _percent if one.name in _SHARES else _decimal
+    if isnan(one.low):
+        bounds = one.why.removeprefix("undefined: ")
+    else:
+        bounds = f"{value(one.low)} to {value(one.high)}"
+    told = "all" if len(one.raters) == raters > 2 else " and ".join(one.raters)
+    name = _NAMES.get(one.name, one.name)
+    return name, told, value(one.estimate), bounds, str(one.n)
+
+
+def _category(category: object) -> str:
+    if isinstance(category, float) and category.is_integer():
+        return str(int(category))
+    return str(category)
+
+
+def _percent(value: float) -> str:
+    return "undefined" if value != value else f"{100 * value:.1f}%"
+
+
+def _decimal(value: float) -> str:
+    return "undefined" if value != value else f"{value:.2f}"

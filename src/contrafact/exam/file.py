@@ -1,0 +1,215 @@
+"""The exam file: what was found of a judge, as JSON that a report can be given."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from contrafact.errors import InputError
+from contrafact.files.atomic import os_problem, write_text
+from contrafact.stats.correction import ExamRate
+from contrafact.stats.intervals import Interval
+from contrafact.stats.proportions import Proportion
+
+__all__ = [
+    "FORMAT",
+    "RESPONSE",
+    "VERSION",
+    "CriterionExam",
+    "Exam",
+    "Figure",
+    "KindRate",
+    "OrderEffect",
+    "Pack",
+    "Rate",
+    "Repeats",
+    "read_exam",
+    "read_exams",
+    "write_exam",
+]
+
+FORMAT: Literal["contrafact-exam"] = "contrafact-exam"
+VERSION: Literal[1] = 1
+RESPONSE = "response"
+"""Names the verdict on a response as a whole, beside the criteria."""
+
+
+def _number(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+Number = Annotated[float | None, BeforeValidator(_number)]
+"""A figure; none where it is undefined."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Rate(_Part):
+    """A share of items, with its interval."""
+
+    k: int = Field(ge=0, description="How many.")
+    n: int = Field(ge=0, description="Of how many.")
+    n_effective: float = Field(ge=0, description="Independent items that would say as much.")
+    clusters: int = Field(ge=0, description="Headlines or stories behind them.")
+    estimate: Number = Field(description="k / n; none without items.")
+    low: Number = Field(description="Lower bound; none with too few clusters.")
+    high: Number = Field(description="Upper bound; none with too few clusters.")
+
+    @classmethod
+    def of(cls, found: Proportion) -> "Rate":
+        """Return a proportion as the file has it."""
+        names = ("k", "n", "n_effective", "clusters", "estimate", "low", "high")
+        return cls(**{name: getattr(found, name) for name in names})
+
+    @property
+    def exam_rate(self) -> ExamRate:
+        """The rate as a correction takes it: at its effective number of items."""
+        n = min(float(self.n), self.n_effective)
+        return ExamRate(n * (self.estimate or 0.0), n)
+
+
+class Figure(_Part):
+    """Any other figure, with its interval."""
+
+    estimate: Number = Field(description="The figure; none where it is undefined.")
+    low: Number = Field(default=None, description="Lower bound.")
+    high: Number = Field(default=None, description="Upper bound.")
+    n: int = Field(default=0, ge=0, description="Items that it rests on.")
+
+    @classmethod
+    def of(cls, found: Interval) -> "Figure":
+        """Return an interval as the file has it."""
+        return cls(estimate=found.estimate, low=found.low, high=found.high, n=found.n)
+
+
+class KindRate(_Part):
+    """How often a judge was right on items of one kind."""
+
+    known: bool = Field(description="The verdict that these items should have.")
+    right: Rate = Field(description="How often it was given.")
+
+
+class OrderEffect(_Part):
+    """What changes where the texts stand before the question instead of after it."""
+
+    changed: Rate = Field(description="Verdicts that differ, where both can be read.")
+    shift: Figure = Field(description="Share passed in the other order less that in the usual one.")
+
+
+class CriterionExam(_Part):
+    """What was found of a judge on one criterion, over replies that could be read."""
+
+    sensitivity: Rate = Field(description="Of what should pass, the share that it passes.")
+    specificity: Rate = Field(description="Of what should fail, the share that it fails.")
+    invalid: Rate = Field(description="Replies that could not be read, of all.")
+    bias_true: Figure = Field(
+        description="Share passed of as many right as wrong items, less one half: above 0 it says "
+        "true too often."
+    )
+    auroc: Figure | None = Field(
+        default=None, description="Of its probability of true, where the provider gave one."
+    )
+    length: Figure = Field(
+        description="Share passed of items longer than the median less that of the others, items "
+        "of one known verdict compared with each other."
+    )
+    order: OrderEffect | None = Field(description="None where it was not asked.")
+    kinds: dict[str, KindRate] = Field(description="By how the items were made.")
+
+
+class Repeats(_Part):
+    """How often a judge contradicts itself when asked the same thing again."""
+
+    times: int = Field(ge=1, description="How often each question was put.")
+    same: dict[str, Figure] = Field(
+        description="By criterion, the share of pairs of replies to one question that agree; "
+        "empty where each was put once."
+    )
+
+
+class Pack(_Part):
+    """The prompts that were used."""
+
+    name: str = Field(description="The pack.")
+    hash: str = Field(description="Its content hash, over what the family may use.")
+
+
+class Exam(_Part):
+    """An exam's result."""
+
+    format: Literal["contrafact-exam"] = Field(default=FORMAT, description="Names the format.")
+    version: Literal[1] = Field(default=VERSION, description="Its version.")
+    judge: str = Field(description="The judge, or the members of a panel joined by ' + '.")
+    family: Literal["finforce", "cobe"] = Field(description="Whose questions were asked.")
+    task_version: str = Field(description="The version of the family's task.")
+    pack: Pack = Field(description="The prompts.")
+    settings: dict[str, Any] = Field(default_factory=dict, description="How the judge was asked.")
+    n: int = Field(ge=0, description="Items.")
+    seed: int = Field(description="Seed of the draw of items and of the intervals.")
+    level: float = Field(gt=0, lt=1, description="Confidence level of all intervals.")
+    criteria: dict[str, CriterionExam] = Field(description="By criterion; 'response' is the whole.")
+    surface_scores: dict[str, Figure] = Field(
+        description="How well a score tells right responses from wrong ones: the area under its "
+        "ROC curve. 'judge' is this judge's verdict, on the same items."
+    )
+    repeats: Repeats = Field(description="Self-consistency.")
+    items: str = Field(description="The file of items, beside this one.")
+    notes: list[str] = Field(default_factory=list, description="What a reader should know.")
+
+
+def write_exam(path: str | Path, exam: Exam) -> None:
+    """Write an exam file, whole or not at all."""
+    write_text(path, json.dumps(exam.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n")
+
+
+def read_exam(path: str | Path) -> Exam:
+    """Return the exam in a file.
+
+    Raises:
+        InputError: There is none, or it is of another kind or version.
+    """
+    mend = "give a file that `contrafact exam --out` wrote"
+    try:
+        given = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError("no such file", file=path, mend=mend) from None
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be read") from error
+    except ValueError:
+        raise InputError("is not JSON", file=path, mend=mend) from None
+    if not isinstance(given, dict) or given.get("format") != FORMAT:
+        raise InputError("is no exam", file=path, mend=mend)
+    if given.get("version") != VERSION:
+        problem = f"is an exam of version {given.get('version')}, and this program knows {VERSION}"
+        raise InputError(problem, file=path, mend="sit the exam again")
+    try:
+        return Exam.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{place}: {first['msg']}", file=path, mend=mend) from None
+
+
+def read_exams(paths: Sequence[str | Path]) -> list[Exam]:
+    """Return the exams in several files, of which none may stand for the same judge and family.
+
+    Raises:
+        InputError: As `read_exam`, and for a second exam of a judge.
+    """
+    found: dict[tuple[str, str], Exam] = {}
+    for path in dict.fromkeys(str(path) for path in paths):
+        exam = read_exam(path)
+        key = (exam.judge, exam.family)
+        if key in found:
+            raise InputError(
+                f"is a second exam of {exam.judge} in {exam.family}",
+                file=path,
+                mend="name one exam for each judge and family",
+            )
+        found[key] = exam
+    return list(found.values())

@@ -1,0 +1,34 @@
+"""The same question in the other order: the texts to judge before what is asked of them."""
+
+from collections.abc import Sequence
+
+__all__ = ["other_order"]
+
+
+def other_order(prompt: str, shown: Sequence[str]) -> str | None:
+    """Return a prompt with the paragraphs that hold the texts moved to its other end.
+
+    Prompts here end with the texts, so that in the other order they come first. It works on the
+    rendered prompt, and so for any prompt pack.
+
+    Args:
+        prompt: The prompt.
+        shown: The texts to judge, as they stand in it.
+
+    Returns:
+        The other prompt; none where the texts are not found, or nothing stands apart from them.
+    """
+    places = [(prompt.rfind(text), len(text)) for text in shown]
+    if not places or any(start < 0 or not length for start, length in places):
+        return None
+    first = min(start for start, _ in places)
+    last = max(start + length for start, length in places)
+    start = prompt.rfind("\n\n", 0, first) + 2 if "\n\n" in prompt[:first] else 0
+    end = prompt.find("\n\n", last)
+    end = len(prompt) if end < 0 else end
+    texts = prompt[start:end].strip()
+    before, after = prompt[:start].strip(), prompt[end:].strip()
+    asked = "\n\n".join(part for part in (before, after) if part)
+    if not asked:
+        return None
+    return f"{texts}\n\n{asked}" if before else f"{asked}\n\n{texts}"

@@ -1,6 +1,7 @@
 """The contract of each manipulation: its rules, in order, and the check of a pair against them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from contrafact.records import MANIPULATIONS, Manipulation
@@ -17,7 +18,8 @@ from contrafact.rfc.validators import (
 )
 from contrafact.rfc.validators.findings import Check, Violation, sorted_check
 from contrafact.rfc.validators.options import Options
-from contrafact.rfc.validators.pair import Pair
+from contrafact.rfc.validators.pair import Pair, Side
+from contrafact.text.words import lexicon
 
 __all__ = ["CONTRACTS", "LONGEST", "Rule", "check_pair", "check_pairs"]
 
@@ -25,6 +27,8 @@ Rule = Callable[[Pair], Iterable[Violation]]
 
 LONGEST = 20_000
 """Characters of a text beyond which a pair is not checked; a news paragraph has a few hundred."""
+
+_BATCH = 64
 
 _ALL: tuple[Rule, ...] = (
     shared.length_band,
@@ -160,10 +164,17 @@ def check_pairs(
         rows: Rows with ``manipulation``, ``original`` and ``rewritten``.
         options: What a user chose.
     """
-    for row in rows:
-        yield check_pair(
-            row["manipulation"], str(row["original"]), str(row["rewritten"]), options=options
-        )
+    source = iter(rows)
+    while batch := list(islice(source, _BATCH)):
+        # Word lists are matched over many texts at once; an original shared by rows is read once.
+        texts = list(dict.fromkeys(str(row[k]) for row in batch for k in ("original", "rewritten")))
+        found = lexicon().find_many(texts)
+        sides = {text: Side(text, matches) for text, matches in zip(texts, found, strict=True)}
+        for row in batch:
+            original, rewritten = (sides[str(row[k])] for k in ("original", "rewritten"))
+            pair = Pair(row["manipulation"], original, rewritten)
+            pair.options = options or Options()
+            yield _checked(pair)
 
 
 def _checked(pair: Pair) -> Check:

@@ -6,6 +6,7 @@ RFC-BENCH, appendix R.1: logical or financial contradictions fail.
 import re
 from collections.abc import Iterator
 
+from contrafact.rfc.validators.comparatives import comparatives
 from contrafact.rfc.validators.findings import Span, Violation, fail
 from contrafact.rfc.validators.lists import words
 from contrafact.rfc.validators.pair import Pair, Side
@@ -28,9 +29,18 @@ _UP = (
     r"|advanc\w+|up|higher|increas\w+|grew|leap\w*|spik\w+)"
 )
 _SPAN = r"(?:all-time|record|multi-\w+|new|fresh|[\w-]+-(?:year|month|week|day)|historic|\w+ly)"
+_WORST = (
+    r"(?:biggest|largest|worst|best|steepest|sharpest|strongest|weakest|first|second|third|fourth"
+    r"|fifth|\w+th)\s"
+    r"(?:[\w-]+\s){0,3}"
+)
 _EXTREMES = re.compile(
     rf"\b{_DOWN}\b[^.;]{{0,40}}?\bto\s(?:a|an|its|their)\s(?:\w+\s)?{_SPAN}[\s-](?P<a>highs?)\b"
-    rf"|\b{_UP}\b[^.;]{{0,40}}?\bto\s(?:a|an|its|their)\s(?:\w+\s)?{_SPAN}[\s-](?P<b>lows?)\b",
+    rf"|\b{_UP}\b[^.;]{{0,40}}?\bto\s(?:a|an|its|their)\s(?:\w+\s)?{_SPAN}[\s-](?P<b>lows?)\b"
+    rf"|\b{_UP}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:loss|losses|fall|drop|decline"
+    rf"|slide|slump|plunge)\b"
+    rf"|\b{_DOWN}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:gains?|rise|rally|jump|advance"
+    rf"|surge|increase)\b",
     re.IGNORECASE,
 )
 _EXPECTATION = re.compile(
@@ -53,9 +63,27 @@ def contradictions_of(side: Side) -> list[Contradiction]:
     """Return what a single text contradicts itself in, in order.
 
     Directions against the figures they lead between, results against what was expected of them,
-    falls to a high and rises to a low, upgrades to a lower rating.
+    figures against each other, falls to a high and rises to a low, upgrades to a lower rating.
     """
-    return [*_moves(side), *_results(side), *_extremes(side), *_ratings(side)]
+    found = [*_moves(side), *_results(side), *_extremes(side), *_ratings(side)]
+    said = [span for _, span in found]
+    found += [
+        (what, span)
+        for what, span in _compared(side)
+        if not any(start < span[1] and span[0] < end for start, end in said)
+    ]
+    return found
+
+
+def _compared(side: Side) -> Iterator[Contradiction]:
+    """Yield "fewer than the 165,000 expected" of a figure that is larger."""
+    for c in comparatives(side):
+        a, b = side.quantities[c.this], side.quantities[c.that]
+        if a.is_loss or b.is_loss:
+            continue
+        if c.sign * (abs(a.value or 0.0) - abs(b.value or 0.0)) < 0:
+            words = side.text[slice(*c.words)]
+            yield f"'{words}' contradicts '{a.text}'", (min(a.start, c.words[0]), c.words[1])
 
 
 def _moves(side: Side) -> Iterator[Contradiction]:

@@ -6,6 +6,7 @@ RFC-BENCH, section 2.2.2 and appendices Q.1, R.1 and S.1.
 from collections.abc import Iterator
 from functools import partial
 
+from contrafact.rfc.validators.comparatives import comparatives
 from contrafact.rfc.validators.counterparts import directions
 from contrafact.rfc.validators.findings import Violation, fail, review
 from contrafact.rfc.validators.lists import pattern, words
@@ -26,7 +27,8 @@ def numbers_kept(pair: Pair) -> Iterator[Violation]:
     key = partial(number_key, signed=False)
     to = {m.before: m.after for m in meetings(pair) if m.before is not None and m.after is not None}
     excused: set[int] = set()
-    for i, j in (*comparisons(pair.original), *expected_figures(pair.original)):
+    compared = [(c.that, c.this) for c in comparatives(pair.original)]
+    for i, j in (*comparisons(pair.original), *expected_figures(pair.original), *compared):
         if i in to and j in to and key(a[i]) == key(b[to[j]]) and key(a[j]) == key(b[to[i]]):
             excused |= {i, j}
     yield from changed_numbers(pair, key, frozenset(excused))

@@ -225,11 +225,16 @@ _HOLDS_A_NAME = re.compile(
 
 
 def _known_words(side: Side) -> frozenset[str]:
+    """Return every spelling by which a word of a text may be met in the other."""
+    kept = side.memo.get("words")
+    if isinstance(kept, frozenset):
+        return kept
     known = set()
     for token in side.tokens:
         for word in (token.text, *re.split(r"[\s\-/&]", token.text)):
             known.add(normal(word))
             known.add(normal(word).rstrip("s"))
+    side.memo["words"] = frozenset(known)
     return frozenset(known)
 
 

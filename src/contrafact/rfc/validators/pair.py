@@ -21,8 +21,10 @@ _TIMES = ("year", "quarter", "half", "date", "time")
 class Side:
     """One text of a pair and what the layers below read in it, each on first use."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, matches: list[Match] | None = None) -> None:
         self.text = text
+        if matches is not None:
+            self.matches = matches
         self._entities: list[Entity] | None = None
         self.memo: dict[str, object] = {}
 
@@ -100,23 +102,21 @@ class Side:
 
     @property
     def entities(self) -> list[Entity]:
-        """Named entities; read one text at a time unless `give_entities` gave them."""
+        """Named entities, read only where capitals leave a name open."""
         if self._entities is None:
             self._entities = entities(self.text)
         return self._entities
-
-    def give_entities(self, found: list[Entity]) -> None:
-        """Take the entities that a batch has read."""
-        self._entities = found
 
 
 class Pair:
     """The original and the rewrite of one manipulation."""
 
-    def __init__(self, manipulation: Manipulation, original: str, rewritten: str) -> None:
+    def __init__(
+        self, manipulation: Manipulation, original: str | Side, rewritten: str | Side
+    ) -> None:
         self.manipulation = manipulation
-        self.original = Side(original)
-        self.rewritten = Side(rewritten)
+        self.original = original if isinstance(original, Side) else Side(original)
+        self.rewritten = rewritten if isinstance(rewritten, Side) else Side(rewritten)
         self.memo: dict[str, object] = {}
         self.options = Options()
 

@@ -259,7 +259,8 @@ def _sums(found: list[Quantity], here: list[int], text: str) -> Iterator[Relatio
 
 _FROM = re.compile(
     r"\bfrom\s(?:about\s|around\s|roughly\s|nearly\s|a\s|an\s|its\s|the\s|just\s|an?\sestimated\s"
-    r"|as\s\w+\sas\s|previous\s|prior\s|earlier\s)*\Z",
+    r"|as\s\w+\sas\s|previous\s|prior\s|earlier\s"
+    r"|(?:net\s|operating\s|pre-?tax\s)?(?:profit|loss|income|deficit|surplus|gain)\sof\s)*\Z",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from contrafact.rfc.validators.asides import is_aside, quantity_pairs
+from contrafact.rfc.validators.comparatives import comparatives
 from contrafact.rfc.validators.findings import Span, Violation, fail, review
 from contrafact.rfc.validators.pair import Pair, Side
 from contrafact.rfc.validators.ranges import is_shock, precision
@@ -63,10 +64,12 @@ def comparisons_kept(pair: Pair) -> Iterator[Violation]:
         ("direction-changed", "moved from", comparisons(pair.original)),
         ("beat-or-miss", "was expected to be", expected_figures(pair.original)),
         ("range-order", "is the low end, the high end being", _range_ends(pair.original)),
+        ("order-changed", "is compared with", _compared(pair.original)),
     )
+    told: set[frozenset[int]] = set()
     for rule, words, pairs in checks:
         for i, j in pairs:
-            if i not in where or j not in where:
+            if i not in where or j not in where or frozenset((i, j)) in told:
                 continue
             old = [pair.original.quantities[k].value or 0.0 for k in (i, j)]
             new = [pair.rewritten.quantities[where[k]].value or 0.0 for k in (i, j)]
@@ -76,12 +79,23 @@ def comparisons_kept(pair: Pair) -> Iterator[Violation]:
             a, b = (pair.rewritten.quantities[where[k]] for k in (i, j))
             if after == 0 and precision(a) > 0.05 * abs(new[0]):
                 continue
+            told.add(frozenset((i, j)))
             yield fail(
                 rule,
                 f"'{a.text}' {words} '{b.text}': the order of the original is turned round",
                 (pair.original.quantities[i].start, pair.original.quantities[i].end),
                 _span(b),
             )
+
+
+def _compared(side: Side) -> list[tuple[int, int]]:
+    """Return the figures set against each other in words, where the words agree with them."""
+    values = [abs(q.value or 0.0) for q in side.quantities]
+    return [
+        (c.this, c.that)
+        for c in comparatives(side)
+        if c.sign * (values[c.this] - values[c.that]) > 0 or not c.sign
+    ]
 
 
 def _range_ends(side: Side) -> list[tuple[int, int]]:

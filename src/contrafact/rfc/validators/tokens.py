@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 __all__ = ["Sentence", "Token", "normal", "sentences", "stem", "words"]
@@ -43,6 +44,7 @@ class Sentence:
     titled: bool
 
 
+@lru_cache(maxsize=20_000)
 def normal(word: str) -> str:
     """Return a word without case, possessive and points: ``U.S.'s`` and ``US`` are one."""
     word = word.casefold().replace("’", "'").replace(".", "")
@@ -53,6 +55,7 @@ def normal(word: str) -> str:
 _ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "er", "est")
 
 
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """Return a rough stem, by which inflections of a word are equal."""
     word = normal(word)

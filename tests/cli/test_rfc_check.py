@@ -1,0 +1,97 @@
+"""``contrafact rfc check`` as a user calls it."""
+
+import json
+
+import pytest
+
+SOUND = {
+    "id": "p1",
+    "manipulation": "flipping",
+    "original": "Norrick Steel shares rose 5% on Tuesday after it beat Q2 estimates.",
+    "rewritten": "Norrick Steel shares fell 5% on Tuesday after it missed Q2 estimates.",
+}
+FAULTY = SOUND | {"id": "p2", "rewritten": SOUND["rewritten"].replace("Tuesday", "Friday")}
+
+
+def lines(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def read(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_all_pass_is_0_and_rows_go_to_standard_output(quick_contrafact, tmp_path):
+    done = quick_contrafact("rfc", "check", lines(tmp_path / "pairs.jsonl", SOUND))
+    assert done.returncode == 0, done.stderr
+    assert read(done.stdout) == [
+        {"id": "p1", "manipulation": "flipping", "passed": True, "violations": [], "review": []}
+    ]
+
+
+def test_a_failure_is_1_with_rule_message_and_spans(quick_contrafact, tmp_path):
+    out = tmp_path / "checks.jsonl"
+    pairs = lines(tmp_path / "pairs.jsonl", SOUND, FAULTY)
+    done = quick_contrafact("rfc", "check", pairs, "--out", str(out))
+    assert done.returncode == 1
+    good, bad = read(out.read_text(encoding="utf-8"))
+    assert good["passed"] and not bad["passed"]
+    (violation,) = bad["violations"]
+    assert violation["rule"] == "date-changed" and "'Tuesday'" in violation["message"]
+    start, end = violation["original_span"]
+    assert FAULTY["original"][start:end] == "Tuesday"
+    start, end = violation["rewritten_span"]
+    assert FAULTY["rewritten"][start:end] == "Friday"
+    assert "date-changed 1" in done.stderr and "flipping" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({k: v for k, v in SOUND.items() if k != "rewritten"} | {"id": "x"}, "no 'rewritten'"),
+        (SOUND | {"id": "x", "manipulation": "tilted"}, "no manipulation 'tilted'"),
+        (SOUND | {"id": "x", "original": 5}, "'original' is not text"),
+        (SOUND | {"id": "x", "original": " "}, "'original' is blank"),
+        (SOUND | {"id": "p1"}, "'p1' came before, on line 1"),
+        (SOUND | {"id": "x", "rewritten": "Shares fell. " * 80_000}, "1,040,000 characters"),
+    ],
+)
+def test_a_bad_row_is_2_and_told_by_line_and_no_other_row_is_lost(
+    quick_contrafact, tmp_path, row, said
+):
+    out = tmp_path / "checks.jsonl"
+    pairs = lines(tmp_path / "pairs.jsonl", SOUND, row, SOUND | {"id": "p3"})
+    done = quick_contrafact("rfc", "check", pairs, "--out", str(out))
+    assert done.returncode == 2
+    assert "pairs.jsonl:2:" in done.stderr and said in done.stderr
+    first, second, third = read(out.read_text(encoding="utf-8"))
+    assert first["passed"] and third["passed"] and third["id"] == "p3"
+    assert [v["rule"] for v in second["violations"]] == ["bad-row"] and not second["passed"]
+
+
+def test_mixed_encodings_and_broken_json_are_told_by_line(quick_contrafact, tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    good = json.dumps(SOUND).encode()
+    latin = json.dumps(SOUND | {"id": "l", "original": "Café"}, ensure_ascii=False).encode("latin1")
+    path.write_bytes(b"\n".join([good, latin, b"{oops", json.dumps(FAULTY).encode()]) + b"\n")
+    done = quick_contrafact("rfc", "check", str(path))
+    assert done.returncode == 2
+    assert "pairs.jsonl:2: is not UTF-8" in done.stderr
+    assert "pairs.jsonl:3: bad JSON" in done.stderr
+    assert [row["id"] for row in read(done.stdout)] == ["p1", None, None, "p2"]
+
+
+def test_a_blank_rewrite_is_a_violation_and_no_bad_row(quick_contrafact, tmp_path):
+    done = quick_contrafact(
+        "rfc", "check", lines(tmp_path / "pairs.jsonl", SOUND | {"rewritten": ""})
+    )
+    assert done.returncode == 1
+    assert read(done.stdout)[0]["violations"][0]["rule"] == "blank"
+
+
+def test_a_missing_file_and_a_folder_without_a_model_are_one_line(quick_contrafact, tmp_path):
+    pairs = lines(tmp_path / "pairs.jsonl", SOUND)
+    for arguments in (("none.jsonl",), (pairs, "--polarity-model", str(tmp_path))):
+        done = quick_contrafact("rfc", "check", *arguments)
+        assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1

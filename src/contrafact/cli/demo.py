@@ -36,30 +36,38 @@ def demo(
 
     Example: contrafact demo --out demo
     """
-    from contrafact.cli.run import evaluate, tell_failures, write_report
+    from contrafact.cli.run import evaluate, tell_failures
     from contrafact.cli.show import show_results
-    from contrafact.report.build import build_report
-    from contrafact.report.frames import read_tasks
     from contrafact.runs.prepare import prepare
 
     steps = _steps(headlines, pairs)
     results = []
     for number, (said, settings) in enumerate(steps, start=1):
         typer.echo(f"{number} of {len(steps)}: {said}")
-        result = evaluate(prepare(settings), out / settings.task, yes=True)
-        if result.ran or not (result.folder / "report.html").exists():
-            write_report(result.folder)
-        results.append(result)
+        results.append(evaluate(prepare(settings), out / settings.task, yes=True))
     page = out / "report.html"
     if any(result.ran for result in results) or not page.exists():
-        tasks = read_tasks([result.folder for result in results])
-        build_report([runs for runs in tasks if len(runs.items)], out)
+        _report([result.folder for result in results], out)
     show_results(out)
     for result in results:
         tell_failures(result)
     typer.echo(f"report: {page}")
     if any(result.failures for result in results):
         raise typer.Exit(1)
+
+
+def _report(folders: list[Path], out: Path) -> None:
+    """Write the report of every run into its folder, and that of all of them beside."""
+    from contrafact.report.build import make_chapters, write_chapters
+    from contrafact.report.chapter import Options
+    from contrafact.report.frames import read_tasks
+
+    options = Options()
+    tasks = [runs for runs in read_tasks(folders) if len(runs.items)]
+    chapters = make_chapters(tasks, options)
+    for chapter in chapters:
+        write_chapters([chapter], options, out / chapter.task)
+    write_chapters(chapters, options, out)
 
 
 def _steps(headlines: int, pairs: int) -> "list[tuple[str, RunSettings]]":

@@ -17,7 +17,7 @@ from contrafact.report.write import (
     render_table_csv,
 )
 
-__all__ = ["ReportPaths", "build_report"]
+__all__ = ["ReportPaths", "build_report", "make_chapters", "write_chapters"]
 
 _RESULTS_VERSION = 1
 _CHAPTERS: Mapping[str, Callable[[TaskRuns, Options], Chapter]] = {
@@ -69,14 +69,27 @@ def build_report(
     Raises:
         InputError: There is nothing to report, or a file cannot be written.
     """
+    options = Options(with_published, rng_seed, resamples, level)
+    return write_chapters(make_chapters(tasks, options), options, out)
+
+
+def make_chapters(tasks: Sequence[TaskRuns], options: Options) -> list[Chapter]:
+    """Return the chapters of a report, one for each task, with all that is computed and drawn.
+
+    Raises:
+        InputError: There is nothing to report.
+    """
     if not tasks:
         raise InputError("there is nothing to report", mend="name a run that has finished samples")
-    options = Options(with_published, rng_seed, resamples, level)
-    chapters = [_CHAPTERS[runs.task](runs, options) for runs in tasks]
+    return [_CHAPTERS[runs.task](runs, options) for runs in tasks]
+
+
+def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> ReportPaths:
+    """Write a report of chapters; see ``build_report``. Chapters may stand in several reports."""
     alone = len(chapters) == 1
     title = chapters[0].title if alone else "Counterfactual text: " + _listed(chapters)
-    created = max((runs.meta.created or "" for runs in tasks), default="") or None
-    results = render_json(_results(chapters, tasks, options))
+    created = max((chapter.meta.created or "" for chapter in chapters), default="") or None
+    results = render_json(_results(chapters, options))
     html = render_page(Page(title, created, chapters, options))
     paths = ReportPaths(out / "report.html", out / "results.json", out / "tables", out / "figures")
     for chapter in chapters:
@@ -98,9 +111,7 @@ def _listed(chapters: Sequence[Chapter]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _results(
-    chapters: Sequence[Chapter], tasks: Sequence[TaskRuns], options: Options
-) -> dict[str, object]:
+def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]:
     """Return all figures for machines: shares are 0 to 1, what is missing is null.
 
     One task's keys stand at the top, several tasks' under ``tasks`` by name.
@@ -115,17 +126,15 @@ def _results(
         },
         "published_shown": options.with_published,
     }
-    parts = {
-        chapter.task: _part(chapter, runs) for chapter, runs in zip(chapters, tasks, strict=True)
-    }
+    parts = {chapter.task: _part(chapter) for chapter in chapters}
     if len(chapters) > 1:
         return {**head, "tasks": parts}
     ((task, part),) = parts.items()
     return {**head, "task": task, **part}
 
 
-def _part(chapter: Chapter, runs: TaskRuns) -> dict[str, object]:
-    meta = runs.meta.model_dump(exclude={"panel", "agreement"})
+def _part(chapter: Chapter) -> dict[str, object]:
+    meta = chapter.meta.model_dump(exclude={"panel", "agreement"})
     return {
         "runs": meta.pop("runs"),
         "report": {**meta, "title": chapter.title},

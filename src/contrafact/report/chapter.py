@@ -60,6 +60,7 @@ class Chapter:
 
     Attributes:
         task: The task, which names its part of ``results.json`` and of the folders.
+        meta: What the runs are.
         eyebrow: A word or two above the title.
         title: The chapter's title; the page's, where it is the only one.
         template: The template of its sections, which knows the fields of ``shown``.
@@ -71,11 +72,11 @@ class Chapter:
         figures: By key; what is missing is not shown.
         runs: The facts of each run: its name, labels and texts, notes.
         results: Its part of ``results.json``.
-        notes: What else a reader should know of the runs.
         shown: What its template shows besides.
     """
 
     task: str
+    meta: ReportMeta
     eyebrow: str
     title: str
     template: str
@@ -87,5 +88,4 @@ class Chapter:
     figures: Mapping[str, Figure]
     runs: Sequence[tuple[str, Sequence[tuple[str, str]], Sequence[str]]]
     results: Mapping[str, object]
-    notes: Sequence[str] = ()
     shown: Mapping[str, object] = field(default_factory=dict)

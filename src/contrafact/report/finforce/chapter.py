@@ -78,6 +78,7 @@ def finforce_chapter(runs: TaskRuns, options: Options) -> Chapter:
     }
     return Chapter(
         task=runs.task,
+        meta=runs.meta,
         eyebrow="FIN-FORCE",
         title=meta.title or "Forward counterfactuals from market headlines",
         template="finforce.html.jinja",
@@ -96,7 +97,6 @@ def finforce_chapter(runs: TaskRuns, options: Options) -> Chapter:
             for run in meta.runs
         ],
         results=_results(tables, measured, meta),
-        notes=meta.notes,
         shown={
             "examples": draw_examples(frame, rng=example_rng),
             "invalid": invalid_examples(frame).to_dict("records"),

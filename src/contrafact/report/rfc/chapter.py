@@ -73,6 +73,7 @@ def rfc_chapter(runs: TaskRuns, options: Options) -> Chapter:
     drawn = {figure.key: figure for figure in draw_figures(tables, confusion, surface)}
     return Chapter(
         task=task,
+        meta=runs.meta,
         eyebrow=f"RFC-BENCH · {task}",
         title=runs.meta.title or _TITLES[task],
         template="rfc.html.jinja",
@@ -92,7 +93,6 @@ def rfc_chapter(runs: TaskRuns, options: Options) -> Chapter:
             "invalid_reasons": _frame(tables.get("invalid_reasons")),
             "error_classes": _frame(tables.get("error_classes")),
         },
-        notes=runs.meta.notes,
         shown={
             "examples": draw_examples(items, task, systems, rng=example_rng),
             "invalid": invalid_examples(items).to_dict("records"),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-SCHEMAS = ("finforce",)
+SCHEMAS = ("finforce", "cobe")
 
 app = typer.Typer(help="Published datasets, and checks of your own files.", no_args_is_help=True)
 
@@ -73,8 +73,11 @@ def fetch(
 def check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="CSV, JSON, JSON Lines or Parquet.")],
     schema: Annotated[
-        str, typer.Option(help=f"What the file should be: {', '.join(SCHEMAS)}.")
-    ] = "finforce",
+        str | None,
+        typer.Option(
+            help=f"What the file should be: {' or '.join(SCHEMAS)}. [told by its first row]"
+        ),
+    ] = None,
 ) -> None:
     """Check a file against its schema and give its statistics.
 
@@ -87,14 +90,29 @@ def check(
     from contrafact.finforce.check import check_items
     from contrafact.finforce.data import raw_items
 
-    if schema not in SCHEMAS:
+    if schema is not None and schema not in SCHEMAS:
         raise InputError(f"there is no schema '{schema}'", mend=f"use {' or '.join(SCHEMAS)}")
+    if schema == "cobe" or (schema is None and _holds_stories(file)):
+        from contrafact.cli.data_stories import check_story_file
+
+        check_story_file(file)
+        return
     report = check_items(raw_items(file))
     if report.rows == 0:
         raise InputError("the file holds no rows", file=file, mend="give at least one row")
     _show(report)
     if report.violations:
         raise typer.Exit(1)
+
+
+def _holds_stories(file: str) -> bool:
+    """Whether the first row is a story; standard input, read once only, holds headlines."""
+    from contrafact.files.jsonl import read_rows
+
+    if file == "-":
+        return False
+    first = next(iter(read_rows(file)), None)
+    return first is not None and "Variation text" in first[1]
 
 
 def _show(report: "CheckReport") -> None:

@@ -52,7 +52,9 @@ _KEYS = {
     *("Core Set ID", "Variation ID", "Domain", "Variation text", "Query"),
     *("Representative answer", "Evaluation criteria", "Graph type"),
 }
-_OURS = {"Failure modes", APPROVAL, "Right answers", "Wrong answers", "Proof"}
+_OURS = {
+    *("Failure modes", APPROVAL, "Variation kind", "Right answers", "Wrong answers", "Proof"),
+}
 
 
 @dataclass

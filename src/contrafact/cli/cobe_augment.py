@@ -1,0 +1,102 @@
+"""``contrafact cobe augment``: variations of core stories, for a person to approve."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["augment"]
+
+
+def augment(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Stories in the paper's schema.")],
+    model: Annotated[str, typer.Option(metavar="M", help="The writer, an Inspect model.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The JSON file to write.")],
+    n: Annotated[
+        int, typer.Option("--n", min=1, metavar="N", help="Variations of each core story.")
+    ] = 3,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the domains drawn.")] = 0,
+    prompts: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="How the writer samples.")
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply.")] = None,
+    max_connections: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Calls under way at once.")
+    ] = 8,
+    structured: Annotated[
+        bool,
+        typer.Option("--structured/--no-structured", help="Ask the provider for JSON by schema."),
+    ] = True,
+) -> None:
+    """Let a model vary core stories across domains, clause orders and sentence structures.
+
+    What keeps the schema, quotes facts of its own text and is no near-duplicate is written, each
+    story marked as awaiting approval: a person reads it and takes the mark out. The others go to a
+    file beside, with their reasons. Answers are kept, and a rerun asks only for what failed.
+
+    Example: contrafact cobe augment core.json --model openai/gpt-5-mini --out variations.json
+    """
+    import asyncio
+
+    import numpy as np
+    from inspect_ai.model import GenerateConfig
+
+    from contrafact.cli.steps import Steps
+    from contrafact.cobe.augment import augment as augment_stories
+    from contrafact.cobe.augment import augment_template, plan_variations
+    from contrafact.cobe.data import StoryNotes, load_stories, write_stories
+    from contrafact.errors import InputError
+    from contrafact.files.atomic import write_text
+    from contrafact.prompts import open_pack
+    from contrafact.runs.execute import TRANSPORT
+    from contrafact.runs.prepare import open_model
+
+    if out.suffix != ".json" or out.is_dir() or out.resolve() == file.resolve():
+        raise InputError(
+            "the new stories are written to a JSON file of their own",
+            file=out,
+            mend="name another file, ending in .json, with --out",
+        )
+    notes = StoryNotes()
+    stories = load_stories(file, notes)
+    for note in notes.lines():
+        typer.echo(f"{file}: {note}", err=True)
+    pack = open_pack(prompts)
+    augment_template(pack)
+    planned = plan_variations(stories, n, np.random.default_rng(seed))
+    writing = {"temperature": temperature, "max_tokens": max_tokens}
+    settings = TRANSPORT | {"max_connections": max_connections}
+    writer = open_model(model, config=GenerateConfig(**settings, **writing))
+    with Steps("variations", len(planned)) as steps:
+        found = asyncio.run(
+            augment_stories(
+                stories,
+                planned,
+                writer,
+                pack,
+                structured=structured,
+                at_once=max_connections,
+                cache_scope=pack.hash_for("cobe"),
+                each=steps.step,
+            )
+        )
+    rejects = out.with_suffix(".rejected.jsonl")
+    write_stories(found.stories, out, found.more)
+    write_text(rejects, "".join(f"{one.line()}\n" for one in found.refused))
+    typer.echo(f"{out}: {len(found.stories)} of {len(planned)} variations, awaiting approval")
+    reasons: dict[str, int] = {}
+    for one in found.refused:
+        kind = one.reason.split(" (")[0]
+        reasons[kind] = reasons.get(kind, 0) + 1
+    if reasons:
+        typer.echo(f"{rejects}: {len(found.refused)} not kept")
+    for reason, count in sorted(reasons.items(), key=lambda pair: -pair[1]):
+        typer.echo(f"  {count} x {reason}")
+    failed = sum(one.failed for one in found.refused)
+    if failed:
+        typer.echo(f"{failed} calls failed; the same command makes them again", err=True)
+    if failed or not found.stories:
+        raise typer.Exit(1)

@@ -29,7 +29,7 @@ def exam(
     ] = "finforce",
     n: Annotated[
         int | None,
-        typer.Option("--n", min=2, metavar="N", help="Items. [finforce: all 320; cobe: 240]"),
+        typer.Option("--n", min=2, metavar="N", help="Items. [320, or all of FILE's]"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the draw of items.")] = 0,
     data: Annotated[

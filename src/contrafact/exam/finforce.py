@@ -11,7 +11,7 @@ kind                forward compatibility  directionality  made of
 ``contradiction``   false                  not asked       what excludes the headline's event
 ``unrelated``       false                  not asked       what has nothing to do with it
 ``unchanged``       not asked              false           the headline itself, for either side
-``wrong-direction`` asked as a ``pass``    false           the counterfactual of the other side
+``wrong-direction`` asked as ``pass``      false           the counterfactual of the other side
 ==================  =====================  ==============  =====================================
 
 A criterion is asked only where its verdict is certain. Whether a headline said again "reports a

@@ -6,10 +6,11 @@ __all__ = ["other_order"]
 
 
 def other_order(prompt: str, shown: Sequence[str]) -> str | None:
-    """Return a prompt with the paragraphs that hold the texts moved to its other end.
+    """Return a prompt with the paragraph that holds the texts moved to its other end.
 
-    Prompts here end with the texts, so that in the other order they come first. It works on the
-    rendered prompt, and so for any prompt pack.
+    Prompts here end with the texts, so that in the other order they come first; a line that asks
+    for the answer after them stays last. It works on the rendered prompt, and so for any prompt
+    pack.
 
     Args:
         prompt: The prompt.
@@ -24,11 +25,9 @@ def other_order(prompt: str, shown: Sequence[str]) -> str | None:
     first = min(start for start, _ in places)
     last = max(start + length for start, length in places)
     start = prompt.rfind("\n\n", 0, first) + 2 if "\n\n" in prompt[:first] else 0
-    end = prompt.find("\n\n", last)
+    end = prompt.find("\n", last)
     end = len(prompt) if end < 0 else end
-    texts = prompt[start:end].strip()
-    before, after = prompt[:start].strip(), prompt[end:].strip()
-    asked = "\n\n".join(part for part in (before, after) if part)
-    if not asked:
-        return None
-    return f"{texts}\n\n{asked}" if before else f"{asked}\n\n{texts}"
+    texts, before, after = prompt[start:end].strip(), prompt[:start].strip(), prompt[end:].strip()
+    if before:
+        return "\n\n".join(part for part in (texts, before, after) if part)
+    return f"{after}\n\n{texts}" if after else None

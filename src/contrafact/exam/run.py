@@ -16,8 +16,9 @@ from contrafact.files.tables import write_frame
 
 __all__ = ["DRAWN", "ITEMS", "conclude", "items_for"]
 
-DRAWN = 240
-"""How many CoBe items are drawn where neither a number nor a file is given."""
+DRAWN = 320
+"""How many CoBe items are drawn where neither a number nor a file is given: some 32 that fail each
+criterion."""
 
 ITEMS = "items"
 

@@ -11,6 +11,7 @@ told apart from the same ones share their best rank.
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,7 +91,7 @@ def rank_intervals(
 
 
 def compare_all(
-    values: Mapping[Hashable, ArrayLike],
+    values: Mapping[Any, ArrayLike],
     clusters: Clusters,
     *,
     level: float = 0.95,

@@ -1,0 +1,340 @@
+"""Judged rates, raw and corrected: by an exam of the judge, or by people's labels of some items.
+
+The corrections are those of `contrafact.stats.correction`. A rate that cannot be corrected keeps
+its row, with the reason: the judge was not examined, cannot tell, or the numbers are outside what
+was tested.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from contrafact.exam.file import RESPONSE, Exam
+from contrafact.stats.correction import correct_rate, ppi_mean
+from contrafact.stats.intervals import cluster_bootstrap
+from contrafact.stats.ranks import Difference, compare_all, rank_intervals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "CRITERIA_OF",
+    "NOT_EXAMINED",
+    "corrected_by_labels",
+    "corrected_scores",
+    "ranked_systems",
+]
+
+Family = Literal["finforce", "cobe"]
+
+CRITERIA_OF: dict[str, dict[str, str]] = {
+    "finforce": {name: name for name in ("forward_compatibility", "directionality")},
+    "cobe": {**{f"E{n}": f"E{n}" for n in range(1, 6)}, "correct": RESPONSE},
+}
+"""Of each family, the judged columns of its items frame, and what an exam calls them."""
+
+NOT_EXAMINED = "this judge was not examined"
+
+_UNITS = {"finforce": "side", "cobe": "phrasing"}
+_UNEQUAL = 1.05
+"""Inclusion probabilities that differ by more than this factor are taken apart into strata."""
+
+
+def corrected_scores(
+    items: "pd.DataFrame",
+    exams: Sequence[Exam],
+    *,
+    family: Family,
+    packs: Mapping[str, str] | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    resamples: int = 10_000,
+) -> "pd.DataFrame":
+    """Return every system's judged rates, raw and corrected by its judge's exam.
+
+    Rates are over verdicts that could be read, as an exam's are. Intervals respect clusters (a
+    headline's two sides, a story's three phrasings, all draws of either).
+
+    Args:
+        items: The family's items frame, of one run or many.
+        exams: What is known of judges.
+        family: Whose items they are.
+        packs: For each system, the hash of the prompts that its judge was asked with, where it is
+            known; an exam with other prompts is not of the same judge.
+        settings: For each system, how its judge was asked (``judge_context``, ``structured``),
+            where it is known; an exam that was asked otherwise is none of it.
+        rng: Where randomness comes from.
+        level: Confidence level.
+        resamples: How many times clusters are drawn for the raw rate's interval.
+
+    Returns:
+        One row per system, judge and criterion that has verdicts: ``system``, ``judge``,
+        ``criterion``, ``n``, ``clusters``, ``raw``, ``raw_low``, ``raw_high``, ``corrected``,
+        ``low``, ``high`` (NaN where nothing is claimed), ``usable``, ``why`` (the reason where
+        not), ``examined``, ``sensitivity``, ``specificity``, ``exam_right`` and ``exam_wrong``
+        (items that should pass, and fail, in the exam), ``by`` ("exam").
+    """
+    import pandas as pd
+
+    known = {(exam.judge, exam.family): exam for exam in exams}
+    rows = []
+    for (system, judge), own in _by_system(items):
+        exam = known.get((judge, family))
+        why = _other_exam(exam, system, packs or {}, settings or {})
+        for column, name in CRITERIA_OF[family].items():
+            values, clusters = _verdicts(own, column)
+            if not len(values):
+                continue
+            raw = cluster_bootstrap(values, clusters, level=level, resamples=resamples, rng=rng)
+            row = {
+                "system": system,
+                "judge": judge,
+                "criterion": column,
+                "n": raw.n,
+                "clusters": raw.clusters,
+                "raw": raw.estimate,
+                "raw_low": raw.low,
+                "raw_high": raw.high,
+            }
+            found = _nothing(why)
+            if exam is not None and not why:
+                found = _corrected(values, clusters, exam, name, level)
+            rows.append({**row, **found, "by": "exam"})
+    return pd.DataFrame(rows)
+
+
+def corrected_by_labels(
+    items: "pd.DataFrame",
+    labels: "pd.DataFrame",
+    *,
+    family: Family,
+    level: float = 0.95,
+) -> "pd.DataFrame":
+    """Return the rates that people would give, from their labels of a random part of the items.
+
+    Args:
+        items: The family's items frame.
+        labels: One row per answer of a person: ``system``, ``judge``, ``sample_id``, ``side`` or
+            ``phrasing``, ``question`` (a column of ``CRITERIA_OF``) and ``answer``; ``draw`` and
+            ``item``, ``probability`` (of being drawn) where there are any. What most people say
+            of an item is its label; where they are split it has none.
+        family: Whose items they are.
+        level: Confidence level.
+
+    Returns:
+        One row per system, judge and criterion that has labels: ``system``, ``judge``,
+        ``criterion``, ``n``, ``labelled``, ``raw``, ``corrected``, ``low``, ``high``, ``usable``,
+        ``why``, ``by`` ("labels").
+    """
+    import pandas as pd
+
+    rows = []
+    for (system, judge), own in _by_system(items):
+        theirs = labels[(labels["system"] == system) & (labels["judge"] == judge)]
+        for column in CRITERIA_OF[family]:
+            asked = theirs[theirs["question"] == column]
+            if asked.empty:
+                continue
+            row = {"system": system, "judge": judge, "criterion": column}
+            found = _from_labels(own, asked, column, _UNITS[family], level)
+            if found is not None:
+                rows.append({**row, **found, "by": "labels"})
+    return pd.DataFrame(rows)
+
+
+def ranked_systems(
+    items: "pd.DataFrame",
+    column: str,
+    *,
+    family: Family,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    resamples: int = 10_000,
+) -> "pd.DataFrame":
+    """Rank systems of one judge by a judged rate, sharing ranks where they cannot be told apart.
+
+    Ranks are of raw rates: the same judge errs on all systems alike, so far as it does not know
+    whose text it reads. Systems of different judges are not compared.
+
+    Args:
+        items: The family's items frame.
+        column: The judged column.
+        family: Whose items they are.
+        rng: Where randomness comes from.
+        level: One less the chance of any false difference among the systems of a judge.
+        resamples: How many random sign patterns of clusters.
+
+    Returns:
+        One row per system, best first: ``judge``, ``system``, ``raw``, ``n`` (items), ``rank``
+        (the best that the comparisons leave it), ``rank_worst``, ``shared`` (whether another
+        system has the same rank).
+    """
+    import pandas as pd
+
+    unit = [name for name in ("sample_id", _UNITS[family]) if name in items.columns]
+    rows: list[dict[str, Any]] = []
+    for judge, own in items.groupby("judge", sort=False):
+        means = own[own[column].notna()].groupby(["system", *unit])[column].mean()
+        table = means.unstack("system")
+        if table.empty:
+            continue
+        clusters = table.index.get_level_values("sample_id").to_numpy(object)
+        values = {str(name): table[name].to_numpy(float) for name in table.columns}
+        compared = compare_all(values, clusters, level=level, resamples=resamples, rng=rng)
+        pairs: list[Difference] = [pair for pair, _ in compared]
+        ranks = rank_intervals(list(values), pairs, level=level)
+        taken = [rank.best for rank in ranks.values()]
+        rows += [
+            {
+                "judge": judge,
+                "system": name,
+                "raw": float(np.nanmean(values[str(name)])),
+                "n": int((~np.isnan(values[str(name)])).sum()),
+                "rank": rank.best,
+                "rank_worst": rank.worst,
+                "shared": taken.count(rank.best) > 1,
+            }
+            for name, rank in ranks.items()
+        ]
+    frame = pd.DataFrame(
+        rows, columns=["judge", "system", "raw", "n", "rank", "rank_worst", "shared"]
+    )
+    order = frame.sort_values(["judge", "rank", "raw"], ascending=[True, True, False])
+    return order.reset_index(drop=True)
+
+
+def _by_system(items: "pd.DataFrame") -> "list[tuple[tuple[str, str], pd.DataFrame]]":
+    judged = items[items["judge"].notna()]
+    groups = judged.groupby(["system", "judge"], sort=False)
+    return [((str(system), str(judge)), own) for (system, judge), own in groups]
+
+
+def _verdicts(own: "pd.DataFrame", column: str) -> tuple[Any, Any]:
+    held = own[own[column].notna()] if column in own.columns else own.iloc[:0]
+    values = held[column].to_numpy(float) if len(held) else np.empty(0)
+    return values, held["sample_id"].to_numpy(object)
+
+
+def _other_exam(
+    exam: Exam | None,
+    system: str,
+    packs: Mapping[str, str],
+    settings: Mapping[str, Mapping[str, Any]],
+) -> str:
+    if exam is None:
+        return NOT_EXAMINED
+    if packs.get(system, exam.pack.hash) != exam.pack.hash:
+        return "the exam asked with other prompts than the run"
+    asked = settings.get(system, {})
+    for name, value in exam.settings.items():
+        if name in asked and asked[name] != value:
+            return f"the exam asked otherwise than the run ({name.replace('_', ' ')})"
+    return ""
+
+
+def _nothing(why: str) -> dict[str, Any]:
+    nan = math.nan
+    return {
+        **dict.fromkeys(("corrected", "low", "high"), nan),
+        "usable": False,
+        "why": why,
+        "examined": False,
+        **dict.fromkeys(("sensitivity", "specificity"), nan),
+        **dict.fromkeys(("exam_right", "exam_wrong"), 0),
+    }
+
+
+def _corrected(values: Any, clusters: Any, exam: Exam, name: str, level: float) -> dict[str, Any]:
+    part = exam.criteria.get(name)
+    if part is None:
+        return _nothing("the exam did not ask this criterion")
+    found = correct_rate(
+        values,
+        clusters,
+        sensitivity=part.sensitivity.exam_rate,
+        specificity=part.specificity.exam_rate,
+        level=level,
+    )
+    return {
+        "corrected": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "usable": found.usable,
+        "why": found.why,
+        "examined": True,
+        "sensitivity": math.nan if (a := part.sensitivity.estimate) is None else a,
+        "specificity": math.nan if (b := part.specificity.estimate) is None else b,
+        "exam_right": part.sensitivity.n,
+        "exam_wrong": part.specificity.n,
+    }
+
+
+def _from_labels(
+    own: "pd.DataFrame", asked: "pd.DataFrame", column: str, unit: str, level: float
+) -> dict[str, Any] | None:
+    """Return one system's rate on one criterion, or none where no labelled item was judged."""
+    keys = [
+        name
+        for name in ("draw", "sample_id", unit)
+        if name in asked.columns and name in own.columns
+    ]
+    votes = asked.groupby(keys, sort=True).agg(
+        label=("answer", lambda given: float(np.mean([float(one) for one in given]))),
+        **({"probability": ("probability", "first")} if "probability" in asked.columns else {}),
+    )
+    votes = votes[votes["label"] != 0.5].reset_index()
+    votes["label"] = (votes["label"] > 0.5).astype(float)
+    judged = own[own[column].notna()]
+    # Where labels do not say which draw they are of, the first that matches is taken.
+    judged = judged.assign(_turn=judged.groupby(keys).cumcount())
+    merged = judged.merge(votes.assign(_turn=0), on=[*keys, "_turn"], how="left")
+    if not merged["label"].notna().any():
+        return None
+    strata = _strata(merged, unit)
+    parts = [_ppi(part, column, level) for part in strata]
+    sizes = np.array([len(part) for part in strata], dtype=float)
+    weight = sizes / sizes.sum()
+    estimate = float(weight @ [part.estimate for part in parts])
+    low, high = parts[0].low, parts[0].high
+    if len(parts) > 1:
+        # Strata were drawn apart, and what was labelled of each decides its width.
+        down = math.sqrt(float(weight**2 @ [(p.estimate - p.low) ** 2 for p in parts]))
+        up = math.sqrt(float(weight**2 @ [(p.high - p.estimate) ** 2 for p in parts]))
+        low, high = max(0.0, estimate - down), min(1.0, estimate + up)
+    usable = not math.isnan(low)
+    return {
+        "n": len(merged),
+        "labelled": int(merged["label"].notna().sum()),
+        "raw": float(merged[column].mean()),
+        "corrected": estimate,
+        "low": low,
+        "high": high,
+        "usable": usable,
+        "why": "" if usable else "not known: too few labelled items",
+    }
+
+
+def _strata(merged: "pd.DataFrame", unit: str) -> "list[pd.DataFrame]":
+    """Return the parts in which items were drawn with one probability: all of them, if one."""
+    if "probability" not in merged.columns or unit not in merged.columns:
+        return [merged]
+    drawn = merged["probability"].dropna()
+    if drawn.max() <= _UNEQUAL * drawn.min():
+        return [merged]
+    return [part for _, part in merged.groupby(unit, sort=True)]
+
+
+def _ppi(part: "pd.DataFrame", column: str, level: float) -> Any:
+    labelled = part[part["label"].notna()]
+    rest = part[part["label"].isna()]
+    return ppi_mean(
+        labelled["label"].to_numpy(float),
+        labelled[column].to_numpy(float),
+        rest[column].to_numpy(float),
+        clusters=labelled["sample_id"].tolist(),
+        clusters_rest=rest["sample_id"].tolist(),
+        level=level,
+    )

@@ -1,0 +1,71 @@
+"""A judge of known worth, over HTTP."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+SERVER = Path(__file__).parents[1] / "support" / "judge_server.py"
+
+
+def digest(prompt: str) -> str:
+    return hashlib.sha256(prompt.encode()).hexdigest()
+
+
+def key_of(items, examiner) -> dict[str, bool]:
+    """Every prompt that an exam on these items can ask, with the verdict it should get."""
+    from contrafact.exam.order import other_order
+
+    verdicts = {}
+    for item in items:
+        for criterion, prompt in examiner.questions(item).items():
+            verdicts[digest(prompt)] = item.known[criterion]
+            swapped = other_order(prompt, examiner.shown(item))
+            if swapped is not None:
+                verdicts[digest(swapped)] = item.known[criterion]
+    return verdicts
+
+
+@pytest.fixture
+def start_judge(tmp_path_factory: pytest.TempPathFactory):
+    @contextmanager
+    def serve(verdicts, *, sensitivity=1.0, specificity=1.0, invalid=0.0):
+        path = tmp_path_factory.mktemp("key") / "key.json"
+        key = {"verdicts": verdicts, "sensitivity": sensitivity, "specificity": specificity}
+        path.write_text(json.dumps(key | {"invalid": invalid}), encoding="utf-8")
+        command = [sys.executable, str(SERVER), str(path)]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                port = int(process.stdout.readline())
+                yield Known(port)
+            finally:
+                process.stdin.close()
+                process.wait(timeout=10)
+
+    return serve
+
+
+class Known:
+    """A running judge of known worth."""
+
+    def __init__(self, port: int):
+        self.environment = {
+            **os.environ,
+            "FAKE_BASE_URL": f"http://127.0.0.1:{port}/v1",
+            "FAKE_API_KEY": "sk-not-a-real-key-0123456789",
+        }
+        self.url = f"http://127.0.0.1:{port}"
+        self.judge = "openai-api/fake/judge"
+
+    def answered(self) -> int:
+        import urllib.request
+
+        with urllib.request.urlopen(f"{self.url}/stats", timeout=10) as reply:
+            return sum(json.loads(reply.read())["answered"].values())

@@ -1,0 +1,181 @@
+"""Judged rates of a run, corrected by an exam or by people, and the ranks that follow."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contrafact.exam.correct import (
+    NOT_EXAMINED,
+    corrected_by_labels,
+    corrected_scores,
+    ranked_systems,
+)
+from contrafact.exam.file import Pack
+from contrafact.exam.rows import ExamRow
+from contrafact.exam.score import examine
+
+FORWARD = "forward_compatibility"
+
+
+def exam(sensitivity, specificity, *, n=200, judge="j", **options):
+    rows = []
+    for number in range(n):
+        known = number % 2 == 0
+        share = sensitivity if known else specificity
+        right = number // 2 < share * n / 2
+        rows.append(
+            ExamRow(
+                item=f"x{number}", cluster=f"h{number}", kind="any", criterion=FORWARD,
+                known=known, passed=known == right, invalid=None, probability=None,
+                repeats=(known == right,), swapped=None, asked_swapped=False, words=9, text="",
+            )
+        )  # fmt: skip
+    given = {"family": "finforce", "task_version": "1-A", "items": "i", "seed": 0}
+    pack = Pack(name="default", hash="p")
+    return examine(rows, judge=judge, pack=pack, resamples=200, **(given | options))
+
+
+def items(truth, sensitivity, specificity, *, n=500, system="s", judge="j", seed=0):
+    rng = np.random.default_rng(seed)
+    really = rng.random(n) < truth
+    judged = np.where(really, rng.random(n) < sensitivity, rng.random(n) >= specificity)
+    return pd.DataFrame(
+        {
+            "system": system,
+            "judge": judge,
+            "draw": 1,
+            "sample_id": [f"h{i // 2}" for i in range(n)],
+            "side": ["risk", "opportunity"] * (n // 2),
+            FORWARD: judged.astype(float),
+            "directionality": np.nan,
+            "really": really.astype(float),
+        }
+    )
+
+
+def test_an_exam_corrects_what_the_raw_rate_gets_wrong():
+    frame = items(0.8, 0.7, 0.9)
+    found = corrected_scores(
+        frame, [exam(0.7, 0.9)], family="finforce", rng=np.random.default_rng(0)
+    )
+    assert list(found["criterion"]) == [FORWARD]  # the other one has no verdicts
+    row = found.iloc[0]
+    assert row["usable"]
+    assert row["examined"]
+    assert row["raw_high"] < 0.8
+    assert row["low"] < 0.8 < row["high"]
+    assert (row["n"], row["clusters"], row["exam_right"], row["exam_wrong"]) == (500, 250, 100, 100)
+
+
+@pytest.mark.parametrize(
+    ("exams", "options", "why"),
+    [
+        ([], {}, NOT_EXAMINED),
+        ([exam(0.7, 0.9, judge="other")], {}, NOT_EXAMINED),
+        ([exam(0.7, 0.9, family="cobe")], {}, NOT_EXAMINED),
+        ([exam(0.7, 0.9)], {"packs": {"s": "q"}}, "other prompts"),
+        (
+            [exam(0.7, 0.9, settings={"structured": True})],
+            {"settings": {"s": {"structured": False}}},
+            "asked otherwise than the run (structured)",
+        ),
+        ([exam(0.4, 0.6)], {}, "this judge cannot tell"),
+        ([exam(0.7, 0.9, n=40)], {}, "needs 25 items"),
+    ],
+)
+def test_what_cannot_be_corrected_keeps_its_row_with_the_reason(exams, options, why):
+    frame = items(0.8, 0.7, 0.9)
+    found = corrected_scores(
+        frame, exams, family="finforce", rng=np.random.default_rng(0), **options
+    )
+    row = found.iloc[0]
+    assert not row["usable"]
+    assert why in row["why"]
+    assert np.isnan(row["low"])
+    assert 0.5 < row["raw"] < 0.7
+
+
+def test_unjudged_systems_and_unread_verdicts_count_for_nothing():
+    frame = items(0.8, 0.7, 0.9)
+    frame.loc[:99, FORWARD] = np.nan
+    unjudged = items(0.8, 0.7, 0.9, system="t", judge=None)
+    found = corrected_scores(
+        pd.concat([frame, unjudged]), [exam(0.7, 0.9)], family="finforce",
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert list(found["system"]) == ["s"]
+    assert found.iloc[0]["n"] == 400
+
+
+def labels_of(frame, rows, *, annotators=3, **changed):
+    told = []
+    for place in rows:
+        row = frame.iloc[place]
+        for annotator in range(annotators):
+            told.append(
+                {
+                    "system": row["system"], "judge": row["judge"], "item": f"i{place}",
+                    "sample_id": row["sample_id"], "side": row["side"],
+                    "annotator": f"a{annotator}", "question": FORWARD,
+                    "answer": bool(row["really"]), "probability": 0.2,
+                }
+            )  # fmt: skip
+    return pd.DataFrame(told).assign(**changed)
+
+
+def test_peoples_labels_of_a_part_correct_the_whole():
+    frame = items(0.8, 0.6, 0.7, n=600)
+    rows = np.random.default_rng(1).choice(600, 120, replace=False)
+    found = corrected_by_labels(frame, labels_of(frame, rows), family="finforce").iloc[0]
+    assert (found["n"], found["labelled"]) == (600, 120)
+    assert found["usable"]
+    assert found["low"] < frame["really"].mean() < found["high"]
+    assert found["raw"] < found["low"]
+
+
+def test_sides_drawn_with_unequal_probabilities_are_weighed_back():
+    """Mostly one side was labelled, and the sides differ."""
+    frame = items(0.5, 1.0, 1.0, n=800)
+    risk = frame["side"] == "risk"
+    really = np.random.default_rng(3).random(800) < np.where(risk, 0.9, 0.1)
+    frame["really"] = really.astype(float)
+    frame[FORWARD] = np.random.default_rng(0).integers(0, 2, 800).astype(float)
+    rng = np.random.default_rng(2)
+    chosen = [
+        *rng.choice(np.flatnonzero(risk), 200, replace=False),
+        *rng.choice(np.flatnonzero(~risk), 50, replace=False),
+    ]
+    labels = labels_of(frame, chosen)
+    labels["probability"] = np.where(labels["side"] == "risk", 200 / 400, 50 / 400)
+    found = corrected_by_labels(frame, labels, family="finforce").iloc[0]
+    assert found["low"] < frame["really"].mean() < found["high"]
+    plain = np.mean([frame.iloc[place]["really"] for place in chosen])
+    assert plain > found["high"]
+
+
+def test_items_on_which_people_are_split_have_no_label():
+    frame = items(0.8, 0.6, 0.7, n=200)
+    labels = labels_of(frame, range(50), annotators=2)
+    labels.loc[labels.index[::2][:10], "answer"] = ~labels.loc[
+        labels.index[::2][:10], "answer"
+    ].astype(bool)
+    found = corrected_by_labels(frame, labels, family="finforce").iloc[0]
+    assert found["labelled"] == 40
+
+
+def test_systems_that_cannot_be_told_apart_share_a_rank():
+    frame = pd.concat(
+        [
+            items(0.9, 1.0, 1.0, system="good", seed=1),
+            items(0.88, 1.0, 1.0, system="as good", seed=2),
+            items(0.4, 1.0, 1.0, system="bad", seed=3),
+            items(0.4, 1.0, 1.0, system="alone", judge="k", seed=4),
+        ]
+    )
+    rng = np.random.default_rng(0)
+    found = ranked_systems(frame, FORWARD, family="finforce", rng=rng, resamples=1_000)
+    by_name = found.set_index("system")
+    assert list(by_name["rank"][["good", "as good", "bad", "alone"]]) == [1, 1, 3, 1]
+    assert list(by_name["rank_worst"][["good", "as good", "bad", "alone"]]) == [2, 2, 3, 1]
+    assert list(by_name["shared"][["good", "bad", "alone"]]) == [True, False, False]
+    assert by_name.loc["good", "n"] == 500

@@ -1,0 +1,170 @@
+"""The exam's figures, from rows whose making is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.exam.file import Exam, Pack, read_exam, read_exams, write_exam
+from contrafact.exam.rows import ExamRow
+from contrafact.exam.score import examine
+
+
+def row(number: int, known: bool, passed: bool | None, **changed) -> ExamRow:
+    made = ExamRow(
+        item=f"x{number}",
+        cluster=f"h{number // 2}",
+        kind="right" if known else "wrong",
+        criterion="E1",
+        known=known,
+        passed=passed,
+        invalid=None if passed is not None else "mumbles",
+        probability=None,
+        repeats=(passed,),
+        swapped=None,
+        asked_swapped=False,
+        words=10,
+        text="A text.",
+    )
+    return replace(made, **changed)
+
+
+def of(rows, **options) -> Exam:
+    given = {"judge": "j", "family": "cobe", "task_version": "1-A", "items": "i.jsonl", "seed": 0}
+    given |= {"pack": Pack(name="default", hash="0"), "resamples": 500}
+    return examine(rows, **(given | options))
+
+
+def judge(n, sensitivity, specificity, rng, **more):
+    """Rows of a judge of known worth; every second item should pass."""
+    rows = []
+    for number in range(n):
+        known = number % 2 == 0
+        right = rng.random() < (sensitivity if known else specificity)
+        rows.append(row(number, known, known == right, **{k: v(number) for k, v in more.items()}))
+    return rows
+
+
+def test_rates_are_counts_and_unreadable_replies_are_apart():
+    rows = [row(n, True, n % 4 != 0) for n in range(40)]
+    rows += [row(n, False, n % 5 == 0) for n in range(40, 90)]
+    rows += [row(n, True, None) for n in range(90, 100)]
+    found = of(rows).criteria["E1"]
+    assert (found.sensitivity.k, found.sensitivity.n) == (30, 40)
+    assert (found.specificity.k, found.specificity.n) == (40, 50)
+    assert (found.invalid.k, found.invalid.n) == (10, 100)
+    assert found.bias_true.estimate == pytest.approx((0.75 - 0.80) / 2)
+    assert found.sensitivity.low < 0.75 < found.sensitivity.high
+    assert {name: kind.known for name, kind in found.kinds.items()} == {
+        "right": True, "wrong": False,
+    }  # fmt: skip
+
+
+def test_a_judge_that_always_says_true_leans_by_one_half():
+    found = of([row(n, n % 2 == 0, True) for n in range(60)]).criteria["E1"]
+    assert found.bias_true.estimate == pytest.approx(0.5)
+    assert (found.sensitivity.estimate, found.specificity.estimate) == (1.0, 0.0)
+
+
+def test_length_is_compared_among_items_of_one_verdict():
+    rng = np.random.default_rng(0)
+    # Right items are longer, and length itself does nothing.
+    rows = judge(
+        400, 0.8, 0.8, rng, words=lambda n: 100 + n // 2 % 7 if n % 2 == 0 else 10 + n // 2 % 7
+    )
+    honest = of(rows).criteria["E1"].length
+    assert honest.low < 0 < honest.high
+    # Now whatever is long passes.
+    swayed = [replace(one, passed=one.words % 10 > 3) for one in rows]
+    figure = of(swayed).criteria["E1"].length
+    assert figure.estimate == pytest.approx(1.0)
+
+
+def test_order_counts_changes_and_the_shift():
+    rows = [row(n, n % 2 == 0, True, swapped=n % 4 != 0, asked_swapped=True) for n in range(40)]
+    rows.append(row(40, True, True, swapped=None, asked_swapped=True))
+    effect = of(rows).criteria["E1"].order
+    assert (effect.changed.k, effect.changed.n) == (10, 40)
+    assert effect.shift.estimate == pytest.approx(-0.25)
+    assert of([row(n, True, True) for n in range(10)]).criteria["E1"].order is None
+
+
+def test_self_consistency_is_the_share_of_agreeing_pairs():
+    rows = [row(n, True, True, repeats=(True, True, False)) for n in range(10)]
+    rows += [row(n, True, True, repeats=(True, None, True)) for n in range(10, 20)]
+    exam = of(rows)
+    assert exam.repeats.times == 3
+    assert exam.repeats.same["E1"].estimate == pytest.approx((1 / 3 + 1) / 2)
+    assert of([row(n, True, True) for n in range(10)]).repeats.same == {}
+
+
+def test_probabilities_have_a_roc_curve():
+    rng = np.random.default_rng(1)
+    rows = judge(200, 0.5, 0.5, rng, probability=lambda n: 0.9 if n % 2 == 0 else 0.1)
+    assert of(rows).criteria["E1"].auroc.estimate == 1.0
+
+
+def test_surface_scores_leave_out_the_representative_answer_itself():
+    reference = "The cart stood still and the seller went home early that day."
+    rows = []
+    for n in range(20):
+        known = n % 2 == 0
+        text = f"{reference} Really, {n}." if known else f"It rained on {n} days."
+        rows.append(row(n, known, known, criterion="response", text=text, reference=reference))
+    rows.append(row(20, True, True, criterion="response", text=reference, reference=reference))
+    scores = of(rows).surface_scores
+    assert set(scores) == {"bleu", "rouge_l", "edit_similarity", "judge"}
+    assert all(figure.n == 20 for figure in scores.values())
+    assert all(figure.estimate == 1.0 for figure in scores.values())
+    # A wrong answer that differs from it in a word looks better than a right one told otherwise.
+    subtle = [
+        replace(one, text=reference.replace("home", "out"))
+        if not one.known
+        else replace(one, text="Early on, the seller left, since the cart did not move.")
+        for one in rows
+    ]
+    scores = of(subtle).surface_scores
+    assert all(scores[name].estimate == 0.0 for name in ("bleu", "rouge_l", "edit_similarity"))
+    assert scores["judge"].estimate == 1.0
+
+
+def test_nothing_readable_is_undefined_and_no_error():
+    found = of([row(n, n % 2 == 0, None) for n in range(10)]).criteria["E1"]
+    assert found.sensitivity.estimate is None
+    assert found.bias_true.estimate is None
+    assert found.invalid.estimate == 1.0
+
+
+def test_a_file_comes_back_as_it_was(tmp_path):
+    exam = of(judge(60, 0.9, 0.7, np.random.default_rng(2)))
+    write_exam(tmp_path / "exam.json", exam)
+    assert read_exam(tmp_path / "exam.json") == exam
+    assert "NaN" not in (tmp_path / "exam.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "no such file"),
+        ("not json", "is not JSON"),
+        ("[]", "is no exam"),
+        ('{"format": "contrafact-exam", "version": 9}', "of version 9"),
+        ('{"format": "contrafact-exam", "version": 1}', "judge: Field required"),
+    ],
+)
+def test_what_is_no_exam_is_refused(tmp_path, content, told):
+    path = tmp_path / "exam.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InputError, match=told):
+        read_exam(path)
+
+
+def test_two_exams_of_one_judge_are_one_too_many(tmp_path):
+    exam = of(judge(20, 0.9, 0.7, np.random.default_rng(2)))
+    for name in ("a", "b"):
+        write_exam(tmp_path / f"{name}.json", exam)
+    with pytest.raises(InputError, match="second exam of j in cobe"):
+        read_exams([tmp_path / "a.json", tmp_path / "b.json"])
+    assert len(read_exams([tmp_path / "a.json", tmp_path / "a.json"])) == 1

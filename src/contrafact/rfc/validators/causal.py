@@ -109,11 +109,25 @@ def cause_changed(pair: Pair) -> Iterator[Violation]:
                 "cause-extended", f"the cause gained '{' '.join(new)}' and lost nothing", c.cause
             )
         return
+    if _moved(pair):
+        return
     cause = (_changed_chains(pair) or realised)[0].cause
     yield fail(
         "cause-unchanged",
         f"the cause '{pair.original.text[slice(*cause)]}' is only put in other words",
         cause,
+    )
+
+
+def _moved(pair: Pair) -> bool:
+    """Whether a new cause stands elsewhere: "Thanks to X, Y rose" became "Y rose, citing Z"."""
+    lost = [word for c in _realised(pair) for word in _content(_changed_words(pair, c.cause))]
+    had = [token.key for token in pair.original.tokens]
+    return any(
+        bool(lost) and not _same_meaning(word, had)
+        for c in chains(pair.rewritten)
+        if c.strong and c.realised
+        for word in _content(pair.rewritten.tokens[i] for i in pair.rewritten.span_tokens(*c.cause))
     )
 
 

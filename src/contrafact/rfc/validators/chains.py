@@ -54,7 +54,7 @@ _AFTER_STRONG = re.compile(
     r"|on\sthe\s(?:back|heels|strength)\sof"
     r"|in\s(?:light|view|the\swake|consequence)\sof|by\svirtue\sof|blam(?:ed|es"
     r"|ing)\s(?:[^.;]{0,60}?\s)?on|given\sthat"
-    r"|considering\sthat|insofar\sas|inasmuch\sas|in\sthat"
+    r"|(?<=,\s)(?:also\s)?(?:citing|crediting|blaming)|considering\sthat|insofar\sas|inasmuch\sas|in\sthat"
     r"|on\s(?:\w+\s)?(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
     r"|speculation|reports)\b)"
     r"(?!\sbe\b)",
@@ -98,6 +98,11 @@ _BEFORE = re.compile(
 _OUTRIGHT = re.compile(
     r"(?:led|lead|result|caus|trigger|br(?:ought|ing)|prompt|spark|gave|giv|induc|ended|ends|forc"
     r"|sent|send|driv|drove|push|fuel|spur|so\s|which|thereby|contribut)",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(
+    r",\s(?:which|(?:a|an)\s(?:move|step|shift|change|decision)\s(?:that|which))\s"
+    r"(?:has\s|have\s|had\s|in\sturn\s|also\s|then\s)*\Z",
     re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(
@@ -173,10 +178,13 @@ def _in_sentence(side: Side, start: int, end: int) -> Iterator[Chain]:
     for match in _BEFORE.finditer(side.text, start, end):
         stop = _CLAUSE_END.search(side.text, match.end(), end)
         effect = _trim(side.text, match.end(), stop.start() if stop else end)
-        opens = _opens_clause(side.text, start, match.start())
-        for link in _SUBORDINATE.finditer(side.text, opens, match.start()):
+        # ", which resulted in": what the clause before says is the cause.
+        relative = _RELATIVE.search(side.text, start, match.start())
+        closes = relative.start() if relative else match.start()
+        opens = _opens_clause(side.text, start, closes)
+        for link in _SUBORDINATE.finditer(side.text, opens, closes):
             opens = link.end()  # "shares fell as costs squeezed margins": the costs did
-        cause = _trim(side.text, opens, match.start())
+        cause = _trim(side.text, opens, closes)
         if cause[0] < cause[1] and effect[0] < effect[1]:
             yield _chain(side, match.span(), cause, effect, bool(_OUTRIGHT.match(match[0])))
 

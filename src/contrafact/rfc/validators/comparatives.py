@@ -29,9 +29,7 @@ _BESIDE = re.compile(
     r"\b(?:(?P<more>above|ahead\sof|exceed(?:ed|s|ing)|beat(?:s|ing)?|top(?:ped|s|ping)"
     r"|surpass(?:ed|es|ing)|up\sfrom)"
     r"|(?P<less>below|short\sof|shy\sof|behind|miss(?:ed|es|ing)|trail(?:ed|s|ing)"
-    r"|lag(?:ged|s|ging)|down\sfrom))\s(?P<article>"
-    + _ARTICLE
-    + r"\s)(?:\w+\s){0,2}?",
+    r"|lag(?:ged|s|ging)|down\sfrom))\s(?P<article>" + _ARTICLE + r"\s)(?:\w+\s){0,2}?",
     re.IGNORECASE,
 )
 _EXPECTED = re.compile(

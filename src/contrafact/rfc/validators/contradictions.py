@@ -43,6 +43,7 @@ _EXTREMES = re.compile(
     rf"|surge|increase)\b",
     re.IGNORECASE,
 )
+_VERDICT = re.compile(r"\s(?:profit|profitability|loss|losses|the\s(?:black|red))\Z", re.IGNORECASE)
 _EXPECTATION = re.compile(
     r"\b(?:(?P<beat>beat\w*|top(?:s|ped|ping)?|exceed\w*|surpass\w*|above|ahead\sof|better\sthan"
     r"|higher\sthan|outpac\w+)"
@@ -117,7 +118,7 @@ def _mover(side: Side, asserted: list[Signal], start: int, end: int) -> Signal |
             continue
         if not sentence.start <= signal.start < end:
             continue
-        if is_rating(signal.text):
+        if is_rating(signal.text) or _VERDICT.search(signal.text):
             continue
         if not signal.scaled and signal.text.casefold().split()[0] in words("no_moves"):
             continue

@@ -14,6 +14,7 @@ __all__ = [
     "denied",
     "directions_kept",
     "events_added",
+    "expectations_kept",
     "metrics_kept",
     "paraphrased",
     "setbacks_added",
@@ -154,6 +155,24 @@ def denied(pair: Pair) -> Iterator[Violation]:
                     span if is_new else None,
                 )
                 return
+
+
+_AS_EXPECTED = re.compile(r"\b(?:in[\s-]line|met|meets|match(?:ed|es|ing)?)\b", re.IGNORECASE)
+_NOT_AS_EXPECTED = re.compile(
+    r"\b(?:above|below|beat\w*|miss\w*|top(?:s|ped)|exceed\w*|short of|ahead of|surpass\w*"
+    r"|lag\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def expectations_kept(pair: Pair) -> Iterator[Violation]:
+    """What was in line with expectations neither beats nor misses them, and the other way."""
+    for change in pair.alignment.changes:
+        a, b = pair.alignment.before_span(change), pair.alignment.after_span(change)
+        before, after = _of(pair.original, a), _of(pair.rewritten, b)
+        for one, two in ((_AS_EXPECTED, _NOT_AS_EXPECTED), (_NOT_AS_EXPECTED, _AS_EXPECTED)):
+            if one.search(before) and two.search(after) and not one.search(after):
+                yield fail("outcome-changed", f"'{before}' became '{after}'", a, b)
 
 
 def directions_kept(pair: Pair) -> Iterator[Violation]:

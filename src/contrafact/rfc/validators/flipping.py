@@ -3,9 +3,11 @@
 RFC-BENCH, section 2.2.2 and appendices Q.1, R.1 and S.1.
 """
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
+from contrafact.rfc.validators import numbers
 from contrafact.rfc.validators.comparatives import comparatives
 from contrafact.rfc.validators.counterparts import directions
 from contrafact.rfc.validators.findings import Violation, fail, review
@@ -15,8 +17,15 @@ from contrafact.rfc.validators.pair import Pair, Side
 from contrafact.rfc.validators.ratings import is_rating, rating_calls
 from contrafact.rfc.validators.relations import comparisons, expected_figures
 from contrafact.rfc.validators.signals import Signal
+from contrafact.text.quantities import Quantity
 
-__all__ = ["left_standing", "nothing_reversed", "numbers_kept", "ratings_reversed"]
+__all__ = [
+    "identifiers_kept",
+    "left_standing",
+    "nothing_reversed",
+    "numbers_kept",
+    "ratings_reversed",
+]
 
 _WEIGHT = {"firm": 2.0, "plain": 1.0, "soft": 0.5}
 
@@ -31,7 +40,31 @@ def numbers_kept(pair: Pair) -> Iterator[Violation]:
     for i, j in (*comparisons(pair.original), *expected_figures(pair.original), *compared):
         if i in to and j in to and key(a[i]) == key(b[to[j]]) and key(a[j]) == key(b[to[i]]):
             excused |= {i, j}
+    excused |= {i for i, j in to.items() if i is not None and j is not None and _turned(a[i], b[j])}
     yield from changed_numbers(pair, key, frozenset(excused))
+
+
+def _turned(a: Quantity, b: Quantity) -> bool:
+    """Whether a multiple in a verb is turned round: doubled, halved."""
+    if not a.value or not b.value or {a.form.style, b.form.style} != {"multiple"}:
+        return False
+    return (a.value - 1) * (b.value - 1) < 0
+
+
+_RANK = re.compile(r"\bRank\W{1,3}(?:of\s)?#?\Z", re.IGNORECASE)
+
+
+def identifiers_kept(pair: Pair) -> Iterator[Violation]:
+    """Versions, ranks and index names stay; a rank that is a rating may turn with it."""
+    for finding in numbers.identifiers_kept(pair):
+        side = pair.original if finding.rewritten_span is None else pair.rewritten
+        span = finding.original_span or finding.rewritten_span
+        if span is not None and _RANK.search(side.text[: span[0]]):
+            yield review(
+                finding.rule, finding.message, finding.original_span, finding.rewritten_span
+            )
+        else:
+            yield finding
 
 
 def _reversed(pair: Pair) -> bool:
@@ -41,8 +74,12 @@ def _reversed(pair: Pair) -> bool:
         if any(other.sign == -signal.sign for other in met):
             return True
     if any(
-        pair.original.quantities[m.before].value == -(pair.rewritten.quantities[m.after].value or 0)
-        and pair.rewritten.quantities[m.after].value
+        _turned(pair.original.quantities[m.before], pair.rewritten.quantities[m.after])
+        or (
+            pair.original.quantities[m.before].value
+            == -(pair.rewritten.quantities[m.after].value or 0)
+            and pair.rewritten.quantities[m.after].value
+        )
         for m in meetings(pair)
         if m.before is not None and m.after is not None
     ):
@@ -84,6 +121,11 @@ def left_standing(pair: Pair) -> Iterator[Violation]:
     if not _reversed(pair):
         return  # nothing_reversed says it all
     lean = sum(_bearing(pair.original, s) * _WEIGHT[s.tier] for s in found.before)
+    turned = [
+        s
+        for s, met in zip(found.before, found.met, strict=True)
+        if any(other.sign == -s.sign for other in met)
+    ]
     for signal, met in zip(found.before, found.met, strict=True):
         if any(other.sign == -signal.sign for other in met):
             continue
@@ -92,7 +134,8 @@ def left_standing(pair: Pair) -> Iterator[Violation]:
             continue  # ratings have rules of their own
         if met:
             other = met[0]
-            told = fail if _sure(pair, signal, lean) else review
+            governed = _governed(pair.original, signal, turned)
+            told = fail if _sure(pair, signal, lean) and not governed else review
             yield told(
                 "not-reversed",
                 f"'{signal.text}' still stands"
@@ -104,6 +147,23 @@ def left_standing(pair: Pair) -> Iterator[Violation]:
             continue
         yield from _gone(pair, signal)
     yield from _signed(pair)
+
+
+_CLAUSE_OF = re.compile(r"\s(?:that|about|of|over|in)\s[^.;,]*\Z", re.IGNORECASE)
+_ATTITUDES = re.compile(
+    r"(?:confidence|optimism|pessimism|hopes?|fears?|concerns?|worr(?:y|ies)|doubts?|caution"
+    r"|optimistic|pessimistic|confident|concerned|worried|cautious|anxiety|jitters)\Z",
+    re.IGNORECASE,
+)
+
+
+def _governed(side: Side, signal: Signal, turned: list[Signal]) -> bool:
+    """Whether a direction is what a turned attitude is about: "dented confidence that it grows"."""
+    return any(
+        _ATTITUDES.search(other.text) and _CLAUSE_OF.match(side.text[other.end : signal.start])
+        for other in turned
+        if other.end < signal.start
+    )
 
 
 def _rated(side: Side, signal: Signal) -> bool:
@@ -149,7 +209,7 @@ def _gone(pair: Pair, signal: Signal) -> Iterator[Violation]:
         signs = {
             m.polarity
             for m in pair.rewritten.found("directional")
-            if m.start < span[1] and span[0] < m.end
+            if m.start < span[1] and span[0] < m.end and not m.weak
         }
         if signs == {signal.bare} and signal.sign == signal.bare and signal.tier != "soft":
             yield fail(

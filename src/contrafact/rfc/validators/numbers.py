@@ -138,6 +138,13 @@ def changed_numbers(
         after = None if meeting.after is None else b[meeting.after]
         if before and after:
             if _key(before) == _key(after) or meeting.before in excused:
+                if _recoined(before, after):
+                    yield fail(
+                        "number-changed",
+                        f"'{before.text}' became '{after.text}', in another currency",
+                        _span(before),
+                        _span(after),
+                    )
                 continue
             if _key(before) in theirs and _key(after) in ours and not _in_place(pair, meeting):
                 swaps += 1
@@ -168,6 +175,19 @@ def changed_numbers(
                 yield fail("number-added", f"'{after.text}' is new", None, _span(after))
     if swaps:
         yield review("number-changed", "numbers stand in another order than in the original")
+
+
+_COIN = re.compile(r"[^\W\d_]+\Z")
+
+
+def _recoined(a: Quantity, b: Quantity) -> bool:
+    """Whether an amount of money is now one in another currency."""
+    if a.kind != "money" or b.kind != "money":
+        return False
+    if a.unit and b.unit:
+        return a.unit != b.unit
+    names = [_COIN.search(q.text) for q in (a, b)]
+    return a.unit != b.unit and all(names)
 
 
 def _converted(a: Quantity, b: Quantity) -> bool:

@@ -20,6 +20,7 @@ from contrafact.rfc.validators.pair import Pair, Side
 from contrafact.rfc.validators.ranges import (
     allowed,
     bounded_share,
+    is_level_of_whole,
     is_macro,
     macro_problem,
     precision,
@@ -155,9 +156,16 @@ def impossible_value(pair: Pair) -> Iterator[Violation]:
         size = abs(new.value)
         if not old.is_level and (old.direction or new.direction) == "down" and size > 100:
             yield fail("impossible-value", f"a decline of '{new.text}' is beyond 100%", *spans)
-        elif bounded_share(pair.original.text, old) and old.is_level and not 0 <= new.value <= 100:
+        elif (
+            bounded_share(pair.original.text, old)
+            and (old.is_level or is_level_of_whole(pair.original.text, old))
+            and not 0 <= new.value <= 100
+        ):
             yield fail("impossible-value", f"a share of '{new.text}' is outside 0 to 100%", *spans)
-        elif old.role in ("margin", "share", "utilisation", "engagement") and size > 100:
+        elif (
+            old.role in ("margin", "share", "utilisation", "engagement")
+            and abs(old.value) <= 100 < size
+        ):
             yield fail("impossible-value", f"a {old.role} of '{new.text}' is beyond 100%", *spans)
 
 

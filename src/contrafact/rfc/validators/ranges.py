@@ -11,6 +11,7 @@ __all__ = [
     "Bounds",
     "allowed",
     "bounded_share",
+    "is_level_of_whole",
     "is_macro",
     "is_shock",
     "macro_problem",
@@ -100,19 +101,42 @@ _RATIO_OF_WHOLE = re.compile(
     r"|income"
     r"|households|consumers|companies|voting|which|those|global|u\.?s\.?|group|net|employees"
     r"|workers"
-    r"|people|americans|homes|firms|businesses|traders|economists|staff|production|output))",
+    r"|people|americans|homes|firms|businesses|traders|economists|staff|production|output"
+    r"|respondents|managers|executives|voters|members|adults|workforce|seats|portfolio))",
+    re.IGNORECASE,
+)
+_SAID = re.compile(
+    r"\A\s(?:of\s(?:the\s)?(?:\w+\s)?(?:respondents|managers|executives|those|analysts|investors"
+    r"|economists|consumers|voters|members|adults|households|firms|companies)\b"
+    r"|(?:said|say|saying|think|thought|believe[ds]?|answered|agreed?|plan(?:ned)?\sto)\b"
+    r"|(?:chance|probability|likelihood|odds)\b)",
+    re.IGNORECASE,
+)
+_SHARE_AT = re.compile(
+    r"(?:\b(?:market\sshare|share\sof\s(?:the\s)?\w+|occupancy|load\sfactor|utili[sz]ation)\b"
+    r"[^.;,%]{0,45}?\s(?:to|of|at|from|was|is|reached|hit)\s(?:about\s|around\s|nearly\s)?"
+    r"(?:\d[\d.]*\s?%\sfrom\s)?"
+    r"|\b(?:chance|probability|likelihood|odds)\s(?:\w+\s){0,2}(?:of|at|to)\s)\Z",
     re.IGNORECASE,
 )
 
 
 def bounded_share(text: str, quantity: Quantity) -> bool:
     """Whether a percentage is a part of a whole: a share, a utilisation, an engagement, a mix."""
-    if quantity.role in _SHARES:
+    if quantity.kind != "percent":
+        return quantity.role in _SHARES
+    if abs(quantity.value or 0.0) > 100:
+        return False  # "net retention at 118%": beyond a whole already
+    if quantity.role in _SHARES or is_level_of_whole(text, quantity):
         return True
-    return (
-        quantity.kind == "percent"
-        and quantity.is_level
-        and bool(_RATIO_OF_WHOLE.match(text[quantity.end : quantity.end + 40]))
+    return quantity.is_level and bool(_RATIO_OF_WHOLE.match(text[quantity.end : quantity.end + 40]))
+
+
+def is_level_of_whole(text: str, quantity: Quantity) -> bool:
+    """Whether a percentage says how large a part is, by its words: "62% said", "share to 34%"."""
+    return quantity.kind == "percent" and bool(
+        _SAID.match(text[quantity.end : quantity.end + 60])
+        or _SHARE_AT.search(text[max(0, quantity.start - 80) : quantity.start])
     )
 
 

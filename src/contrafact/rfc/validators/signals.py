@@ -65,6 +65,7 @@ class _Data:
     negators: frozenset[str]
     negations: re.Pattern[str]
     senses: re.Pattern[str]
+    verdicts: tuple[tuple[int, re.Pattern[str]], ...]
 
 
 @cache
@@ -84,6 +85,10 @@ def _data() -> _Data:
         negators=frozenset(raw["negators"]["words"].split()),
         negations=re.compile(rf"\b(?:{'|'.join(raw['negators']['phrases'])})\b", re.IGNORECASE),
         senses=re.compile(rf"\b(?:{'|'.join(raw['senses']['phrases'])})", re.IGNORECASE),
+        verdicts=tuple(
+            (sign, re.compile(rf"\b(?:{'|'.join(raw['verdicts'][name])})\b", re.IGNORECASE))
+            for name, sign in (("good", 1), ("bad", -1))
+        ),
     )
 
 
@@ -114,6 +119,7 @@ def _read(side: Side) -> list[Signal]:
     ]
     known = [(match.start, match.end, match.polarity, _tier(side, match, data)) for match in terms]
     known += _bare_states(side, known, shielded, data)
+    known = _with_verdicts(side, known, data)
     known.sort()
     found = []
     absorbed: set[Span] = set()
@@ -157,6 +163,8 @@ _DONE_TO = re.compile(
 
 
 def _tier(side: Side, match: Match, data: _Data) -> Tier:
+    if match.term in _FIGURED and _figured(side, match):
+        return "firm"
     if match.term in data.soft:
         return "soft"
     verbal = match.inflection in ("base", "third", "past", "gerund", "participle")
@@ -169,6 +177,22 @@ def _tier(side: Side, match: Match, data: _Data) -> Tier:
     if match.term in data.firm or match.group in ("guidance", "expectation", "phrase"):
         return "firm"
     return "plain"
+
+
+_FIGURED = ("growth", "contraction", "expansion")
+
+
+def _figured(side: Side, match: Match) -> bool:
+    """Whether a state is told by a figure: "growth of 33%", "33% growth"."""
+    return any(
+        (match.end <= q.start and re.fullmatch(r"\sof\s(?:\w+\s)?", side.text[match.end : q.start]))
+        or (
+            q.end <= match.start
+            and re.fullmatch(r"\s(?:\w+\s){0,2}?", side.text[q.end : match.start])
+        )
+        for q in side.quantities
+        if q.kind == "percent" and abs(q.start - match.start) < 40
+    )
 
 
 _FIGURE = re.compile(
@@ -299,6 +323,22 @@ def _bare_states(
             continue
         if _scaler(side, token.start, token.end, data) is not None:
             yield token.start, token.end, sign, "plain"
+
+
+Known = tuple[int, int, int, Tier]
+
+
+def _with_verdicts(side: Side, known: list[Known], data: _Data) -> list[Known]:
+    """Return the terms with whole verdicts, such as "swung to a loss", in place of their parts."""
+    found: list[Known] = []
+    for sign, pattern in data.verdicts:
+        for match in pattern.finditer(side.text):
+            start, end = match.span()
+            if any(s <= start and end <= e for s, e, _, _ in known):
+                continue  # a longer phrase of the lists has it
+            found.append((start, end, sign, "firm"))
+    rest = [k for k in known if not any(s < k[1] and k[0] < e for s, e, _, _ in found)]
+    return rest + found
 
 
 def _scaler(side: Side, start: int, end: int, data: _Data) -> tuple[Span, int] | None:

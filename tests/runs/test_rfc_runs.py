@@ -1,6 +1,9 @@
 """rfc-detect and rfc-diagnose through the command line: grids, baselines, refusals, resuming."""
 
 import json
+import subprocess
+import sys
+import time
 
 import pandas as pd
 import pytest
@@ -141,6 +144,34 @@ def test_failed_calls_are_listed_and_tried_again(quick_contrafact, start_service
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
     assert items["sample_id"].is_unique
     assert len(items) == 4
+
+
+@pytest.mark.slow
+def test_a_killed_run_of_models_and_baselines_goes_on(contrafact, start_service, tmp_path):
+    with start_service("--latency", "0.3") as service:
+        command = (
+            "run", "rfc-detect", "--model", service.model, "--method", "plain",
+            "--method", "majority", "--out", "run", "--max-connections", "4",
+        )  # fmt: skip
+        begun = [sys.executable, "-m", "contrafact.cli.main", *command]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(begun, cwd=tmp_path, env=service.environment, **quiet) as process:
+            deadline = time.monotonic() + 120
+            while len(service.stats()["answered"]) < 12:
+                assert process.poll() is None, "the run ended before it could be killed"
+                assert time.monotonic() < deadline, "the run never came as far as to be killed"
+                time.sleep(0.05)
+            process.kill()
+        second = contrafact(*command, env=service.environment)
+        stats = service.stats()["answered"]
+    assert second.returncode == 0, second.stderr
+    assert "going on" in second.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    assert len(items) == 2 * 48
+    assert not items.duplicated(["system", "sample_id"]).any()
+    # What was on its way when the process died may be asked again, nothing else.
+    assert len(stats) == 48
+    assert sum(count > 1 for count in stats.values()) <= 4
 
 
 def test_later_settings_leave_the_identity_of_earlier_runs_alone():

@@ -1,0 +1,1 @@
+"""Human quality assurance: the workflow (pure), the store (database), the pages (web)."""

@@ -1,0 +1,133 @@
+"""From answers to a vote, and from votes to the rule that holds."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from contrafact.errors import InputError
+from contrafact.review.project import Project, Rule, Stage
+
+__all__ = ["Ballot", "asked", "ballot_of", "majority_of", "rule_for"]
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """What a person said about an item at one stage.
+
+    Attributes:
+        answers: By question, the answer.
+        verdict: What the answers come to.
+        flagged: Whether the person is not sure.
+        comment: What they said besides.
+        correction: The text as it is to be; none where nothing was written anew.
+    """
+
+    answers: Mapping[str, str]
+    verdict: str
+    flagged: bool = False
+    comment: str = ""
+    correction: str | None = None
+
+
+def asked(project: Project, stage: Stage, answers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the questions that are asked, given the answers so far, in order."""
+    found: list[str] = []
+    for name in stage.questions:
+        conditions = project.question(name).asked_when
+        if all(q in found and answers.get(q) in wanted for q, wanted in conditions.items()):
+            found.append(name)
+    return tuple(found)
+
+
+def ballot_of(
+    project: Project,
+    stage: Stage,
+    answers: Mapping[str, str],
+    *,
+    flagged: bool = False,
+    comment: str = "",
+    correction: str | None = None,
+) -> Ballot:
+    """Return the ballot that the answers make.
+
+    Answers to questions that are not asked, because another answer rules them out, are left out.
+
+    Raises:
+        InputError: An answer is missing, unknown, or lacks the comment or text that it needs.
+    """
+    unknown = sorted(set(answers) - set(stage.questions))
+    if unknown:
+        raise InputError(f"'{unknown[0][:40]}' is not asked in stage '{stage.id}'")
+    said = comment.strip()
+    given: dict[str, str] = {}
+    for name in asked(project, stage, answers):
+        question = project.question(name)
+        answer = answers.get(name, "").strip()
+        if not answer:
+            if question.required:
+                raise InputError(f"question '{name}' is not answered", mend="answer it")
+            continue
+        if question.options and answer not in question.options:
+            raise InputError(
+                f"'{answer[:40]}' is no answer to '{name}'",
+                mend=f"answer {', '.join(question.options)}",
+            )
+        if answer in question.comment_on and not said:
+            raise InputError(f"'{answer}' needs a comment", mend="say why in a few words")
+        given[name] = answer
+    if flagged and not said:
+        raise InputError("a flag needs a comment", mend="say what is not clear")
+    verdict = _verdict(stage, given)
+    return Ballot(given, verdict, flagged, said, _correction(stage, verdict, correction))
+
+
+def rule_for(
+    stage: Stage, verdicts: Sequence[str], *, flagged: bool = False, carried: str | None = None
+) -> Rule:
+    """Return the first rule of a stage that holds.
+
+    Args:
+        stage: The stage that an item leaves.
+        verdicts: The votes that count there.
+        flagged: Whether somebody flagged the item there.
+        carried: The verdict that the item came with.
+    """
+    return next(rule for rule in stage.rules if _holds(rule, verdicts, flagged, carried))
+
+
+def majority_of(verdicts: Sequence[str]) -> str | None:
+    """Return what more than half of the votes say; none where there is no such thing."""
+    counted = Counter(verdicts).most_common(1)
+    return counted[0][0] if counted and 2 * counted[0][1] > len(verdicts) else None
+
+
+def _holds(rule: Rule, verdicts: Sequence[str], flagged: bool, carried: str | None) -> bool:
+    return (
+        (not rule.all or (bool(verdicts) and set(verdicts) <= set(rule.all)))
+        and (not rule.some or bool(set(verdicts) & set(rule.some)))
+        and (not rule.none or not set(verdicts) & set(rule.none))
+        and (not rule.same or len(set(verdicts)) == 1)
+        and (not rule.majority or majority_of(verdicts) in rule.majority)
+        and (not rule.flagged or flagged)
+        and (not rule.carried or carried in rule.carried)
+    )
+
+
+def _verdict(stage: Stage, given: Mapping[str, str]) -> str:
+    if isinstance(stage.verdict, str):
+        return given[stage.verdict]
+    return next(
+        rule.verdict
+        for rule in stage.verdict
+        if all(given.get(name) in wanted for name, wanted in rule.when.items())
+    )
+
+
+def _correction(stage: Stage, verdict: str, correction: str | None) -> str | None:
+    if stage.corrects and verdict == stage.corrects.on:
+        if not (correction or "").strip():
+            raise InputError(f"'{verdict}' needs a new text", mend="write it, or answer otherwise")
+        return correction
+    if correction is not None:
+        raise InputError(f"a new text does not go with '{verdict}' in stage '{stage.id}'")
+    return None

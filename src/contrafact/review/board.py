@@ -1,0 +1,335 @@
+"""The board: the present state of a review, as it follows from its events.
+
+:meth:`Board.apply` takes one event after another and decides nothing: the same events give the same
+board on any machine. What may happen next is decided in :mod:`contrafact.review.workflow`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from contrafact.records import content_id
+from contrafact.review.answers import Ballot
+from contrafact.review.events import Event
+from contrafact.review.project import OUTCOMES, Project, Stage
+
+__all__ = ["Batch", "Board", "Item", "Person", "Slot", "Trainee", "Vote", "replay", "text_version"]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who works in a review; ``trained`` lets them pass by the training stages."""
+
+    name: str
+    roles: tuple[str, ...]
+    active: bool = True
+    trained: bool = False
+
+
+@dataclass(frozen=True)
+class Vote:
+    """A ballot and where it was cast."""
+
+    seq: int
+    who: str
+    when: datetime
+    stage: str
+    round: int
+    slot: int
+    ballot: Ballot
+    text_version: str
+    guidelines_version: str
+    batch: str | None = None
+    probability: float | None = None
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place for one person's vote: free, taken until a time, or filled."""
+
+    role: str
+    person: str | None = None
+    until: datetime | None = None
+    filled: bool = False
+
+
+@dataclass
+class Item:
+    """What is reviewed, and how far it has come."""
+
+    id: str
+    imported: dict[str, Any]
+    fields: dict[str, Any]
+    text_version: str
+    arrived: datetime
+    stage: str | None = None
+    outcome: str | None = None
+    why: str = ""
+    verdict: str | None = None
+    disputed: bool = False
+    batch: str | None = None
+    rounds: dict[str, int] = field(default_factory=dict)
+    slots: tuple[Slot, ...] = ()
+    votes: tuple[Vote, ...] = ()
+    shown: frozenset[tuple[str, int, str]] = frozenset()
+    before: "Item | None" = None
+
+    @property
+    def round(self) -> int:
+        """Which visit to its stage this is, from 1; 0 where its way has ended."""
+        return self.rounds.get(self.stage or "", 0)
+
+    def here(self) -> tuple[Vote, ...]:
+        """Return the votes of this stage and round."""
+        return tuple(v for v in self.votes if (v.stage, v.round) == (self.stage, self.round))
+
+    def counted(self, stage: Stage) -> tuple[Vote, ...]:
+        """Return the votes that count: those here, and earlier ones on the same text."""
+        earlier: dict[tuple[str, str], Vote] = {}
+        for vote in self.votes:
+            if vote.stage in stage.counts and vote.text_version == self.text_version:
+                earlier[vote.stage, vote.who] = vote
+        return (*self.here(), *earlier.values())
+
+
+@dataclass
+class Batch:
+    """Items that an audit speaks for, and those of them that were drawn, with probabilities."""
+
+    id: str
+    stage: str
+    members: tuple[str, ...]
+    drawn: dict[str, float]
+    strata: dict[str, str]
+    result: str | None = None
+
+
+@dataclass
+class Trainee:
+    """One person's training at one stage."""
+
+    rounds: list[dict[str, bool | None]] = field(default_factory=list)
+    passed: bool = False
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The items of the present round that are not answered yet, in order."""
+        latest = self.rounds[-1] if self.rounds else {}
+        return tuple(item for item, right in latest.items() if right is None)
+
+
+def text_version(project: Project, fields: Mapping[str, Any]) -> str:
+    """Return a content hash of what an item shows."""
+    shown = {name: fields.get(name) for name in project.show}
+    return content_id(json.dumps(shown, sort_keys=True, ensure_ascii=False), prefix="t")
+
+
+def replay(events: Iterable[Event]) -> "Board":
+    """Return the board that a history leads to; its first event defines the project.
+
+    Raises:
+        ValueError: An event does not follow on those before it: the history is damaged.
+    """
+    board: Board | None = None
+    for event in events:
+        if board is None:
+            if event.kind != "project":
+                raise ValueError("a history begins with the definition of its project")
+            board = Board(Project.model_validate(event.body["definition"]))
+        board.apply(event)
+    if board is None:
+        raise ValueError("there is no history")
+    return board
+
+
+class Board:
+    """The present state of one review.
+
+    Args:
+        project: The review's definition; an event can bring one with other guidelines.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.seq = 0
+        self.people: dict[str, Person] = {}
+        self.items: dict[str, Item] = {}
+        self.at: dict[str, dict[str, None]] = {stage.id: {} for stage in project.flow}
+        self.gold: dict[str, dict[str, str]] = {}
+        self.gold_fields: dict[str, dict[str, Any]] = {}
+        self.batches: dict[str, Batch] = {}
+        self.trainees: dict[tuple[str, str], Trainee] = {}
+        self.held: dict[str, str] = {}
+        self.last: dict[str, tuple[str, int]] = {}
+        self.requests: dict[str, int] = {}
+
+    def apply(self, event: Event) -> None:
+        """Take one event in.
+
+        Raises:
+            ValueError: The event does not follow on the board; the history is damaged.
+        """
+        if event.seq != self.seq + 1:
+            raise ValueError(f"event {event.seq} does not follow on event {self.seq}")
+        try:
+            getattr(self, f"_{event.kind.replace('-', '_')}")(event)
+        except (KeyError, IndexError, TypeError) as error:
+            raise ValueError(f"event {event.seq} ({event.kind}) does not fit: {error!r}") from error
+        self.seq = event.seq
+        if event.request is not None:
+            self.requests[event.request] = event.seq
+
+    def trainee(self, person: str, stage: str) -> Trainee:
+        """Return how far somebody's training has come."""
+        return self.trainees.get((person, stage), Trainee())
+
+    def _project(self, event: Event) -> None:
+        self.project = Project.model_validate(event.body["definition"])
+
+    def _person(self, event: Event) -> None:
+        body = event.body
+        self.people[body["name"]] = Person(
+            body["name"], tuple(body["roles"]), body["active"], body["trained"]
+        )
+
+    def _imported(self, event: Event) -> None:
+        assert event.item is not None
+        fields = dict(event.body["fields"])
+        if "gold" in event.body:
+            self.gold[event.item] = dict(event.body["gold"])
+            self.gold_fields[event.item] = fields
+            return
+        version = text_version(self.project, fields)
+        item = Item(event.item, fields, fields, version, event.when)
+        self.items[item.id] = item
+        self._enter(item, self.project.start.id, event.when)
+
+    def _assigned(self, event: Event) -> None:
+        item, slot = self._place(event)
+        until = datetime.fromisoformat(event.body["until"])
+        previous = item.slots[slot].person
+        if previous is not None and self.held.get(previous) == item.id:
+            del self.held[previous]
+        self._fill(item, slot, Slot(item.slots[slot].role, event.who, until))
+        item.shown |= {(str(event.stage), event.round, event.who)}
+        item.before = None
+        self.held[event.who] = item.id
+
+    def _answered(self, event: Event) -> None:
+        item, slot = self._place(event)
+        if item.slots[slot].filled:
+            raise ValueError(f"event {event.seq} fills a slot of {item.id} a second time")
+        item.before = None
+        item.before = copy(item)
+        body = event.body
+        ballot = Ballot(
+            dict(body["answers"]),
+            body["verdict"],
+            body["flagged"],
+            body["comment"],
+            body.get("correction"),
+        )
+        batch = self.batches[item.batch] if item.batch else None
+        vote = Vote(
+            *(event.seq, event.who, event.when, str(event.stage), event.round, slot, ballot),
+            text_version=str(event.text_version),
+            guidelines_version=str(event.guidelines_version),
+            batch=item.batch,
+            probability=batch.drawn[item.id] if batch else None,
+        )
+        item.votes = (*item.votes, vote)
+        self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))
+        stage = self.project.stage(str(event.stage))
+        if ballot.correction is not None and stage.corrects:
+            item.fields = {**item.fields, stage.corrects.field: ballot.correction}
+            item.text_version = text_version(self.project, item.fields)
+        if self.held.get(event.who) == item.id:
+            del self.held[event.who]
+        self.last[event.who] = (item.id, event.seq)
+
+    def _undone(self, event: Event) -> None:
+        item = self.items[str(event.item)]
+        until = datetime.fromisoformat(event.body["until"])
+        vote = next(v for v in item.votes if v.seq == event.body["answer"])
+        if (item.stage, item.round) == (vote.stage, vote.round):
+            item.votes = tuple(v for v in item.votes if v is not vote)
+        elif item.before is not None:
+            if item.stage is not None:
+                del self.at[item.stage][item.id]
+            item = item.before
+            self.items[item.id] = item
+            self.at[str(item.stage)][item.id] = None
+        else:
+            raise ValueError(f"event {event.seq} takes back what others have built on")
+        item.before = None
+        self._fill(item, vote.slot, Slot(item.slots[vote.slot].role, event.who, until))
+        self.held[event.who] = item.id
+        del self.last[event.who]
+
+    def _moved(self, event: Event) -> None:
+        item = self.items[str(event.item)]
+        body = event.body
+        if item.stage != event.stage:
+            raise ValueError(f"event {event.seq} moves {item.id} from where it is not")
+        if body["to"] == "final" and body["disputed"]:
+            raise ValueError(f"event {event.seq} ends {item.id} with an open disagreement")
+        del self.at[str(item.stage)][item.id]
+        item.why, item.verdict, item.disputed = body["why"], body["verdict"], body["disputed"]
+        item.batch, item.slots, item.stage = None, (), None
+        if body["to"] in OUTCOMES:
+            item.outcome = body["to"]
+        else:
+            self._enter(item, body["to"], event.when)
+
+    def _drawn(self, event: Event) -> None:
+        body, stage = event.body, self.project.stage(str(event.stage))
+        batch = Batch(
+            body["batch"],
+            stage.id,
+            tuple(body["members"]),
+            dict(body["drawn"]),
+            dict(body["strata"]),
+        )
+        self.batches[batch.id] = batch
+        for name in batch.members:
+            item = self.items[name]
+            item.batch, item.before = batch.id, None
+            if name in batch.drawn:
+                item.slots = tuple(Slot(role) for role in stage.roles)
+
+    def _closed(self, event: Event) -> None:
+        batch = self.batches[event.body["batch"]]
+        batch.result = event.body["result"]
+        for name in batch.members:
+            self.items[name].before = None
+
+    def _training_drawn(self, event: Event) -> None:
+        trainee = self.trainees.setdefault((event.who, str(event.stage)), Trainee())
+        trainee.rounds.append(dict.fromkeys(event.body["items"]))
+
+    def _training_answered(self, event: Event) -> None:
+        trainee = self.trainees[event.who, str(event.stage)]
+        trainee.rounds[event.round - 1][str(event.item)] = event.body["right"]
+
+    def _training_closed(self, event: Event) -> None:
+        self.trainees[event.who, str(event.stage)].passed = event.body["passed"]
+
+    def _enter(self, item: Item, name: str, when: datetime) -> None:
+        stage = self.project.stage(name)
+        item.stage, item.arrived = name, when
+        item.rounds = {**item.rounds, name: item.rounds.get(name, 0) + 1}
+        item.slots = () if stage.barrier else tuple(Slot(role) for role in stage.roles)
+        self.at[name][item.id] = None
+
+    def _place(self, event: Event) -> tuple[Item, int]:
+        item, slot = self.items[str(event.item)], event.slot
+        if slot is None or (item.stage, item.round) != (event.stage, event.round):
+            raise ValueError(f"event {event.seq} is not at the stage where {item.id} is")
+        return item, slot
+
+    @staticmethod
+    def _fill(item: Item, place: int, slot: Slot) -> None:
+        item.slots = (*item.slots[:place], slot, *item.slots[place + 1 :])

@@ -1,0 +1,277 @@
+"""The desk: who gets which item next, and training. Pure, as the workflow is.
+
+FIN-FORCE, section 3.3: people train in rounds of items with known answers until they reach a
+threshold, and only then work.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from contrafact.review.answers import ballot_of
+from contrafact.review.board import Board, Item, Person, Slot, Vote
+from contrafact.review.events import Event
+from contrafact.review.project import Project, Stage
+from contrafact.review.recorder import Recorder, Refused
+from contrafact.review.workflow import LEASE
+
+__all__ = [
+    "Assignment",
+    "assign",
+    "may_take",
+    "staffing_problems",
+    "train",
+    "training_needed",
+    "visible_votes",
+]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An item that somebody is to decide on.
+
+    Attributes:
+        item: Its id.
+        stage: At which stage.
+        round: In which round: the item's visit to the stage, or the person's round of training.
+        training: Whether the answer is known and the person is learning.
+        until: Until when it is theirs; none in training.
+    """
+
+    item: str
+    stage: str
+    round: int
+    training: bool = False
+    until: datetime | None = field(default=None, compare=False)
+
+
+def assign(
+    board: Board,
+    who: str,
+    now: datetime,
+    rng: np.random.Generator,
+    *,
+    lease: timedelta = LEASE,
+) -> tuple[Assignment | None, list[Event]]:
+    """Give somebody the next item: the one they hold, or one of the latest stage they may work in.
+
+    An item that they let lapse comes to them again only where there is no other.
+
+    Args:
+        board: The board.
+        who: The person.
+        now: The time.
+        rng: Draws a round of training.
+        lease: How long the item is theirs.
+
+    Returns:
+        The assignment, none where there is nothing for them now, and what happened.
+
+    Raises:
+        Refused: Nobody of that name works here, or they need training and there are no items
+            for it.
+    """
+    person = board.people.get(who)
+    if person is None or not person.active:
+        raise Refused(f"nobody named '{who[:40]}' works in this review")
+    record = Recorder(board, now)
+    to_learn = training_needed(board, person)
+    if to_learn is not None:
+        return _training(record, person, to_learn, rng), record.events
+    found = _held(board, person) or _next(board, person, now)
+    if found is None:
+        return None, []
+    item, place = found
+    until = item.slots[place].until
+    if item.slots[place].person != who or until is None or until <= now:
+        until = now + lease
+        record.add(
+            "assigned",
+            who,
+            item=item.id,
+            stage=item.stage,
+            round=item.round,
+            slot=place,
+            text_version=item.text_version,
+            guidelines_version=board.project.guidelines_version,
+            body={"until": until.isoformat()},
+        )
+    return Assignment(item.id, str(item.stage), item.round, until=until), record.events
+
+
+def may_take(board: Board, person: Person, item: Item, place: int, now: datetime) -> bool:
+    """Return whether somebody may be given a place of an item where it is now.
+
+    The place is free or its lease has run out, it is for one of their roles, no other place of the
+    item here is theirs, and they did not vote in a stage that this one is kept apart from.
+    """
+    slot = item.slots[place]
+    if slot.filled or slot.role not in person.roles:
+        return False
+    if slot.person is not None and not _lapsed(slot, now):
+        return False
+    others = (*item.slots[:place], *item.slots[place + 1 :])
+    if any(s.person == person.name and (s.filled or not _lapsed(s, now)) for s in others):
+        return False
+    apart = board.project.stage(str(item.stage)).apart_from
+    return not any(
+        vote.who == person.name and vote.round == item.rounds[vote.stage]
+        for vote in item.votes
+        if vote.stage in apart
+    )
+
+
+def visible_votes(project: Project, item: Item, stage: str, round_: int) -> tuple[Vote, ...]:
+    """Return the votes that whoever works at a stage sees: never those of their own round."""
+    shown = project.stage(stage).shows
+    return tuple(
+        v for v in item.votes if v.stage in shown and (v.stage, v.round) != (stage, round_)
+    )
+
+
+def training_needed(board: Board, person: Person) -> Stage | None:
+    """Return the training that somebody has to pass before they work; none if there is none."""
+    for stage in board.project.stages:
+        wanted = stage.kind == "training" and set(stage.roles) & set(person.roles)
+        if wanted and not person.trained and not board.trainee(person.name, stage.id).passed:
+            return stage
+    return None
+
+
+def train(
+    board: Board,
+    who: str,
+    item: str,
+    stage: str,
+    round_: int,
+    answers: Mapping[str, str],
+    *,
+    now: datetime,
+    request: str | None = None,
+) -> list[Event]:
+    """Take an answer in training; the round's last one closes it, passed or not.
+
+    An answer is right if every question is answered as is known to be right.
+
+    Raises:
+        Refused: The item is not in the person's present round.
+        InputError: The answers are not whole.
+    """
+    if request is not None and request in board.requests:
+        return []
+    learning = next((s for s in board.project.stages if s.id == stage), None)
+    trainee = board.trainee(who, stage)
+    if learning is None or round_ != len(trainee.rounds) or item not in trainee.rounds[-1]:
+        raise Refused("this item is not in your round of training", mend="ask for the next one")
+    if item not in trainee.open:
+        return []
+    given = ballot_of(board.project, learning, answers).answers
+    gold = ballot_of(board.project, learning, board.gold[item]).answers
+    record = Recorder(board, now)
+    record.add(
+        "training-answered",
+        who,
+        item=item,
+        stage=stage,
+        round=round_,
+        guidelines_version=board.project.guidelines_version,
+        request=request,
+        body={"answers": dict(given), "right": given == gold},
+    )
+    if not trainee.open:
+        results = [bool(right) for right in trainee.rounds[-1].values()]
+        accuracy = sum(results) / len(results)
+        record.add(
+            "training-closed",
+            who,
+            stage=stage,
+            round=round_,
+            body={"accuracy": accuracy, "passed": accuracy >= learning.threshold},
+        )
+    return record.events
+
+
+def staffing_problems(board: Board) -> list[str]:
+    """Return what keeps items from being done by the people there are, a sentence each.
+
+    Where it returns nothing, no item can be stuck for want of people, however they were assigned.
+    """
+    people = [person for person in board.people.values() if person.active]
+    problems = []
+    for stage in board.project.flow:
+        for role in dict.fromkeys(stage.roles):
+            able = {person.name for person in people if role in person.roles}
+            need = stage.roles.count(role)
+            # Places that the same people may have taken, here or where they may not vote twice.
+            taken = _takers(people, able, (r for r in stage.roles if r != role))
+            for other in stage.apart_from:
+                taken += _takers(people, able, board.project.stage(other).roles)
+            if len(able) < need + taken:
+                problems.append(
+                    f"stage '{stage.id}' needs {need + taken} people in the role '{role}' "
+                    f"to be sure that none votes twice, and there are {len(able)}"
+                )
+    learners = [p for p in people if training_needed(board, p) is not None]
+    if learners and not board.gold:
+        problems.append(f"{len(learners)} people need training, and there are no items for it")
+    return problems
+
+
+def _takers(people: Iterable[Person], able: set[str], roles: Iterable[str]) -> int:
+    """Return how many places of these roles people of a group may take."""
+    held = [person.roles for person in people if person.name in able]
+    return sum(any(role in own for own in held) for role in roles)
+
+
+def _lapsed(slot: Slot, now: datetime) -> bool:
+    return slot.until is not None and slot.until <= now
+
+
+def _held(board: Board, person: Person) -> tuple[Item, int] | None:
+    item = board.items.get(board.held.get(person.name, ""))
+    if item is None:
+        return None
+    for place, slot in enumerate(item.slots):
+        if slot.person == person.name and not slot.filled and slot.role in person.roles:
+            return item, place
+    return None
+
+
+def _next(board: Board, person: Person, now: datetime) -> tuple[Item, int] | None:
+    lapsed: tuple[Item, int] | None = None
+    for stage in reversed(board.project.flow):
+        if not set(stage.roles) & set(person.roles):
+            continue
+        for name in board.at[stage.id]:
+            item = board.items[name]
+            for place in range(len(item.slots)):
+                if may_take(board, person, item, place, now):
+                    if (stage.id, item.round, person.name) not in item.shown:
+                        return item, place
+                    lapsed = lapsed or (item, place)
+    return lapsed
+
+
+def _training(
+    record: Recorder, person: Person, stage: Stage, rng: np.random.Generator
+) -> Assignment:
+    board = record.board
+    trainee = board.trainee(person.name, stage.id)
+    if not trainee.open:
+        if not board.gold:
+            raise Refused(
+                "there are no items with known answers to train on",
+                mend="import some, or mark the person as trained",
+            )
+        names = sorted(board.gold)
+        times = {n: sum(n in done for done in trainee.rounds) for n in names}
+        # What a person has not seen yet comes first, in random order.
+        order = [names[int(i)] for i in rng.permutation(len(names))]
+        chosen = sorted(order, key=times.__getitem__)[: stage.sample]
+        number = len(trainee.rounds) + 1
+        body = {"items": chosen}
+        record.add("training-drawn", person.name, stage=stage.id, round=number, body=body)
+        trainee = board.trainee(person.name, stage.id)
+    return Assignment(trainee.open[0], stage.id, len(trainee.rounds), training=True)

@@ -1,0 +1,162 @@
+"""What comes into a review: its definition, people, items, and items to train on. Pure."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from contrafact.errors import InputError
+from contrafact.review.answers import ballot_of
+from contrafact.review.board import Board
+from contrafact.review.events import Event
+from contrafact.review.project import Project, Stage
+from contrafact.review.recorder import Recorder, Refused
+from contrafact.review.soundness import first_problem
+
+__all__ = ["define", "enlist", "import_gold", "import_items"]
+
+
+def define(board: Board, project: Project, who: str, now: datetime) -> list[Event]:
+    """Define the project, or give it other words: its guidelines, titles and questions' texts.
+
+    Raises:
+        Refused: Items are under way and the stages, rules or answers are to change, or the project
+            is not sound.
+    """
+    problem = first_problem(project)
+    if problem:
+        raise Refused(problem)
+    if board.seq and _bones(project) != _bones(board.project):
+        raise Refused(
+            "stages, rules and answers of a review do not change once it is under way",
+            mend="define another review",
+        )
+    record = Recorder(board, now)
+    definition = project.model_dump(mode="json")
+    if not board.seq or definition != board.project.model_dump(mode="json"):
+        record.add(
+            "project",
+            who,
+            guidelines_version=project.guidelines_version,
+            body={"definition": definition},
+        )
+    return record.events
+
+
+def enlist(
+    board: Board,
+    name: str,
+    roles: Sequence[str],
+    who: str,
+    now: datetime,
+    *,
+    active: bool = True,
+    trained: bool = False,
+) -> list[Event]:
+    """Give somebody roles, in place of those they had.
+
+    Args:
+        board: The board.
+        name: The person.
+        roles: Their roles in the project.
+        who: Who says so.
+        now: The time.
+        active: Whether they get items.
+        trained: Whether they pass by the training.
+
+    Raises:
+        Refused: The project knows no such role, or the name is blank.
+    """
+    if not name.strip() or name != name.strip() or name.startswith("rule:"):
+        raise Refused(f"'{name[:40]}' is no name for a person")
+    unknown = sorted(set(roles) - set(board.project.roles))
+    if unknown:
+        raise Refused(
+            f"there is no role '{unknown[0][:40]}'", mend=f"use {', '.join(board.project.roles)}"
+        )
+    body = {"name": name, "roles": sorted(set(roles)), "active": active, "trained": trained}
+    person = board.people.get(name)
+    record = Recorder(board, now)
+    if person is None or body != {**vars(person), "roles": sorted(person.roles)}:
+        record.add("person", who, body=body)
+    return record.events
+
+
+def import_items(
+    board: Board, items: Mapping[str, Mapping[str, Any]], who: str, now: datetime
+) -> list[Event]:
+    """Bring items in: fields by id. One that is there already with the same text is passed over.
+
+    Raises:
+        Refused: An item lacks a field that the project needs, or another has its id.
+    """
+    project = board.project
+    strata = {stage.strata for stage in project.flow if stage.strata not in (None, "person")}
+    needed = sorted({*project.show, *(s for s in strata if s)} - {*project.may_lack})
+    new = {}
+    for name, fields in items.items():
+        missing = [field for field in needed if not str(fields.get(field) or "").strip()]
+        if missing:
+            raise Refused(
+                f"item {name[:40]} has no '{missing[0]}'",
+                mend=f"the project '{project.name}' shows {', '.join(project.show)}",
+            )
+        there = board.items.get(name)
+        if name in board.gold or (there is not None and there.imported != dict(fields)):
+            raise Refused(f"there is another item '{name[:40]}'", mend="give it an id of its own")
+        if there is None:
+            new[name] = dict(fields)
+    record = Recorder(board, now)
+    for name, fields in new.items():
+        record.add("imported", who, item=name, body={"fields": fields})
+    return record.events
+
+
+def import_gold(
+    board: Board,
+    items: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str]]],
+    who: str,
+    now: datetime,
+) -> list[Event]:
+    """Bring in items for training: fields and known answers by id.
+
+    Raises:
+        Refused: The project has no training, an answer is none of its questions', or the id is
+            that of an item under review.
+    """
+    stages = [stage for stage in board.project.stages if stage.kind == "training"]
+    if not stages:
+        raise Refused(f"the project '{board.project.name}' has no training")
+    for name, (_, gold) in items.items():
+        if name in board.items:
+            raise Refused(f"item '{name[:40]}' is under review, and cannot be trained on")
+        for stage in stages:
+            try:
+                ballot_of(board.project, stage, gold)
+            except InputError as error:
+                raise Refused(f"training item '{name[:40]}': {error.problem}") from error
+    record = Recorder(board, now)
+    for name, (fields, gold) in items.items():
+        if name not in board.gold:
+            body = {"fields": dict(fields), "gold": dict(gold)}
+            record.add("imported", who, item=name, body=body)
+    return record.events
+
+
+def _bones(project: Project) -> object:
+    """Return what of a project may not change under way: all but words."""
+    return (
+        project.name,
+        project.show,
+        [(q.id, q.options, q.asked_when) for q in project.questions],
+        [_wordless(stage) for stage in project.stages],
+    )
+
+
+def _wordless(stage: Stage) -> Stage:
+    """Return a stage with its id for a title, so that two can be compared without their words."""
+    return stage.model_copy(
+        update={
+            "title": stage.id,
+            "rules": tuple(rule.model_copy(update={"why": ""}) for rule in stage.rules),
+        }
+    )

@@ -12,7 +12,7 @@ from contrafact.rfc.validators.counterparts import directions
 from contrafact.rfc.validators.findings import Span, Violation, fail, review
 from contrafact.rfc.validators.lists import groups, pattern
 from contrafact.rfc.validators.pair import Pair
-from contrafact.rfc.validators.signals import signals
+from contrafact.rfc.validators.signals import is_result, signals
 from contrafact.rfc.validators.tokens import Token, stem
 from contrafact.rfc.validators.vocabulary import is_function_word
 
@@ -171,7 +171,7 @@ def effect_kept(pair: Pair) -> Iterator[Violation]:
         if _inside((signal.start, signal.end), causes):
             continue
         if met and all(o.sign == -signal.sign for o in met):
-            told = review if signal.tier == "soft" else fail
+            told = review if signal.tier == "soft" and not is_result(signal, met[0]) else fail
             yield told(
                 "effect-changed",
                 f"'{signal.text}' became '{met[0].text}'",
@@ -267,7 +267,9 @@ def cause_stated(pair: Pair) -> Iterator[Violation]:
         return
     every = chains(pair.rewritten)
     if not every:
-        yield fail("cause-not-stated", "the rewrite states no cause")
+        # The marker that is still there links what it linked, whatever the cause is called now.
+        if not any(pair.kept(*c.marker) for c in _realised(pair)):
+            yield fail("cause-not-stated", "the rewrite states no cause")
         return
     if not any(c.realised for c in every):
         yield fail(

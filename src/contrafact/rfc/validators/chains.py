@@ -130,7 +130,7 @@ _SUPPOSED = re.compile(
     r"\b(?:could|may(?!\s\d)|might|would|should|if|unless|whether|potentially|possibly|perhaps"
     r"|likely|unlikely"
     r"|(?<!than[\s-])(?<!than )expected\sto|(?:is|are|was|were)\sexpected|expects?\b"
-    r"|forecasts?(?=\s(?:to|that|a))|projected\sto|set\sto|poised\sto"
+    r"|forecasts?(?=\s(?:to(?!\s\S*\d)|that|a)\b)|projected\sto|set\sto|poised\sto"
     r"|will|can|aims?\sto|plans?\sto|hopes?\sto|predicts?|predicted|risks?\s\w+ing"
     r"|threatens?\sto)\b",
     re.IGNORECASE,

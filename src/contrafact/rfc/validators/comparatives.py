@@ -6,6 +6,7 @@ RFC-BENCH, appendices R.1 and S.2, items 2 and 8: what was more stays more, and 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from contrafact.rfc.validators.findings import Span
 from contrafact.rfc.validators.pair import Side
@@ -70,7 +71,25 @@ def comparatives(side: Side) -> list[Comparative]:
     return known
 
 
+_OF_THEM = re.compile(r"\b[Oo]f\s(?:the\s|its\s|their\s|all\s|some\s|about\s)*\Z")
+
+
+def _parts(side: Side) -> Iterator[Comparative]:
+    """Yield "of the 40 analysts, 31 …": a part of a count is no larger than the count."""
+    found = side.quantities
+    for whole, part in pairwise(range(len(found))):
+        a, b = found[whole], found[part]
+        if not a.kind == b.kind == "number" or a.value is None or b.value is None:
+            continue
+        between = side.text[a.end : b.start]
+        if not _OF_THEM.search(side.text[: a.start]):
+            continue
+        if re.fullmatch(r"\s[^.,;]{1,50},\s(?:only\s|just\s|about\s|some\s)?", between):
+            yield Comparative(part, whole, -1, (a.start, b.end))
+
+
 def _found(side: Side) -> Iterator[Comparative]:
+    yield from _parts(side)
     for match in _THAN.finditer(side.text):
         yield from _compared(side, match, beside=False)
     for match in _BESIDE.finditer(side.text):

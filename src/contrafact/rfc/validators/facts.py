@@ -8,6 +8,7 @@ from contrafact.rfc.validators.counterparts import directions
 from contrafact.rfc.validators.findings import Span, Violation, fail, review
 from contrafact.rfc.validators.lists import pattern, patterns, table, words
 from contrafact.rfc.validators.pair import Pair, Side
+from contrafact.rfc.validators.signals import is_result
 
 __all__ = [
     "causes_added",
@@ -181,7 +182,7 @@ def directions_kept(pair: Pair) -> Iterator[Violation]:
     for signal, met in zip(found.before, found.met, strict=True):
         if met and all(other.sign == -signal.sign for other in met):
             tier = {signal.tier, *(other.tier for other in met)}
-            told = review if tier == {"soft"} else fail
+            told = review if tier == {"soft"} and not is_result(signal, met[0]) else fail
             yield told(
                 "direction-changed",
                 f"'{signal.text}' became '{met[0].text}'",

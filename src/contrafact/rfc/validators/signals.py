@@ -5,20 +5,18 @@ A signal is a directional term with what its sentence makes of it: "did not rise
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 from contrafact.rfc.validators.findings import Span
 from contrafact.rfc.validators.lists import words
 from contrafact.rfc.validators.pair import Side
+from contrafact.rfc.validators.signal_data import SignalData, signal_data
 from contrafact.rfc.validators.vocabulary import is_known_name
 from contrafact.text.words import Match
 
-__all__ = ["Signal", "Tier", "signals"]
+__all__ = ["Signal", "Tier", "is_result", "signals"]
 
 Tier = Literal["firm", "plain", "soft"]
 
@@ -53,48 +51,12 @@ class Signal:
     scaled: bool = False
 
 
-@dataclass(frozen=True)
-class _Data:
-    ignored: frozenset[str]
-    soft: frozenset[str]
-    firm: frozenset[str]
-    states: frozenset[str]
-    burdens: frozenset[str]
-    state_signs: dict[str, int]
-    scalers: dict[str, int]
-    negators: frozenset[str]
-    negations: re.Pattern[str]
-    senses: re.Pattern[str]
-    verdicts: tuple[tuple[int, re.Pattern[str]], ...]
+_RESULT = re.compile(r"\b(?:profits?|loss(?:es)?|profitability)\Z", re.IGNORECASE)
 
 
-@cache
-def _data() -> _Data:
-    source = files("contrafact.rfc.validators") / "signals.toml"
-    raw: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
-    scalers = dict.fromkeys(raw["scalers"]["more"].split(), 1)
-    scalers |= dict.fromkeys(raw["scalers"]["less"].split(), -1)
-    return _Data(
-        ignored=_terms(raw["ignored"]),
-        soft=_terms(raw["soft"]),
-        firm=_terms(raw["firm"]),
-        states=frozenset(raw["states"].split()),
-        burdens=frozenset(raw["burdens"].split()),
-        state_signs=raw["state_signs"],
-        scalers=scalers,
-        negators=frozenset(raw["negators"]["words"].split()),
-        negations=re.compile(rf"\b(?:{'|'.join(raw['negators']['phrases'])})\b", re.IGNORECASE),
-        senses=re.compile(rf"\b(?:{'|'.join(raw['senses']['phrases'])})", re.IGNORECASE),
-        verdicts=tuple(
-            (sign, re.compile(rf"\b(?:{'|'.join(raw['verdicts'][name])})\b", re.IGNORECASE))
-            for name, sign in (("good", 1), ("bad", -1))
-        ),
-    )
-
-
-def _terms(words: str) -> frozenset[str]:
-    """Return terms written with a low line for each space."""
-    return frozenset(word.replace("_", " ") for word in words.split())
+def is_result(one: Signal, other: Signal) -> bool:
+    """Return whether two directions are a profit and a loss, which are outcomes and no topics."""
+    return all(_RESULT.search(signal.text) for signal in (one, other))
 
 
 def signals(side: Side) -> list[Signal]:
@@ -110,7 +72,7 @@ def signals(side: Side) -> list[Signal]:
 
 
 def _read(side: Side) -> list[Signal]:
-    data = _data()
+    data = signal_data()
     shielded = [match.span() for match in data.senses.finditer(side.text)]
     terms = [
         match
@@ -162,7 +124,7 @@ _DONE_TO = re.compile(
 )
 
 
-def _tier(side: Side, match: Match, data: _Data) -> Tier:
+def _tier(side: Side, match: Match, data: SignalData) -> Tier:
     if match.term in _FIGURED and _figured(side, match):
         return "firm"
     if match.term in data.soft:
@@ -221,7 +183,7 @@ _RATING = re.compile(
 )
 
 
-def _asserts(side: Side, match: Match, data: _Data) -> bool:
+def _asserts(side: Side, match: Match, data: SignalData) -> bool:
     """Whether a term stands where it says a direction."""
     text, term = side.text, match.term
     before, after = text[max(0, match.start - 40) : match.start], text[match.end : match.end + 70]
@@ -267,7 +229,7 @@ def _asserts(side: Side, match: Match, data: _Data) -> bool:
     return not _in_name(side, match)
 
 
-def _burdened(side: Side, match: Match, data: _Data) -> bool:
+def _burdened(side: Side, match: Match, data: SignalData) -> bool:
     """Whether an adjective of strength stands by something bad: "strong cost pressures"."""
     last = side.span_tokens(match.start, match.end)[-1]
     for token in side.tokens[last + 1 : last + 4]:
@@ -312,7 +274,7 @@ def _named_elsewhere(side: Side, word: str) -> bool:
 
 
 def _bare_states(
-    side: Side, known: list[tuple[int, int, int, Tier]], shielded: list[Span], data: _Data
+    side: Side, known: list[tuple[int, int, int, Tier]], shielded: list[Span], data: SignalData
 ) -> Iterator[tuple[int, int, int, Tier]]:
     """Yield states that the word lists do not have, where something scales them."""
     for token in side.tokens:
@@ -328,7 +290,7 @@ def _bare_states(
 Known = tuple[int, int, int, Tier]
 
 
-def _with_verdicts(side: Side, known: list[Known], data: _Data) -> list[Known]:
+def _with_verdicts(side: Side, known: list[Known], data: SignalData) -> list[Known]:
     """Return the terms with whole verdicts, such as "swung to a loss", in place of their parts."""
     found: list[Known] = []
     for sign, pattern in data.verdicts:
@@ -341,7 +303,7 @@ def _with_verdicts(side: Side, known: list[Known], data: _Data) -> list[Known]:
     return rest + found
 
 
-def _scaler(side: Side, start: int, end: int, data: _Data) -> tuple[Span, int] | None:
+def _scaler(side: Side, start: int, end: int, data: SignalData) -> tuple[Span, int] | None:
     """Return what makes a state more or less: a word shortly before it, or the verb after it."""
     tokens = side.span_tokens(start, end)
     if not tokens or side.tokens[tokens[-1]].key not in data.states:
@@ -387,7 +349,7 @@ def _closes(side: Side, i: int) -> bool:
     return after.key in words("no_object") or after.key.endswith("ly")
 
 
-def _negator(side: Side, start: int, data: _Data) -> Span | None:
+def _negator(side: Side, start: int, data: SignalData) -> Span | None:
     """Return what denies a term: a negation shortly before it, in the same clause."""
     first = side.span_tokens(start, start + 1)
     if not first:

@@ -3,6 +3,7 @@
 RFC-BENCH, appendix S.2, items 2 and 8.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -23,7 +24,7 @@ def _span(quantity: Quantity) -> Span:
 
 def equal_quantities(pair: Pair) -> Iterator[Violation]:
     """A number that the original states twice is one number in the rewrite too."""
-    groups: dict[tuple[object, ...], list[tuple[int, int]]] = defaultdict(list)
+    groups: dict[Group, list[tuple[int, int]]] = defaultdict(list)
     for i, j in quantity_pairs(pair):
         old = pair.original.quantities[i]
         if old.value is None or old.kind == "duration" or is_aside(pair.original, old):
@@ -31,6 +32,7 @@ def equal_quantities(pair: Pair) -> Iterator[Violation]:
         if old.kind == "number" and abs(old.value) < 20 and old.unit is None:
             continue
         groups[(old.kind, old.unit, abs(old.value))].append((i, j))
+    _join_rounded(pair, groups)
     for met in groups.values():
         first = pair.rewritten.quantities[met[0][1]]
         for i, j in met[1:]:
@@ -48,6 +50,23 @@ def equal_quantities(pair: Pair) -> Iterator[Violation]:
                 _span(old),
                 _span(new),
             )
+
+
+Group = tuple[str, str | None, float]
+
+
+def _join_rounded(pair: Pair, groups: dict[Group, list[tuple[int, int]]]) -> None:
+    """Put a figure and its rounding together: 756 in the headline, 756.61 in the story."""
+    for key in list(groups):
+        for other in list(groups):
+            if key == other or key not in groups or other not in groups or key[0] != other[0]:
+                continue
+            fine, coarse = (pair.original.quantities[groups[k][0][0]] for k in (key, other))
+            if key[1] != other[1] or precision(fine) >= precision(coarse):
+                continue
+            digits = len(re.sub(r"\D", "", coarse.form.number).strip("0"))
+            if digits >= 3 and abs(key[2] - other[2]) <= precision(coarse) + 1e-9:
+                groups[other] += groups.pop(key)
 
 
 def _apart(a: Quantity, b: Quantity) -> bool:

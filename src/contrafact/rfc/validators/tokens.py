@@ -11,7 +11,7 @@ __all__ = ["Sentence", "Token", "normal", "sentences", "stem", "words"]
 _WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Inc|Corp|Co|Ltd|Plc|Mr|Mrs|Ms|Dr|St|vs|No|Jr|Sr|Bros|approx|est|Gov|Sen|Rep|Prof"
-    r"|[A-Z]|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|[ap]\.m|e\.g|i\.e)"
+    r"|(?<!/)[A-Z]|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|[ap]\.m|e\.g|i\.e)"
     r"|\b(?:[A-Z]\.)+[A-Z])\Z"
 )
 _STOP = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|\n+|\s[-–—|]\s(?=[A-Z])")

@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 SERVER = Path(__file__).parents[1] / "support" / "judge_server.py"
+sys.path.insert(0, str(SERVER.parent))
+from judge_server import says  # noqa: E402
 
 
 def digest(prompt: str) -> str:
     return hashlib.sha256(prompt.encode()).hexdigest()
 
 
-def key_of(items, examiner) -> dict[str, bool]:
+def key(items, examiner) -> dict[str, bool]:
     """Every prompt that an exam on these items can ask, with the verdict it should get."""
     from contrafact.exam.order import other_order
 
@@ -31,20 +33,26 @@ def key_of(items, examiner) -> dict[str, bool]:
     return verdicts
 
 
+@pytest.fixture(scope="module")
+def key_of():
+    return key
+
+
 @pytest.fixture
 def start_judge(tmp_path_factory: pytest.TempPathFactory):
     @contextmanager
     def serve(verdicts, *, sensitivity=1.0, specificity=1.0, invalid=0.0):
         path = tmp_path_factory.mktemp("key") / "key.json"
-        key = {"verdicts": verdicts, "sensitivity": sensitivity, "specificity": specificity}
-        path.write_text(json.dumps(key | {"invalid": invalid}), encoding="utf-8")
+        rates = {"sensitivity": sensitivity, "specificity": specificity, "invalid": invalid}
+        key = {"verdicts": verdicts, **rates}
+        path.write_text(json.dumps(key), encoding="utf-8")
         command = [sys.executable, str(SERVER), str(path)]
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as process:
             try:
                 port = int(process.stdout.readline())
-                yield Known(port)
+                yield Known(port, key)
             finally:
                 process.stdin.close()
                 process.wait(timeout=10)
@@ -55,7 +63,8 @@ def start_judge(tmp_path_factory: pytest.TempPathFactory):
 class Known:
     """A running judge of known worth."""
 
-    def __init__(self, port: int):
+    def __init__(self, port: int, key: dict[str, object]):
+        self.key = key
         self.environment = {
             **os.environ,
             "FAKE_BASE_URL": f"http://127.0.0.1:{port}/v1",
@@ -69,3 +78,17 @@ class Known:
 
         with urllib.request.urlopen(f"{self.url}/stats", timeout=10) as reply:
             return sum(json.loads(reply.read())["answered"].values())
+
+    def truth(self, criterion: str, *, known: bool) -> tuple[int, int]:
+        """How many FIN-FORCE items of a known verdict it gets right, of how many it answers."""
+        from contrafact.exam.finforce import FinforceExaminer, finforce_items
+        from contrafact.prompts import open_pack
+
+        examiner = FinforceExaminer(open_pack())
+        given = [
+            says("judge", examiner.questions(item)[criterion], self.key)
+            for item in finforce_items()
+            if item.known.get(criterion) is known
+        ]
+        read = [verdict for verdict in given if verdict is not None]
+        return sum(verdict is known for verdict in read), len(read)

@@ -14,30 +14,36 @@ import json
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 sys.path.insert(0, str(Path(__file__).parent))
 from openai_server import OpenAIServer
 
 
+def says(model: str, prompt: str, key: dict[str, Any]) -> bool | None:
+    """Return the verdict that a model of this key gives, or none where it mumbles."""
+    digest = hashlib.sha256(prompt.encode()).hexdigest()
+    known = key["verdicts"][digest]
+    if int(digest[8:16], 16) / 2**32 < key["invalid"]:
+        return None
+    # By model: two judges of the same worth err on different items.
+    chance = int(hashlib.sha256(f"{model} {prompt}".encode()).hexdigest()[:8], 16) / 2**32
+    right = chance < key["sensitivity" if known else "specificity"]
+    return known if right else not known
+
+
 class JudgeServer(OpenAIServer):
     """Answers from a key."""
 
-    key: dict[str, Any] = {}
+    key: ClassVar[dict[str, Any]] = {}
 
     @classmethod
     def _answer(cls, request: dict[str, Any]) -> dict[str, Any]:
-        prompt = str(request["messages"][-1]["content"])
-        digest = hashlib.sha256(prompt.encode()).hexdigest()
-        # By model: two judges of the same worth err on different items.
-        chance = int(hashlib.sha256(f"{request['model']} {prompt}".encode()).hexdigest()[:8], 16)
-        known = cls.key["verdicts"][digest]
-        right = chance / 2**32 < cls.key["sensitivity" if known else "specificity"]
-        verdict = known if right else not known
+        verdict = says(request["model"], str(request["messages"][-1]["content"]), cls.key)
         schema = (request.get("response_format") or {}).get("json_schema")
-        content = json.dumps({schema["name"]: {"value": verdict}}) if schema else "FT"[verdict]
-        if int(digest[8:16], 16) / 2**32 < cls.key.get("invalid", 0.0):
-            content = "Who can say?"
+        content = "Who can say?"
+        if verdict is not None:
+            content = json.dumps({schema["name"]: {"value": verdict}}) if schema else "FT"[verdict]
         return {
             "id": "chatcmpl-1",
             "object": "chat.completion",

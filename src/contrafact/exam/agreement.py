@@ -26,11 +26,12 @@ from contrafact.stats.intervals import Interval
 
 __all__ = ["Against", "Agreement", "Coefficient", "Disagreement", "agreement", "agreement_object"]
 
-# Words by which the positive one of two categories is known where none is named.
-_POSITIVE = (
-    *("yes", "true", "t", "y", "1", "1.0", "pass", "passed"),
-    *("correct", "positive", "valid", "right"),
-)
+# Pairs of words of which the first is positive, where none is named.
+_POSITIVE = {
+    "yes": "no", "y": "n", "true": "false", "t": "f", "1": "0", "1.0": "0.0", "pass": "fail",
+    "passed": "failed", "correct": "wrong", "right": "wrong", "valid": "invalid",
+    "positive": "negative",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -271,12 +272,15 @@ def _positive(known: Sequence[Rating], named: str | None, numbers: bool) -> Rati
             if wanted in (_word(one).casefold(), str(one).casefold()):
                 return one
         raise InputError(f"there is no category '{named}'", mend=f"there are {_both(known)}")
-    plain = [one for one in known if str(one).casefold() in _POSITIVE]
-    if len(plain) != 1:
+    first, second = known
+    words = str(first).casefold(), str(second).casefold()
+    if _POSITIVE.get(words[0]) == words[1]:
+        return first
+    if _POSITIVE.get(words[1]) != words[0]:
         raise InputError(
             f"which of {_both(known)} is positive is not plain", mend="say it with --positive"
         )
-    return plain[0]
+    return second
 
 
 def _both(known: Sequence[Rating]) -> str:

@@ -1,0 +1,135 @@
+"""``contrafact agree``: from a table of ratings to every coefficient, and to one clear line."""
+
+import json
+
+import krippendorff
+import numpy as np
+import pytest
+from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+
+C3 = "judge,majority,count\nyes,yes,46\nyes,no,2\nno,yes,21\nno,no,31\n"
+
+
+def coefficients(found, name):
+    return {tuple(c["raters"]): c for c in found["coefficients"] if c["name"] == name}
+
+
+def test_the_counts_of_cobes_study_give_its_printed_figures(quick_contrafact, tmp_path):
+    (tmp_path / "c3.csv").write_text(C3)
+    run = quick_contrafact(
+        "agree", "c3.csv", "--count", "count", "--reference", "majority", "--out", "c3.json"
+    )
+    assert run.returncode == 0, run.stderr
+    for line in ("77.0%", "95.8%", "68.7%", "0.80", "0.55"):
+        assert line in run.stdout
+    assert "both 46, only judge 2, only majority 21, neither 31" in run.stdout
+    found = json.loads((tmp_path / "c3.json").read_text())
+    assert found["items"] == 100
+    kappa = coefficients(found, "cohen_kappa")["judge", "majority"]
+    assert round(kappa["estimate"], 2) == 0.55
+    assert kappa["low"] < 0.55 < kappa["high"]
+    against = {one["name"]: one["estimate"] for one in found["against"][0]["figures"]}
+    assert against["accuracy"] == 0.77
+    assert found["disagreements"] == [
+        {"item": "line 3", "ratings": {"judge": "yes", "majority": "no"}, "count": 2},
+        {"item": "line 4", "ratings": {"judge": "no", "majority": "yes"}, "count": 21},
+    ]
+
+
+def test_wide_and_long_tables_say_the_same_and_agree_with_other_libraries(
+    quick_contrafact, tmp_path
+):
+    rng = np.random.default_rng(5)
+    base = rng.integers(1, 5, 60)
+    table = np.where(rng.random((60, 3)) < 0.7, base[:, None], rng.integers(1, 5, (60, 3)))
+    wide = ["id,ann,ben,cat"] + [f"x{i},{a},{b},{c}" for i, (a, b, c) in enumerate(table)]
+    long = ["Item,Rater,Rating"]
+    long += [
+        f"x{i},{r},{row[k]}"
+        for i, row in enumerate(table)
+        for k, r in enumerate(("ann", "ben", "cat"))
+    ]
+    (tmp_path / "wide.csv").write_text("\n".join(wide) + "\n")
+    (tmp_path / "long.csv").write_text("\n".join(long) + "\n")
+    found = []
+    for name in ("wide", "long"):
+        run = quick_contrafact("agree", f"{name}.csv", "--out", f"{name}.json")
+        assert run.returncode == 0, run.stderr
+        found.append(json.loads((tmp_path / f"{name}.json").read_text()))
+    assert found[0] == found[1]
+    everyone = ("ann", "ben", "cat")
+    fleiss = coefficients(found[0], "fleiss_kappa")[everyone]["estimate"]
+    assert fleiss == pytest.approx(fleiss_kappa(aggregate_raters(table)[0]))
+    alpha = coefficients(found[0], "krippendorff_alpha")[everyone]["estimate"]
+    expected = krippendorff.alpha(table.T, level_of_measurement="nominal")
+    assert alpha == pytest.approx(expected)
+    assert set(coefficients(found[0], "cohen_kappa")) == {
+        ("ann", "ben"), ("ann", "cat"), ("ben", "cat"),
+    }  # fmt: skip
+    # Numbers have an order, so that near misses count in part.
+    ac1, ac2 = (
+        coefficients(found[0], name)[everyone]["estimate"] for name in ("gwet_ac1", "gwet_ac2")
+    )
+    assert ac2 != ac1
+    assert sum(found[0]["prevalence"].values()) == pytest.approx(1)
+    differing = sum(len(set(row)) > 1 for row in table)
+    assert len(found[0]["disagreements"]) == differing
+
+
+def test_raters_who_use_one_category_get_undefined_and_no_error(quick_contrafact, tmp_path):
+    rows = ["item,ann,ben", *(f"x{i},yes,yes" for i in range(12))]
+    (tmp_path / "same.csv").write_text("\n".join(rows) + "\n")
+    run = quick_contrafact("agree", "same.csv", "--out", "same.json")
+    assert run.returncode == 0, run.stderr
+    assert "undefined" in run.stdout
+    assert "no item is rated differently" in run.stdout
+    found = json.loads((tmp_path / "same.json").read_text())
+    for name in ("fleiss_kappa", "krippendorff_alpha", "cohen_kappa"):
+        (one,) = coefficients(found, name).values()
+        assert one["estimate"] is None
+        assert one["why"].startswith("undefined")
+    run = quick_contrafact("agree", "same.csv", "--categories", "no,yes", "--out", "same.json")
+    found = json.loads((tmp_path / "same.json").read_text())
+    assert coefficients(found, "gwet_ac1")["ann", "ben"]["estimate"] == 1.0
+
+
+def test_missing_ratings_are_counted_and_spellings_are_one(quick_contrafact, tmp_path):
+    rows = ["item,ann,ben,comment", "a,Yes,yes,", "b,no,,late", "c,YES,no,", "d,no,no,"]
+    rows += ["e,yes,yes,", "f,no,no,"]
+    (tmp_path / "r.csv").write_text("\n".join(rows) + "\n")
+    run = quick_contrafact("agree", "r.csv", "--rater", "ann", "--rater", "ben", "--out", "r.json")
+    assert run.returncode == 0, run.stderr
+    assert "1 missing" in run.stdout
+    assert "'Yes' stands also for 'YES', 'yes'" in run.stderr
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert found["categories"] == ["Yes", "no"]
+    assert [one["item"] for one in found["disagreements"]] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "told"),
+    [
+        ("item,ann\na,yes\n", (), "there is 1 rater"),
+        ("item,ann,ben\na,yes,no\na,no,no\n", (), ":3: a is there twice"),
+        ("item,ann,ben\n,yes,no\n", (), ":2: there is no item"),
+        ("item,rater,rating\na,ann,yes\na,ann,no\n", (), ":3: ann rates a a second time"),
+        ("item,ann,ben\na,,\n", (), "there is not one rating"),
+        ("item,ann,ben\na,yes,no\n", ("--reference", "eve"), "there is no rater 'eve'"),
+        ("item,ann,ben\na,x,y\n", ("--reference", "ann"), "say it with --positive"),
+        (
+            "item,ann,ben\na,x,y\nb,z,z\n",
+            ("--reference", "ann"),
+            "there are 3 categories, and a reference needs two",
+        ),
+        ("item,ann,ben\na,x,y\n", ("--categories", "x,z"), "not among the categories: y"),
+        ("item,ann,ben,k\na,x,y,two\n", ("--count", "k"), ":2: 'two' is no count"),
+        ("item,ann,ben\na,x,y\n", ("--out", "r.csv"), "name it .json"),
+        ("item,ann,ben\na,x,y\n", ("--rater", "eve"), "there are ann, ben"),
+    ],
+)
+def test_bad_tables_are_told_in_one_line(quick_contrafact, tmp_path, content, options, told):
+    (tmp_path / "r.csv").write_text(content)
+    run = quick_contrafact("agree", "r.csv", *options)
+    assert run.returncode == 2
+    assert told in run.stderr
+    assert len(run.stderr.strip().splitlines()) == 1

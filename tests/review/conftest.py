@@ -1,7 +1,16 @@
 """A small team, made-up items, and answers for any question."""
 
-from collections.abc import Callable
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,3 +105,75 @@ def review_team() -> Any:
             return np.random.default_rng(seed)
 
     return Team
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """Start a PostgreSQL server of our own on a free port of loopback; yield its URL."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    found = shutil.which("initdb") or (debian[-1] if debian else None)
+    if found is None:
+        pytest.skip("PostgreSQL's server is not installed (apt-get install postgresql)")
+    programs = Path(found).resolve().parent
+    # The server refuses to run as root; Debian's package brings a user for it.
+    user: dict[str, Any] = {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
+    folder = Path(tempfile.mkdtemp(prefix="contrafact-pg-"))
+    if user:
+        shutil.chown(folder, **user)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data = folder / "data"
+    quiet: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, **user}
+    log = (folder / "log").open("wb")
+    try:
+        subprocess.run(
+            [programs / "initdb", "-D", data, "-U", "contrafact", "-A", "trust", "-N"],
+            check=True,
+            stderr=log,
+            **quiet,
+        )
+        server = subprocess.Popen(
+            [programs / "postgres", "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", folder],
+            stderr=log,
+            **quiet,
+        )
+        try:
+            url = f"postgresql://contrafact@127.0.0.1:{port}/postgres"
+            _wait_for(url, server, folder / "log")
+            yield url
+        finally:
+            server.send_signal(signal.SIGQUIT)  # at once: nothing of it is needed any more
+            server.wait(timeout=30)
+    finally:
+        log.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_for(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+    import psycopg
+
+    for _ in range(300):
+        if server.poll() is not None:
+            pytest.fail(f"PostgreSQL did not start: {log.read_text()[-1000:]}")
+        try:
+            psycopg.connect(url).close()
+        except psycopg.OperationalError:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail("PostgreSQL does not answer")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return a new database: a file of SQLite, or one on a real PostgreSQL server."""
+    if request.param == "sqlite":
+        return str(tmp_path / "review.db")
+    import psycopg
+
+    url = request.getfixturevalue("postgresql")
+    name = f"t{uuid.uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return url.replace("/postgres", f"/{name}")

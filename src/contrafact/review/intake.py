@@ -12,7 +12,7 @@ from contrafact.review.project import Project, Stage
 from contrafact.review.recorder import Recorder, Refused
 from contrafact.review.soundness import first_problem
 
-__all__ = ["define", "enlist", "import_gold", "import_items"]
+__all__ = ["define", "enlist", "import_gold", "import_items", "is_plain"]
 
 
 def define(board: Board, project: Project, who: str, now: datetime) -> list[Event]:
@@ -66,8 +66,8 @@ def enlist(
     Raises:
         Refused: The project knows no such role, or the name is blank.
     """
-    if not name.strip() or name != name.strip() or name.startswith("rule:"):
-        raise Refused(f"'{name[:40]}' is no name for a person")
+    if not is_plain(name) or name.startswith("rule:"):
+        raise Refused(f"{name[:40]!a} is no name for a person")
     unknown = sorted(set(roles) - set(board.project.roles))
     if unknown:
         raise Refused(
@@ -94,6 +94,7 @@ def import_items(
     needed = sorted({*project.show, *(s for s in strata if s)} - {*project.may_lack})
     new = {}
     for name, fields in items.items():
+        _check_id(name)
         missing = [field for field in needed if not str(fields.get(field) or "").strip()]
         if missing:
             raise Refused(
@@ -127,6 +128,7 @@ def import_gold(
     if not stages:
         raise Refused(f"the project '{board.project.name}' has no training")
     for name, (_, gold) in items.items():
+        _check_id(name)
         if name in board.items:
             raise Refused(f"item '{name[:40]}' is under review, and cannot be trained on")
         for stage in stages:
@@ -160,3 +162,13 @@ def _wordless(stage: Stage) -> Stage:
             "rules": tuple(rule.model_copy(update={"why": ""}) for rule in stage.rules),
         }
     )
+
+
+def is_plain(name: str) -> bool:
+    """Return whether a text can name something: short, printable, without spaces around it."""
+    return 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
+
+
+def _check_id(name: str) -> None:
+    if not is_plain(name):
+        raise Refused(f"{name[:40]!a} is no id of an item", mend="use a short plain text")

@@ -1,0 +1,1 @@
+"""Where reviews are kept: a database of events, and the present state that follows from them."""

@@ -1,0 +1,320 @@
+"""The store: the workflow's functions on a database, many people and processes at a time.
+
+A change locks its review, brings the board up to date with what others did, lets the workflow
+decide, and writes the events and the present state in one transaction. What was acknowledged is in
+the database; what failed half way never happened.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from threading import RLock
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from contrafact.errors import InputError
+from contrafact.review import desk, intake, workflow
+from contrafact.review.board import Board
+from contrafact.review.events import Event
+from contrafact.review.project import Project
+from contrafact.review.recorder import Refused
+from contrafact.review.store.database import connect
+from contrafact.review.store.rows import event_of, event_row, item_row
+from contrafact.review.store.tables import events as events_table
+from contrafact.review.store.tables import items, reviews, votes
+
+__all__ = ["Store"]
+
+T = TypeVar("T")
+Decide = Callable[[Board, datetime, np.random.Generator], tuple[T, list[Event]]]
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Store:
+    """Reviews in a database.
+
+    Args:
+        database: A file for SQLite, or a URL.
+        clock: Tells the time, with its zone.
+        seed: Makes samples reproducible; every draw is recorded in any case.
+        lease: How long an item stays with somebody who does not answer.
+
+    Raises:
+        InputError: The database cannot be used.
+    """
+
+    def __init__(
+        self,
+        database: str,
+        *,
+        clock: Callable[[], datetime] = _utc_now,
+        seed: int | None = None,
+        lease: timedelta = workflow.LEASE,
+    ) -> None:
+        self.engine = connect(database)
+        self._clock = clock
+        self._seed = seed
+        self._lease = lease
+        self._boards: dict[str, Board] = {}
+        self._locks: dict[str, RLock] = {}
+        self._guard = RLock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the database go."""
+        self.engine.dispose()
+
+    def reviews(self) -> list[str]:
+        """Return the names of the reviews, in order."""
+        with self.engine.begin() as connection:
+            return list(connection.scalars(select(reviews.c.name).order_by(reviews.c.name)))
+
+    def define(self, review: str, project: Project, who: str) -> None:
+        """Open a review, or give the one of that name other guidelines.
+
+        Raises:
+            Refused: See :func:`contrafact.review.intake.define`.
+        """
+        if not intake.is_plain(review):
+            raise Refused(f"{review[:40]!a} is no name for a review")
+        if not self._open(review, project, who):
+            self._change(review, lambda b, now, _: (None, intake.define(b, project, who, now)))
+
+    def _open(self, review: str, project: Project, who: str) -> bool:
+        """Write the first event of a review that is not there yet; return whether it was not."""
+        with self._lock(review), self.engine.begin() as connection:
+            if self.engine.dialect.name == "postgresql":
+                # There is no row yet that two who open one review at once could take turns on.
+                connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(review))))
+            if connection.scalar(select(reviews.c.name).where(reviews.c.name == review)):
+                return False
+            board = Board(project)
+            made = intake.define(board, project, who, self._clock())
+            connection.execute(insert(reviews).values(name=review, seq=0))
+            self._write(connection, review, board, made)
+            return True
+
+    def enlist(
+        self,
+        review: str,
+        name: str,
+        roles: Sequence[str],
+        who: str,
+        *,
+        active: bool = True,
+        trained: bool = False,
+    ) -> None:
+        """Give somebody roles; see :func:`contrafact.review.intake.enlist`."""
+        self._change(
+            review,
+            lambda b, now, _: (
+                None,
+                intake.enlist(b, name, roles, who, now, active=active, trained=trained),
+            ),
+        )
+
+    def import_items(self, review: str, new: Mapping[str, Mapping[str, Any]], who: str) -> int:
+        """Bring items in and return how many were new; see ``intake.import_items``."""
+
+        def decide(board: Board, now: datetime, _: object) -> tuple[int, list[Event]]:
+            made = intake.import_items(board, new, who, now)
+            return len(made), made
+
+        return self._change(review, decide)
+
+    def import_gold(
+        self, review: str, new: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str]]], who: str
+    ) -> int:
+        """Bring training items in and return how many were new; see ``intake.import_gold``."""
+
+        def decide(board: Board, now: datetime, _: object) -> tuple[int, list[Event]]:
+            made = intake.import_gold(board, new, who, now)
+            return len(made), made
+
+        return self._change(review, decide)
+
+    def next(self, review: str, who: str) -> desk.Assignment | None:
+        """Give somebody the next item; see :func:`contrafact.review.desk.assign`."""
+        return self._change(
+            review, lambda b, now, rng: desk.assign(b, who, now, rng, lease=self._lease)
+        )
+
+    def answer(
+        self,
+        review: str,
+        who: str,
+        assignment: desk.Assignment,
+        answers: Mapping[str, str],
+        *,
+        flagged: bool = False,
+        comment: str = "",
+        correction: str | None = None,
+        guidelines_version: str | None = None,
+        request: str | None = None,
+    ) -> bool:
+        """Take a decision, in training or not, and return whether it is new.
+
+        Raises:
+            Refused: As :func:`contrafact.review.workflow.answer` and ``desk.train``.
+            InputError: The answers are not whole.
+        """
+        if request is not None and not intake.is_plain(request):
+            raise Refused("the request's key is no short plain text")
+        place = (assignment.item, assignment.stage, assignment.round, answers)
+
+        def decide(
+            board: Board, now: datetime, rng: np.random.Generator
+        ) -> tuple[bool, list[Event]]:
+            if assignment.training:
+                made = desk.train(board, who, *place, now=now, request=request)
+            else:
+                made = workflow.answer(
+                    board,
+                    who,
+                    *place,
+                    now=now,
+                    rng=rng,
+                    flagged=flagged,
+                    comment=comment,
+                    correction=correction,
+                    guidelines_version=guidelines_version,
+                    request=request,
+                )
+            return bool(made), made
+
+        return self._change(review, decide)
+
+    def undo(self, review: str, who: str, *, request: str | None = None) -> None:
+        """Take somebody's last decision back; see :func:`contrafact.review.workflow.undo`."""
+        self._change(
+            review,
+            lambda b, now, _: (
+                None,
+                workflow.undo(b, who, now, lease=self._lease, request=request),
+            ),
+        )
+
+    def settle(self, review: str, *, force: str | None = None) -> None:
+        """Let go on what is due; see :func:`contrafact.review.workflow.settle`."""
+        self._change(review, lambda b, now, rng: (None, workflow.settle(b, now, rng, force=force)))
+
+    def read(self, review: str, look: Callable[[Board], T]) -> T:
+        """Return what ``look`` finds on the board as it is now; it may not change the board."""
+        with self._lock(review), self.engine.begin() as connection:
+            return look(self._board(connection, review))
+
+    def history(self, review: str) -> list[Event]:
+        """Return every event, in order.
+
+        Raises:
+            InputError: There is no such review.
+        """
+        with self.engine.begin() as connection:
+            self._hold(connection, review)
+            return list(_events(connection, review, 0))
+
+    def _change(self, review: str, decide: Decide[T]) -> T:
+        with self._lock(review):
+            try:
+                with self.engine.begin() as connection:
+                    board = self._board(connection, review)
+                    seed = None if self._seed is None else [self._seed, board.seq]
+                    result, made = decide(board, self._clock(), np.random.default_rng(seed))
+                    self._write(connection, review, board, made)
+            except InputError:
+                raise  # refused before anything was changed
+            except BaseException:
+                # The board may be ahead of the database: read it again next time.
+                self._boards.pop(review, None)
+                raise
+            return result
+
+    def _board(self, connection: Connection, review: str) -> Board:
+        """Return the board, with the review locked and what other processes did taken in."""
+        seq = self._hold(connection, review)
+        board = self._boards.get(review)
+        if board is None or board.seq > seq:
+            board = None
+        if board is None or board.seq < seq:
+            for event in _events(connection, review, 0 if board is None else board.seq):
+                if board is None:
+                    board = Board(Project.model_validate(event.body["definition"]))
+                board.apply(event)
+        assert board is not None, "a review is written with its first event"
+        self._boards[review] = board
+        return board
+
+    def _hold(self, connection: Connection, review: str) -> int:
+        chosen = select(reviews.c.seq).where(reviews.c.name == review).with_for_update()
+        seq = connection.scalar(chosen)
+        if seq is None:
+            raise InputError(
+                f"there is no review '{review[:40]}' in this database",
+                mend="import items into it first: contrafact review import",
+            )
+        return int(seq)
+
+    def _write(
+        self, connection: Connection, review: str, board: Board, made: Sequence[Event]
+    ) -> None:
+        if not made:
+            return
+        connection.execute(insert(events_table), [event_row(review, event) for event in made])
+        taken_back = [event.body["answer"] for event in made if event.kind == "undone"]
+        for seq in taken_back:
+            connection.execute(delete(votes).where(votes.c.review == review, votes.c.seq == seq))
+        cast = [
+            {
+                "review": review,
+                "item": event.item,
+                "stage": event.stage,
+                "round": event.round,
+                "slot": event.slot,
+                "person": event.who,
+                "seq": event.seq,
+            }
+            for event in made
+            if event.kind == "answered"
+        ]
+        if cast:
+            connection.execute(insert(votes), cast)
+        touched = [name for name in _touched(made) if name in board.items]
+        new = {e.item for e in made if e.kind == "imported"}
+        rows = [item_row(review, board.items[name]) for name in touched]
+        added = [row for row in rows if row["id"] in new]
+        if added:
+            connection.execute(insert(items), added)
+        for row in rows:
+            if row["id"] not in new:
+                own = (items.c.review == review) & (items.c.id == row["id"])
+                connection.execute(update(items).where(own).values(**row))
+        connection.execute(update(reviews).where(reviews.c.name == review).values(seq=board.seq))
+
+    def _lock(self, review: str) -> RLock:
+        with self._guard:
+            return self._locks.setdefault(review, RLock())
+
+
+def _events(connection: Connection, review: str, after: int) -> Iterable[Event]:
+    own = (events_table.c.review == review) & (events_table.c.seq > after)
+    chosen = select(events_table).where(own).order_by(events_table.c.seq)
+    return (event_of(row._asdict()) for row in connection.execute(chosen))
+
+
+def _touched(made: Iterable[Event]) -> list[str]:
+    names: dict[str, None] = {}
+    for event in made:
+        if event.item is not None:
+            names[event.item] = None
+        for name in event.body.get("members", ()):
+            names[name] = None
+    return list(names)

@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench verify clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +35,10 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench
+
+# 100,000 stories of known answers, every one proven and read back.
+verify: $(VENV)/.run
+	$(BIN)/python -m contrafact.cobe.synth.verify
 
 clean:
 	rm -rf $(VENV) demo

@@ -83,14 +83,6 @@ class Case:
         return tuple(c for c in self.proof.consequences if c.variable in self.template.told)
 
 
-@cache
-def _proven(template: int, facts: _Values, intervention: _Values) -> Proof:
-    return consequences(_TEMPLATES[template].model, dict(facts), dict(intervention))
-
-
-_TEMPLATES: dict[int, Template] = {}
-
-
 def prove(template: Template, facts: Mapping[str, str], intervention: Mapping[str, str]) -> Proof:
     """Return what follows from an intervention, worked out once per template, facts, intervention.
 
@@ -98,23 +90,22 @@ def prove(template: Template, facts: Mapping[str, str], intervention: Mapping[st
         ImpossibleFacts: If the template's model cannot give the facts.
         Disagreement: If the two algorithms differ.
     """
-    _TEMPLATES[id(template)] = template  # kept, so that no other template gets its identity
-    return _proven(id(template), tuple(sorted(facts.items())), tuple(sorted(intervention.items())))
+    return _proven(template, tuple(sorted(facts.items())), tuple(sorted(intervention.items())))
 
 
 @cache
-def _cases(template: int) -> tuple[Case, ...]:
-    return tuple(_find(_TEMPLATES[template]))
+def _proven(template: Template, facts: _Values, intervention: _Values) -> Proof:
+    return consequences(template.model, dict(facts), dict(intervention))
 
 
+@cache
 def cases(template: Template) -> tuple[Case, ...]:
     """Return every case of a template that makes a story.
 
     A story needs a fact that must stay, and, when the change is told, a cause beside its effect,
     so that there is a connector.
     """
-    _TEMPLATES[id(template)] = template
-    return _cases(id(template))
+    return tuple(_find(template))
 
 
 def _find(template: Template) -> list[Case]:

@@ -8,6 +8,7 @@ was made.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from contrafact.cobe.synth.cases import Case, prove
@@ -127,14 +128,27 @@ def _claims(template: Template, reading: Reading) -> list[str]:
     return problems
 
 
+@cache
+def _furthers(template: Template, cause: str, effect: str) -> bool:
+    """Tell from the mechanism whether the effect is higher, on the whole, with the cause higher."""
+    mechanism = template.model.mechanism(effect)
+    place = mechanism.parents.index(cause)
+    high = template.model.variable(cause).values[1]
+    rank = template.model.variable(effect).rank
+    with_, without = (
+        sum(rank(v) for key, v in mechanism.table.items() if (key[place] == high) is raised)
+        for raised in (True, False)
+    )
+    return with_ > without
+
+
 def _pushes(template: Template, cause: Mention, effect: Mention) -> bool:
-    """Tell from the mechanism whether the effect's value is the one that the cause furthers."""
-    mechanism = template.model.mechanism(effect.name)
-    place = mechanism.parents.index(cause.name)
-    rank = template.model.variable(effect.name).rank
-    here = [rank(v) for key, v in mechanism.table.items() if key[place] == cause.asserted.value]
-    there = [rank(v) for key, v in mechanism.table.items() if key[place] != cause.asserted.value]
-    return (sum(here) > sum(there)) == (rank(effect.asserted.value) == 1)
+    """Tell whether the effect's value is the one that the cause's value furthers."""
+    highs = [
+        mention.asserted.value == template.model.variable(mention.name).values[1]
+        for mention in (cause, effect)
+    ]
+    return (highs[0] == highs[1]) == _furthers(template, cause.name, effect.name)
 
 
 def _twofold(reading: Reading) -> list[str]:

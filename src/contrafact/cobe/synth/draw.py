@@ -1,8 +1,10 @@
 """Drawing stories: from a seed, no two alike, every one checked before it is handed out."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contrafact.cobe.phrasing import queries
 from contrafact.cobe.synth import criteria
@@ -80,15 +82,23 @@ def draw_stories(templates: Sequence[Template], n: int, seed: int) -> Iterator[D
         yield story
 
 
-def draw_story(template: Template, variation: int, rng: np.random.Generator) -> DrawnStory:
+def draw_story(
+    template: Template, variation: int, rng: np.random.Generator, case: Case | None = None
+) -> DrawnStory:
     """Return one story of a template, proven.
+
+    Args:
+        template: The template.
+        variation: The number that its id gets.
+        rng: Where randomness comes from.
+        case: The case to tell; a random one if none is given.
 
     Raises:
         Unproven: If the checker contradicts how it was made.
     """
-    found = cases(template)
-    weights = np.array([_weight(case) for case in found])
-    case = found[int(np.searchsorted(np.cumsum(weights), rng.random() * weights.sum()))]
+    if case is None:
+        place = np.searchsorted(_shares(template), rng.random(), side="right")
+        case = cases(template)[int(place)]
     setting = draw_setting(case, rng)
     drawn = _drawn(setting, variation, rng)
     problems = check_story(template, story_record(drawn))
@@ -107,6 +117,13 @@ def _fresh(template: Template, variation: int, key: tuple[int, ...], seen: set[s
         f"template '{template.id}' seems to hold no more than {variation - 1:,} stories",
         mend="ask for fewer, or for more graph types and domains",
     )
+
+
+@cache
+def _shares(template: Template) -> NDArray[np.float64]:
+    """Return where each case ends on a line from 0 to 1."""
+    ends = np.cumsum([_weight(case) for case in cases(template)])
+    return np.asarray(ends / ends[-1], dtype=np.float64)
 
 
 def _weight(case: Case) -> float:

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 
 from contrafact.causal.model import Model, Noise, Value, Variable
 
-__all__ = ["LEVELS", "TRUTH", "NotMonotone", "build_model", "names_of", "signs"]
+__all__ = ["HIGH", "LEVELS", "TRUTH", "NotMonotone", "build_model", "names_of", "signs"]
 
 TRUTH = ("no", "yes")
 LEVELS = ("low", "high")
-_HIGH = (TRUTH[1], LEVELS[1])
+HIGH = (TRUTH[1], LEVELS[1])
 
 
 class NotMonotone(ValueError):
@@ -103,7 +103,7 @@ class _Function:
 
     def __call__(self, *arguments: Value) -> Value:
         truths = {
-            name: bool(value) if isinstance(value, int) else value in _HIGH
+            name: bool(value) if isinstance(value, int) else value in HIGH
             for name, value in zip(self.names, arguments, strict=True)
         }
         if self.tree is None:

@@ -34,8 +34,7 @@ _CUES = {
     for cue in cues
 }
 _TOKEN = re.compile(
-    rf"{_MARK}(\d+){_MARK}|\b({'|'.join(sorted(_CUES, key=len, reverse=True))})\b|(,)",
-    re.IGNORECASE,
+    rf"{_MARK}(\d+){_MARK}|\b({'|'.join(sorted(_CUES, key=len, reverse=True))})\b|(,)"
 )
 _SENTENCE = re.compile(r"[.!?:\n]+")
 
@@ -130,7 +129,7 @@ def read(lexicon: Lexicon, text: str) -> Reading:
     for index, (start, end, _) in enumerate(found):
         pieces += [text[last:start], f"{_MARK}{index}{_MARK}"]
         last = end
-    masked = "".join([*pieces, text[last:]])
+    masked = "".join([*pieces, text[last:]]).lower()
     said = tuple(mention for _, _, mention in found)
     claims: list[Claim] = []
     loose: list[str] = []
@@ -175,7 +174,7 @@ class _Sentence:
             elif token[3] is not None:
                 governor = None if used else governor
             else:
-                place, follows = _CUES[token[2].lower()]
+                place, follows = _CUES[token[2]]
                 if not used:
                     self.loose.append(token[2])
                 governor = (follows, token[2]) if place == "cause" else None

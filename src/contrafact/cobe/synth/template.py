@@ -6,6 +6,7 @@ from functools import cached_property
 
 from contrafact.causal.graph import Graph
 from contrafact.causal.model import Model
+from contrafact.cobe.synth.mechanism import HIGH
 from contrafact.cobe.synth.shape import told_graph, unobserved_causes
 
 __all__ = ["Asserted", "Latent", "Numbers", "Phrase", "Template", "Told", "Words"]
@@ -121,9 +122,9 @@ class Latent:
     clauses: Mapping[str, Phrase]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Template:
-    """A kind of story.
+    """A kind of story; each is itself alone, so that what is worked out of it can be kept.
 
     Attributes:
         id: Its name, that of its file.
@@ -161,9 +162,8 @@ class Template:
 
     def usual(self, cause: str, effect: str, cause_value: str, effect_value: str) -> bool:
         """Tell whether an effect goes the way in which its cause pushes it."""
-        high = self.told[cause].values.index(cause_value) == 1
-        risen = self.told[effect].values.index(effect_value) == 1
-        return (high == risen) == (self.signs[cause, effect] > 0)
+        same = (cause_value in HIGH) == (effect_value in HIGH)
+        return same == (self.signs[cause, effect] > 0)
 
 
 def _numbered(asserted: Asserted, words: Words) -> Words:

@@ -19,7 +19,7 @@ _ASK_ABOVE = 1_000
 
 def run(
     task: Annotated[
-        str, typer.Argument(metavar="TASK", help="finforce, rfc-detect or rfc-diagnose.")
+        str, typer.Argument(metavar="TASK", help="finforce, rfc-detect, rfc-diagnose or cobe.")
     ],
     model: Annotated[
         list[str] | None,
@@ -79,6 +79,10 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="rfc: news that the method memory searches."),
     ] = None,
+    judge_context: Annotated[
+        bool,
+        typer.Option("--judge-context", help="cobe: show the judge scenario and query too."),
+    ] = False,
     judge_faults: Annotated[
         bool, typer.Option("--judge-faults", help="Judge the two error classes that need it too.")
     ] = False,
@@ -194,6 +198,7 @@ def run(
         "rationale": rationale or None,
         "logprobs": logprobs or None,
         "background": background,
+        "judge_context": judge_context or None,
         "judge_faults": judge_faults or None,
         "structured": None if structured else False,
         "generation": _given(sampling),

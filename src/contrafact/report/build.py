@@ -7,6 +7,7 @@ from pathlib import Path
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.report.chapter import Chapter, Options, TaskRuns
+from contrafact.report.cobe.chapter import cobe_chapter
 from contrafact.report.finforce.chapter import finforce_chapter
 from contrafact.report.html import Page, render_page
 from contrafact.report.rfc.chapter import rfc_chapter
@@ -24,6 +25,7 @@ _CHAPTERS: Mapping[str, Callable[[TaskRuns, Options], Chapter]] = {
     "finforce": finforce_chapter,
     "rfc-detect": rfc_chapter,
     "rfc-diagnose": rfc_chapter,
+    "cobe": cobe_chapter,
 }
 
 

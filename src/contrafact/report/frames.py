@@ -15,6 +15,12 @@ from contrafact.runs.prepared import BUNDLED
 
 __all__ = ["read_runs", "read_tasks"]
 
+_SAMPLES = {
+    "finforce": "The headlines are bundled samples about fictional companies and countries.",
+    "rfc": "The pairs are bundled samples about fictional companies and countries.",
+    "cobe": "The stories are bundled samples of our own writing, about nobody.",
+}
+
 
 def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
     """Return the runs by task, tasks in the order in which they are met.
@@ -100,11 +106,10 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
     if manifest.status == "failed" and (folder / FAILURES).exists():
         lost = len(pd.read_csv(folder / FAILURES))
         notes.append(f"{lost} samples failed and are not in these figures")
-    if manifest.task == "finforce" and not judges:
+    if manifest.task in ("finforce", "cobe") and not judges:
         notes.append("No judge was named: what needs a judge is left out.")
     if manifest.data.name == BUNDLED:
-        items = "headlines" if manifest.task == "finforce" else "pairs"
-        notes.append(f"The {items} are bundled samples about fictional companies and countries.")
+        notes.append(_SAMPLES.get(manifest.task, _SAMPLES["rfc"]))
     return RunFacts(
         name=folder.resolve().name,
         systems=tuple(systems),

@@ -1,0 +1,1 @@
+"""CoBe in a report: its figures, tables, drawings and examples."""

@@ -109,6 +109,11 @@ class OpenAIServer:
         content: Any
         if not schema and "<paragraph>" in text:
             content = _label(text, request["model"])
+        elif text.endswith("T or F:"):
+            content = _letter(text)
+        elif "<text>" in text and not schema:
+            story = re.findall(r"<text>(.*?)</text>", text, re.DOTALL)[-1]
+            content = story.replace(", so", ", yet")
         elif name == "counterfactuals":
             headline = re.findall(r"<news>(.*?)</news>", text, re.DOTALL)[-1]
             headline = headline.replace("[MASK]", "the market")
@@ -147,6 +152,12 @@ class OpenAIServer:
             f"Content-Length: {length}\r\n\r\n"
         )
         writer.write(head.encode() + body)
+
+
+def _letter(text: str) -> str:
+    """Answer a criterion of a story: mostly T, seldom what is neither."""
+    pick = int(hashlib.sha256(text.encode()).hexdigest(), 16)
+    return ("T", "T", "F", "T", "F", "Perhaps")[pick % 6]
 
 
 def _label(text: str, model: str) -> str:

@@ -10,9 +10,11 @@ from contrafact.exam.correct import (
     corrected_scores,
     ranked_systems,
 )
-from contrafact.exam.file import Pack
+from contrafact.exam.file import Pack, Rate
 from contrafact.exam.rows import ExamRow
 from contrafact.exam.score import examine
+from contrafact.stats.correction import correct_rate
+from contrafact.stats.proportions import clustered_proportion
 
 FORWARD = "forward_compatibility"
 
@@ -179,3 +181,43 @@ def test_systems_that_cannot_be_told_apart_share_a_rank():
     assert list(by_name["rank_worst"][["good", "as good", "bad", "alone"]]) == [2, 2, 3, 1]
     assert list(by_name["shared"][["good", "bad", "alone"]]) == [True, False, False]
     assert by_name.loc["good", "n"] == 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("truth", "sensitivity", "specificity", "headlines", "stories"),
+    [(0.6, 0.8, 0.8, 40, 250), (0.3, 0.7, 0.9, 100, 100), (0.8, 0.95, 0.6, 60, 500)],
+)
+def test_corrected_intervals_cover_where_items_and_errors_cluster(
+    truth, sensitivity, specificity, headlines, stories
+):
+    """Exam and run come in pairs whose verdicts, and whose judge's errors, resemble each other."""
+    rng = np.random.default_rng(7)
+
+    def pairs(rate, clusters):
+        """Outcomes of pairs that correlate by one half."""
+        shared, own = rng.random((clusters, 1)) < rate, rng.random((clusters, 2)) < rate
+        return np.where(rng.random((clusters, 2)) < np.sqrt(0.5), shared, own)
+
+    covered, raw_covered, studies = 0, 0, 400
+    for _ in range(studies):
+        rates = [
+            Rate.of(
+                clustered_proportion(
+                    pairs(rate, headlines).ravel(), np.repeat(np.arange(headlines), 2)
+                )
+            ).exam_rate
+            for rate in (sensitivity, specificity)
+        ]
+        really = pairs(truth, stories)
+        judged = np.where(really, pairs(sensitivity, stories), ~pairs(specificity, stories))
+        labels = np.repeat(np.arange(stories), 2)
+        found = correct_rate(
+            judged.ravel().astype(float), labels, sensitivity=rates[0], specificity=rates[1]
+        )
+        assert found.usable, found.why
+        covered += found.low <= truth <= found.high
+        raw = clustered_proportion(judged.ravel(), labels)
+        raw_covered += raw.low <= truth <= raw.high
+    assert 0.92 <= covered / studies <= 0.985
+    assert raw_covered / studies < 0.93

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-TASKS = ("finforce", "rfc-detect", "rfc-diagnose")
+TASKS = ("finforce", "rfc-detect", "rfc-diagnose", "cobe")
 
 
 @pytest.mark.slow
 def test_the_demo_ends_with_tables_and_a_report_that_warns_of_its_judge(contrafact, tmp_path):
-    arguments = ("demo", "--out", "here", "--headlines", "2", "--pairs", "2")
+    arguments = ("demo", "--out", "here", "--headlines", "2", "--pairs", "2", "--stories", "2")
     result = contrafact(*arguments, timeout=600)
     assert result.returncode == 0, result.stderr
     here = tmp_path / "here"
@@ -37,5 +37,5 @@ def test_the_demo_ends_with_tables_and_a_report_that_warns_of_its_judge(contrafa
         assert (here / task / "report.html").exists()
     again = contrafact(*arguments)
     assert again.returncode == 0, again.stderr
-    assert again.stdout.count("no model was called") == 3
+    assert again.stdout.count("no model was called") == 4
     assert again.stdout.endswith(result.stdout.partition("All counterfactuals")[2])

@@ -13,8 +13,10 @@ __all__ = ["demo"]
 MODEL = "embedded/smollm2-135m"
 HEADLINES = 24
 PAIRS = 24
+STORIES = 8  # all six types of graph and all seven domains are among the first eight
 MAX_TOKENS = 200  # two headlines and JSON around them; what is longer has lost its way
 LABEL_TOKENS = 16  # one word is asked for
+EDIT_TOKENS = 90  # twice the longest of the stories
 
 
 def demo(
@@ -27,12 +29,16 @@ def demo(
     pairs: Annotated[
         int, typer.Option(min=1, max=24, metavar="N", help="How many of the bundled pairs.")
     ] = PAIRS,
+    stories: Annotated[
+        int, typer.Option(min=1, max=14, metavar="N", help="How many of the bundled stories.")
+    ] = STORIES,
 ) -> None:
     """Run the families on bundled samples with the embedded model; no key, no network.
 
     The embedded model writes counterfactuals and judges them, tells manipulated paragraphs from
-    published ones, and manipulations from each other. It is small and a poor judge, and the report
-    says so. Killed and started again, the demo goes on.
+    published ones, and manipulations from each other; it edits stories under an intervention and
+    judges the edits. It is small and a poor judge, and the report says so. Killed and started
+    again, the demo goes on.
 
     Example: contrafact demo --out demo
     """
@@ -40,7 +46,7 @@ def demo(
     from contrafact.cli.show import show_results
     from contrafact.runs.prepare import prepare
 
-    steps = _steps(headlines, pairs)
+    steps = _steps(headlines, pairs, stories)
     results = []
     for number, (said, settings) in enumerate(steps, start=1):
         typer.echo(f"{number} of {len(steps)}: {said}")
@@ -70,7 +76,7 @@ def _report(folders: list[Path], out: Path) -> None:
     write_chapters(chapters, options, out)
 
 
-def _steps(headlines: int, pairs: int) -> "list[tuple[str, RunSettings]]":
+def _steps(headlines: int, pairs: int, stories: int) -> "list[tuple[str, RunSettings]]":
     """Return what is said of each run, and its settings."""
     from contrafact.runs.settings import RunSettings
 
@@ -109,6 +115,18 @@ def _steps(headlines: int, pairs: int) -> "list[tuple[str, RunSettings]]":
                 methods=("plain", "majority", "surface"),
                 limit=pairs,
                 generation=label,
+            ),
+        ),
+        (
+            f"CoBe. {stories} bundled stories, each asked in three phrasings what would have "
+            f"happened instead; {MODEL} edits them, and judges its edits criterion by criterion.",
+            RunSettings(
+                task="cobe",
+                models=(MODEL,),
+                judges=(MODEL,),
+                methods=("plain",),
+                limit=stories,
+                generation={"temperature": 0.0, "max_tokens": EDIT_TOKENS},
             ),
         ),
     ]

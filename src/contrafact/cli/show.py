@@ -88,10 +88,17 @@ _RFC = (
     _Shown("pairwise_accuracy", "valid", "Pairwise %"),
     _Shown("accuracy", "strict", "strict Acc. %", rank=1),
 )
+_COBE = (
+    _Shown("accuracy", "valid", "Acc. %"),
+    _Shown("accuracy_spread", "valid", "± phrasings", rank=1),
+    _Shown("accuracy", "strict", "strict Acc. %", rank=2),
+)
+_SHOWN = {"finforce": _FINFORCE, "rfc-detect": _RFC, "rfc-diagnose": _RFC, "cobe": _COBE}
 _TITLES = {
     "finforce": "All counterfactuals",
     "rfc-detect": "rfc-detect: published (true) or manipulated (false)?",
     "rfc-diagnose": "rfc-diagnose: which of the four manipulations?",
+    "cobe": "cobe: stories as they would have gone instead",
 }
 
 
@@ -123,7 +130,7 @@ def _lines(task: str, part: dict[str, Any], width: int) -> Iterator[str]:
     systems = list(dict.fromkeys(system for system, _, _ in found))
     invalid = {row["system"]: f"{row['invalid']}/{row['asked']}" for row in part["invalid"]}
     blocks: list[tuple[int, list[str]]] = []
-    for shown in _FINFORCE if task == "finforce" else _RFC:
+    for shown in _SHOWN[task]:
         rows = [found.get((system, shown.measure, shown.form)) for system in systems]
         if any(rows):
             cells = [text for row in rows for text in _cell(row, shown)]

@@ -66,7 +66,7 @@ def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
     for column in ("correct", "suggested_failure_mode", *CRITERION_NAMES):
         frame[column] = pd.to_numeric(frame[column], errors="coerce").astype(float)
     judged, valid = frame["judge"].notna(), frame["text"].notna()
-    added: "dict[str, pd.Series[Any]]" = {
+    added: dict[str, pd.Series[Any]] = {
         "valid": valid.astype(float),
         "judged": judged,
         "correct_strict": frame["correct"].fillna(0.0).where(judged),

@@ -23,6 +23,7 @@ def test_every_template_of_the_default_pack_is_used_by_the_program(monkeypatch):
     pack = open_pack()
     open_finforce(pack)
     open_rfc(pack)
+    open_cobe(pack)
     shipped = {
         p.relative_to(pack.root).with_suffix("").as_posix() for p in pack.root.rglob("*.jinja")
     }
@@ -52,6 +53,17 @@ def open_rfc(pack):
     ErrorClasses(pack)
     ModelRewriter.open_templates(pack)
     label_template(pack)
+
+
+def open_cobe(pack):
+    from contrafact.cobe.augment import augment_template
+    from contrafact.cobe.judging import Judging
+    from contrafact.cobe.solvers import SolverContext, make_solver, solver_names
+
+    for name in solver_names():
+        make_solver(name, SolverContext(pack=pack))
+    Judging(pack, context=True)
+    augment_template(pack)
 
 
 def test_an_exported_pack_is_equal_and_a_changed_one_has_another_hash(tmp_path):

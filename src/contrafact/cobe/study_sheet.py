@@ -32,7 +32,9 @@ __all__ = [
     "write_study",
 ]
 
-YES, NO, OTHER = "yes", "no", "other"
+YES = "yes"
+NO = "no"
+OTHER = "other"
 SHOWN = ("original_text", "request", "response")
 _SHEET = ("item", *SHOWN, "judgement", "comment")
 KEY_COLUMNS = (

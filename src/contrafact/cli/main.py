@@ -16,6 +16,7 @@ from contrafact.cli import (
     news,
     prompts,
     report,
+    review,
     rfc,
     run,
 )
@@ -42,6 +43,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(finforce.app, name="finforce")
 app.add_typer(news.app, name="news")
 app.add_typer(prompts.app, name="prompts")
+app.add_typer(review.app, name="review")
 app.add_typer(rfc.app, name="rfc")
 
 _FIRST_STEPS = """\

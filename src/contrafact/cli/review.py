@@ -1,0 +1,212 @@
+"""``contrafact review``: human quality assurance. Items in, decisions out, and the proof."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.review.store.store import Store
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Human quality assurance: from the first label to adjudication.", no_args_is_help=True
+)
+_Database = Annotated[
+    str, typer.Option("--db", metavar="URL", help="A file for SQLite, or postgresql://…")
+]
+_Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
+
+
+@app.callback()
+def group() -> None:
+    """Human quality assurance: from the first label to adjudication."""
+
+
+@app.command("project")
+def project(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A built-in project, or a .toml file.")
+    ] = None,
+) -> None:
+    """Check a project and show its stages and rules; without NAME, list those built in.
+
+    Example: contrafact review project rfc-rewrite
+    """
+    from contrafact.review.loading import builtin_projects, load_project
+
+    if name is None:
+        for known in builtin_projects():
+            typer.echo(f"{known}: {load_project(known).title}")
+        return
+    found = load_project(name)
+    typer.echo(f"{found.name}: {found.title}")
+    for stage in found.stages:
+        who = f", by {', '.join(stage.roles)}" if stage.roles else ""
+        typer.echo(f"{stage.id} ({stage.kind}{who})")
+        for rule in stage.rules:
+            typer.echo(f"  to {rule.to}: {rule.why}")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Items: CSV, JSONL, JSON, Parquet, or -.")
+    ],
+    review: _Review = "review",
+    db: _Database = "review.db",
+    project: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A built-in project or a .toml file; for a new review."),
+    ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD=NAME", help="The file's name for a field; repeatable."),
+    ] = None,
+    person: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=ROLE,…", help="Somebody and their roles; repeatable."),
+    ] = None,
+    training: Annotated[
+        bool, typer.Option("--training", help="FILE holds items with known answers, to train on.")
+    ] = False,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who imports.")] = "manager",
+) -> None:
+    """Bring items into a review, and open it if it is new. What is there already is left as it is.
+
+    Example: contrafact review import pairs.jsonl --project rfc-rewrite --person Ada=expert-a
+    """
+    from contrafact.errors import InputError
+    from contrafact.review.desk import staffing_problems
+    from contrafact.review.importing import read_gold, read_items
+    from contrafact.review.loading import load_project
+
+    names = _pairs(field or [], "--field", "FIELD=NAME")
+    people = _pairs(person or [], "--person", "NAME=ROLE,ROLE")
+    with _store(db) as store:
+        new = review not in store.reviews()
+        if new and project is None:
+            raise InputError(
+                f"there is no review '{review}' in {db} yet",
+                mend="say what is asked: --project NAME",
+            )
+        found = store.read(review, lambda b: b.project) if not new else load_project(str(project))
+        # The file is read before anything is opened, so that a bad one leaves nothing behind.
+        gold = read_gold(file, found, names) if training else {}
+        items = {} if training else read_items(file, found, names)
+        if project is not None:
+            store.define(review, load_project(project), by)
+        for name, roles in people.items():
+            store.enlist(review, name, [role.strip() for role in roles.split(",")], by)
+        if training:
+            added = store.import_gold(review, gold, by)
+            typer.echo(f"{review}: {added:,} of {len(gold):,} training items are new")
+        else:
+            added = store.import_items(review, items, by)
+            typer.echo(f"{review}: {added:,} of {len(items):,} items are new")
+        for problem in store.read(review, staffing_problems):
+            typer.echo(f"Not yet: {problem}", err=True)
+
+
+@app.command("export")
+def export(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="A file: .jsonl, .csv or .parquet.")
+    ],
+    review: _Review = "review",
+    db: _Database = "review.db",
+    what: Annotated[
+        Literal["decisions", "items", "ratings", "history"],
+        typer.Option(help="What stands, where items ended, ratings for `agree`, or every event."),
+    ] = "decisions",
+    question: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of ratings: a question. [the verdict]")
+    ] = None,
+    stage: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Of ratings: the stages. [those that are blind]"),
+    ] = None,
+) -> None:
+    """Write what came out of a review, at any time.
+
+    Decisions feed `contrafact rfc finalize --decisions`, ratings `contrafact agree`.
+
+    Example: contrafact review export --db review.db --what decisions --out decisions.jsonl
+    """
+    import pandas as pd
+
+    from contrafact.errors import InputError
+    from contrafact.files.tables import write_frame
+    from contrafact.review import export as rows
+
+    with _store(db) as store:
+        found = store.read(review, lambda board: board.project)
+        if question is not None and question not in {q.id for q in found.questions}:
+            raise InputError(
+                f"'{question}' is no question of this review",
+                mend=f"use {', '.join(q.id for q in found.questions)}",
+            )
+        unknown = sorted(set(stage or ()) - {s.id for s in found.flow})
+        if unknown:
+            raise InputError(
+                f"'{unknown[0]}' is no stage of this review",
+                mend=f"use {', '.join(s.id for s in found.flow)}",
+            )
+        if what == "history":
+            made = rows.history_rows(store.history(review))
+        elif what == "items":
+            made = store.read(review, rows.item_rows)
+        elif what == "ratings":
+            made = store.read(
+                review, lambda b: rows.rating_rows(b, stages=stage or (), question=question)
+            )
+        else:
+            made = store.read(review, rows.decision_rows)
+    if not made:
+        raise InputError(f"the review '{review}' has no {what} yet", mend="export it later")
+    write_frame(pd.DataFrame(made, dtype=object), out)
+    typer.echo(f"{out}: {len(made):,} {what if what != 'history' else 'events'}")
+
+
+@app.command("prove")
+def prove(review: _Review = "review", db: _Database = "review.db") -> None:
+    """Rebuild a review from its events, and compare. Exits with 1 where anything differs.
+
+    Example: contrafact review prove --db review.db
+    """
+    from contrafact.review.store.verify import verify
+
+    with _store(db) as store:
+        problems = verify(store, review)
+        events = len(store.history(review))
+    for problem in problems:
+        typer.echo(problem)
+    if problems:
+        raise typer.Exit(1)
+    typer.echo(f"{review}: the state is what its {events:,} events say")
+
+
+def _store(db: str) -> "Store":
+    from contrafact.errors import InputError
+
+    try:
+        from contrafact.review.store.store import Store
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"the review studio needs the package {error.name}",
+            mend="pip install 'contrafact[review]'",
+        ) from error
+    return Store(db)
+
+
+def _pairs(given: list[str], option: str, form: str) -> dict[str, str]:
+    from contrafact.errors import InputError
+
+    pairs = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise InputError(f"{option} {text[:40]} is not of the form {form}")
+        pairs[name.strip()] = value.strip()
+    return pairs

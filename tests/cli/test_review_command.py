@@ -1,0 +1,167 @@
+"""``contrafact review``: from a file of pairs to decisions that other commands read."""
+
+import json
+from importlib.resources import files
+
+import pandas as pd
+import pytest
+
+from contrafact.review.store.store import Store
+
+PEOPLE = ("Ada=expert-a", "Ben=expert-b", "Cem=annotator", "Dia=annotator", "Eve=strict-annotator")
+ANSWERS = {
+    "expert-review": {"review": "pass"},
+    "audit": {"audit": "pass"},
+    "annotation": {"category_correct": "true", "rewrite_valid": "pass"},
+    "secondary-review": {"ruling": "fail"},
+}
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """The bundled pairs, as a user's file."""
+    path = tmp_path / "pairs.jsonl"
+    path.write_bytes(files("contrafact.rfc").joinpath("samples/pairs.jsonl").read_bytes())
+    return path
+
+
+def imported(run, pairs, *more):
+    team = [part for person in PEOPLE for part in ("--person", person)]
+    return run("review", "import", pairs.name, "--project", "rfc-rewrite", *team, *more)
+
+
+def work(database, dissent=None):
+    """Everybody passes everything; Dia fails one item, and the secondary review agrees with her."""
+    with Store(str(database), seed=1) as store:
+        people = store.read("review", lambda board: list(board.people))
+        for who in people * 3:
+            while given := store.next("review", who):
+                answers = ANSWERS[given.stage]
+                if (who, given.item) == ("Dia", dissent):
+                    answers = answers | {"rewrite_valid": "fail"}
+                store.answer("review", who, given, answers, comment="seen")
+
+
+def test_a_review_goes_from_pairs_to_a_final_dataset(quick_contrafact, pairs, tmp_path):
+    ids = [json.loads(line)["id"] for line in pairs.read_text().splitlines()]
+    said = imported(quick_contrafact, pairs)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert f"{len(ids)} of {len(ids)} items are new" in said.stdout
+    assert f"0 of {len(ids)} items are new" in imported(quick_contrafact, pairs).stdout
+    work(tmp_path / "review.db", dissent=ids[3])
+    proof = quick_contrafact("review", "prove")
+    assert proof.returncode == 0 and "the state is what its" in proof.stdout
+    for what, name in (("decisions", "d.jsonl"), ("items", "i.parquet"), ("history", "h.csv")):
+        done = quick_contrafact("review", "export", "--what", what, "--out", name)
+        assert done.returncode == 0, done.stderr
+    final = quick_contrafact(
+        "rfc", "finalize", pairs.name, "--decisions", "d.jsonl", "--out", "final.jsonl"
+    )
+    assert final.returncode == 0, final.stderr
+    kept = [json.loads(line) for line in (tmp_path / "final.jsonl").read_text().splitlines()]
+    items = pd.read_parquet(tmp_path / "i.parquet").set_index("item_id")
+    assert items["review_outcome"].value_counts().to_dict() == {"final": len(ids) - 1, "removed": 1}
+    assert {row["reviewed_id"] for row in kept} == set(ids) - {ids[3]}
+    history = pd.read_csv(tmp_path / "h.csv")
+    assert list(history["seq"]) == list(range(1, len(history) + 1))
+
+
+def test_ratings_are_what_agree_reads(quick_contrafact, pairs, tmp_path):
+    ids = [json.loads(line)["id"] for line in pairs.read_text().splitlines()]
+    imported(quick_contrafact, pairs)
+    work(tmp_path / "review.db", dissent=ids[3])
+    done = quick_contrafact(
+        *("review", "export", "--what", "ratings", "--stage", "annotation"),
+        *("--question", "rewrite_valid", "--out", "r.csv"),
+    )
+    assert done.returncode == 0, done.stderr
+    ratings = pd.read_csv(tmp_path / "r.csv")
+    assert len(ratings) == 2 * len(ids)
+    assert list(ratings[ratings["rating"] == "fail"]["rater"]) == ["Dia"]
+    agreed = quick_contrafact("agree", "r.csv", "--out", "a.json")
+    assert agreed.returncode == 0, agreed.stderr
+
+
+def test_a_state_that_no_event_made_is_an_answer_no(quick_contrafact, pairs, tmp_path):
+    import sqlite3
+
+    imported(quick_contrafact, pairs)
+    with sqlite3.connect(tmp_path / "review.db") as connection:
+        connection.execute("UPDATE items SET outcome = 'final'")
+    connection.close()
+    proof = quick_contrafact("review", "prove")
+    assert proof.returncode == 1
+    assert "'outcome' is not what the history says" in proof.stdout
+
+
+def test_headlines_stories_and_scenarios_are_imported_as_they_come(quick_contrafact, tmp_path):
+    rows = {
+        "headline-screening": {"title": "Corvane Rail opens a line", "summary": "It runs."},
+        "judge-agreement": {"headline": "Corvane Rail opens a line", "risk": "It closes.",
+                            "opportunity": "It grows."},
+        "cobe-rating": {"story": "It rained.", "query": "Had it not?", "text": "It was dry.",
+                        "sample_id": "1v0"},
+    }  # fmt: skip
+    for name, row in rows.items():
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+        done = quick_contrafact(
+            "review", "import", f"{name}.jsonl", "--project", name, "--review", name
+        )
+        assert done.returncode == 0, done.stderr
+        assert "people in the role" in done.stderr
+    with Store(str(tmp_path / "review.db")) as store:
+        assert store.reviews() == sorted(rows)
+        (edit,) = store.read("cobe-rating", lambda b: list(b.items.values()))
+        assert (edit.fields["text"], edit.fields["edit"]) == ("It rained.", "It was dry.")
+        sides = store.read("judge-agreement", lambda b: [i.fields for i in b.items.values()])
+        assert [(s["side"], s["counterfactual"]) for s in sides] == [
+            ("risk", "It closes."),
+            ("opportunity", "It grows."),
+        ]
+
+
+def test_training_items_bring_their_answers(quick_contrafact, tmp_path):
+    row = {"headline": "Corvane Rail opens a line", "side": "risk", "counterfactual": "It closes."}
+    (tmp_path / "items.jsonl").write_text(json.dumps(row) + "\n")
+    known = row | {"id": "g1", "forward_compatibility": True, "directionality": False}
+    (tmp_path / "gold.jsonl").write_text(json.dumps(known) + "\n")
+    first = ("review", "import", "items.jsonl", "--project", "judge-agreement")
+    assert "need training" in quick_contrafact(*first, "--person", "Cem=annotator").stderr
+    done = quick_contrafact("review", "import", "gold.jsonl", "--training")
+    assert "1 of 1 training items are new" in done.stdout
+    with Store(str(tmp_path / "review.db")) as store:
+        gold = store.read("review", lambda b: b.gold)
+    assert gold == {"g1": {"forward_compatibility": "true", "directionality": "false"}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("import", "pairs.jsonl"), "say what is asked: --project NAME"),
+        (("import", "pairs.jsonl", "--project", "tarot"), "there is no review project 'tarot'"),
+        (("import", "none.jsonl", "--project", "rfc-rewrite"), "no such file"),
+        (("import", "pairs.jsonl", "--project", "cobe-rating"), "has no '"),
+        (
+            ("import", "pairs.jsonl", "--project", "rfc-rewrite", "--field", "original=before"),
+            "there is no field 'before'",
+        ),
+        (
+            ("import", "pairs.jsonl", "--project", "rfc-rewrite", "--person", "Ada"),
+            "is not of the form NAME=ROLE",
+        ),
+        (("export", "--out", "x.csv"), "there is no review 'review'"),
+        (("prove",), "there is no review 'review'"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(quick_contrafact, pairs, arguments, told):
+    run = quick_contrafact("review", *arguments)
+    assert run.returncode == 2
+    assert told in run.stderr and len(run.stderr.strip().splitlines()) == 1
+
+
+def test_projects_are_listed_and_read_aloud(quick_contrafact):
+    assert (
+        "headline-screening: Screening of headlines" in quick_contrafact("review", "project").stdout
+    )
+    rules = quick_contrafact("review", "project", "rfc-rewrite").stdout
+    assert "to hard case: unresolved by arbitration" in rules

@@ -82,6 +82,9 @@ def _parts(side: Side) -> Iterator[Comparative]:
         if not a.kind == b.kind == "number" or a.value is None or b.value is None:
             continue
         between = side.text[a.end : b.start]
+        if re.fullmatch(r"\s(?:out\s)?of\s(?:the\s|its\s|all\s)?", between):
+            yield Comparative(whole, part, -1, (a.start, b.end))
+            continue
         if not _OF_THEM.search(side.text[: a.start]):
             continue
         if re.fullmatch(r"\s[^.,;]{1,50},\s(?:only\s|just\s|about\s|some\s)?", between):

@@ -11,10 +11,12 @@ from contrafact.rfc.validators.counterparts import directions
 from contrafact.rfc.validators.findings import Span, Violation, fail, review
 from contrafact.rfc.validators.lists import groups, pattern, words
 from contrafact.rfc.validators.pair import Pair, Side
+from contrafact.rfc.validators.ratings import rating_names
 from contrafact.rfc.validators.tokens import Token, stem
 
-__all__ = ["acts_added", "acts_kept", "outcomes_kept"]
+__all__ = ["acts_added", "acts_kept", "outcomes_kept", "ratings_kept"]
 
+_NEAR = 5  # words between two changes that may be of one verb
 _REACH = 3  # words of a change within which a neutral outcome may have become a direction
 
 
@@ -27,8 +29,12 @@ def outcomes_kept(pair: Pair) -> Iterator[Violation]:
     ]
     for change in pair.alignment.changes:
         a, b = pair.alignment.before_span(change), pair.alignment.after_span(change)
-        if a is None or b is None:
+        if a is None:
             continue
+        if b is None:
+            b = _beside(pair, change)
+            if b is None:
+                continue
         before, after = pair.original.text[slice(*a)], pair.rewritten.text[slice(*b)]
         told, turned = pattern("outcomes").search(before), pattern("outcomes").search(after)
         moved = [s.text for s in firm[0] if a[0] <= s.start < a[1]]
@@ -39,6 +45,26 @@ def outcomes_kept(pair: Pair) -> Iterator[Violation]:
             turned and not told and moved and not moves
         ):
             yield fail("outcome-changed", f"'{before}' became '{after}'", a, b)
+
+
+def _beside(pair: Pair, gone: Change) -> Span | None:
+    """Return the change near words that are only gone: "left it unchanged", "cut it"."""
+    for change in pair.alignment.changes:
+        apart = max(change.before[0] - gone.before[1], gone.before[0] - change.before[1])
+        if change != gone and change.before[0] < change.before[1] and 0 <= apart <= _NEAR:
+            return pair.alignment.after_span(change)
+    return None
+
+
+def ratings_kept(pair: Pair) -> Iterator[Violation]:
+    """A stock that is called a Buy is called neither a Strong Buy nor a Hold."""
+    before, after = rating_names(pair.original), rating_names(pair.rewritten)
+    if len(before) != len(after):
+        return
+    for a, b in zip(before, after, strict=True):
+        if a[2] != b[2]:
+            was, now = pair.original.text[slice(*a[:2])], pair.rewritten.text[slice(*b[:2])]
+            yield fail("outcome-changed", f"'{was}' became '{now}'", a[:2], b[:2])
 
 
 @cache

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from contrafact.rfc.validators.pair import Side
 
-__all__ = ["RatingCall", "is_rating", "rating_calls"]
+__all__ = ["RatingCall", "is_rating", "rating_calls", "rating_names"]
 
 _RANKS = {
     "strong buy": 2,
@@ -38,7 +38,8 @@ _TITLED = "|".join(
 _QUOTE = r"[\"'“”‘’]?"
 _ACTION = (
     r"\b(?P<action>upgrad\w+|downgrad\w+|rais\w+|lift\w+|boost\w+|cut|cuts|cutting|lower\w*"
-    r"|mov\w+)\b"
+    r"|slip\w*|f[ae]ll(?:s|en)?|drop\w*|sank|sinks?|rose|ris(?:es|en|ing)|climb\w*|improv\w*"
+    r"|advanc\w*|mov\w+)\b"
 )
 _GAP = r"(?P<gap>[^.;]{0,90}?)"
 _MOVE = re.compile(
@@ -56,8 +57,8 @@ _STAND = re.compile(
     rf"{_QUOTE}(?P<to>(?-i:{_TITLED}|STRONG BUY|BUY|SELL))\b{_QUOTE}",
     re.IGNORECASE,
 )
-_UP = ("upgrad", "rais", "lift", "boost")
-_DOWN = ("downgrad", "cut", "lower")
+_UP = ("upgrad", "rais", "lift", "boost", "rose", "ris", "climb", "improv", "advanc")
+_DOWN = ("downgrad", "cut", "lower", "slip", "fell", "fall", "drop", "sank", "sink")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,21 @@ class RatingCall:
         if self.was is not None:
             return (self.rank - self.was) * self.direction <= 0
         return self.rank * self.direction < 0
+
+
+_NAME = re.compile(rf"\b(?:{_TITLED})\b")
+_CALLED = re.compile(r"(?:[a-z,\"'“‘]|\d%?)\s?[\"'“‘(]?\Z")
+
+
+def rating_names(side: Side) -> list[tuple[int, int, int]]:
+    """Return the ratings that plain sentences name, capitalised: start, end and rank, in order."""
+    return [
+        (match.start(), match.end(), rank)
+        for match in _NAME.finditer(side.text)
+        if not side.sentence_of(match.start()).titled
+        and _CALLED.search(side.text[: match.start()])
+        and (rank := _rank(match[0])) is not None
+    ]
 
 
 def rating_calls(side: Side) -> list[RatingCall]:

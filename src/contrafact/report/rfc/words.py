@@ -8,7 +8,7 @@ import pandas as pd
 from contrafact.report.meta import ReportMeta
 from contrafact.report.rfc.frame import is_baseline
 from contrafact.report.table import format_number
-from contrafact.rfc.labels import FALSE, labels_of
+from contrafact.rfc.labels import FALSE
 
 __all__ = ["summary_sentences", "warnings_for"]
 
@@ -58,7 +58,7 @@ def warnings_for(
                 "here: accuracy is the recall of false and no more.",
             )
         )
-    found += _one_answer(items, figures, task)
+    found += _one_answer(items, figures)
     if items["error_class"].notna().any() and meta.embedded_judge:
         found.append(
             (
@@ -79,7 +79,7 @@ def warnings_for(
     return found
 
 
-def _one_answer(items: pd.DataFrame, figures: pd.DataFrame, task: str) -> list[tuple[str, str]]:
+def _one_answer(items: pd.DataFrame, figures: pd.DataFrame) -> list[tuple[str, str]]:
     """Say so where a system gives nearly always the same answer; baselines may."""
     said: list[str] = []
     for system, own in items[~items["baseline"]].groupby("system", sort=False):
@@ -89,7 +89,12 @@ def _one_answer(items: pd.DataFrame, figures: pd.DataFrame, task: str) -> list[t
         share = answers.value_counts(normalize=True)
         if share.iloc[0] < _ONE_ANSWER:
             continue
-        text = f"{system} answered {share.index[0]} {_percent(float(share.iloc[0]))} of the time"
+        label = share.index[0]
+        of_items = float(own["gold"].eq(label).mean())
+        text = (
+            f"{system} answered {label} {_percent(float(share.iloc[0]))} of the time, which is "
+            f"right for {_percent(of_items)} of the items whatever they say"
+        )
         pairwise = _of(figures, "pairwise_accuracy", "valid")
         pairwise = pairwise[pairwise["system"].eq(system)]
         if len(pairwise):
@@ -99,12 +104,7 @@ def _one_answer(items: pd.DataFrame, figures: pd.DataFrame, task: str) -> list[t
         said.append(f"{text} ({len(answers):,} valid answers).")
     if not said:
         return []
-    share_of_one = 1 / len(labels_of(task))  # type: ignore[arg-type]
-    said.append(
-        "A system that always says the same is right on that label's share of the items, here "
-        f"about {_percent(share_of_one)} by design, without telling anything apart: read its "
-        "accuracy as that, not as skill."
-    )
+    said.append("Such a system tells nothing apart: do not read its accuracy as skill.")
     return [("A system nearly always says the same", " ".join(said))]
 
 

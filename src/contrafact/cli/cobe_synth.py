@@ -1,11 +1,15 @@
 """``contrafact cobe synth``: stories with known answers, from causal models."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 __all__ = ["synth"]
+
+_MANY = 500  # from here on it pays to share the work
+_MOST = 4  # processes
 
 
 def synth(
@@ -46,8 +50,9 @@ def synth(
     named = domain_named(domain) if domain is not None else None
     chosen = choose(among, graph=graph, domain=named)
     drawn = []
+    processes = min(_MOST, os.cpu_count() or 1) if n >= _MANY else 1
     with Steps("stories", n) as steps:
-        for story in draw_stories(chosen, n, seed):
+        for story in draw_stories(chosen, n, seed, processes=processes):
             drawn.append(story)
             steps.step()
     write_stories([one.story for one in drawn], out, [known_answers(one) for one in drawn])

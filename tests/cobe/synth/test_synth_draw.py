@@ -101,6 +101,12 @@ def test_a_longer_draw_begins_with_the_shorter_one():
     assert longer[:60] == shorter
 
 
+def test_two_processes_draw_what_one_does():
+    chosen = choose(TEMPLATES, graph="chain")[:3]
+    one = [story_record(drawn) for drawn in draw_stories(chosen, 90, 2)]
+    assert [story_record(drawn) for drawn in draw_stories(chosen, 90, 2, processes=2)] == one
+
+
 def test_what_follows_is_what_a_person_would_say():
     facts = {"outage": "yes", "pump": "no", "flood": "no", "bill": "low"}
     case = case_of("cellar-pump", "pump", "yes", **facts)

@@ -1,7 +1,8 @@
 """Drawing stories: from a seed, no two alike, every one checked before it is handed out."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from contrafact.records import DOMAINS, GRAPHS, Story
 __all__ = ["Unproven", "choose", "domain_named", "draw_stories", "draw_story"]
 
 _TRIES = 200
+_CHUNK = 24
 
 
 class Unproven(AssertionError):
@@ -59,26 +61,36 @@ def domain_named(name: str) -> str:
     raise InputError(f"there is no domain '{name}'", mend=f"use one of {', '.join(DOMAINS)}")
 
 
-def draw_stories(templates: Sequence[Template], n: int, seed: int) -> Iterator[DrawnStory]:
+def draw_stories(
+    templates: Sequence[Template], n: int, seed: int, *, processes: int = 1
+) -> Iterator[DrawnStory]:
     """Yield stories, evenly over the templates, no two texts alike.
 
-    The same templates, number and seed give the same stories.
+    The same templates, number and seed give the same stories, by however many processes.
+
+    Args:
+        templates: What to draw from.
+        n: How many stories.
+        seed: Where randomness comes from.
+        processes: How many share the work.
 
     Raises:
         InputError: If the templates do not hold that many.
         Unproven: If a story is not what it is meant to be.
     """
     seen: set[str] = set()
-    drawn = dict.fromkeys((t.number for t in templates), 0)
-    order: list[Template] = []
-    for index in range(n):
-        place = index % len(templates)
-        if place == 0:
-            rounds = np.random.default_rng([seed, 1, index])
-            order = [templates[i] for i in rounds.permutation(len(templates))]
-        template = order[place]
-        drawn[template.number] += 1
-        story = _fresh(template, drawn[template.number], (seed, 2, index), seen)
+    for index, story in enumerate(_firsts(templates, n, seed, processes)):
+        for attempt in range(1, _TRIES):
+            if story.story.text not in seen:
+                break
+            story = _draw(templates, seed, index, attempt)
+        if story.story.text in seen:
+            template, variation = _turn(templates, seed, index)
+            raise InputError(
+                f"template '{template.id}' seems to hold no more than {variation - 1:,} stories",
+                mend="ask for fewer, or for more graph types and domains",
+            )
+        seen.add(story.story.text)
         yield story
 
 
@@ -107,16 +119,44 @@ def draw_story(
     return drawn
 
 
-def _fresh(template: Template, variation: int, key: tuple[int, ...], seen: set[str]) -> DrawnStory:
-    for attempt in range(_TRIES):
-        story = draw_story(template, variation, np.random.default_rng([*key, attempt]))
-        if story.story.text not in seen:
-            seen.add(story.story.text)
-            return story
-    raise InputError(
-        f"template '{template.id}' seems to hold no more than {variation - 1:,} stories",
-        mend="ask for fewer, or for more graph types and domains",
-    )
+def _firsts(
+    templates: Sequence[Template], n: int, seed: int, processes: int
+) -> Iterator[DrawnStory]:
+    """Yield the first try at each story."""
+    if processes == 1:
+        yield from (_draw(templates, seed, index, 0) for index in range(n))
+        return
+    with ProcessPoolExecutor(processes, initializer=_begin, initargs=(templates, seed)) as pool:
+        yield from pool.map(_draw_here, range(n), chunksize=_CHUNK)
+
+
+_here: list[tuple[Sequence[Template], int]] = []  # in a worker: what it draws from, and its seed
+
+
+def _begin(templates: Sequence[Template], seed: int) -> None:
+    _here[:] = [(templates, seed)]
+
+
+def _draw_here(index: int) -> DrawnStory:
+    templates, seed = _here[0]
+    return _draw(templates, seed, index, 0)
+
+
+def _draw(templates: Sequence[Template], seed: int, index: int, attempt: int) -> DrawnStory:
+    template, variation = _turn(templates, seed, index)
+    return draw_story(template, variation, np.random.default_rng([seed, 2, index, attempt]))
+
+
+def _turn(templates: Sequence[Template], seed: int, index: int) -> tuple[Template, int]:
+    """Return whose turn it is: every round has each template once, in an order of its own."""
+    done, place = divmod(index, len(templates))
+    order = _order(len(templates), seed, done)
+    return templates[order[place]], done + 1
+
+
+@lru_cache(maxsize=8)
+def _order(size: int, seed: int, done: int) -> tuple[int, ...]:
+    return tuple(np.random.default_rng([seed, 1, done]).permutation(size).tolist())
 
 
 @cache

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from contrafact.cobe.synth.template import Asserted, Phrase, Template, Words
 
-__all__ = ["Claim", "Lexicon", "Mention", "Reading", "mentions", "read"]
+__all__ = ["Claim", "Lexicon", "Mention", "Reading", "read"]
 
 _NUMBER = re.compile(r"\d[\d,]*")
 _MARK = "\x00"
@@ -89,16 +89,48 @@ class _Entry:
 
 
 class Lexicon:
-    """All phrases of one story, to be searched for."""
+    """All phrases of one story, to be searched for; what was read once is kept."""
 
     def __init__(self, template: Template, words: Words) -> None:
         self.words = words
         self.entries = tuple(_entries(template, words))
+        self._read: dict[str, _Sentence] = {}
+
+    def sentence(self, text: str) -> "_Sentence":
+        """Return what a sentence says. The answers of a story have most sentences in common."""
+        if text not in self._read:
+            self._read[text] = _Sentence(*_masked(self, text))
+        return self._read[text]
 
 
-def mentions(lexicon: Lexicon, text: str) -> list[tuple[int, int, Mention]]:
-    """Return every mention with its start and end; of two that overlap, the earlier and longer."""
+def read(lexicon: Lexicon, text: str) -> Reading:
+    """Return what a text asserts of the variables, and what its connectors claim."""
+    said: list[Mention] = []
+    claims: list[Claim] = []
+    loose: list[str] = []
+    before: list[Mention] = []
+    for part in _SENTENCE.split(text):
+        sentence = lexicon.sentence(part)
+        if sentence.said:
+            said += sentence.said
+            sentence.conclude(before, claims, loose)
+            before = sentence.conclusions
+    return Reading(tuple(said), tuple(claims), tuple(loose))
+
+
+def _masked(lexicon: Lexicon, text: str) -> tuple[str, tuple[Mention, ...]]:
+    """Return a sentence with marks for what it mentions, and the mentions."""
     lowered = text.lower()
+    pieces, last = [], 0
+    found = _mentions(lexicon, lowered)
+    for index, (start, end, _) in enumerate(found):
+        pieces += [lowered[last:start], f"{_MARK}{index}{_MARK}"]
+        last = end
+    return "".join([*pieces, lowered[last:]]), tuple(mention for _, _, mention in found)
+
+
+def _mentions(lexicon: Lexicon, lowered: str) -> list[tuple[int, int, Mention]]:
+    """Return every mention with its start and end; of two that overlap, the earlier and longer."""
     found = []
     for entry in lexicon.entries:
         start = lowered.find(entry.head)
@@ -120,26 +152,6 @@ def mentions(lexicon: Lexicon, text: str) -> list[tuple[int, int, Mention]]:
         if not kept or hit[0] >= kept[-1][1]:
             kept.append(hit)
     return kept
-
-
-def read(lexicon: Lexicon, text: str) -> Reading:
-    """Return what a text asserts of the variables, and what its connectors claim."""
-    found = mentions(lexicon, text)
-    pieces, last = [], 0
-    for index, (start, end, _) in enumerate(found):
-        pieces += [text[last:start], f"{_MARK}{index}{_MARK}"]
-        last = end
-    masked = "".join([*pieces, text[last:]]).lower()
-    said = tuple(mention for _, _, mention in found)
-    claims: list[Claim] = []
-    loose: list[str] = []
-    before: list[Mention] = []
-    for part in _SENTENCE.split(masked):
-        if _MARK in part:
-            one = _Sentence(part, said)
-            one.conclude(before, claims, loose)
-            before = one.conclusions
-    return Reading(said, tuple(claims), tuple(loose))
 
 
 @dataclass

@@ -19,6 +19,7 @@ from contrafact.cli import (
     review,
     rfc,
     run,
+    whatif,
 )
 from contrafact.errors import InputError
 
@@ -38,6 +39,7 @@ app.command("report")(report.report)
 app.command("generate")(generate.generate)
 app.command("exam")(exam.exam)
 app.command("agree")(agree.agree)
+app.command("whatif")(whatif.whatif)
 app.add_typer(cobe.app, name="cobe")
 app.add_typer(data.app, name="data")
 app.add_typer(finforce.app, name="finforce")

@@ -1,0 +1,288 @@
+"""Generating under given noise, and inferring the noise of a given text, in batches.
+
+A row of a batch is computed with other batch neighbours in another order of additions, so its
+logits differ in the last digits (by up to 1e-4 in float32). An item therefore gives the same text
+in every batch, or the first token that differs had a lead under ``CLOSE`` (1e-3 logits) over the
+runner-up; every token's lead is returned.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contrafact.errors import InputError
+from contrafact.models.whitebox.noise.gumbel import DrawnNoise, Noise
+from contrafact.models.whitebox.noise.hindsight import HindsightNoise
+from contrafact.models.whitebox.noise.sampling import Sampling, choose, log_probabilities
+from contrafact.models.whitebox.noise.tokens import end_tokens
+from contrafact.models.whitebox.weights import CausalModel
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Continuation", "generate", "infer"]
+
+_READ_TOKENS = 512  # of texts whose logits are made at once when noise is inferred
+_DEFAULT = Sampling()
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """What a model wrote under some noise.
+
+    Attributes:
+        tokens: The tokens; the end token is the last of them where the text ended.
+        gaps: Each token's lead over the runner-up, in logits; 0 where the edge of the nucleus
+            was too close to call.
+        ended: Whether the model ended the text, or it was cut at the token limit.
+    """
+
+    tokens: tuple[int, ...]
+    gaps: tuple[float, ...]
+    ended: bool
+
+
+def generate(
+    causal: CausalModel,
+    prompts: Sequence[Sequence[int]],
+    noises: Sequence[Noise],
+    *,
+    max_tokens: int,
+    sampling: Sampling = _DEFAULT,
+    ends: Collection[int] | None = None,
+    rows: int = 48,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Continuation]:
+    """Continue each prompt under its noise.
+
+    The same prompt and noise give the same tokens; another prompt or model under the same noise
+    gives the counterfactual.
+
+    Args:
+        causal: The model.
+        prompts: Token ids, at least one each; see `prompt_tokens`.
+        noises: The noise of each. Rows that share a noise share the work of making it.
+        max_tokens: The most tokens to write, the end token included.
+        sampling: Temperature and top-p.
+        ends: The tokens that end a text; the model's own if not given.
+        rows: Prompts in one batch; prompts of like length go together.
+        progress: Called after each batch with the prompts done and the prompts there are.
+
+    Returns:
+        One continuation per prompt, in order.
+
+    Raises:
+        InputError: If a prompt and ``max_tokens`` do not fit the model's context together, a
+            number is out of range, or the model's logits are not finite.
+    """
+    if max_tokens < 1 or rows < 1:
+        raise InputError("at least one token must be written, and one row make a batch")
+    if len(prompts) != len(noises):
+        raise ValueError(f"{len(prompts)} prompts and {len(noises)} noises")
+    for prompt in prompts:
+        _check_room(causal, len(prompt), max_tokens)
+    last = frozenset(end_tokens(causal) if ends is None else ends)
+    order = sorted(range(len(prompts)), key=lambda index: len(prompts[index]), reverse=True)
+    done: dict[int, Continuation] = {}
+    for start in range(0, len(order), rows):
+        part = order[start : start + rows]
+        batch = _Batch(causal, [prompts[index] for index in part])
+        written = _decode(batch, [noises[index] for index in part], max_tokens, sampling, last)
+        done.update(zip(part, written, strict=True))
+        if progress is not None:
+            progress(len(done), len(prompts))
+    return [done[index] for index in range(len(prompts))]
+
+
+def infer(
+    causal: CausalModel,
+    prompts: Sequence[Sequence[int]],
+    texts: Sequence[Sequence[int]],
+    draws: Sequence[DrawnNoise],
+    *,
+    sampling: Sampling = _DEFAULT,
+) -> list[HindsightNoise]:
+    """Infer noise under which the model continues each prompt with its text.
+
+    It is a draw from the posterior of the noise given the text: under it the text comes back,
+    and over many draws it is distributed as noise that led to this text is. It keeps the
+    model's logits along the text, four bytes per token and vocabulary entry in float32.
+
+    Args:
+        causal: The model.
+        prompts: Token ids, at least one each.
+        texts: The token ids that follow each prompt, an end token included where the text ends.
+        draws: The randomness of each; see `draw`.
+        sampling: The mechanism that the text is taken to have been sampled by.
+
+    Returns:
+        The noise of each, in order.
+
+    Raises:
+        InputError: If a text cannot have been sampled so (a token outside top-p), does not fit
+            the model's context, or the model's logits are not finite.
+    """
+    if not len(prompts) == len(texts) == len(draws):
+        raise ValueError(f"{len(prompts)} prompts, {len(texts)} texts, {len(draws)} draws")
+    for prompt, text in zip(prompts, texts, strict=True):
+        if not text:
+            raise InputError("a text has no tokens, and says nothing of its noise")
+        _check_room(causal, len(prompt), len(text))
+    made: dict[int, HindsightNoise] = {}
+    for part in _like_length(texts):
+        along = _read(causal, [prompts[index] for index in part], [texts[index] for index in part])
+        for index, logits in zip(part, along, strict=True):
+            _check_possible(causal, texts[index], logits, sampling)
+            made[index] = HindsightNoise(draws[index], tuple(texts[index]), logits, sampling)
+    return [made[index] for index in range(len(prompts))]
+
+
+class _Batch:
+    """Rows that go through the model together, padded on the left, with their KV cache."""
+
+    def __init__(self, causal: CausalModel, rows: Sequence[Sequence[int]]):
+        import torch
+
+        self._causal = causal
+        self._cache: Any = None
+        width = max(len(row) for row in rows)
+        # What stands in the padding is never attended to; any valid id will do.
+        self._fed = torch.zeros((len(rows), width), dtype=torch.long)
+        self._mask = torch.zeros((len(rows), width), dtype=torch.long)
+        for index, row in enumerate(rows):
+            self._fed[index, width - len(row) :] = torch.tensor(row)
+            self._mask[index, width - len(row) :] = 1
+        self._fed, self._mask = self._fed.to(causal.device), self._mask.to(causal.device)
+        # Without positions of their own, padded rows would count their padding.
+        self._places = (self._mask.cumsum(-1) - 1).clamp(min=0)
+        self._keeps = "logits_to_keep" in inspect.signature(_plain_model(causal).forward).parameters
+
+    def logits(self, keep: int, *, use_cache: bool) -> "torch.Tensor":
+        """Return the logits at the last positions, ``(rows, keep, vocabulary)``."""
+        few = {"logits_to_keep": keep} if self._keeps else {}
+        output = self._causal.model(
+            input_ids=self._fed,
+            attention_mask=self._mask,
+            position_ids=self._places,
+            past_key_values=self._cache,
+            use_cache=use_cache,
+            **few,
+        )
+        self._cache = output.past_key_values if use_cache else None
+        kept: torch.Tensor = output.logits[:, -keep:]
+        return kept
+
+    def feed(self, tokens: "torch.Tensor") -> None:
+        """Append a token to each row: ``(rows,)``."""
+        import torch
+
+        self._fed = tokens[:, None]
+        self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
+        self._places = self._places[:, -1:] + 1
+
+
+def _decode(
+    batch: _Batch,
+    noises: Sequence[Noise],
+    max_tokens: int,
+    sampling: Sampling,
+    ends: frozenset[int],
+) -> list[Continuation]:
+    import torch
+
+    tokens: list[list[int]] = [[] for _ in noises]
+    gaps: list[list[float]] = [[] for _ in noises]
+    ended = [False] * len(noises)
+    with torch.inference_mode():
+        for position in range(max_tokens):
+            logits = batch.logits(1, use_cache=True)[:, 0]
+            noise = _noise(noises, ended, position, logits.shape[-1])
+            chosen, leads = choose(logits, torch.from_numpy(noise).to(logits.device), sampling)
+            for row, (token, lead) in enumerate(zip(chosen.tolist(), leads.tolist(), strict=True)):
+                if not ended[row]:
+                    tokens[row].append(token)
+                    gaps[row].append(lead)
+                    ended[row] = token in ends
+            if all(ended):
+                break
+            batch.feed(chosen)
+    return [
+        Continuation(tuple(own), tuple(leads), end)
+        for own, leads, end in zip(tokens, gaps, ended, strict=True)
+    ]
+
+
+def _noise(
+    noises: Sequence[Noise], ended: Sequence[bool], position: int, vocabulary: int
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Return a position's noise, ``(rows, vocabulary)``; rows that ended need none."""
+    result = np.zeros((len(noises), vocabulary))
+    first: dict[Noise, int] = {}
+    for row, noise in enumerate(noises):
+        if ended[row]:
+            continue
+        if noise in first:
+            result[row] = result[first[noise]]
+        else:
+            first[noise] = row
+            result[row] = noise.at(position, vocabulary)
+    return result
+
+
+def _read(
+    causal: CausalModel, prompts: Sequence[Sequence[int]], texts: Sequence[Sequence[int]]
+) -> "Iterator[torch.Tensor]":
+    """Yield the logits before each token of each text, ``(tokens, vocabulary)``, on the CPU."""
+    import torch
+
+    longest = max(len(text) for text in texts)
+    rows = [(*prompt, *text)[:-1] for prompt, text in zip(prompts, texts, strict=True)]
+    batch = _Batch(causal, rows)
+    with torch.inference_mode():
+        logits = batch.logits(longest, use_cache=False)
+    for own, text in zip(logits, texts, strict=True):
+        yield own[len(own) - len(text) :].cpu().clone()
+
+
+def _like_length(texts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Group texts, longest first, so that a group padded stays within ``_READ_TOKENS``."""
+    order = sorted(range(len(texts)), key=lambda index: len(texts[index]), reverse=True)
+    start = 0
+    while start < len(order):
+        count = max(1, _READ_TOKENS // max(1, len(texts[order[start]])))
+        yield order[start : start + count]
+        start += count
+
+
+def _check_room(causal: CausalModel, prompt: int, text: int) -> None:
+    if prompt == 0:
+        raise InputError("a prompt has no tokens")
+    if prompt + text > causal.context:
+        raise InputError(
+            f"a prompt of {prompt:,} tokens and {text:,} more do not fit the context of "
+            f"{causal.context:,} tokens that {causal.name} has",
+            mend="shorten the prompt, or ask for fewer tokens",
+        )
+
+
+def _check_possible(
+    causal: CausalModel, text: Sequence[int], logits: "torch.Tensor", sampling: Sampling
+) -> None:
+    for position, token in enumerate(text):
+        log_p = log_probabilities(logits[position, None], sampling)[0]
+        if not log_p[token].isfinite():
+            named = f"{causal.tokenizer.decode([token])!r}, " if causal.tokenizer else ""
+            raise InputError(
+                f"the text cannot have been sampled so: its token {position + 1} ({named}id "
+                f"{token}) has no probability at top-p {sampling.top_p:g}",
+                mend="use top-p 1",
+            )
+
+
+def _plain_model(causal: CausalModel) -> Any:
+    """Return the model without an adapter's wrapping, whose ``forward`` names no arguments."""
+    wrapped = getattr(causal.model, "get_base_model", None)
+    return causal.model if wrapped is None else wrapped()

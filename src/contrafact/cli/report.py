@@ -16,6 +16,14 @@ def report(
         bool,
         typer.Option("--with-published", help="Show the paper's rows below, marked as published."),
     ] = False,
+    exam: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="An exam of a judge, as `contrafact exam` wrote; repeat for several. Judged rates "
+            "are shown corrected by it beside the raw ones.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -26,12 +34,14 @@ def report(
 ) -> None:
     """Write report.html, results.json, tables and figures from one run or many.
 
-    Example: contrafact report runs/a runs/b --with-published --out report
+    Example: contrafact report runs/a runs/b --exam exam.json --out report
     """
+    from contrafact.exam.file import read_exams
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
 
+    exams = read_exams(exam or [])
     tasks = read_tasks(dirs)
     folder = out or (dirs[0] if len(dirs) == 1 else Path("report"))
-    paths = build_report(tasks, folder, with_published=with_published)
+    paths = build_report(tasks, folder, with_published=with_published, exams=exams)
     typer.echo(f"report: {paths.page}")

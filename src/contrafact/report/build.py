@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contrafact.errors import InputError
+from contrafact.exam.file import Exam
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.report.chapter import Chapter, Options, TaskRuns
 from contrafact.report.cobe.chapter import cobe_chapter
+from contrafact.report.corrected import check_exams
 from contrafact.report.finforce.chapter import finforce_chapter
 from contrafact.report.html import Page, render_page
 from contrafact.report.rfc.chapter import rfc_chapter
@@ -21,6 +23,7 @@ from contrafact.report.write import (
 __all__ = ["ReportPaths", "build_report", "make_chapters", "write_chapters"]
 
 _RESULTS_VERSION = 1
+_EXAM_NAMED = {"judge", "family", "task_version", "n", "seed"}
 _CHAPTERS: Mapping[str, Callable[[TaskRuns, Options], Chapter]] = {
     "finforce": finforce_chapter,
     "rfc-detect": rfc_chapter,
@@ -54,6 +57,7 @@ def build_report(
     rng_seed: int = 0,
     resamples: int = 10_000,
     level: float = 0.95,
+    exams: Sequence[Exam] = (),
 ) -> ReportPaths:
     """Write tables, figures, ``results.json`` and ``report.html`` into a folder.
 
@@ -67,11 +71,14 @@ def build_report(
         rng_seed: Seed of the intervals, the paired tests and the choice of examples.
         resamples: How many resamples the intervals rest on.
         level: Their confidence level.
+        exams: What is known of judges; judged rates are corrected by it.
 
     Raises:
-        InputError: There is nothing to report, or a file cannot be written.
+        InputError: There is nothing to report, an exam is of no judge in the runs, or a file
+            cannot be written.
     """
-    options = Options(with_published, rng_seed, resamples, level)
+    check_exams(exams, tasks)
+    options = Options(with_published, rng_seed, resamples, level, tuple(exams))
     return write_chapters(make_chapters(tasks, options), options, out)
 
 
@@ -125,6 +132,7 @@ def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]
             "seed": options.seed,
             "resamples": options.resamples,
             "level": options.level,
+            "exams": [exam.model_dump(include=_EXAM_NAMED) for exam in options.exams],
         },
         "published_shown": options.with_published,
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from contrafact.exam.file import Exam
 from contrafact.report.drawing import Figure
 from contrafact.report.meta import ReportMeta
 from contrafact.report.table import Table
@@ -36,12 +37,14 @@ class Options:
         seed: Seed of the intervals, the paired tests and the choice of examples.
         resamples: How many resamples the intervals rest on.
         level: Their confidence level.
+        exams: What is known of judges.
     """
 
     with_published: bool = False
     seed: int = 0
     resamples: int = 10_000
     level: float = 0.95
+    exams: tuple[Exam, ...] = ()
 
 
 @dataclass(frozen=True)

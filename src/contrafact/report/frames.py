@@ -108,6 +108,8 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
         notes.append(f"{lost} samples failed and are not in these figures")
     if manifest.task in ("finforce", "cobe") and not judges:
         notes.append("No judge was named: what needs a judge is left out.")
+    if settings.get("judge_context"):
+        notes.append("The judge saw the scenario and the query too (--judge-context).")
     if manifest.data.name == BUNDLED:
         notes.append(_SAMPLES.get(manifest.task, _SAMPLES["rfc"]))
     return RunFacts(
@@ -119,6 +121,7 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
         draws=settings["draws"],
         judges=judges,
         fluency_model=settings["fluency_model"],
+        asked={name: bool(settings.get(name)) for name in ("judge_context", "structured")},
         settings={**_flat(settings["generation"]), **_flat(settings["transport"])},
         prompt_pack=manifest.pack.name,
         prompt_pack_hash=manifest.pack.hash,

@@ -27,6 +27,11 @@ class RunFacts(BaseModel):
     fluency_model: str | None = Field(
         default=None, description="The model whose perplexities these are; none if not scored."
     )
+    asked: dict[str, bool] = Field(
+        default_factory=dict,
+        description="How its judge was asked, where an exam could have asked otherwise: "
+        "judge_context, structured.",
+    )
     settings: dict[str, Setting] = Field(
         default_factory=dict, description="Generation settings: temperature, max tokens, …"
     )

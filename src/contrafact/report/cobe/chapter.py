@@ -12,12 +12,20 @@ from contrafact.report.cobe.figures import draw_figures
 from contrafact.report.cobe.frame import prepare_items, systems_of
 from contrafact.report.cobe.published_rows import published_study_table, with_published_overall
 from contrafact.report.cobe.tables import (
+    CRITERION_LABELS,
     criteria_table,
     overall_table,
     scope_tables,
     suggestion_table,
 )
 from contrafact.report.cobe.words import summary_sentences, warnings_for
+from contrafact.report.corrected import (
+    JudgedRates,
+    corrected_table,
+    exam_warnings,
+    judged_rates,
+    leaderboard_table,
+)
 from contrafact.report.meta import ReportMeta
 from contrafact.report.run_facts import run_facts
 from contrafact.report.table import Table, format_number
@@ -48,13 +56,22 @@ def cobe_chapter(runs: TaskRuns, options: Options) -> Chapter:
     """
     items = prepare_items(runs.items)
     systems = systems_of(items)
-    streams = np.random.SeedSequence(options.seed).spawn(3)
-    figure_rng, pair_rng, example_rng = map(np.random.default_rng, streams)
+    streams = np.random.SeedSequence(options.seed).spawn(4)
+    figure_rng, pair_rng, example_rng, judge_rng = map(np.random.default_rng, streams)
     figures = estimate_figures(
         items, rng=figure_rng, resamples=options.resamples, level=options.level
     )
     pairs = _paired(items, pair_rng, options)
-    tables = _tables(items, figures, pairs, options.with_published)
+    judged = judged_rates(
+        items,
+        runs.meta,
+        options,
+        family="cobe",
+        labels={**CRITERION_LABELS, "correct": "all criteria"},
+        headline=("correct",),
+        rng=judge_rng,
+    )
+    tables = _tables(items, figures, pairs, judged, options.with_published)
     drawn = {figure.key: figure for figure in draw_figures(items, figures)}
     return Chapter(
         task=runs.task,
@@ -65,7 +82,7 @@ def cobe_chapter(runs: TaskRuns, options: Options) -> Chapter:
         contents=_contents(set(tables)),
         facts=_facts(items, runs.meta),
         summary=summary_sentences(items, figures, pairs, runs.meta),
-        warnings=warnings_for(items, runs.meta),
+        warnings=[*warnings_for(items, runs.meta), *exam_warnings(judged)],
         tables=tables,
         figures=drawn,
         runs=[
@@ -75,6 +92,8 @@ def cobe_chapter(runs: TaskRuns, options: Options) -> Chapter:
         results={
             "figures": figures,
             "paired": pairs,
+            "judged_rates": pd.DataFrame() if judged is None else judged.rates,
+            "ranks": pd.DataFrame() if judged is None else judged.ranks,
             "suggested_modes": _frame(tables.get("suggested_modes")),
             "invalid": tables["invalid"].frame,
             "invalid_reasons": _frame(tables.get("invalid_reasons")),
@@ -104,12 +123,18 @@ def _paired(items: pd.DataFrame, rng: np.random.Generator, options: Options) -> 
 
 
 def _tables(
-    items: pd.DataFrame, figures: pd.DataFrame, pairs: pd.DataFrame, with_published: bool
+    items: pd.DataFrame,
+    figures: pd.DataFrame,
+    pairs: pd.DataFrame,
+    judged: JudgedRates | None,
+    with_published: bool,
 ) -> dict[str, Table]:
     overall = overall_table(items, figures)
     labels = {"accuracy": "Accuracy, points"}
     found = [
         with_published_overall(overall) if with_published else overall,
+        None if judged is None else leaderboard_table(judged),
+        None if judged is None else corrected_table(judged),
         criteria_table(items, figures),
         *scope_tables(items, figures),
         suggestion_table(items),
@@ -128,7 +153,7 @@ def _contents(tables: set[str]) -> list[tuple[str, str]]:
         ("criteria", "Criteria", "criteria" in tables),
         ("parts", "Graphs, phrasings, domains, modes", "by_phrasing" in tables),
         ("paired", "Comparisons", "paired" in tables),
-        ("judge", "The judge", "published_study" in tables),
+        ("judge", "What the judge is worth", bool(tables & {"corrected", "published_study"})),
         ("errors", "Invalid responses and verdicts", True),
         ("examples", "Examples", True),
         ("runs", "What was run", True),

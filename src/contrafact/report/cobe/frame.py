@@ -63,7 +63,8 @@ def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
     for column in (*_TEXTS, *_STORY_HAS.values(), *(f"{name}_invalid" for name in CRITERION_NAMES)):
         texts = [None if pd.isna(value) else str(value) for value in frame[column]]
         frame[column] = pd.Series(texts, index=frame.index, dtype=object)
-    for column in ("correct", "suggested_failure_mode", *CRITERION_NAMES):
+    numbers = (*CRITERION_NAMES, *(f"{name}_probability" for name in CRITERION_NAMES))
+    for column in ("correct", "suggested_failure_mode", *numbers):
         frame[column] = pd.to_numeric(frame[column], errors="coerce").astype(float)
     judged, valid = frame["judge"].notna(), frame["text"].notna()
     added: dict[str, pd.Series[Any]] = {

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from contrafact.records import CRITERIA
 from contrafact.report.chapter import Chapter, Fact, Options, TaskRuns
+from contrafact.report.corrected import (
+    JudgedRates,
+    corrected_table,
+    exam_warnings,
+    judged_rates,
+    leaderboard_table,
+)
 from contrafact.report.finforce.comparable import Comparability, comparability
 from contrafact.report.finforce.comparisons import comparison_table, paired_figures
 from contrafact.report.finforce.counts import error_table, invalid_table, reason_table
@@ -14,6 +22,7 @@ from contrafact.report.finforce.examples import draw_examples, invalid_examples
 from contrafact.report.finforce.figures import draw_figures
 from contrafact.report.finforce.items import prepare_items
 from contrafact.report.finforce.panel import (
+    CRITERION_NAMES,
     member_table,
     panel_agreement,
     panel_table,
@@ -45,6 +54,7 @@ class _Measured:
     figures: pd.DataFrame
     pairs: pd.DataFrame
     agreement: pd.DataFrame
+    judged: JudgedRates | None
 
 
 def finforce_chapter(runs: TaskRuns, options: Options) -> Chapter:
@@ -60,8 +70,8 @@ def finforce_chapter(runs: TaskRuns, options: Options) -> Chapter:
     meta = runs.meta
     frame = prepare_items(runs.items)
     able = comparability(frame, meta)
-    streams = np.random.SeedSequence(options.seed).spawn(4)
-    figure_rng, pair_rng, panel_rng, example_rng = map(np.random.default_rng, streams)
+    streams = np.random.SeedSequence(options.seed).spawn(5)
+    figure_rng, pair_rng, panel_rng, example_rng, judge_rng = map(np.random.default_rng, streams)
     resamples, level = options.resamples, options.level
     pool = SamplerPool(rng=figure_rng, resamples=resamples, level=level)
     panel = pd.DataFrame()
@@ -71,6 +81,15 @@ def finforce_chapter(runs: TaskRuns, options: Options) -> Chapter:
         figures=estimate_figures(frame, pool),
         pairs=paired_figures(frame, able, rng=pair_rng, resamples=resamples, level=level),
         agreement=panel,
+        judged=judged_rates(
+            frame,
+            meta,
+            options,
+            family="finforce",
+            labels=CRITERION_NAMES,
+            headline=tuple(CRITERIA),
+            rng=judge_rng,
+        ),
     )
     tables = _tables(frame, measured, pool, able, meta, options.with_published)
     figures = {
@@ -85,7 +104,7 @@ def finforce_chapter(runs: TaskRuns, options: Options) -> Chapter:
         contents=_contents(set(tables), set(figures)),
         facts=_facts(frame, meta),
         summary=summary_sentences(frame, measured.figures, measured.pairs, able, meta),
-        warnings=warnings_for(frame, meta),
+        warnings=[*warnings_for(frame, meta), *exam_warnings(measured.judged)],
         tables=tables,
         figures=figures,
         runs=[
@@ -125,6 +144,8 @@ def _tables(
         members = member_table(meta.panel, rng=pool.rng, resamples=pool.resamples, level=pool.level)
     found = [
         *scopes,
+        None if measured.judged is None else leaderboard_table(measured.judged),
+        None if measured.judged is None else corrected_table(measured.judged),
         sides,
         changes,
         category_table(figures, able),
@@ -191,10 +212,13 @@ def _first_of(names: tuple[str, ...]) -> str:
 
 def _results(tables: dict[str, Table], measured: _Measured, meta: ReportMeta) -> dict[str, object]:
     """Return all figures for machines: shares are 0 to 1, what is missing is null."""
+    judged = measured.judged
     return {
         "figures": measured.figures,
         "paired": measured.pairs,
         "few_shot_change": _own_rows(tables.get("few_shot_change")),
+        "judged_rates": pd.DataFrame() if judged is None else judged.rates,
+        "ranks": pd.DataFrame() if judged is None else judged.ranks,
         "panel": measured.agreement,
         "study": meta.agreement,
         "invalid": tables["invalid"].frame,

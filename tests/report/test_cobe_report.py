@@ -1,0 +1,325 @@
+"""The chapter of cobe: figures counted by hand, marks, words, and what judges are worth."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contrafact.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
+from contrafact.errors import InputError
+from contrafact.exam.file import Exam, Pack
+from contrafact.exam.rows import ExamRow
+from contrafact.exam.score import examine
+from contrafact.records import DOMAINS, GRAPHS
+from contrafact.report.build import build_report
+from contrafact.report.chapter import TaskRuns
+from contrafact.report.cobe.estimates import estimate_figures
+from contrafact.report.cobe.examples import draw_examples
+from contrafact.report.cobe.frame import prepare_items, scope_frame, systems_of
+from contrafact.report.cobe.tables import suggestion_table
+from contrafact.report.cobe.words import warnings_for
+from contrafact.report.meta import ReportMeta, RunFacts
+
+HOSTILE = "The kiln <script>alert(1)</script> cooled \u202e and {{ 7*7 }} pots cracked."
+GOOD, POOR, JUDGE = "tern/one · plain", "tern/two · plain", "tern/judge"
+
+
+def row(story: int, phrasing: str, system: str, **given: Any) -> dict[str, Any]:
+    found: dict[str, Any] = dict.fromkeys(ITEM_COLUMNS)
+    found |= {
+        "system": system,
+        "model": system.split(" ")[0],
+        "method": "plain",
+        "shots": 0,
+        "judge": JUDGE,
+        "draw": 1,
+        "sample_id": f"{story}v1",
+        "phrasing": phrasing,
+        "domain": DOMAINS[story % len(DOMAINS)],
+        "graph": GRAPHS[story % len(GRAPHS)],
+        "failure_modes": "1 3" if story % 2 else "",
+        "story": HOSTILE,
+        "query": f"Rewrite, had the kiln held ({story}{phrasing}).",
+        "text": HOSTILE.replace("cracked", "held"),
+        "answer": "The kiln held.",
+        "unchanged": "There are pots.",
+        "changed": "The kiln held.",
+        "E1": 1.0,
+        "E2": 1.0,
+        "E3": 1.0,
+        "correct": 1.0,
+    }
+    return found | given
+
+
+def frame(*, stories: int = 24, seed: int = 5) -> pd.DataFrame:
+    """A system that is mostly right and one that mostly is not, some of whose output is unread."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for story in range(stories):
+        for phrasing in PHRASINGS:
+            for system, share in ((GOOD, 0.9), (POOR, 0.4)):
+                if rng.random() < 0.05:
+                    empty = dict.fromkeys(("E1", "E2", "E3", "correct"), np.nan)
+                    why = "cut off <b>"
+                    rows.append(
+                        row(story, phrasing, system, text=None, invalid_reason=why, **empty)
+                    )
+                    continue
+                right = float(rng.random() < share)
+                mode = np.nan if right else 3.0
+                rows.append(
+                    row(
+                        story, phrasing, system,
+                        E2=right, correct=right, suggested_failure_mode=mode,
+                    )
+                )  # fmt: skip
+    return pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
+
+
+def meta(**given: Any) -> ReportMeta:
+    run = RunFacts(
+        name="run <one>",
+        systems=(GOOD, POOR),
+        models=("tern/one", "tern/two"),
+        judges=(JUDGE,),
+        prompt_pack_hash="p",
+        asked={"judge_context": False, "structured": True},
+    )
+    return ReportMeta(runs=(run,), created="2026-11-20T10:10:00Z", **given)
+
+
+def exam(sensitivity: float, specificity: float, *, judge: str = JUDGE, n: int = 400) -> Exam:
+    rows = []
+    for number in range(n):
+        known = number % 2 == 0
+        right = number // 2 < (sensitivity if known else specificity) * n / 2
+        rows.append(
+            ExamRow(
+                item=f"x{number}", cluster=f"s{number}", kind="any", criterion="response",
+                known=known, passed=known == right, invalid=None, probability=None,
+                repeats=(known == right,), swapped=None, asked_swapped=False, words=9, text="",
+            )
+        )  # fmt: skip
+    return examine(
+        rows, judge=judge, pack=Pack(name="default", hash="p"), resamples=100,
+        family="cobe", task_version="1-A", items="i", seed=0,
+    )  # fmt: skip
+
+
+def report(tmp_path: Path, **options: Any) -> tuple[str, dict[str, Any], Path]:
+    options = {"resamples": 200} | options
+    paths = build_report([TaskRuns("cobe", frame(), meta())], tmp_path, **options)
+    return paths.page.read_text(), json.loads(paths.results.read_text()), paths.tables
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the figures out, whose drawing takes most of a report's time."""
+    monkeypatch.setattr("contrafact.report.cobe.chapter.draw_figures", lambda *given: [])
+
+
+def of(figures: pd.DataFrame, measure: str, form: str = "valid", **where: str) -> pd.DataFrame:
+    held = figures["measure"].eq(measure) & figures["form"].eq(form)
+    for name, value in ({"scope": "overall"} | where).items():
+        held &= figures[name].eq(value)
+    return figures[held]
+
+
+def estimate(items: pd.DataFrame) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return estimate_figures(prepare_items(items), rng=rng, resamples=20)
+
+
+def test_accuracy_spread_and_both_forms_are_what_one_counts_by_hand() -> None:
+    correct = {"A": (1, 1, 1, 0), "B": (1, 1, 0, 0), "C": (1, 0, 0, np.nan)}
+    rows = [
+        row(story, phrasing, GOOD, correct=value)
+        for phrasing, values in correct.items()
+        for story, value in enumerate(values)
+    ]
+    figures = estimate(pd.DataFrame(rows))
+    assert of(figures, "accuracy")["estimate"].item() == pytest.approx(6 / 11)
+    assert of(figures, "accuracy", "strict")["estimate"].item() == pytest.approx(6 / 12)
+    spread = of(figures, "accuracy_spread", "strict")["estimate"].item()
+    assert spread == pytest.approx(np.std([0.75, 0.5, 0.25], ddof=1))
+    by_c = of(figures, "accuracy", scope="phrasing", group="C")
+    assert by_c["estimate"].item() == pytest.approx(1 / 3)
+
+
+def test_a_criterion_that_a_story_lacks_is_not_asked_and_what_is_unread_fails_strictly() -> None:
+    gone = dict.fromkeys(CRITERION_NAMES, np.nan)
+    rows = [
+        row(0, "A", GOOD, numerical="fewer pots", E4=0.0, correct=0.0),
+        row(1, "A", GOOD, numerical="fewer pots", E4=np.nan, E4_invalid="said maybe", correct=0.0),
+        row(
+            2, "A", GOOD, numerical="fewer", text=None, invalid_reason="no", correct=np.nan, **gone
+        ),
+        row(3, "A", GOOD),
+        row(4, "A", GOOD, numerical="fewer pots", E4=1.0),
+    ]
+    figures = estimate(pd.DataFrame(rows))
+    assert of(figures, "E4_fails")["estimate"].item() == 0.5
+    assert of(figures, "E4_fails", "strict")[["estimate", "n"]].to_numpy().tolist() == [[0.75, 4]]
+    assert of(figures, "E5_fails", "strict").empty
+    assert of(figures, "E3_fails", "strict")["estimate"].item() == pytest.approx(1 / 5)
+
+
+def test_unjudged_responses_have_no_accuracy_in_any_form() -> None:
+    nobody = dict.fromkeys((*CRITERION_NAMES, "correct"), np.nan) | {"judge": None}
+    items = pd.DataFrame([row(story, "A", GOOD, **nobody) for story in range(6)])
+    assert set(estimate(items)["measure"]) == {"invalid"}
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.sampled_from([0.0, 1.0, np.nan]), min_size=3, max_size=18), st.randoms())
+def test_strict_accuracy_never_exceeds_the_valid_one_and_rows_may_come_in_any_order(
+    values: list[float], random: Any
+) -> None:
+    rows = [row(i // 3, PHRASINGS[i % 3], GOOD, correct=value) for i, value in enumerate(values)]
+    figures = estimate(pd.DataFrame(rows))
+    strict, valid = of(figures, "accuracy", "strict"), of(figures, "accuracy")
+    assert strict["estimate"].item() == pytest.approx(values.count(1.0) / len(values))
+    if len(valid):
+        assert strict["estimate"].item() <= valid["estimate"].item() + 1e-12
+    random.shuffle(rows)
+    again = estimate(pd.DataFrame(rows))
+    mixed = of(again, "accuracy", "strict")[["estimate", "low", "high"]].to_numpy(float)
+    assert mixed == pytest.approx(strict[["estimate", "low", "high"]].to_numpy(float), nan_ok=True)
+
+
+def test_a_story_with_two_failure_modes_counts_under_both_and_strange_domains_are_kept() -> None:
+    items = prepare_items(
+        pd.DataFrame([row(1, "A", GOOD), row(2, "A", GOOD, domain="Music", graph=None)])
+    )
+    modes = scope_frame(items, "failure_mode")
+    assert [name.split(".")[0] for name in modes] == ["1", "3"]
+    assert set(scope_frame(items, "domain")) == {DOMAINS[1], "Music"}
+    assert set(scope_frame(items, "graph")) == {GRAPHS[1], "not named"}
+
+
+def test_two_rows_for_one_sample_and_no_rows_are_refused() -> None:
+    with pytest.raises(InputError, match="two rows for one sample"):
+        prepare_items(pd.DataFrame([row(1, "A", GOOD), row(1, "A", GOOD)]))
+    with pytest.raises(InputError, match="nothing to report"):
+        prepare_items(pd.DataFrame(columns=list(ITEM_COLUMNS)))
+
+
+def test_suggestions_are_counted_by_mode() -> None:
+    rows = [
+        row(story, "A", GOOD, correct=0.0, E2=0.0, suggested_failure_mode=mode)
+        for story, mode in enumerate((3, 3, 7))
+    ]
+    table = suggestion_table(prepare_items(pd.DataFrame(rows)))
+    assert table is not None
+    line = table.frame.iloc[0]
+    assert (line["failed"], line["mode_3"], line["mode_7"], line["mode_1"]) == (3, 2, 1, 0)
+
+
+def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None:
+    items = prepare_items(
+        pd.DataFrame([row(n, phrasing, GOOD) for n in range(8) for phrasing in PHRASINGS])
+    )
+    said = dict(warnings_for(items, meta(embedded_judge=True)))
+    assert "The judge is the embedded model" in said
+    assert f"On E1, {JUDGE} answered T 100.0% of the time" in said["The judge hardly distinguishes"]
+    own = RunFacts(name="r", self_judged=True)
+    assert "A model judged its own writing" in dict(warnings_for(items, ReportMeta(runs=(own,))))
+
+
+def test_examples_show_every_story_before_a_second_phrasing_of_one() -> None:
+    items = prepare_items(frame(stories=5))
+    drawn = draw_examples(items, systems_of(items), count=7, rng=np.random.default_rng(1))
+    ids = [example.where.split(" · ")[0] for example in drawn]
+    assert len(set(ids[:5])) == 5
+    assert len(ids) == 7
+    assert all(len(example.responses) == 2 for example in drawn)
+
+
+def test_the_page_shows_all_parts_marks_edits_and_escapes_what_models_wrote(tmp_path: Path) -> None:
+    page, results, tables = report(tmp_path, with_published=True)
+    assert "<script>alert" not in page
+    assert "<del>cracked</del>" in page
+    assert "<ins>held</ins>" in page
+    for key in ("accuracy", "criteria", "by_graph", "by_phrasing", "by_domain", "by_failure_mode"):
+        assert (tmp_path / "figures" / f"{key}.svg").exists()
+        assert f'id="figure-{key}"' in page
+    assert "GPT-5.4-Pro" in page
+    assert "55.70" in page
+    study = pd.read_csv(tables / "published_study.csv").iloc[0]
+    assert (study["accuracy"], study["judge_kappa"]) == (0.77, 0.55)
+    paired = results["paired"][0]
+    assert paired["difference"] > 0
+    assert paired["p_adjusted"] < 0.05
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_published_rows_stay_away_unless_asked_for(tmp_path: Path) -> None:
+    page, _, tables = report(tmp_path)
+    assert "GPT-5.4-Pro" not in page
+    assert not (tables / "published_study.csv").exists()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_without_an_exam_the_leaderboard_says_that_the_judge_was_not_examined(
+    tmp_path: Path,
+) -> None:
+    page, _, tables = report(tmp_path)
+    board = pd.read_csv(tables / "leaderboard.csv")
+    assert board["band"].str.endswith("(not examined)").all()
+    assert board["corrected"].isna().all()
+    assert list(board["rank"].astype(str)) == ["1", "2"]
+    assert "was not examined" in page
+    assert not (tables / "corrected.csv").exists()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_systems_that_cannot_be_told_apart_share_a_rank(tmp_path: Path) -> None:
+    items = frame()
+    twin = items[items["system"].eq(GOOD)].assign(system="tern/twin · plain")
+    runs = TaskRuns("cobe", pd.concat([items, twin], ignore_index=True), meta())
+    paths = build_report([runs], tmp_path, resamples=500)
+    board = pd.read_csv(paths.tables / "leaderboard.csv").set_index("system")
+    assert board.loc[GOOD, "rank"] == board.loc["tern/twin · plain", "rank"] == "1= (1–2)"
+    assert board.loc[POOR, "rank"] == "3"
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
+    items = pd.concat([frame(stories=60, seed=seed).assign(draw=seed) for seed in (1, 2)])
+    runs = TaskRuns("cobe", items, meta())
+    found = exam(0.9, 0.7)
+    paths = build_report([runs], tmp_path, resamples=200, exams=[found])
+    rates = pd.read_csv(paths.tables / "corrected.csv")
+    whole = rates[rates["criterion"].eq("all criteria") & rates["band"].str.startswith(POOR)].iloc[
+        0
+    ]
+    assert whole["corrected"] == pytest.approx((whole["raw"] + 0.7 - 1) / (0.9 + 0.7 - 1))
+    assert whole["corrected_low"] < whole["corrected"] < whole["corrected_high"]
+    first = rates[rates["criterion"].str.startswith("E1")].iloc[0]
+    assert np.isnan(first["corrected"])
+    assert first["known"] == "the exam did not ask this criterion"
+    named = json.loads(paths.results.read_text())["settings"]["exams"]
+    assert named[0]["judge"] == JUDGE
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Path) -> None:
+    page, results, tables = report(tmp_path, exams=[exam(0.6, 0.3)])
+    board = pd.read_csv(tables / "leaderboard.csv")
+    assert board["corrected"].isna().all()
+    assert board["known"].str.startswith("this judge cannot tell").all()
+    titles = [warning["title"] for warning in results["warnings"]]
+    assert "Some judged rates cannot be corrected" in titles
+    assert "this judge cannot tell" in page
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_an_exam_of_a_judge_that_judged_nothing_here_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is of no judge in these runs"):
+        report(tmp_path, exams=[exam(0.9, 0.9, judge="tern/other")])

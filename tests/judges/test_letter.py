@@ -106,3 +106,27 @@ def test_a_refusal_or_an_overlong_prompt_is_an_invalid_verdict(stop, why):
     verdict, _ = asked(output)
     assert verdict.passed is None
     assert why in verdict.invalid
+
+
+@pytest.mark.parametrize(
+    ("said", "asked_again"), [("logprobs is not supported", True), ("broke", False)]
+)
+def test_a_service_that_refuses_probabilities_is_asked_without_them(said, asked_again):
+    configs = []
+
+    def answer(messages, tools, tool_choice, config):
+        configs.append(config)
+        if config.logprobs:
+            raise ValueError(said)
+        output = ModelOutput.from_content("mockllm/judge", "F")
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    model = get_model("mockllm/judge", custom_outputs=answer, memoize=False)
+    if asked_again:
+        verdict = asyncio.run(judge_letter(model, "T or F?", "E1"))
+        assert (verdict.passed, verdict.probability) == (False, None)
+        assert [config.top_logprobs for config in configs] == [20, None]
+    else:
+        with pytest.raises(ValueError, match="broke"):
+            asyncio.run(judge_letter(model, "T or F?", "E1"))

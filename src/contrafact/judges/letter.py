@@ -99,8 +99,8 @@ async def judge_letter(
         model: The judge.
         prompt: The rendered question with the text to judge.
         criterion: The criterion's name.
-        logprobs: Whether to ask for probabilities; Inspect leaves that out for providers that
-            have none.
+        logprobs: Whether to ask for probabilities. A service that refuses the request for that
+            reason is asked once more without.
         cache: Inspect's cache policy for the call.
         config: Settings on top of the model's own.
     """
@@ -111,7 +111,14 @@ async def judge_letter(
         # It does not reason, so that its first token is all there is to read, and it would not
         # stop by itself. Others may need tokens to reason with before they answer.
         config = config.merge(GenerateConfig(max_tokens=1))
-    output = await model.generate(prompt, config=config, cache=cache)
+    try:
+        output = await model.generate(prompt, config=config, cache=cache)
+    except Exception as error:
+        # Services that have no probabilities either leave them out or refuse the whole request.
+        if not logprobs or "logprob" not in str(error).lower():
+            raise
+        config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
+        output = await model.generate(prompt, config=config, cache=cache)
     letter = _read(output)
     return LetterVerdict(
         criterion=criterion,

@@ -60,8 +60,9 @@ class Machine(RuleBasedStateMachine):
             elif event.kind == "undone":
                 self.answered[key] -= 1
 
-    @initialize(n=st.integers(1, 6))
-    def begin(self, n: int) -> None:
+    @initialize(n=st.integers(1, 6), seed=st.integers(0, 999))
+    def begin(self, n: int, seed: int) -> None:
+        self.rng = self.team.rng(seed)
         self.bring(n)
 
     @rule(n=st.integers(1, 3))
@@ -172,6 +173,8 @@ class Machine(RuleBasedStateMachine):
             said = Counter(v.ballot.verdict for v in last).most_common(1)[0]
             assert 2 * said[1] > len(last), "the last who looked at it did not agree"
             assert len(last) == len(self.board.project.stage(last[0].stage).roles)
+            if any(rule.flagged for rule in self.board.project.stage(last[0].stage).rules):
+                assert not any(v.ballot.flagged for v in last), "a flag was passed over"
             after = [v for v in item.votes if v.seq > last[-1].seq]
             assert all(v.ballot.verdict in ("pass", "correct") for v in after)
 
@@ -191,19 +194,31 @@ class Machine(RuleBasedStateMachine):
             return
         assert staffing_problems(self.board) == []
         self.check_history()
-        for _ in range(60 * (self.imported + 5)):
+        for turn in range(60 * (self.imported + 5)):
             if all(item.outcome for item in self.board.items.values()):
                 break
             idle = True
             for who in self.board.people:
                 if self.next(who) is not None:
                     idle = False
-                    self.submit(who, lambda options: options[0], False, "Quiet trading all day.")
+                    # At first they quarrel, flag and mend; then they settle on the first answer.
+                    wild = turn < 15
+                    flagged = wild and self.rng.random() < 0.2
+                    self.submit(who, self.any if wild else self.first, flagged, f"Turn {turn}.")
+                    self.nothing_is_final_with_an_open_disagreement()
+                    self.no_place_has_two_people()
             if idle:
                 self.now += LEASE
         stuck = {i.id: i.stage for i in self.board.items.values() if i.outcome is None}
         assert not stuck, f"stuck: {stuck}"
         self.check_history()
+
+    def any(self, options: tuple[str, ...]) -> str:
+        return options[int(self.rng.integers(len(options)))]
+
+    @staticmethod
+    def first(options: tuple[str, ...]) -> str:
+        return options[0]
 
     def check_history(self) -> None:
         for event in self.log:

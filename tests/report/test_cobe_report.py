@@ -304,7 +304,7 @@ def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     first = rates[rates["criterion"].str.startswith("E1")].iloc[0]
     assert np.isnan(first["corrected"])
     assert first["known"] == "the exam did not ask this criterion"
-    named = json.loads(paths.results.read_text())["settings"]["exams"]
+    named = json.loads(paths.results.read_text())["exams"]
     assert named[0]["judge"] == JUDGE
 
 

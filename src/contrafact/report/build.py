@@ -132,9 +132,9 @@ def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]
             "seed": options.seed,
             "resamples": options.resamples,
             "level": options.level,
-            "exams": [exam.model_dump(include=_EXAM_NAMED) for exam in options.exams],
         },
         "published_shown": options.with_published,
+        "exams": [exam.model_dump(include=_EXAM_NAMED) for exam in options.exams],
     }
     parts = {chapter.task: _part(chapter) for chapter in chapters}
     if len(chapters) > 1:

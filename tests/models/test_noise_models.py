@@ -123,16 +123,18 @@ def test_past_the_text_the_noise_is_the_counters(causal: CausalModel) -> None:
 
 
 def test_batch_and_order_change_nothing(causal: CausalModel) -> None:
-    prompts = [PROMPTS[index % 5][: 3 + index] for index in range(12)]
+    prompts = [PROMPTS[index % 5][: 3 + index] for index in range(8)]
     for sampling in (MECHANISMS[0], MECHANISMS[2]):
-        together = written(causal, prompts, draws(12), sampling, rows=12)
-        alone = written(causal, prompts, draws(12), sampling, rows=1)
-        mixed = written(causal, prompts[::-1], draws(12)[::-1], sampling, rows=5)[::-1]
+        together = written(causal, prompts, draws(8), sampling, rows=8, max_tokens=15)
+        alone = written(causal, prompts, draws(8), sampling, rows=1, max_tokens=15)
+        mixed = written(causal, prompts[::-1], draws(8)[::-1], sampling, rows=3, max_tokens=15)[
+            ::-1
+        ]
         for one, two, three in zip(alone, together, mixed, strict=True):
             assert_same(one, two)
             assert_same(one, three)
         same = sum(one.tokens == two.tokens for one, two in zip(alone, together, strict=True))
-        assert same >= 11
+        assert same >= 7
 
 
 def test_the_cache_and_padding_give_what_the_plain_model_gives(causal: CausalModel) -> None:

@@ -136,6 +136,7 @@ def test_rates_leave_out_what_no_story_asks():
     assert "accuracy_spread" not in rates
 
 
+@pytest.mark.slow
 def test_a_run_over_http_leaves_its_tables_and_feeds_a_study(quick_contrafact, service, tmp_path):
     ran = quick_contrafact(
         "run", "cobe", "--model", service.model, "--judge", service.judge, "--judge-context",

@@ -52,6 +52,7 @@ def test_a_good_template_is_read(tmp_path):
         ("{town}", "{city}", "'told.rain.yes' has the slot {city}"),
         (", \"the rain\"]", "]", "'told.rain' has a noun phrase for one value and none"),
         ("<filled>", "filled", "'told.flood.yes' has no verb in <…>"),
+        ("<filled>", "<had|had> water", "'told.flood.yes' has the word 'had'"),
         ("<filled>", "<filled> <up>", "'told.flood.yes' has more than one verb"),
         ("rain <fell|fallen> on", "rain <fell|fallen>. on", "'told.rain.yes' has a mark"),
         ("only {n} dollars", "little", "'told.bill.low' needs {n} once"),

@@ -15,7 +15,7 @@ from contrafact.cobe.synth.cases import Case, prove
 from contrafact.cobe.synth.reading import Lexicon, Mention, Reading, read
 from contrafact.cobe.synth.template import Asserted, Template
 
-__all__ = ["check_story", "failures"]
+__all__ = ["check_story"]
 
 _NUMERICAL, _LATENT = "Numerical change expected: ", "Latent: "
 _WAYS = {"higher": "up", "lower": "down"}
@@ -58,10 +58,10 @@ def check_story(template: Template, record: Mapping[str, Any]) -> list[str]:
     if record["Right answers"][0]["text"] != record["Representative answer"]:
         problems.append("the representative answer is not the first right answer")
     for answer in record["Right answers"]:
-        for name, why in failures(situation, answer["text"]):
+        for name, why in _failures(situation, answer["text"]):
             problems.append(f"a right answer fails {name}: {why}: {answer['text']}")
     for answer in record["Wrong answers"]:
-        failed = failures(situation, answer["text"])
+        failed = _failures(situation, answer["text"])
         if {name for name, _ in failed} != {answer["fails"]}:
             problems.append(f"a wrong answer for {answer['fails']}: {failed}: {answer['text']}")
     asked = {"E1", "E2", "E3"} | ({"E4"} if case.moved else set())
@@ -70,13 +70,13 @@ def check_story(template: Template, record: Mapping[str, Any]) -> list[str]:
     return problems + [f"wrong answers for {name}: too few or too many" for name in sorted(missing)]
 
 
-def failures(situation: _Situation, text: str) -> list[tuple[str, str]]:
+def _failures(situation: _Situation, text: str) -> list[tuple[str, str]]:
     """Return the criteria that a text fails, with reasons."""
     case, facts = situation.case, situation.facts
     reading = read(situation.lexicon, text)
     said: dict[str, list[Asserted]] = {}
     for mention in reading.mentions:
-        if not mention.noun or mention.asserted.value != facts_value(facts, mention.name):
+        if not mention.noun or mention.asserted.value != _fact(facts, mention.name):
             said.setdefault(mention.name, []).append(mention.asserted)
         else:
             said.setdefault(mention.name, []).append(facts[mention.name])
@@ -98,7 +98,7 @@ def failures(situation: _Situation, text: str) -> list[tuple[str, str]]:
     return found
 
 
-def facts_value(facts: Mapping[str, Asserted], name: str) -> str | None:
+def _fact(facts: Mapping[str, Asserted], name: str) -> str | None:
     """Return the value of a variable in fact; none for one that is not told."""
     return facts[name].value if name in facts else None
 

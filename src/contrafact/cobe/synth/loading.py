@@ -177,6 +177,8 @@ def _told(name: str, fields: Any, slots: Mapping[str, Any]) -> Told:
         clauses[value] = _phrase(texts[0], f"{key}.{value}", slots, numbered="numbers" in fields)
         if not clauses[value].participle:
             raise _Mistake(f"{key}.{value}", "has no verb in <…>, for 'had …'")
+        if re.search(r"\bhad\b", f"{clauses[value]}"):
+            raise _Mistake(f"{key}.{value}", "has the word 'had', and 'had … had' confuses queries")
         if len(texts) == 2:
             nouns[value] = _plain(texts[1], f"{key}.{value}", slots)
     if len(nouns) == 1:

@@ -137,6 +137,46 @@ WRONG = {
     "finforce study score": "Missing argument 'FILE",
     "finforce study score none.csv": "none.csv: ",
     "finforce study score wide.csv --key none.csv": "none.csv: no such file",
+    # cobe
+    "cobe synth --n 5": "Missing option '--out'",
+    "cobe synth --n 0 --out o.json": "Invalid value for '--n'",
+    "cobe synth --n 5 --out o.json --graph nosuch": "there is no graph type 'nosuch'; use one of",
+    "cobe augment none.json --model M --out o.json": "none.json: no such file",
+    "cobe augment folder --model M --out o.json": "folder: is a folder",
+    "cobe augment nohead.jsonl --model M --out o.json": "nohead.jsonl:1: the key 'Variation te",
+    "cobe study sample": "Missing argument 'RUN",
+    "cobe study sample none --out o.csv": "none: is not a run folder",
+    "cobe study sample folder --out o.csv": "folder: is not a run folder",
+    "cobe study score": "Missing argument 'FILE",
+    "cobe study score none.csv": "none.csv: ",
+    "cobe study score wide.csv --key none.csv": "none.csv: no such file",
+    "run cobe --model M --data nohead.jsonl": "nohead.jsonl:1: the key 'Variation text'",
+    # rfc-detect, rfc-diagnose
+    "run rfc-detect --model M --data nohead.jsonl": "nohead.jsonl:1: the manipulation is missing",
+    "run rfc-detect --model M --shots 3": "use 0, 2 or 8 examples",
+    "run rfc-diagnose --model M --shots 2": "--shots has no use here",
+    # exam, agree
+    "exam --judge M": "Missing option '--out'",
+    "exam --judge nosuch/x --out o.json": "cannot use the model 'nosuch/x'",
+    "exam --judge M --out folder": "folder: the result is a JSON file",
+    "report folder --exam none.json": "none.json: no such file",
+    # review
+    "review project nosuch": "there is no review project 'nosuch'; name one of",
+    "review project none.toml": "none.toml: ",
+    "review project --nope": "No such option",
+    "review import news.jsonl": "say what is asked: --project NAME",
+    "review import news.jsonl --project nosuch": "there is no review project 'nosuch'",
+    "review import": "Missing argument 'FILE'",
+    "review export": "Missing option '--out'",
+    "review export --out o.jsonl": "there is no review",
+    "review export --db sqlite:///none/none.db --out o.jsonl": "the folder does not exist",
+    "review prove": "there is no review",
+    "review prove --db sqlite:///none/none.db": "the folder does not exist",
+    "review prove more": "unexpected extra argument",
+    # whatif
+    "whatif --model M": "Missing option",
+    "whatif --model M --factual-prompt a": "nothing is to be changed",
+    "whatif --model none/ --factual-prompt a --counterfactual-prompt b --text c": "none",
     # prompts
     "prompts export": "Missing argument 'DIR'",
     "prompts export folder": "folder: exists and is not an empty folder",
@@ -164,6 +204,7 @@ READERS = {
     "rfc statistics": "rfc statistics FILE --out o",
     "rfc study sample": "rfc study sample FILE --out o.csv",
     "rfc study score": "rfc study score FILE",
+    "agree": "agree FILE",
 }
 UNREADABLE = ("none.jsonl", "folder", "broken.jsonl", "utf16.jsonl")
 

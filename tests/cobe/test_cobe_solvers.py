@@ -8,10 +8,11 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.cobe.bundled import bundled_shots, bundled_stories
 from contrafact.cobe.causal_graph import read_graph
-from contrafact.cobe.editing import MAX_CHARACTERS, Ask, Question, read_edit
+from contrafact.cobe.editing import MAX_CHARACTERS, Question, read_edit
 from contrafact.cobe.solvers import SolverContext, make_solver, solver_names
 from contrafact.cobe.solvers.few_shot import draw_shots
 from contrafact.errors import InputError
+from contrafact.models.asking import Ask
 
 STORY = bundled_stories()[0]
 GRAPH = {

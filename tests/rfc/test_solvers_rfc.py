@@ -6,9 +6,9 @@ import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
+from contrafact.models.asking import Ask
 from contrafact.prompts import open_pack
 from contrafact.records import MANIPULATIONS, NewsItem, Rewrite
-from contrafact.rfc.answers import Ask
 from contrafact.rfc.bundled import bundled_pairs, bundled_shots
 from contrafact.rfc.data import items_of
 from contrafact.rfc.shots import EIGHT_SHOT_ORDER, Shots

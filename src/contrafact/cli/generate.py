@@ -124,9 +124,9 @@ def generate(
         from contrafact.finforce.bulk import BulkJob
         from contrafact.finforce.bundled import bundled_shots
         from contrafact.finforce.data import load_headlines
-        from contrafact.finforce.generation import Ask
         from contrafact.finforce.judging import Judging
         from contrafact.finforce.methods import MethodContext, make_method
+        from contrafact.models.asking import Ask
         from contrafact.runs.execute import TRANSPORT
         from contrafact.runs.prepare import open_model
 

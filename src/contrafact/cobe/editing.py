@@ -10,27 +10,21 @@ from typing import Any, Protocol
 
 from inspect_ai.model import (
     CachePolicy,
-    ChatMessage,
-    GenerateConfig,
-    Model,
     ModelOutput,
-    ResponseSchema,
     get_model,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from contrafact.cobe.items import PHRASINGS
 from contrafact.files.atomic import whole_text
+from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import Story
 
 __all__ = [
     "MAX_CHARACTERS",
-    "Ask",
     "Edited",
     "Editor",
-    "PlannedCall",
     "Question",
-    "Unanswered",
     "edit_stories",
     "edited_of",
     "question_of",
@@ -40,10 +34,6 @@ __all__ = [
 
 MAX_CHARACTERS = 20_000
 """A longer response is no edit of a short scenario, and no judge should be made to read it."""
-
-
-class Unanswered(Exception):
-    """The model gave no usable answer, for a reason that repeating the call would not mend."""
 
 
 @dataclass(frozen=True)
@@ -80,49 +70,6 @@ class Edited:
     invalid: str | None = None
     reply: str | None = None
     trace: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class PlannedCall:
-    """One call a solver will make, for an estimate: its prompt and about how long a reply."""
-
-    prompt: str
-    reply_tokens: int
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A solver's only way to a language model.
-
-    Attributes:
-        model: Any Inspect model.
-        structured: Whether to ask the provider for schema-constrained JSON.
-        cache: Inspect's cache policy for the calls.
-        config: Settings on top of the model's own.
-    """
-
-    model: Model
-    structured: bool = True
-    cache: bool | CachePolicy = False
-    config: GenerateConfig = field(default_factory=GenerateConfig)
-
-    async def __call__(
-        self, messages: str | list[ChatMessage], schema: ResponseSchema | None = None
-    ) -> ModelOutput:
-        """Return the model's output.
-
-        Raises:
-            Unanswered: if the prompt is longer than the context, or the provider refused.
-        """
-        config = self.config
-        if schema is not None and self.structured:
-            config = config.merge(GenerateConfig(response_schema=schema))
-        output = await self.model.generate(messages, config=config, cache=self.cache)
-        if output.stop_reason == "model_length":
-            raise Unanswered(f"prompt too long: {output.error or output.completion}")
-        if output.stop_reason == "content_filter":
-            raise Unanswered("refused by the provider's content filter")
-        return output
 
 
 class Editor(Protocol):

@@ -10,10 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from inspect_ai.model import (
-    CachePolicy,
-    ChatMessage,
-    GenerateConfig,
-    Model,
     ModelOutput,
     ResponseSchema,
 )
@@ -21,14 +17,12 @@ from inspect_ai.util import JSONSchema
 
 from contrafact.files.atomic import whole_text
 from contrafact.judges.replies import read_json_object
+from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import SIDES, Headline, Side
 
 __all__ = [
-    "Ask",
     "Generation",
     "Method",
-    "PlannedCall",
-    "Unanswered",
     "pair_schema",
     "read_pair",
     "run_method",
@@ -41,10 +35,6 @@ _KEYS: Mapping[Side, tuple[str, ...]] = {
     side: (f"{side}_counterfactual", f"{side}_counterfactual_scenario", f"{side}_headline", side)
     for side in SIDES
 }
-
-
-class Unanswered(Exception):
-    """The model gave no usable answer, for a reason that repeating the call would not mend."""
 
 
 @dataclass(frozen=True)
@@ -67,49 +57,6 @@ class Generation:
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
         """Return a result that is invalid on both sides for one reason."""
         return cls(dict.fromkeys(SIDES), dict.fromkeys(SIDES, reason), (), trace or {})
-
-
-@dataclass(frozen=True)
-class PlannedCall:
-    """One call a method will make, for an estimate: its prompt and about how long a reply."""
-
-    prompt: str
-    reply_tokens: int
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A method's only way to a language model.
-
-    Attributes:
-        model: Any Inspect model.
-        structured: Whether to ask the provider for schema-constrained JSON.
-        cache: Inspect's cache policy for the calls.
-        config: Settings on top of the model's own.
-    """
-
-    model: Model
-    structured: bool = True
-    cache: bool | CachePolicy = False
-    config: GenerateConfig = field(default_factory=GenerateConfig)
-
-    async def __call__(
-        self, messages: str | list[ChatMessage], schema: ResponseSchema | None = None
-    ) -> ModelOutput:
-        """Return the model's output.
-
-        Raises:
-            Unanswered: if the prompt is longer than the context, or the provider refused.
-        """
-        config = self.config
-        if schema is not None and self.structured:
-            config = config.merge(GenerateConfig(response_schema=schema))
-        output = await self.model.generate(messages, config=config, cache=self.cache)
-        if output.stop_reason == "model_length":
-            raise Unanswered(f"prompt too long: {output.error or output.completion}")
-        if output.stop_reason == "content_filter":
-            raise Unanswered("refused by the provider's content filter")
-        return output
 
 
 class Method(Protocol):

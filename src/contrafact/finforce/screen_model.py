@@ -12,7 +12,7 @@ from inspect_ai.util import JSONSchema
 
 from contrafact.finforce.bulk import failure_cause
 from contrafact.finforce.categories import CATEGORIES
-from contrafact.finforce.generation import Ask, Unanswered
+from contrafact.models.asking import Ask, Unanswered
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.text.fence import fence
 

@@ -14,10 +14,11 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from contrafact.finforce.bundled import bundled_headlines, bundled_shots
 from contrafact.finforce.data import load_headlines
-from contrafact.finforce.generation import Ask, Method, run_method
+from contrafact.finforce.generation import Method, run_method
 from contrafact.finforce.judging import Judging
 from contrafact.finforce.methods import MethodContext, make_method
 from contrafact.finforce.scoring import counterfactuals, judges_of_role
+from contrafact.models.asking import Ask
 from contrafact.prompts import open_pack
 from contrafact.records import Headline
 

@@ -11,15 +11,14 @@ from typing import Any, Protocol
 
 from inspect_ai.model import (
     CachePolicy,
-    ChatMessage,
     GenerateConfig,
     Logprob,
-    Model,
     ModelOutput,
     get_model,
 )
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import Rewrite
 from contrafact.rfc.data import Item
 from contrafact.rfc.labels import FALSE, TRUE, labels_of, read_label
@@ -28,9 +27,6 @@ __all__ = [
     "TOP_LOGPROBS",
     "Answer",
     "Answerer",
-    "Ask",
-    "PlannedCall",
-    "Unanswered",
     "answer_items",
     "answer_of",
     "item_of",
@@ -44,10 +40,6 @@ TOP_LOGPROBS = 20
 
 REASONS_TOKENS = 120
 """About how long a rationale is, for estimates."""
-
-
-class Unanswered(Exception):
-    """The model gave no usable answer, for a reason that repeating the call would not mend."""
 
 
 @dataclass(frozen=True)
@@ -69,42 +61,6 @@ class Answer:
     rationale: str | None = None
     p_true: float | None = None
     trace: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class PlannedCall:
-    """One call a solver will make, for an estimate: its prompt and about how long a reply."""
-
-    prompt: str
-    reply_tokens: int
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A solver's only way to a language model.
-
-    Attributes:
-        model: Any Inspect model.
-        cache: Inspect's cache policy for the calls.
-        config: Settings on top of the model's own.
-    """
-
-    model: Model
-    cache: bool | CachePolicy = False
-    config: GenerateConfig = field(default_factory=GenerateConfig)
-
-    async def __call__(self, messages: str | list[ChatMessage]) -> ModelOutput:
-        """Return the model's output.
-
-        Raises:
-            Unanswered: if the prompt is longer than the context, or the provider refused.
-        """
-        output = await self.model.generate(messages, config=self.config, cache=self.cache)
-        if output.stop_reason == "model_length":
-            raise Unanswered(f"prompt too long: {output.error or output.completion}")
-        if output.stop_reason == "content_filter":
-            raise Unanswered("refused by the provider's content filter")
-        return output
 
 
 class Answerer(Protocol):
@@ -142,7 +98,7 @@ def answer_items(
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         config = GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS)
-        ask = Ask(get_model(), cache, config if logprobs else GenerateConfig())
+        ask = Ask(get_model(), cache=cache, config=config if logprobs else GenerateConfig())
         try:
             answer = await answerer(item_of(state.metadata), ask, draw=state.epoch)
         except Unanswered as unanswered:

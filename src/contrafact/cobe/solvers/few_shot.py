@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from contrafact.cobe.editing import Ask, Edited, PlannedCall, Question, read_edit
+from contrafact.cobe.editing import Edited, Question, read_edit
 from contrafact.cobe.items import PHRASINGS
 from contrafact.cobe.solvers.lookup import SolverContext
 from contrafact.errors import InputError
+from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack
 from contrafact.records import Story
 from contrafact.text.fence import fence

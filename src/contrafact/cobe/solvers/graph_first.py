@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
 from contrafact.cobe.causal_graph import StoryGraph, graph_schema, read_graph
-from contrafact.cobe.editing import Ask, Edited, PlannedCall, Question, read_edit
+from contrafact.cobe.editing import Edited, Question, read_edit
 from contrafact.cobe.solvers.few_shot import EDIT_TOKENS
 from contrafact.cobe.solvers.lookup import SolverContext
+from contrafact.models.asking import Ask, PlannedCall
 from contrafact.text.fence import fence
 
 __all__ = ["GraphFirst", "editor"]

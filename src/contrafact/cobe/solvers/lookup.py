@@ -1,13 +1,12 @@
 """Finding a solver by its name: a module of this package, or any importable module."""
 
-import importlib
-import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from contrafact.cobe.editing import Editor
 from contrafact.errors import InputError
+from contrafact.models.lookup import factory_in, names_in
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Story
 
@@ -35,9 +34,7 @@ class SolverContext:
 
 def solver_names() -> list[str]:
     """Return the names of the solvers that ship with the package."""
-    folder = str(Path(__file__).parent)
-    names = {module.name for module in pkgutil.iter_modules([folder])} - _NOT_SOLVERS
-    return sorted(name.replace("_", "-") for name in names)
+    return names_in(Path(__file__).parent, but=_NOT_SOLVERS)
 
 
 def make_solver(name: str, context: SolverContext) -> Editor:
@@ -55,16 +52,5 @@ def make_solver(name: str, context: SolverContext) -> Editor:
             f"cobe has no solver '{name}'",
             mend=f"use one of {', '.join(solver_names())}, or the import path of a module",
         )
-    try:
-        module = importlib.import_module(path)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (path == error.name or path.startswith(f"{error.name}.")):
-            raise
-        raise InputError(
-            f"cannot import the solver '{name}'", mend="check the import path"
-        ) from None
-    factory = getattr(module, "editor", None)
-    if factory is None:
-        raise InputError(f"the module '{name}' has no function 'editor(context)'")
-    made: Editor = factory(context)
+    made: Editor = factory_in(path, "editor", name=name, what="solver")(context)
     return made

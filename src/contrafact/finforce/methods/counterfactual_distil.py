@@ -6,8 +6,9 @@ the topic word are kept.
 
 from collections.abc import Sequence
 
-from contrafact.finforce.generation import Ask, Generation, PlannedCall, pair_schema, read_pair
+from contrafact.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.finforce.methods.lookup import MethodContext
+from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.fence import fence
 from contrafact.text.phrases import Span, mask_spans, noun_phrases

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.finforce.generation import Ask, Generation, PlannedCall, pair_schema, read_pair
+from contrafact.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.finforce.methods.lookup import MethodContext
+from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack
 from contrafact.records import Headline
 from contrafact.text.fence import fence

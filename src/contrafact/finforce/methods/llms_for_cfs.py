@@ -5,8 +5,9 @@ FIN-FORCE, section 4, B.2 and table 8, after Nguyen et al. (2024). The chain is 
 
 from collections.abc import Sequence
 
-from contrafact.finforce.generation import Ask, Generation, PlannedCall, pair_schema, read_pair
+from contrafact.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.finforce.methods.lookup import MethodContext
+from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Headline
 from contrafact.text.fence import fence
 

@@ -1,13 +1,12 @@
 """Finding a method by its name: a module of this package, or any importable module."""
 
-import importlib
-import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from contrafact.errors import InputError
 from contrafact.finforce.generation import Method
+from contrafact.models.lookup import factory_in, names_in
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Headline
 
@@ -35,9 +34,7 @@ class MethodContext:
 
 def method_names() -> list[str]:
     """Return the names of the methods that ship with the package."""
-    folder = str(Path(__file__).parent)
-    names = {module.name for module in pkgutil.iter_modules([folder])} - _NOT_METHODS
-    return sorted(name.replace("_", "-") for name in names)
+    return names_in(Path(__file__).parent, but=_NOT_METHODS)
 
 
 def make_method(name: str, context: MethodContext) -> Method:
@@ -55,16 +52,5 @@ def make_method(name: str, context: MethodContext) -> Method:
             f"there is no method '{name}'",
             mend=f"use one of {', '.join(method_names())}, or the import path of a module",
         )
-    try:
-        module = importlib.import_module(path)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (path == error.name or path.startswith(f"{error.name}.")):
-            raise
-        raise InputError(
-            f"cannot import the method '{name}'", mend="check the import path"
-        ) from None
-    factory = getattr(module, "method", None)
-    if factory is None:
-        raise InputError(f"the module '{name}' has no function 'method(context)'")
-    made: Method = factory(context)
+    made: Method = factory_in(path, "method", name=name, what="method")(context)
     return made

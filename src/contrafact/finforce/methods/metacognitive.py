@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
-from contrafact.finforce.generation import Ask, Generation, PlannedCall, pair_schema, read_pair
+from contrafact.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.finforce.methods.lookup import MethodContext
+from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Headline
 from contrafact.text.fence import fence
 

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 from contrafact.errors import InputError
-from contrafact.rfc.answers import Answer, Ask, PlannedCall
+from contrafact.models.asking import Ask, PlannedCall
+from contrafact.rfc.answers import Answer
 from contrafact.rfc.data import Item
 from contrafact.rfc.labels import FALSE, TRUE
 from contrafact.rfc.solvers.lookup import SolverContext

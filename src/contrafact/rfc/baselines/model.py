@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from contrafact.errors import InputError
-from contrafact.rfc.answers import Answer, Ask, PlannedCall
+from contrafact.models.asking import Ask, PlannedCall
+from contrafact.rfc.answers import Answer
 from contrafact.rfc.data import Item
 
 __all__ = ["Baseline"]

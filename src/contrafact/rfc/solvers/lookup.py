@@ -1,12 +1,11 @@
 """Finding a solver or a baseline by its name: a module here, or any importable module."""
 
-import importlib
-import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from contrafact.errors import InputError
+from contrafact.models.lookup import factory_in, names_in
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import NewsItem, Rewrite
 from contrafact.rfc.answers import Answerer
@@ -47,12 +46,12 @@ class SolverContext:
 
 def solver_names() -> list[str]:
     """Return the names of the solvers that ask a model."""
-    return _modules(Path(__file__).parent, _NOT_SOLVERS)
+    return names_in(Path(__file__).parent, but=_NOT_SOLVERS)
 
 
 def baseline_names(task: TaskName | None = None) -> list[str]:
     """Return the names of the baselines, which ask none; those of one task if it is named."""
-    names = _modules(Path(__file__).parents[1] / "baselines", _NOT_BASELINES)
+    names = names_in(Path(__file__).parents[1] / "baselines", but=_NOT_BASELINES)
     return [name for name in names if task != "rfc-diagnose" or name != "coherence"]
 
 
@@ -76,21 +75,5 @@ def make_solver(name: str, context: SolverContext) -> Answerer:
             f"{context.task} has no solver '{name}'",
             mend=f"use one of {known}, or the import path of a module",
         )
-    try:
-        module = importlib.import_module(path)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (path == error.name or path.startswith(f"{error.name}.")):
-            raise
-        raise InputError(
-            f"cannot import the solver '{name}'", mend="check the import path"
-        ) from None
-    factory = getattr(module, "answerer", None)
-    if factory is None:
-        raise InputError(f"the module '{name}' has no function 'answerer(context)'")
-    made: Answerer = factory(context)
+    made: Answerer = factory_in(path, "answerer", name=name, what="solver")(context)
     return made
-
-
-def _modules(folder: Path, left_out: set[str]) -> list[str]:
-    names = {module.name for module in pkgutil.iter_modules([str(folder)])} - left_out
-    return sorted(name.replace("_", "-") for name in names)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import NewsItem, Rewrite
-from contrafact.rfc.answers import Answer, Ask, PlannedCall, read_answer, reply_tokens
+from contrafact.rfc.answers import Answer, read_answer, reply_tokens
 from contrafact.rfc.data import Item
 from contrafact.rfc.solvers.lookup import SolverContext
 from contrafact.rfc.solvers.prompted import OneCall

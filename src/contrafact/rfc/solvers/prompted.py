@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from contrafact.errors import InputError
+from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptTemplate
-from contrafact.rfc.answers import Answer, Ask, PlannedCall, read_answer, reply_tokens
+from contrafact.rfc.answers import Answer, read_answer, reply_tokens
 from contrafact.rfc.data import Item
 from contrafact.rfc.shots import Shots
 from contrafact.rfc.solvers.lookup import SolverContext

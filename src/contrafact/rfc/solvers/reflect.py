@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
-from contrafact.rfc.answers import REASONS_TOKENS, Answer, Ask, PlannedCall, read_answer
+from contrafact.models.asking import Ask, PlannedCall
+from contrafact.rfc.answers import REASONS_TOKENS, Answer, read_answer
 from contrafact.rfc.data import Item
 from contrafact.rfc.labels import strip_reasoning
 from contrafact.rfc.solvers.lookup import SolverContext

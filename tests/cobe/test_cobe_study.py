@@ -97,7 +97,7 @@ def test_sheets_come_back_with_answers_problems_and_blanks(tmp_path):
     assert any("'maybe', not Yes, No or Other" in told for told in answers.problems)
     text = filled.read_text(encoding="utf-8").replace("Story", "Tale", 1)
     filled.write_text(text, encoding="utf-8")
-    assert any("other texts than were drawn" in p for p in read_answers([filled], drawn).problems)
+    assert any("another text than was drawn" in p for p in read_answers([filled], drawn).problems)
     with pytest.raises(InputError, match="twice"):
         read_answers([filled, filled], drawn)
     with pytest.raises(InputError, match="no column 'item'"):

@@ -6,22 +6,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from contrafact.cli.finforce import app
 from contrafact.errors import InputError
 from contrafact.files.jsonl import read_rows
+from contrafact.files.sheets import find_key
 from contrafact.finforce.study import AVERAGE, draw, score
 from contrafact.finforce.study_sheet import (
     SHEET_COLUMNS,
-    find_key,
-    guarded,
-    item_check,
     read_answers,
     read_key,
-    unguarded,
     write_study,
 )
 
@@ -141,12 +136,6 @@ def test_invalid_and_unjudged_counterfactuals_are_never_drawn() -> None:
         draw(items.iloc[[1]], 10, np.random.default_rng(0))
     with pytest.raises(InputError, match="at least 6"):
         draw(frame(), 5, np.random.default_rng(0))
-
-
-@given(st.text(max_size=20))
-def test_no_cell_is_a_formula_and_guarding_can_be_undone(text: str) -> None:
-    assert unguarded(guarded(text)) == text
-    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 def test_hostile_texts_go_through_the_sheet_and_back(tmp_path: Path) -> None:
@@ -307,11 +296,6 @@ def test_a_filled_sheet_is_never_overwritten(tmp_path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="filled in"):
         study(tmp_path, frame(), 30)
-
-
-def test_the_check_sees_words_and_not_spaces() -> None:
-    assert item_check("A  headline ", "risk", "b\nc") == item_check("A headline", "risk", "b c")
-    assert item_check("A headline", "risk", "b") != item_check("A headline", "opportunity", "b")
 
 
 def test_score_command_prints_and_writes_the_tables(tmp_path: Path) -> None:

@@ -72,7 +72,8 @@ def score(
     import numpy as np
 
     from contrafact.cobe.study import score_study
-    from contrafact.cobe.study_sheet import find_key, read_answers, read_key
+    from contrafact.cobe.study_sheet import read_answers, read_key
+    from contrafact.files.sheets import find_key
     from contrafact.files.tables import write_frame
 
     items = read_key(key or find_key(files))

@@ -74,9 +74,10 @@ def score(
     """
     import numpy as np
 
+    from contrafact.files.sheets import find_key
     from contrafact.files.tables import write_frame
     from contrafact.finforce.study import score as score_study
-    from contrafact.finforce.study_sheet import find_key, read_answers, read_key
+    from contrafact.finforce.study_sheet import read_answers, read_key
 
     key_frame = read_key(key or find_key(files))
     answers = read_answers(files, key_frame)

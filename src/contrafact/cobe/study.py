@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrafact.cobe.study_sheet import NO, OTHER, SHOWN, YES, Answers, KeyItem, item_check
+from contrafact.cobe.study_sheet import NO, OTHER, SHOWN, YES, Answers, KeyItem
 from contrafact.errors import InputError
+from contrafact.files.sheets import item_check
 from contrafact.stats.agreement import (
     cohen_kappa,
     fleiss_kappa,

@@ -4,18 +4,19 @@ Both are CSV. The sheet shows original text, query and response, and nothing of 
 wrote it or of the judge's verdict; the key, kept apart, holds those.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import write_text
-from contrafact.files.jsonl import read_rows
-from contrafact.files.tables import render_csv
-from contrafact.records import content_id
-from contrafact.text.fence import printable
+from contrafact.files.sheets import (
+    FilledRow,
+    probability,
+    read_filled,
+    read_key_rows,
+    write_sheet,
+)
 
 __all__ = [
     "KEY_COLUMNS",
@@ -25,8 +26,6 @@ __all__ = [
     "YES",
     "Answers",
     "KeyItem",
-    "find_key",
-    "item_check",
     "read_answers",
     "read_key",
     "write_study",
@@ -47,8 +46,7 @@ _READ = {
     **dict.fromkeys(("no", "n", "false", "f", "0", "0.0", "wrong"), NO),
     **dict.fromkeys(("other", "o", "?", "unsure"), OTHER),
 }
-# A spreadsheet takes a cell that begins so for a formula, or drops what it begins with.
-_FORMULA = re.compile(r"['=+\-@\t\r\n＝＋－＠]")
+_COMMAND = "cobe study sample"
 
 
 @dataclass(frozen=True)
@@ -90,11 +88,6 @@ class Answers:
     blanks: int = 0
 
 
-def item_check(shown: Iterable[str]) -> str:
-    """Return a hash of what an item shows, whatever a spreadsheet did to its spaces."""
-    return content_id(*(" ".join(printable(text).split()) for text in shown))
-
-
 def write_study(
     rows: Sequence[dict[str, str]], key: Sequence[KeyItem], path: Path
 ) -> tuple[Path, Path]:
@@ -108,47 +101,11 @@ def write_study(
     """
     import pandas as pd
 
-    if path.suffix.lower() != ".csv":
-        raise InputError("a study's sheet is a CSV file", file=path, mend="name it .csv")
     blank = dict.fromkeys(_SHEET, "")
-    sheet = pd.DataFrame([blank | row for row in rows], columns=list(_SHEET)).map(_guarded)
+    sheet = pd.DataFrame([blank | row for row in rows], columns=list(_SHEET))
     keys = pd.DataFrame([vars(item) for item in key], columns=list(KEY_COLUMNS))
-    keys = keys.map(lambda value: _guarded(value) if isinstance(value, str) else value)
-    key_path = path.with_suffix(".key.csv")
-    guidelines_path = path.with_suffix(".guidelines.txt")
     guidelines = (resources.files("contrafact.cobe") / "study_guidelines.txt").read_text("utf-8")
-    for target, text in (
-        # The byte-order mark tells spreadsheets that this is UTF-8.
-        (path, "\ufeff" + render_csv(sheet)),
-        (key_path, render_csv(keys)),
-        (guidelines_path, guidelines),
-    ):
-        if target.exists() and target.read_bytes() == text.encode():
-            continue
-        if target.exists() and target != guidelines_path:
-            raise InputError(
-                "there is another study under this name, which may have been filled in",
-                file=target,
-                mend="give another name with --out",
-            )
-        write_text(target, text)
-    return key_path, guidelines_path
-
-
-def find_key(sheets: Sequence[Path]) -> Path:
-    """Return the key that lies beside the sheets: of the same name, or the only one there.
-
-    Raises:
-        InputError: There is none, or there are several.
-    """
-    named = sheets[0].with_suffix(".key.csv")
-    if named.exists():
-        return named
-    keys = sorted(sheets[0].parent.glob("*.key.csv"))
-    if len(keys) == 1:
-        return keys[0]
-    problem = "no key lies beside this sheet" if not keys else "several keys lie beside this sheet"
-    raise InputError(problem, file=sheets[0], mend="name the key with --key FILE")
+    return write_sheet(path, sheet, keys, guidelines)
 
 
 def read_key(path: str | Path) -> list[KeyItem]:
@@ -158,35 +115,17 @@ def read_key(path: str | Path) -> list[KeyItem]:
         InputError: The file is no key of such a study, or a row of it cannot be used.
     """
     items: dict[str, KeyItem] = {}
-    for line, row in read_rows(path):
-        missing = [column for column in KEY_COLUMNS if column not in row]
-        if missing:
-            raise InputError(
-                f"this is no study's key: it has no column '{missing[0]}'",
-                file=path,
-                line=line,
-                mend="give the file that `cobe study sample` wrote beside the sheet",
-            )
-        cells = {
-            column: _unguarded(str("" if row[column] is None else row[column]).strip())
-            for column in KEY_COLUMNS
-        }
-        probability = _probability(cells.pop("probability"))
-        if (
-            probability is None
-            or cells["item"] in items
-            or cells["judge_verdict"] not in (YES, NO, "")
-        ):
+    for line, cells in read_key_rows(path, KEY_COLUMNS, command=_COMMAND):
+        drawn = probability(cells.pop("probability"))
+        if drawn is None or cells["item"] in items or cells["judge_verdict"] not in (YES, NO, ""):
             raise InputError(
                 f"item '{cells['item'][:20]}' is there twice, or its verdict or probability is "
                 "wrong",
                 file=path,
                 line=line,
-                mend="use the key as `cobe study sample` wrote it",
+                mend=f"use the key as `{_COMMAND}` wrote it",
             )
-        items[cells["item"]] = KeyItem(probability=probability, **cells)
-    if not items:
-        raise InputError("the key holds no items", file=path)
+        items[cells["item"]] = KeyItem(probability=drawn, **cells)
     return list(items.values())
 
 
@@ -200,71 +139,30 @@ def read_answers(paths: Iterable[str | Path], key: Sequence[KeyItem]) -> Answers
     Raises:
         InputError: A file is no sheet, or one person answered one item twice.
     """
-    checks = {item.item: item.check for item in key}
     answers = Answers()
-    seen: dict[tuple[str, str], str] = {}
-    for path in paths:
-        for line, row in read_rows(path):
-            missing = [c for c in ("item", *SHOWN, "judgement") if c not in row]
-            if missing:
-                raise InputError(
-                    f"this is no sheet of this study: it has no column '{missing[0]}'",
-                    file=path,
-                    line=line,
-                    mend="fill in the file that `cobe study sample` wrote, and keep its columns",
-                )
-            cells = {n: _unguarded(str(v)) if v is not None else "" for n, v in row.items()}
-            if not any(cell.strip() for cell in cells.values()):
-                continue
-            person = cells.get("annotator", "").strip() or Path(path).stem
-            item, where = cells["item"].strip(), f"{path}:{line}"
-            if item not in checks:
-                answers.problems.append(f"{where}: item '{item[:20]}' is not in the key; left out")
-                continue
-            if (person, item) in seen:
-                raise InputError(
-                    f"'{person}' has item {item} twice (first at {seen[person, item]})",
-                    file=path,
-                    line=line,
-                    mend="name each person's file after them, or add a column 'annotator'",
-                )
-            seen[person, item] = where
-            if item_check(cells[column] for column in SHOWN) != checks[item]:
-                answers.problems.append(
-                    f"{where}: item {item} shows other texts than were drawn; left out"
-                )
-                continue
-            _take(answers, person, item, cells, where)
+    for row in read_filled(
+        paths,
+        {item.item: item.check for item in key},
+        shown=SHOWN,
+        asked=("judgement",),
+        command=_COMMAND,
+        problems=answers.problems,
+    ):
+        _take(answers, row)
     return answers
 
 
-def _take(answers: Answers, person: str, item: str, cells: dict[str, str], where: str) -> None:
-    own = answers.given.setdefault(person, {})
-    if comment := cells.get("comment", "").strip():
-        answers.comments.setdefault(person, {})[item] = comment
-    cell = cells["judgement"].strip()
+def _take(answers: Answers, row: FilledRow) -> None:
+    own = answers.given.setdefault(row.person, {})
+    if comment := row.cells.get("comment", "").strip():
+        answers.comments.setdefault(row.person, {})[row.item] = comment
+    cell = row.cells["judgement"].strip()
     if not cell:
         answers.blanks += 1
-        answers.problems.append(f"{where}: judgement is empty")
+        answers.problems.append(f"{row.where}: judgement is empty")
         return
     answer = _READ.get(cell.casefold().rstrip("."))
     if answer is None:
-        answers.problems.append(f"{where}: judgement is '{cell[:40]}', not Yes, No or Other")
+        answers.problems.append(f"{row.where}: judgement is '{cell[:40]}', not Yes, No or Other")
         return
-    own[item] = answer
-
-
-def _probability(cell: str) -> float | None:
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if 0.0 < value <= 1.0 else None
-
-
-def _guarded(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def _unguarded(text: str) -> str:
-    return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
+    own[row.item] = answer

@@ -16,11 +16,11 @@ from inspect_ai.model import Model
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import whole_text
+from contrafact.files.sheets import guarded
 from contrafact.finforce.bulk_stream import ahead
 from contrafact.finforce.data import HEADLINE_COLUMNS, is_absent
 from contrafact.finforce.generation import Method, run_method
 from contrafact.finforce.judging import Judging
-from contrafact.finforce.study_sheet import guarded
 from contrafact.models.asking import Ask
 from contrafact.records import CRITERIA, SIDES, Headline
 from contrafact.text.fence import printable

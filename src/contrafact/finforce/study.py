@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contrafact.errors import InputError
+from contrafact.files.sheets import item_check
 from contrafact.finforce.study_sheet import (
     ANSWER_COLUMNS,
     KEY_COLUMNS,
     OPTIONAL_COLUMNS,
     SHEET_COLUMNS,
     Answers,
-    item_check,
 )
 from contrafact.records import CRITERIA
 from contrafact.stats.agreement import cohen_kappa, gwet_ac1, with_interval
@@ -120,7 +120,7 @@ def draw(
             {column: row[column] for column in KEY_COLUMNS if column in row.index}
             | {f"judge_{c}": _written(row[c]) for c in CRITERIA}
             | {"item": name, "probability": probabilities[place]}
-            | {"check": item_check(headline, side, text)}
+            | {"check": item_check((headline, side, text))}
         )
     key_frame = pd.DataFrame(key, columns=list(KEY_COLUMNS)).sort_values("item")
     return pd.DataFrame(sheet, columns=list(SHEET_COLUMNS)), key_frame.reset_index(drop=True)

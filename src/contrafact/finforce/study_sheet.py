@@ -4,19 +4,21 @@ Both are CSV. The sheet shows an item, and nothing of the system that wrote it o
 verdict; the key, kept apart, holds those and each item's probability of being drawn.
 """
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import write_text
-from contrafact.files.jsonl import read_rows
-from contrafact.files.tables import render_csv
-from contrafact.records import CRITERIA, content_id
-from contrafact.text.fence import printable
+from contrafact.files.sheets import (
+    FilledRow,
+    probability,
+    read_filled,
+    read_key_rows,
+    write_sheet,
+)
+from contrafact.records import CRITERIA
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,20 +28,18 @@ __all__ = [
     "KEY_COLUMNS",
     "OPTIONAL_COLUMNS",
     "SHEET_COLUMNS",
+    "SHOWN",
     "Answers",
-    "find_key",
-    "guarded",
-    "item_check",
     "read_answers",
     "read_key",
-    "unguarded",
     "write_study",
 ]
 
 OPTIONAL_COLUMNS = ("trivial_consequences", "financially_unrealistic")
 """Figure 4's error classes that need a person's judgement; a blank is no answer."""
 ANSWER_COLUMNS = (*CRITERIA, *OPTIONAL_COLUMNS)
-SHEET_COLUMNS = ("item", "headline", "side", "counterfactual", *ANSWER_COLUMNS, "comment")
+SHOWN = ("headline", "side", "counterfactual")
+SHEET_COLUMNS = ("item", *SHOWN, *ANSWER_COLUMNS, "comment")
 KEY_COLUMNS = (
     *("item", "system", "model", "method", "judge", "draw", "sample_id", "side"),
     *(f"judge_{criterion}" for criterion in CRITERIA),
@@ -48,8 +48,7 @@ KEY_COLUMNS = (
 
 _YES = frozenset(("true", "t", "yes", "y", "1", "1.0"))
 _NO = frozenset(("false", "f", "no", "n", "0", "0.0"))
-# A spreadsheet takes a cell that begins so for a formula, or drops what it begins with.
-_FORMULA = re.compile(r"['=+\-@\t\r\n＝＋－＠]")
+_COMMAND = "study sample"
 
 
 @dataclass
@@ -69,21 +68,6 @@ class Answers:
     blanks: int = 0
 
 
-def guarded(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before one."""
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def unguarded(text: str) -> str:
-    """Return a cell as it was before `guarded`."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
-
-
-def item_check(headline: str, side: str, counterfactual: str) -> str:
-    """Return a hash of what an item shows, whatever a spreadsheet did to its spaces."""
-    return content_id(*(" ".join(printable(t).split()) for t in (headline, side, counterfactual)))
-
-
 def write_study(sheet: "pd.DataFrame", key: "pd.DataFrame", path: Path) -> tuple[Path, Path]:
     """Write the sheet, and beside it its key and the guidelines; return the paths of the two.
 
@@ -93,29 +77,10 @@ def write_study(sheet: "pd.DataFrame", key: "pd.DataFrame", path: Path) -> tuple
     Raises:
         InputError: The sheet is not to be a CSV file, or another file has its name.
     """
-    if path.suffix.lower() != ".csv":
-        raise InputError("a study's sheet is a CSV file", file=path, mend="name it .csv")
-    key_path = path.with_suffix(".key.csv")
-    guidelines_path = path.with_suffix(".guidelines.txt")
     guidelines = (resources.files("contrafact.finforce") / "study_guidelines.txt").read_text(
         "utf-8"
     )
-    for target, text in (
-        # The byte-order mark tells spreadsheets that this is UTF-8.
-        (path, "\ufeff" + render_csv(_guarded(sheet))),
-        (key_path, render_csv(_guarded(key))),
-        (guidelines_path, guidelines),
-    ):
-        if target.exists() and target.read_bytes() == text.encode():
-            continue
-        if target.exists() and target != guidelines_path:
-            raise InputError(
-                "there is another study under this name, which may have been filled in",
-                file=target,
-                mend="give another name with --out",
-            )
-        write_text(target, text)
-    return key_path, guidelines_path
+    return write_sheet(path, sheet, key, guidelines)
 
 
 def read_key(path: str | Path) -> "pd.DataFrame":
@@ -127,54 +92,20 @@ def read_key(path: str | Path) -> "pd.DataFrame":
     import pandas as pd
 
     rows: dict[str, dict[str, Any]] = {}
-    for line, row in read_rows(path):
-        missing = [column for column in KEY_COLUMNS if column not in row]
-        if missing:
-            raise InputError(
-                f"this is no study's key: it has no column '{missing[0]}'",
-                file=path,
-                line=line,
-                mend="give the file that `study sample` wrote beside the sheet",
-            )
-        cells = {column: unguarded(str(row[column] or "").strip()) for column in KEY_COLUMNS}
+    for line, cells in read_key_rows(path, KEY_COLUMNS, command=_COMMAND):
         if cells["item"] in rows:
             raise InputError(f"item {cells['item']} is there twice", file=path, line=line)
-        entry: dict[str, Any] = dict(cells)
-        try:
-            entry["probability"] = float(cells["probability"])
-        except ValueError:
-            entry["probability"] = float("nan")
-        if not 0.0 < entry["probability"] <= 1.0:
+        drawn = probability(cells["probability"])
+        if drawn is None:
             raise InputError(
                 f"'{cells['probability']}' is no probability",
                 file=path,
                 line=line,
-                mend="use the key as `study sample` wrote it",
+                mend=f"use the key as `{_COMMAND}` wrote it",
             )
-        for criterion in CRITERIA:
-            column = f"judge_{criterion}"
-            entry[column] = _verdict(cells[column])
-        rows[cells["item"]] = entry
-    if not rows:
-        raise InputError("the key holds no items", file=path)
+        verdicts = {f"judge_{c}": _verdict(cells[f"judge_{c}"]) for c in CRITERIA}
+        rows[cells["item"]] = cells | {"probability": drawn} | verdicts
     return pd.DataFrame(list(rows.values()), columns=list(KEY_COLUMNS))
-
-
-def find_key(sheets: Sequence[Path]) -> Path:
-    """Return the key that lies beside the sheets: of the same name, or the only one there.
-
-    Raises:
-        InputError: There is none, or there are several.
-    """
-    first = sheets[0]
-    named = first.with_suffix(".key.csv")
-    if named.exists():
-        return named
-    keys = sorted(first.parent.glob("*.key.csv"))
-    if len(keys) == 1:
-        return keys[0]
-    problem = "no key lies beside this sheet" if not keys else "several keys lie beside this sheet"
-    raise InputError(problem, file=first, mend="name the key with --key FILE")
 
 
 def read_answers(paths: Iterable[str | Path], key: "pd.DataFrame") -> Answers:
@@ -187,75 +118,37 @@ def read_answers(paths: Iterable[str | Path], key: "pd.DataFrame") -> Answers:
     Raises:
         InputError: A file is no sheet, or one annotator answered one item twice.
     """
-    checks = dict(zip(key["item"], key["check"], strict=True))
     answers = Answers()
-    seen: dict[tuple[str, str], str] = {}
-    for path in paths:
-        for line, row in read_rows(path):
-            _require_columns(row, path, line)
-            cells = {name: unguarded(str(v)) if v is not None else "" for name, v in row.items()}
-            annotator = cells.get("annotator", "").strip() or Path(path).stem
-            item, where = cells["item"].strip(), f"{path}:{line}"
-            if not any(cell.strip() for cell in cells.values()):
-                continue
-            if item not in checks:
-                answers.problems.append(f"{where}: item '{item[:20]}' is not in the key; left out")
-                continue
-            if (annotator, item) in seen:
-                raise InputError(
-                    f"'{annotator}' has item {item} twice (first at {seen[annotator, item]})",
-                    file=path,
-                    line=line,
-                    mend="name each person's file after them, or add a column 'annotator'",
-                )
-            seen[annotator, item] = where
-            shown = item_check(cells["headline"], cells["side"].strip(), cells["counterfactual"])
-            if shown != checks[item]:
-                answers.problems.append(
-                    f"{where}: item {item} shows another text than was drawn; left out"
-                )
-                continue
-            if annotator not in answers.annotators:
-                answers.annotators.append(annotator)
-            _read_cells(answers, cells, item, annotator, where)
+    for row in read_filled(
+        paths,
+        dict(zip(key["item"], key["check"], strict=True)),
+        shown=SHOWN,
+        asked=CRITERIA,
+        command=_COMMAND,
+        problems=answers.problems,
+    ):
+        if row.person not in answers.annotators:
+            answers.annotators.append(row.person)
+        _read_cells(answers, row)
     return answers
 
 
-def _read_cells(
-    answers: Answers, cells: dict[str, str], item: str, annotator: str, where: str
-) -> None:
+def _read_cells(answers: Answers, row: FilledRow) -> None:
     for question in ANSWER_COLUMNS:
-        cell = cells.get(question, "").strip()
+        cell = row.cells.get(question, "").strip()
         answer = _verdict(cell)
         if answer is not None:
-            answers.rows.append(
-                {"item": item, "annotator": annotator, "question": question, "answer": answer}
-            )
+            given = {"item": row.item, "annotator": row.person}
+            answers.rows.append(given | {"question": question, "answer": answer})
         elif cell:
             answers.problems.append(
-                f"{where}: {question} is '{cell[:40]}', neither TRUE nor FALSE; left out"
+                f"{row.where}: {question} is '{cell[:40]}', neither TRUE nor FALSE; left out"
             )
         elif question in CRITERIA:
             answers.blanks += 1
-            answers.problems.append(f"{where}: {question} is empty")
-
-
-def _require_columns(row: dict[str, Any], path: str | Path, line: int) -> None:
-    needed = ("item", "headline", "side", "counterfactual", *CRITERIA)
-    missing = [column for column in needed if column not in row]
-    if missing:
-        raise InputError(
-            f"this is no study's sheet: it has no column '{missing[0]}'",
-            file=path,
-            line=line,
-            mend="fill in the file that `study sample` wrote, and keep its columns",
-        )
+            answers.problems.append(f"{row.where}: {question} is empty")
 
 
 def _verdict(cell: str) -> bool | None:
     text = cell.strip().casefold()
     return True if text in _YES else False if text in _NO else None
-
-
-def _guarded(frame: "pd.DataFrame") -> "pd.DataFrame":
-    return frame.map(lambda value: guarded(value) if isinstance(value, str) else value)

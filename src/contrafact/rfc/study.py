@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import InputError
+from contrafact.files.sheets import item_check
 from contrafact.records import MANIPULATIONS, Rewrite
 from contrafact.rfc.labels import FALSE, TRUE
 from contrafact.rfc.study_sheet import (
@@ -20,7 +21,6 @@ from contrafact.rfc.study_sheet import (
     Answers,
     KeyItem,
     StudyKind,
-    item_check,
     shown_columns,
 )
 from contrafact.stats.agreement import cohen_kappa, gwet_ac1, percent_agreement, with_interval

@@ -66,9 +66,10 @@ def score(
     import pandas as pd
 
     from contrafact.cli.rfc.telling import show_table
+    from contrafact.files.sheets import find_key
     from contrafact.files.tables import write_frame
     from contrafact.rfc.study import score_study
-    from contrafact.rfc.study_sheet import find_key, read_answers, read_key
+    from contrafact.rfc.study_sheet import read_answers, read_key
 
     items = read_key(key or find_key(files))
     answers = read_answers(files, items)

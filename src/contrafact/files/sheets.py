@@ -1,0 +1,221 @@
+"""Sheets that people fill in for a study, and their keys: CSV that spreadsheets leave as it is.
+
+A sheet shows items, and nothing of what is right or of who wrote them; the key, kept apart, holds
+that. Which columns the two have, and what an answer means, each study says for itself.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contrafact.errors import InputError
+from contrafact.files.atomic import write_text
+from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import render_csv
+from contrafact.records import content_id
+from contrafact.text.fence import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "FilledRow",
+    "find_key",
+    "guarded",
+    "item_check",
+    "probability",
+    "read_filled",
+    "read_key_rows",
+    "unguarded",
+    "write_sheet",
+]
+
+# A spreadsheet takes a cell that begins so for a formula, or drops what it begins with.
+_FORMULA = re.compile(r"['=+\-@\t\r\n＝＋－＠]")
+
+
+@dataclass(frozen=True, slots=True)
+class FilledRow:
+    """One item as one person filled it in.
+
+    Attributes:
+        person: By the column ``annotator``, or else by the name of the file.
+        item: Which item it is.
+        cells: The text of every column.
+        where: File and line, for messages.
+    """
+
+    person: str
+    item: str
+    cells: dict[str, str]
+    where: str
+
+
+def guarded(text: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before one."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Return a cell as it was before `guarded`."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
+
+
+def item_check(shown: Iterable[str]) -> str:
+    """Return a hash of what an item shows, whatever a spreadsheet did to its spaces."""
+    return content_id(*(" ".join(printable(text).split()) for text in shown))
+
+
+def probability(cell: str) -> float | None:
+    """Return the probability, above 0, that a cell holds; none if it holds no such thing."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if 0.0 < value <= 1.0 else None
+
+
+def write_sheet(
+    path: Path, sheet: "pd.DataFrame", key: "pd.DataFrame", guidelines: str
+) -> tuple[Path, Path]:
+    """Write a sheet, and beside it its key and guidelines; return the paths of the two.
+
+    A study that is there already is left as it is if it is the same, and never overwritten: a
+    person may have filled it in.
+
+    Raises:
+        InputError: The sheet is not to be a CSV file, or another study has its name.
+    """
+    if path.suffix.lower() != ".csv":
+        raise InputError("a study's sheet is a CSV file", file=path, mend="name it .csv")
+    key_path = path.with_suffix(".key.csv")
+    guidelines_path = path.with_suffix(".guidelines.txt")
+    for target, text in (
+        # The byte-order mark tells spreadsheets that this is UTF-8.
+        (path, "\ufeff" + render_csv(_guarded_frame(sheet))),
+        (key_path, render_csv(_guarded_frame(key))),
+        (guidelines_path, guidelines),
+    ):
+        if target.exists() and target.read_bytes() == text.encode():
+            continue
+        if target.exists() and target != guidelines_path:
+            raise InputError(
+                "there is another study under this name, which may have been filled in",
+                file=target,
+                mend="give another name with --out",
+            )
+        write_text(target, text)
+    return key_path, guidelines_path
+
+
+def find_key(sheets: Sequence[Path]) -> Path:
+    """Return the key that lies beside the sheets: of the same name, or the only one there.
+
+    Raises:
+        InputError: There is none, or there are several.
+    """
+    named = sheets[0].with_suffix(".key.csv")
+    if named.exists():
+        return named
+    keys = sorted(sheets[0].parent.glob("*.key.csv"))
+    if len(keys) == 1:
+        return keys[0]
+    problem = "no key lies beside this sheet" if not keys else "several keys lie beside this sheet"
+    raise InputError(problem, file=sheets[0], mend="name the key with --key FILE")
+
+
+def read_key_rows(
+    path: str | Path, columns: Sequence[str], *, command: str
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a key, each with its line: the text of every column.
+
+    Args:
+        path: The key.
+        columns: What it has to have.
+        command: Which command writes it, for messages.
+
+    Raises:
+        InputError: The file has not these columns, or no rows.
+    """
+    empty = True
+    for line, row in read_rows(path):
+        empty = False
+        missing = [column for column in columns if column not in row]
+        if missing:
+            raise InputError(
+                f"this is no study's key: it has no column '{missing[0]}'",
+                file=path,
+                line=line,
+                mend=f"give the file that `{command}` wrote beside the sheet",
+            )
+        yield line, {column: unguarded(_text(row[column]).strip()) for column in columns}
+    if empty:
+        raise InputError("the key holds no items", file=path)
+
+
+def read_filled(
+    paths: Iterable[str | Path],
+    checks: Mapping[str, str],
+    *,
+    shown: Sequence[str],
+    asked: Sequence[str],
+    command: str,
+    problems: list[str],
+) -> Iterator[FilledRow]:
+    """Yield the rows of filled sheets that can be used; empty ones are passed over.
+
+    An item that is not in the key, and one whose texts are not those drawn, are left out and told
+    in ``problems``.
+
+    Args:
+        paths: The sheets: one for each person, or shared ones with a column ``annotator``.
+        checks: By item, the key's `item_check` of what it shows.
+        shown: The columns that show an item.
+        asked: The columns for answers that every sheet has.
+        command: Which command writes the sheets, for messages.
+        problems: Where a sentence is added for each row left out, with file and line.
+
+    Raises:
+        InputError: A file is no sheet, or one person answered one item twice.
+    """
+    seen: dict[tuple[str, str], str] = {}
+    for path in paths:
+        for line, row in read_rows(path):
+            missing = [column for column in ("item", *shown, *asked) if column not in row]
+            if missing:
+                raise InputError(
+                    f"this is no sheet of this study: it has no column '{missing[0]}'",
+                    file=path,
+                    line=line,
+                    mend=f"fill in the file that `{command}` wrote, and keep its columns",
+                )
+            cells = {name: unguarded(_text(value)) for name, value in row.items()}
+            if not any(cell.strip() for cell in cells.values()):
+                continue
+            person = cells.get("annotator", "").strip() or Path(path).stem
+            item, where = cells["item"].strip(), f"{path}:{line}"
+            if item not in checks:
+                problems.append(f"{where}: item '{item[:20]}' is not in the key; left out")
+                continue
+            if (person, item) in seen:
+                raise InputError(
+                    f"'{person}' has item {item} twice (first at {seen[person, item]})",
+                    file=path,
+                    line=line,
+                    mend="name each person's file after them, or add a column 'annotator'",
+                )
+            seen[person, item] = where
+            if item_check(cells[column] for column in shown) != checks[item]:
+                problems.append(f"{where}: item {item} shows another text than was drawn; left out")
+                continue
+            yield FilledRow(person, item, cells, where)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _guarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
+    return frame.map(lambda value: guarded(value) if isinstance(value, str) else value)

@@ -14,7 +14,7 @@ MODEL = "embedded/smollm2-135m"
 HEADLINES = 24
 PAIRS = 24
 STORIES = 8  # all six types of graph and all seven domains are among the first eight
-MAX_TOKENS = 200  # two headlines and JSON around them; what is longer has lost its way
+MAX_TOKENS = 150  # two headlines and JSON around them; what is longer has lost its way
 LABEL_TOKENS = 16  # one word is asked for
 EDIT_TOKENS = 90  # twice the longest of the stories
 

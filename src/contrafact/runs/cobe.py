@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from inspect_ai import Task
-from inspect_ai.log import EvalLog
 
 from contrafact.cobe import bundled
 from contrafact.cobe.bundled import bundled_shots, bundled_stories
@@ -20,10 +19,17 @@ from contrafact.errors import InputError
 from contrafact.files.tables import write_frame
 from contrafact.prompts import open_pack
 from contrafact.records import Story
-from contrafact.runs.estimate import SAMPLED, CallEstimate, call_estimate, token_counter
-from contrafact.runs.items import ITEMS, VERDICTS, system_label
-from contrafact.runs.manifest import DataRecord
-from contrafact.runs.prepared import BUNDLED, Evaluated, Prepared, file_record, hash_file
+from contrafact.runs.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
+from contrafact.runs.items import ITEMS, VERDICTS
+from contrafact.runs.prepared import (
+    Evaluated,
+    Prepared,
+    absolute,
+    data_record,
+    file_record,
+    hash_file,
+    require_model,
+)
 from contrafact.runs.settings import RunSettings, identity
 
 if TYPE_CHECKING:
@@ -77,13 +83,13 @@ class CobeRun(Prepared):
         settings = self.settings
         shows = self.editors[method].shots
         return cobe(
-            data=_path(settings.data),
+            data=absolute(settings.data),
             method=method,
             shots=settings.shots if shows else 0,
             draws=self.draws(method),
-            shots_from=_path(settings.shots_from) if shows else None,
+            shots_from=absolute(settings.shots_from) if shows else None,
             seed=settings.seed,
-            prompts=_path(settings.prompts),
+            prompts=absolute(settings.prompts),
             structured=settings.structured,
             judged=bool(settings.judges),
             judge_context=settings.judge_context,
@@ -95,24 +101,14 @@ class CobeRun(Prepared):
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
         """Return one estimate for every model and solver, and one for every judge."""
         settings = self.settings
-        count = token_counter(tokens=tokens)
-        step = max(1, len(self.stories) // SAMPLED)
-        sample = questions_of(self.stories[::step][:SAMPLED])
+        sample = questions_of(sampled(self.stories))
         scale = self.items / len(sample)
-        rows: list[CallEstimate] = []
-        for model in settings.models:
-            for name, editor in self.editors.items():
-                times = scale * self.draws(name)
-                plans = [call for question in sample for call in editor.plan(question)]
-                rows.append(
-                    call_estimate(
-                        model,
-                        f"subject, {name}",
-                        calls=len(plans) * times,
-                        sent=sum(count(call.prompt) for call in plans) * times,
-                        received=sum(call.reply_tokens for call in plans) * times,
-                    )
-                )
+        times = {name: scale * self.draws(name) for name in self.editors}
+        plans = {
+            name: [call for question in sample for call in editor.plan(question)]
+            for name, editor in self.editors.items()
+        }
+        rows = subject_estimates(settings.models, plans, times, tokens=tokens)
         if self.judging is not None:
             prompts = [
                 prompt
@@ -121,23 +117,14 @@ class CobeRun(Prepared):
                     question.story, question.query, question.story.answer or question.story.text
                 )
             ]
-            times = scale * len(settings.models) * sum(self.draws(name) for name in self.editors)
-            for judge in settings.judges:
-                rows.append(
-                    call_estimate(
-                        judge,
-                        "judge",
-                        calls=len(prompts) * times,
-                        sent=sum(map(count, prompts)) * times,
-                        received=len(prompts) * _JUDGE_REPLY_TOKENS * times,
-                    )
-                )
+            rows += judge_estimates(
+                settings.judges,
+                prompts,
+                len(settings.models) * sum(times.values()),
+                reply_tokens=_JUDGE_REPLY_TOKENS,
+                tokens=tokens,
+            )
         return rows
-
-    def label(self, log: EvalLog) -> str:
-        """Return a system's name in tables: model, solver, number of examples."""
-        metadata = log.eval.metadata or {}
-        return system_label(log.eval.model, metadata["method"], metadata["shots"])
 
     def write_tables(
         self, folder: Path, evaluated: Sequence[Evaluated], scorer: "CausalModel | None"
@@ -196,7 +183,7 @@ def prepare_cobe(settings: RunSettings) -> CobeRun:
     judging = None
     if settings.judges:
         judging = Judging(pack, settings.judge_context)
-    data = _record(settings.data, len(stories), notes)
+    data = data_record(settings.data, len(stories), notes.lines(), bundled=_bundled("stories"))
     pool_record = file_record(settings.shots_from, len(pool)) if settings.shots_from else None
     contents = {
         "data": data.sha256,
@@ -220,10 +207,7 @@ def prepare_cobe(settings: RunSettings) -> CobeRun:
 
 def _refuse_the_useless(settings: RunSettings) -> None:
     """Refuse settings that would change nothing, so that nobody believes they did."""
-    if not settings.models:
-        raise InputError(
-            "no model is named", mend="add --model, e.g. --model embedded/smollm2-135m"
-        )
+    require_model(settings)
     useless = (
         ("--rationale", settings.rationale, "asks for no label"),
         ("--logprobs", settings.logprobs, "asks for no label (a judge is always asked for them)"),
@@ -237,15 +221,5 @@ def _refuse_the_useless(settings: RunSettings) -> None:
             raise InputError(f"{option} is not for cobe, which {what}", mend="leave it out")
 
 
-def _record(path: Path | None, items: int, notes: StoryNotes) -> DataRecord:
-    if path is None:
-        return file_record(_bundled("stories"), items, name=BUNDLED)
-    return file_record(path, items, notes.lines())
-
-
 def _bundled(what: str) -> Path:
     return Path(bundled.__file__).parent / "samples" / f"{what}.json"
-
-
-def _path(path: Path | None) -> str | None:
-    return None if path is None else str(path.absolute())

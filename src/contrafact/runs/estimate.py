@@ -1,12 +1,25 @@
 """What a run will cost, before it starts: calls, tokens and, where prices are known, money."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["SAMPLED", "CallEstimate", "call_estimate", "is_paid", "paid_calls", "token_counter"]
+from contrafact.models.asking import PlannedCall
+
+__all__ = [
+    "SAMPLED",
+    "CallEstimate",
+    "call_estimate",
+    "is_paid",
+    "judge_estimates",
+    "paid_calls",
+    "sampled",
+    "subject_estimates",
+]
+
+_T = TypeVar("_T")
 
 # Providers that run on the user's own machines. Everything else is taken to cost money.
 _OWN = {
@@ -58,6 +71,70 @@ def call_estimate(
     return CallEstimate(model, role, round(calls), tokens_in, tokens_out, dollars, paid)
 
 
+def sampled(items: Sequence[_T]) -> Sequence[_T]:
+    """Return up to `SAMPLED` items, evenly spread."""
+    return items[:: max(1, len(items) // SAMPLED)][:SAMPLED]
+
+
+def subject_estimates(
+    models: Sequence[str],
+    plans: Mapping[str, Sequence[PlannedCall]],
+    times: Mapping[str, float],
+    *,
+    tokens: bool,
+) -> list[CallEstimate]:
+    """Return one estimate for every model and method.
+
+    Args:
+        models: The models under test.
+        plans: For every method, the calls that it plans for the sampled items.
+        times: For every method, how often those are made in the whole run.
+        tokens: Whether to count tokens as well as calls.
+    """
+    count = _tokens if tokens else _no_tokens
+    return [
+        call_estimate(
+            model,
+            f"subject, {name}",
+            calls=len(calls) * times[name],
+            sent=sum(count(call.prompt) for call in calls) * times[name],
+            received=sum(call.reply_tokens for call in calls) * times[name],
+        )
+        for model in models
+        for name, calls in plans.items()
+    ]
+
+
+def judge_estimates(
+    judges: Sequence[str],
+    prompts: Sequence[str],
+    times: float,
+    *,
+    reply_tokens: int,
+    tokens: bool,
+) -> list[CallEstimate]:
+    """Return one estimate for every judge.
+
+    Args:
+        judges: The judges.
+        prompts: What each is asked about the sampled items of one system.
+        times: How often that is asked in the whole run.
+        reply_tokens: How long a verdict is, about.
+        tokens: Whether to count tokens as well as calls.
+    """
+    count = _tokens if tokens else _no_tokens
+    return [
+        call_estimate(
+            judge,
+            "judge",
+            calls=len(prompts) * times,
+            sent=sum(map(count, prompts)) * times,
+            received=len(prompts) * reply_tokens * times,
+        )
+        for judge in judges
+    ]
+
+
 def paid_calls(rows: Iterable[CallEstimate]) -> int:
     """Return how many calls cost money."""
     return sum(row.calls for row in rows if row.paid)
@@ -66,17 +143,6 @@ def paid_calls(rows: Iterable[CallEstimate]) -> int:
 def is_paid(model: str) -> bool:
     """Whether calls of a model are taken to cost money: all but the user's own machines."""
     return model.split("/", 1)[0] not in _OWN
-
-
-def token_counter(*, tokens: bool = True) -> Callable[[str], int]:
-    """Return what counts a text's tokens, by OpenAI's o200k vocabulary.
-
-    Other models' counts differ by some 10 to 30 percent.
-
-    Args:
-        tokens: Whether to count at all; without, every text counts 0.
-    """
-    return _tokens if tokens else _no_tokens
 
 
 def _price(model: str, tokens_in: int, tokens_out: int) -> Decimal | None:
@@ -92,6 +158,7 @@ def _price(model: str, tokens_in: int, tokens_out: int) -> Decimal | None:
 
 
 def _tokens(text: str) -> int:
+    """Count by OpenAI's o200k vocabulary; other models' counts differ by 10 to 30 percent."""
     return len(_encoding().encode_ordinary(text))
 
 

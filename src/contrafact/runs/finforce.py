@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from inspect_ai import Task
-from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.log import EvalSample
 
 from contrafact.errors import InputError
 from contrafact.files.tables import write_frame
@@ -16,16 +16,23 @@ from contrafact.finforce.bundled import bundled_headlines, bundled_shots
 from contrafact.finforce.data import LoadNotes, load_headlines
 from contrafact.finforce.error_classes import classify_many
 from contrafact.finforce.generation import Method
-from contrafact.finforce.judging import FAULTS, Judging, criteria_of
+from contrafact.finforce.judging import FAULTS, Judging
 from contrafact.finforce.methods import MethodContext, make_method
 from contrafact.finforce.task import TASK_VERSION, finforce
 from contrafact.prompts import open_pack
 from contrafact.records import CRITERIA, SIDES, Headline
-from contrafact.runs.estimate import SAMPLED, CallEstimate, call_estimate, token_counter
+from contrafact.runs.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.runs.fluency import score_fluency
-from contrafact.runs.items import ITEMS, VERDICTS, system_label
-from contrafact.runs.manifest import DataRecord
-from contrafact.runs.prepared import BUNDLED, Evaluated, Prepared, file_record, hash_file
+from contrafact.runs.items import ITEMS, VERDICTS
+from contrafact.runs.prepared import (
+    Evaluated,
+    Prepared,
+    absolute,
+    data_record,
+    file_record,
+    hash_file,
+    require_model,
+)
 from contrafact.runs.settings import RunSettings, identity
 
 if TYPE_CHECKING:
@@ -84,13 +91,13 @@ class FinforceRun(Prepared):
         settings = self.settings
         shows = self.methods[method].shots
         return finforce(
-            data=_path(settings.data),
+            data=absolute(settings.data),
             method=method,
             shots=settings.shots if shows else 0,
             draws=self.draws(method),
-            shots_from=_path(settings.shots_from) if shows else None,
+            shots_from=absolute(settings.shots_from) if shows else None,
             seed=settings.seed,
-            prompts=_path(settings.prompts),
+            prompts=absolute(settings.prompts),
             structured=settings.structured,
             judged=bool(settings.judges),
             judge_faults=settings.judge_faults,
@@ -102,24 +109,14 @@ class FinforceRun(Prepared):
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
         """Return one estimate for every writer and method, and one for every judge."""
         settings = self.settings
-        count = token_counter(tokens=tokens)
-        step = max(1, self.items // SAMPLED)
-        sample = self.headlines[::step][:SAMPLED]
+        sample = sampled(self.headlines)
         scale = self.items / len(sample)
-        rows: list[CallEstimate] = []
-        for model in settings.models:
-            for name, method in self.methods.items():
-                times = scale * self.draws(name)
-                plans = [call for item in sample for call in method.plan(item)]
-                rows.append(
-                    call_estimate(
-                        model,
-                        f"subject, {name}",
-                        calls=len(plans) * times,
-                        sent=sum(count(call.prompt) for call in plans) * times,
-                        received=sum(call.reply_tokens for call in plans) * times,
-                    )
-                )
+        times = {name: scale * self.draws(name) for name in self.methods}
+        plans = {
+            name: [call for item in sample for call in method.plan(item)]
+            for name, method in self.methods.items()
+        }
+        rows = subject_estimates(settings.models, plans, times, tokens=tokens)
         if self.judging is not None:
             prompts = [
                 prompt
@@ -127,26 +124,14 @@ class FinforceRun(Prepared):
                 for side in SIDES
                 for prompt in self.judging.prompts(item, side, item.text)
             ]
-            assert len(prompts) == len(sample) * sum(
-                len(criteria_of(side, faults=self.judging.faults)) for side in SIDES
+            rows += judge_estimates(
+                settings.judges,
+                prompts,
+                len(settings.models) * sum(times.values()),
+                reply_tokens=_JUDGE_REPLY_TOKENS,
+                tokens=tokens,
             )
-            times = scale * len(settings.models) * sum(self.draws(name) for name in self.methods)
-            for judge in settings.judges:
-                rows.append(
-                    call_estimate(
-                        judge,
-                        "judge",
-                        calls=len(prompts) * times,
-                        sent=sum(map(count, prompts)) * times,
-                        received=len(prompts) * _JUDGE_REPLY_TOKENS * times,
-                    )
-                )
         return rows
-
-    def label(self, log: EvalLog) -> str:
-        """Return a system's name in tables: model, method, number of examples."""
-        metadata = log.eval.metadata or {}
-        return system_label(log.eval.model, metadata["method"], metadata["shots"])
 
     def write_tables(
         self, folder: Path, evaluated: Sequence[Evaluated], scorer: "CausalModel | None"
@@ -181,10 +166,7 @@ def prepare_finforce(settings: RunSettings) -> FinforceRun:
     Raises:
         InputError: for the first thing that is wrong.
     """
-    if not settings.models:
-        raise InputError(
-            "no model is named", mend="add --model, e.g. --model embedded/smollm2-135m"
-        )
+    require_model(settings)
     for option, given, what in (
         ("--rationale", settings.rationale, "asks for no label"),
         ("--logprobs", settings.logprobs, "asks for no label"),
@@ -195,13 +177,13 @@ def prepare_finforce(settings: RunSettings) -> FinforceRun:
     notes = LoadNotes()
     headlines = load_headlines(settings.data, notes) if settings.data else bundled_headlines()
     headlines = headlines[: settings.limit]
-    data = _record(settings.data, len(headlines), notes, "headlines")
+    data = data_record(settings.data, len(headlines), notes.lines(), bundled=_bundled("headlines"))
     pool_notes = LoadNotes()
     pool = bundled_shots()
     pool_record = None
     if settings.shots_from:
         pool = load_headlines(settings.shots_from, pool_notes)
-        pool_record = _record(settings.shots_from, len(pool), pool_notes, "shots")
+        pool_record = file_record(settings.shots_from, len(pool), pool_notes.lines())
     pack = open_pack(settings.prompts)
     context = MethodContext(pack=pack, shots=settings.shots, pool=pool, seed=settings.seed)
     methods = {name: make_method(name, context) for name in settings.methods}
@@ -285,15 +267,5 @@ def _panels(sample: EvalSample) -> dict[str, Any]:
     return found
 
 
-def _record(path: Path | None, items: int, notes: LoadNotes, what: str) -> DataRecord:
-    if path is None:
-        return file_record(_bundled(what), items, name=BUNDLED)
-    return file_record(path, items, notes.lines())
-
-
 def _bundled(what: str) -> Path:
     return Path(bundled.__file__).parent / "samples" / f"{what}.jsonl"
-
-
-def _path(path: Path | None) -> str | None:
-    return None if path is None else str(path.absolute())

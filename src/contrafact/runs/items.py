@@ -14,7 +14,7 @@ from contrafact.runs.prepared import Evaluated, Prepared
 if TYPE_CHECKING:
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = ["FAILURES", "ITEMS", "USAGE", "VERDICTS", "Failure", "system_label", "write_items"]
+__all__ = ["FAILURES", "ITEMS", "USAGE", "VERDICTS", "Failure", "write_items"]
 
 ITEMS = "items.parquet"
 VERDICTS = "verdicts.parquet"
@@ -37,11 +37,6 @@ class Failure:
     sample_id: str
     draw: int
     cause: str
-
-
-def system_label(model: str, method: str, shots: int) -> str:
-    """Return a system's name in tables: model, method, number of examples."""
-    return f"{model} · {method}" + (f" ({shots})" if shots else "")
 
 
 def write_items(

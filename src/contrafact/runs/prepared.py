@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from contrafact.errors import InputError
 from contrafact.prompts import PromptPack
 from contrafact.runs.estimate import CallEstimate
 from contrafact.runs.manifest import DataRecord, PackRecord
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
 
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = ["BUNDLED", "Evaluated", "Prepared", "file_record", "hash_file"]
+__all__ = [
+    "BUNDLED",
+    "Evaluated",
+    "Prepared",
+    "absolute",
+    "data_record",
+    "file_record",
+    "hash_file",
+    "require_model",
+    "system_label",
+]
 
 BUNDLED = "bundled samples"
 
@@ -114,9 +125,10 @@ class Prepared(ABC):
             tokens: Whether to count tokens as well as calls; it takes seconds.
         """
 
-    @abstractmethod
     def label(self, log: "EvalLog") -> str:
-        """Return a system's name in tables, from its log."""
+        """Return a system's name in tables: model, method, number of examples."""
+        metadata = log.eval.metadata or {}
+        return system_label(log.eval.model, metadata["method"], metadata["shots"])
 
     @abstractmethod
     def write_tables(
@@ -139,7 +151,38 @@ def file_record(path: Path, items: int, notes: Sequence[str] = (), *, name: str 
     )
 
 
+def data_record(
+    path: Path | None, items: int, notes: Sequence[str], *, bundled: Path
+) -> DataRecord:
+    """Return what the manifest says of the data: a file's, or the bundled samples'."""
+    if path is None:
+        return file_record(bundled, items, name=BUNDLED)
+    return file_record(path, items, notes)
+
+
+def absolute(path: Path | None) -> str | None:
+    """Return a path as a task takes it: whole, wherever the task is run again."""
+    return None if path is None else str(path.absolute())
+
+
+def require_model(settings: RunSettings) -> None:
+    """Check that there is a model under test.
+
+    Raises:
+        InputError: if none is named.
+    """
+    if not settings.models:
+        raise InputError(
+            "no model is named", mend="add --model, e.g. --model embedded/smollm2-135m"
+        )
+
+
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file's bytes."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def system_label(model: str, method: str, shots: int) -> str:
+    """Return a system's name in tables: model, method, number of examples."""
+    return f"{model} · {method}" + (f" ({shots})" if shots else "")

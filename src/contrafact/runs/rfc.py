@@ -24,10 +24,17 @@ from contrafact.rfc.labels import TaskName
 from contrafact.rfc.solvers import SolverContext, make_solver
 from contrafact.rfc.solvers.lookup import baseline_names
 from contrafact.rfc.tasks import TASK_VERSION
-from contrafact.runs.estimate import SAMPLED, CallEstimate, call_estimate, token_counter
-from contrafact.runs.items import ITEMS, system_label
-from contrafact.runs.manifest import DataRecord
-from contrafact.runs.prepared import BUNDLED, Evaluated, Prepared, file_record, hash_file
+from contrafact.runs.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
+from contrafact.runs.items import ITEMS
+from contrafact.runs.prepared import (
+    Evaluated,
+    Prepared,
+    absolute,
+    data_record,
+    file_record,
+    hash_file,
+    system_label,
+)
 from contrafact.runs.settings import RunSettings, identity
 
 if TYPE_CHECKING:
@@ -84,12 +91,12 @@ class RfcRun(Prepared):
         settings = self.settings
         asks = method in self.solvers
         shared: dict[str, Any] = {
-            "data": _path(settings.data),
+            "data": absolute(settings.data),
             "solver": method,
-            "background": _path(settings.background) if asks else None,
+            "background": absolute(settings.background) if asks else None,
             "rationale": settings.rationale and asks,
             "seed": settings.seed,
-            "prompts": _path(settings.prompts),
+            "prompts": absolute(settings.prompts),
             "limit": settings.limit,
             "cache_scope": "shared" if settings.shared_cache else self.identity,
             "fingerprint": self.identity,
@@ -100,7 +107,7 @@ class RfcRun(Prepared):
             made = rfc_detect(
                 **shared,
                 shots=settings.shots if asks else 0,
-                shots_from=_path(settings.shots_from) if asks else None,
+                shots_from=absolute(settings.shots_from) if asks else None,
                 judged=_judged(settings, method) and asks,
                 logprobs=settings.logprobs and asks,
             )
@@ -110,41 +117,24 @@ class RfcRun(Prepared):
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
         """Return one estimate for every model and solver, and one for every judge."""
         settings = self.settings
-        count = token_counter(tokens=tokens)
-        step = max(1, self.items // SAMPLED)
-        sample = self.task_items[::step][:SAMPLED]
+        sample = sampled(self.task_items)
         scale = self.items / len(sample)
-        rows: list[CallEstimate] = []
-        for model in settings.models:
-            for name, solver in self.solvers.items():
-                times = scale * self.draws(name)
-                plans = [call for item in sample for call in solver.plan(item)]
-                rows.append(
-                    call_estimate(
-                        model,
-                        f"subject, {name}",
-                        calls=len(plans) * times,
-                        sent=sum(count(call.prompt) for call in plans) * times,
-                        received=sum(call.reply_tokens for call in plans) * times,
-                    )
-                )
+        times = {name: scale * self.draws(name) for name in self.solvers}
+        plans = {
+            name: [call for item in sample for call in solver.plan(item)]
+            for name, solver in self.solvers.items()
+        }
+        rows = subject_estimates(settings.models, plans, times, tokens=tokens)
         sorted_too = [name for name in self.solvers if _judged(settings, name)]
         if settings.judges and sorted_too:
             classes = ErrorClasses(self.pack)
-            example = [
-                classes.prompt(item, Answer(item.gold, rationale=_RATIONALE)) for item in sample
-            ]
-            times = scale * len(settings.models) * sum(self.draws(name) for name in sorted_too)
-            for judge in settings.judges:
-                rows.append(
-                    call_estimate(
-                        judge,
-                        "judge",
-                        calls=len(example) * times,
-                        sent=sum(map(count, example)) * times,
-                        received=len(example) * _JUDGE_REPLY_TOKENS * times,
-                    )
-                )
+            rows += judge_estimates(
+                settings.judges,
+                [classes.prompt(item, Answer(item.gold, rationale=_RATIONALE)) for item in sample],
+                len(settings.models) * sum(times[name] for name in sorted_too),
+                reply_tokens=_JUDGE_REPLY_TOKENS,
+                tokens=tokens,
+            )
         return rows
 
     def label(self, log: EvalLog) -> str:
@@ -224,7 +214,7 @@ def prepare_rfc(settings: RunSettings) -> RfcRun:
     news_record = (
         file_record(settings.background, len(news)) if news and settings.background else None
     )
-    data = _record(settings.data, len(limited), notes)
+    data = data_record(settings.data, len(limited), notes.lines(), bundled=_bundled("pairs"))
     contents = {
         "data": data.sha256,
         "pack": pack.hash_for(RfcRun.family),
@@ -291,15 +281,5 @@ def _judged(settings: RunSettings, method: str) -> bool:
     return bool(settings.judges) and (settings.rationale or method in _REASONING)
 
 
-def _record(path: Path | None, items: int, notes: PairNotes) -> DataRecord:
-    if path is None:
-        return file_record(_bundled("pairs"), items, name=BUNDLED)
-    return file_record(path, items, notes.lines())
-
-
 def _bundled(what: str) -> Path:
     return Path(bundled.__file__).parent / "samples" / f"{what}.jsonl"
-
-
-def _path(path: Path | None) -> str | None:
-    return None if path is None else str(path.absolute())

@@ -13,6 +13,7 @@ from contrafact.report.corrected import check_exams
 from contrafact.report.finforce.chapter import finforce_chapter
 from contrafact.report.html import Page, render_page
 from contrafact.report.rfc.chapter import rfc_chapter
+from contrafact.report.words import listed
 from contrafact.report.write import (
     render_json,
     render_latex,
@@ -96,7 +97,9 @@ def make_chapters(tasks: Sequence[TaskRuns], options: Options) -> list[Chapter]:
 def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> ReportPaths:
     """Write a report of chapters; see ``build_report``. Chapters may stand in several reports."""
     alone = len(chapters) == 1
-    title = chapters[0].title if alone else "Counterfactual text: " + _listed(chapters)
+    title = (
+        chapters[0].title if alone else "Counterfactual text: " + listed([c.task for c in chapters])
+    )
     created = max((chapter.meta.created or "" for chapter in chapters), default="") or None
     results = render_json(_results(chapters, options))
     html = render_page(Page(title, created, chapters, options))
@@ -113,11 +116,6 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
     write_text(paths.results, results)
     write_text(paths.page, html)
     return paths
-
-
-def _listed(chapters: Sequence[Chapter]) -> str:
-    names = [chapter.task for chapter in chapters]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]:

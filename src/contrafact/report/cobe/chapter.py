@@ -29,6 +29,7 @@ from contrafact.report.corrected import (
 from contrafact.report.meta import ReportMeta
 from contrafact.report.run_facts import run_facts
 from contrafact.report.table import Table, format_number
+from contrafact.report.words import first_of
 
 __all__ = ["cobe_chapter"]
 
@@ -178,14 +179,8 @@ def _facts(items: pd.DataFrame, meta: ReportMeta) -> list[Fact]:
             f"{format_number(valid, 'count')} valid ({format_number(valid / asked, 'share')}%)",
         ),
         Fact("Systems", format_number(items["system"].nunique(), "count")),
-        Fact("Judge", _judges(judges), is_name=True),
+        Fact("Judge", first_of(judges), is_name=True),
     ]
-
-
-def _judges(names: tuple[str, ...]) -> str:
-    if not names:
-        return "none"
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _frame(table: Table | None) -> pd.DataFrame:

@@ -1,19 +1,28 @@
 """The chapter's first words, made from its figures: no adjective that a number does not carry."""
 
-import math
-from typing import Any
+from functools import partial
 
 import pandas as pd
 
 from contrafact.cobe.items import CRITERION_NAMES
 from contrafact.report.cobe.tables import CRITERION_LABELS
 from contrafact.report.meta import ReportMeta
-from contrafact.report.table import format_number
+from contrafact.report.words import (
+    count,
+    embedded_system,
+    most_invalid,
+    one_answer,
+    percent,
+    self_judged,
+    unfinished,
+    verdict,
+    with_interval,
+)
 
 __all__ = ["summary_sentences", "warnings_for"]
 
-_ONE_ANSWER = 0.95
 _ENOUGH_VERDICTS = 20
+_with_interval = partial(with_interval, clusters="stories")
 
 
 def summary_sentences(
@@ -52,34 +61,11 @@ def warnings_for(items: pd.DataFrame, meta: ReportMeta) -> list[tuple[str, str]]
                 "name a strong judge with --judge, and have it sit contrafact exam.",
             )
         )
-    elif any(str(model).startswith("embedded/") for model in items["model"].unique()):
-        found.append(
-            (
-                "The embedded model is among the systems",
-                "It is small: it is there so that everything can be tried without a key or a "
-                "network. Its rows show that the machinery works, and say nothing of what larger "
-                "models can do.",
-            )
-        )
-    if meta.self_judged:
-        found.append(
-            (
-                "A model judged its own writing",
-                "In at least one run the judge is the model that wrote the edits. Models tend to "
-                "favour their own text, so its scores here may be too high. Name another judge "
-                "with --judge.",
-            )
-        )
+    else:
+        found += embedded_system(items)
+    found += self_judged(meta, "edits")
     found += _one_answer(items)
-    unfinished = [run.name for run in meta.runs if not run.complete]
-    if unfinished:
-        found.append(
-            (
-                "Not every sample is finished",
-                f"Figures rest on the finished samples of {', '.join(unfinished)}. Run the same "
-                "command again to finish the others.",
-            )
-        )
+    found += unfinished(meta)
     return found
 
 
@@ -88,15 +74,10 @@ def _one_answer(items: pd.DataFrame) -> list[tuple[str, str]]:
     said: list[str] = []
     for judge, own in items[items["judged"]].groupby("judge", sort=False):
         for name in CRITERION_NAMES:
-            verdicts = own[name].dropna()
-            share = float(verdicts.mean()) if len(verdicts) else math.nan
-            if len(verdicts) < _ENOUGH_VERDICTS or 1 - _ONE_ANSWER < share < _ONE_ANSWER:
-                continue
-            letter, often = ("T", share) if share > 0.5 else ("F", 1 - share)
-            said.append(
-                f"On {name}, {judge} answered {letter} {_percent(often)} of the time "
-                f"({len(verdicts):,} readable verdicts)."
-            )
+            said += one_answer(
+                own[name].dropna(), enough=_ENOUGH_VERDICTS, judge=str(judge), criterion=name,
+                words=("T", "F"),
+            )  # fmt: skip
     if not said:
         return []
     said.append(
@@ -110,9 +91,9 @@ def _scope(items: pd.DataFrame) -> str:
     systems, stories = items["system"].nunique(), items["sample_id"].nunique()
     valid, asked = int(items["valid"].sum()), len(items)
     return (
-        f"{_count(systems, 'system')} edited {_count(stories, 'story')} under an intervention, "
-        f"each asked in {_count(items['phrasing'].nunique(), 'phrasing')}: {asked:,} responses "
-        f"were asked for and {valid:,} ({_percent(valid / asked)}) could be read."
+        f"{count(systems, 'system')} edited {count(stories, 'story', 'stories')} under an "
+        f"intervention, each asked in {count(items['phrasing'].nunique(), 'phrasing')}: {asked:,} "
+        f"responses were asked for and {valid:,} ({percent(valid / asked)}) could be read."
     )
 
 
@@ -136,30 +117,9 @@ def _best(items: pd.DataFrame, figures: pd.DataFrame, pairs: pd.DataFrame) -> li
         said.append(
             f"{by}the highest accuracy is that of {first['system']}, {_with_interval(first)}; "
             f"next comes {second['system']} with {_with_interval(second)}."
-            + _verdict(pairs, str(first["system"]), str(second["system"]))
+            + verdict(pairs, str(first["system"]), str(second["system"]), measure="accuracy")
         )
     return said
-
-
-def _verdict(pairs: pd.DataFrame, first: str, second: str) -> str:
-    if pairs.empty:
-        return ""
-    held = pairs["measure"].eq("accuracy") & pairs["form"].eq("valid")
-    either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
-        pairs["first"].eq(second) & pairs["second"].eq(first)
-    )
-    rows = pairs[held & either & pairs["p_adjusted"].notna()]
-    if rows.empty:
-        return ""
-    adjusted = float(rows.iloc[0]["p_adjusted"])
-    p = format_number(adjusted, "p")
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    verdict = (
-        "the difference between the two is larger than chance would make it"
-        if adjusted < 0.05
-        else "these data do not tell the two apart"
-    )
-    return f" On the same items, {verdict} (paired test, {p} after Holm's adjustment)."
 
 
 def _criteria(figures: pd.DataFrame) -> list[str]:
@@ -178,17 +138,13 @@ def _criteria(figures: pd.DataFrame) -> list[str]:
 
 
 def _invalid(items: pd.DataFrame) -> list[str]:
-    shares = 1 - items.groupby("system", sort=False)["valid"].mean()
-    bad = shares[shares > 0].sort_values(ascending=False, kind="stable")
+    worst = most_invalid(items)
     unread = items[[f"{name}_invalid" for name in CRITERION_NAMES]].notna().to_numpy().sum()
     said = []
-    if len(bad):
-        said.append(
-            f"Most invalid responses come from {bad.index[0]} ({_percent(float(bad.iloc[0]))} of "
-            "its responses)"
-        )
+    if worst:
+        said.append(f"Most invalid responses come from {worst[0]} ({worst[1]} of its responses)")
     if unread:
-        said.append(f"{_count(int(unread), 'verdict')} could not be read")
+        said.append(f"{count(int(unread), 'verdict')} could not be read")
     if not said:
         return ["No response and no verdict was invalid: strict and valid form are the same."]
     text = "; ".join(said)
@@ -198,23 +154,3 @@ def _invalid(items: pd.DataFrame) -> list[str]:
 def _of(figures: pd.DataFrame, measure: str) -> pd.DataFrame:
     held = figures["scope"].eq("overall") & figures["form"].eq("valid")
     return figures[held & figures["measure"].eq(measure)]
-
-
-def _with_interval(row: "pd.Series[Any]") -> str:
-    estimate, low, high = (float(str(row[name])) for name in ("estimate", "low", "high"))
-    if math.isnan(low):
-        return f"{_percent(estimate)} (too few stories for an interval)"
-    level = format_number(float(str(row["level"])) * 100, "count")
-    return (
-        f"{_percent(estimate)} ({level}% interval {format_number(low, 'share')} "
-        f"to {format_number(high, 'share')})"
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{format_number(share, 'share')}%"
-
-
-def _count(number: int, noun: str) -> str:
-    plural = {"story": "stories"}.get(noun, f"{noun}s")
-    return f"{number:,} {noun if number == 1 else plural}"

@@ -43,6 +43,7 @@ from contrafact.report.finforce.tables import (
 from contrafact.report.meta import ReportMeta
 from contrafact.report.run_facts import run_facts
 from contrafact.report.table import Table, format_number
+from contrafact.report.words import first_of
 
 __all__ = ["finforce_chapter"]
 
@@ -189,8 +190,8 @@ def _facts(items: pd.DataFrame, meta: ReportMeta) -> list[Fact]:
             f"{format_number(valid, 'count')} valid ({format_number(valid / asked, 'share')}%)",
         ),
         Fact("Systems", format_number(items["system"].nunique(), "count"), _draws(items)),
-        Fact("Judge", _first_of(judges), "a panel" if len(judges) > 1 else "", is_name=True),
-        Fact("Fluency model", _first_of(meta.fluency_models), is_name=True),
+        Fact("Judge", first_of(judges), "a panel" if len(judges) > 1 else "", is_name=True),
+        Fact("Fluency model", first_of(meta.fluency_models), is_name=True),
     ]
 
 
@@ -202,12 +203,6 @@ def _categories(items: pd.DataFrame) -> str:
 def _draws(items: pd.DataFrame) -> str:
     draws = int(items["draw"].max())
     return f"up to {draws} few-shot draws" if draws > 1 else ""
-
-
-def _first_of(names: tuple[str, ...]) -> str:
-    if not names:
-        return "none"
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _results(tables: dict[str, Table], measured: _Measured, meta: ReportMeta) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The report's first words, made from its figures: no adjective that a number does not carry."""
 
 import math
-from typing import Any
+from functools import partial
 
 import pandas as pd
 
@@ -10,11 +10,22 @@ from contrafact.report.finforce.comparable import Comparability
 from contrafact.report.finforce.panel import CRITERION_NAMES
 from contrafact.report.meta import ReportMeta
 from contrafact.report.table import format_number
+from contrafact.report.words import (
+    count,
+    listed,
+    most_invalid,
+    one_answer,
+    percent,
+    self_judged,
+    unfinished,
+    verdict,
+    with_interval,
+)
 
 __all__ = ["summary_sentences", "warnings_for"]
 
-_ONE_ANSWER = 0.95
 _ENOUGH_VERDICTS = 30
+_with_interval = partial(with_interval, clusters="headlines")
 
 
 def summary_sentences(
@@ -62,25 +73,9 @@ def warnings_for(items: pd.DataFrame, meta: ReportMeta) -> list[tuple[str, str]]
                 "against people.",
             )
         )
-    if meta.self_judged:
-        found.append(
-            (
-                "A model judged its own writing",
-                "In at least one run the judge is the model that wrote the counterfactuals. "
-                "Models tend to favour their own text, so its scores here may be too high. "
-                "Name another judge with --judge.",
-            )
-        )
+    found += self_judged(meta, "counterfactuals")
     found += _one_answer(items)
-    unfinished = [run.name for run in meta.runs if not run.complete]
-    if unfinished:
-        found.append(
-            (
-                "Not every sample is finished",
-                f"Figures rest on the finished samples of {', '.join(unfinished)}. Run the same "
-                "command again to finish the others.",
-            )
-        )
+    found += unfinished(meta)
     return found
 
 
@@ -90,15 +85,10 @@ def _one_answer(items: pd.DataFrame) -> list[tuple[str, str]]:
     judges = items["judge"].fillna("the judge").astype(str)
     for criterion in CRITERIA:
         for judge, verdicts in items[criterion].dropna().groupby(judges):
-            share = float(verdicts.mean())
-            if len(verdicts) < _ENOUGH_VERDICTS or 1 - _ONE_ANSWER < share < _ONE_ANSWER:
-                continue
-            answer, often = ("true", share) if share > 0.5 else ("false", 1 - share)
-            name = CRITERION_NAMES[criterion].lower()
-            said.append(
-                f"On {name}, {judge} answered {answer} {_percent(often)} of the time "
-                f"({len(verdicts):,} readable verdicts)."
-            )
+            said += one_answer(
+                verdicts, enough=_ENOUGH_VERDICTS, judge=str(judge),
+                criterion=CRITERION_NAMES[criterion].lower(), words=("true", "false"),
+            )  # fmt: skip
     if not said:
         return []
     said.append(
@@ -111,8 +101,8 @@ def _scope(items: pd.DataFrame) -> str:
     systems, headlines = items["system"].nunique(), items["sample_id"].nunique()
     valid, asked = int(items["valid"].sum()), len(items)
     return (
-        f"{_count(systems, 'system')} wrote about {_count(headlines, 'headline')}: "
-        f"{asked:,} counterfactuals were asked for and {valid:,} ({_percent(valid / asked)}) "
+        f"{count(systems, 'system')} wrote about {count(headlines, 'headline')}: "
+        f"{asked:,} counterfactuals were asked for and {valid:,} ({percent(valid / asked)}) "
         "could be read."
     )
 
@@ -136,28 +126,8 @@ def _best(figures: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
         f"that of {first['system']}, {_with_interval(first)}; next comes {second['system']} with "
         f"{_with_interval(second)}."
     )
-    pair = _pair(pairs, str(first["system"]), str(second["system"]))
-    if pair is None:
-        return [said]
-    p = format_number(float(pair["p_adjusted"]), "p")
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    verdict = (
-        "the difference between the two is larger than chance would make it"
-        if pair["p_adjusted"] < 0.05
-        else "these data do not tell the two apart"
-    )
-    return [f"{said} On the same items, {verdict} (paired test, {p} after Holm's adjustment)."]
-
-
-def _pair(pairs: pd.DataFrame, first: str, second: str) -> "pd.Series[Any] | None":
-    if pairs.empty:
-        return None
-    held = pairs["measure"].eq("average") & pairs["form"].eq("valid")
-    either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
-        pairs["first"].eq(second) & pairs["second"].eq(first)
-    )
-    rows = pairs[held & either & pairs["p_adjusted"].notna()]
-    return None if rows.empty else rows.iloc[0]
+    systems = str(first["system"]), str(second["system"])
+    return [said + verdict(pairs, *systems, measure="average")]
 
 
 def _sides(figures: pd.DataFrame) -> list[str]:
@@ -170,9 +140,9 @@ def _sides(figures: pd.DataFrame) -> list[str]:
     rest = len(rows) - len(more) - len(less)
     parts: list[str] = []
     if more:
-        parts.append(f"risk counterfactuals pass more often for {_listed(more)}")
+        parts.append(f"risk counterfactuals pass more often for {listed(more)}")
     if less:
-        parts.append(f"opportunity counterfactuals pass more often for {_listed(less)}")
+        parts.append(f"opportunity counterfactuals pass more often for {listed(less)}")
     if rest and parts:
         parts.append(f"for {rest} more the interval of the difference includes zero")
     elif rest:
@@ -198,40 +168,15 @@ def _fluency(figures: pd.DataFrame) -> list[str]:
 
 
 def _invalid(items: pd.DataFrame) -> list[str]:
-    shares = 1 - items.groupby("system", sort=False)["valid"].mean()
-    bad = shares[shares > 0]
-    if bad.empty:
+    worst = most_invalid(items)
+    if worst is None:
         return ["No output was invalid, so the strict and the valid form rest on the same outputs."]
-    worst = bad.sort_values(ascending=False, kind="stable")
     return [
-        f"Invalid outputs are counted as wrong in the strict columns: most come from "
-        f"{worst.index[0]} ({_percent(float(worst.iloc[0]))} of its outputs)."
+        "Invalid outputs are counted as wrong in the strict columns: most come from "
+        f"{worst[0]} ({worst[1]} of its outputs)."
     ]
 
 
 def _of(figures: pd.DataFrame, scope: str, measure: str, form: str) -> pd.DataFrame:
     held = figures["category"].isna() & figures["scope"].eq(scope)
     return figures[held & figures["measure"].eq(measure) & figures["form"].eq(form)]
-
-
-def _with_interval(row: "pd.Series[Any]") -> str:
-    estimate, low, high = (float(str(row[name])) for name in ("estimate", "low", "high"))
-    if math.isnan(low):
-        return f"{_percent(estimate)} (too few headlines for an interval)"
-    level = format_number(float(str(row["level"])) * 100, "count")
-    return (
-        f"{_percent(estimate)} ({level}% interval {format_number(low, 'share')} "
-        f"to {format_number(high, 'share')})"
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{format_number(share, 'share')}%"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,19 +1,27 @@
 """The chapter's first words, made from its figures: no adjective that a number does not carry."""
 
-import math
-from typing import Any
+from functools import partial
 
 import pandas as pd
 
 from contrafact.report.meta import ReportMeta
 from contrafact.report.rfc.frame import is_baseline
-from contrafact.report.table import format_number
+from contrafact.report.words import (
+    ONE_ANSWER,
+    count,
+    embedded_system,
+    most_invalid,
+    percent,
+    unfinished,
+    verdict,
+    with_interval,
+)
 from contrafact.rfc.labels import FALSE
 
 __all__ = ["summary_sentences", "warnings_for"]
 
-_ONE_ANSWER = 0.95
 _ENOUGH_ANSWERS = 20
+_with_interval = partial(with_interval, clusters="articles")
 
 
 def summary_sentences(
@@ -40,16 +48,7 @@ def warnings_for(
     items: pd.DataFrame, figures: pd.DataFrame, meta: ReportMeta, task: str
 ) -> list[tuple[str, str]]:
     """Return what a reader must know before quoting a figure, as pairs of heading and text."""
-    found: list[tuple[str, str]] = []
-    if any(str(model).startswith("embedded/") for model in items["model"].unique()):
-        found.append(
-            (
-                "The embedded model is among the systems",
-                "It is small: it is there so that everything can be tried without a key or a "
-                "network. Its rows show that the machinery works, and say nothing of what larger "
-                "models can do.",
-            )
-        )
+    found = embedded_system(items)
     if task == "rfc-detect" and set(items["gold"]) == {FALSE}:
         found.append(
             (
@@ -67,15 +66,7 @@ def warnings_for(
                 "machinery works; name a strong judge with --judge, or sort by people.",
             )
         )
-    unfinished = [run.name for run in meta.runs if not run.complete]
-    if unfinished:
-        found.append(
-            (
-                "Not every sample is finished",
-                f"Figures rest on the finished samples of {', '.join(unfinished)}. Run the same "
-                "command again to finish the others.",
-            )
-        )
+    found += unfinished(meta)
     return found
 
 
@@ -87,13 +78,13 @@ def _one_answer(items: pd.DataFrame, figures: pd.DataFrame) -> list[tuple[str, s
         if len(answers) < _ENOUGH_ANSWERS:
             continue
         share = answers.value_counts(normalize=True)
-        if share.iloc[0] < _ONE_ANSWER:
+        if share.iloc[0] < ONE_ANSWER:
             continue
         label = share.index[0]
         of_items = float(own["gold"].eq(label).mean())
         text = (
-            f"{system} answered {label} {_percent(float(share.iloc[0]))} of the time, which is "
-            f"right for {_percent(of_items)} of the items whatever they say"
+            f"{system} answered {label} {percent(float(share.iloc[0]))} of the time, which is "
+            f"right for {percent(of_items)} of the items whatever they say"
         )
         pairwise = _of(figures, "pairwise_accuracy", "valid")
         pairwise = pairwise[pairwise["system"].eq(system)]
@@ -113,15 +104,15 @@ def _scope(items: pd.DataFrame, task: str) -> str:
     articles = items["article_id"].nunique()
     valid, asked = int(items["valid"].sum()), len(items)
     what = (
-        "were asked of single paragraphs whether they were published so or manipulated"
+        "asked of single paragraphs whether they were published so or manipulated"
         if task == "rfc-detect"
-        else "were shown original and manipulated paragraph and asked which of four manipulations "
-        "it was"
+        else "shown original and manipulated paragraph and asked which of four manipulations it was"
     )
+    were = "was" if systems == 1 else "were"
     return (
-        f"{_count(systems, 'system')} {what}, on {_count(pairs, 'pair')} from "
-        f"{_count(articles, 'article')}: {asked:,} answers were asked for and {valid:,} "
-        f"({_percent(valid / asked)}) could be read."
+        f"{count(systems, 'system')} {were} {what}, on {count(pairs, 'pair')} from "
+        f"{count(articles, 'article')}: {asked:,} answers were asked for and {valid:,} "
+        f"({percent(valid / asked)}) could be read."
     )
 
 
@@ -156,24 +147,7 @@ def _best(items: pd.DataFrame, figures: pd.DataFrame, pairs: pd.DataFrame) -> li
 
 
 def _verdict(pairs: pd.DataFrame, first: str, second: str) -> str:
-    if pairs.empty:
-        return ""
-    held = pairs["measure"].eq("accuracy") & pairs["form"].eq("valid")
-    either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
-        pairs["first"].eq(second) & pairs["second"].eq(first)
-    )
-    rows = pairs[held & either & pairs["p_adjusted"].notna()]
-    if rows.empty:
-        return ""
-    adjusted = float(rows.iloc[0]["p_adjusted"])
-    p = format_number(adjusted, "p")
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    verdict = (
-        f"the difference between {first} and {second} is larger than chance would make it"
-        if adjusted < 0.05
-        else f"these data do not tell {first} and {second} apart"
-    )
-    return f" On the same items, {verdict} (paired test, {p} after Holm's adjustment)."
+    return verdict(pairs, first, second, measure="accuracy", called=f"{first} and {second}")
 
 
 def _pairwise(figures: pd.DataFrame) -> list[str]:
@@ -211,36 +185,15 @@ def _manipulations(items: pd.DataFrame, figures: pd.DataFrame, task: str) -> lis
 
 
 def _invalid(items: pd.DataFrame) -> list[str]:
-    shares = 1 - items.groupby("system", sort=False)["valid"].mean()
-    bad = shares[shares > 0]
-    if bad.empty:
+    worst = most_invalid(items)
+    if worst is None:
         return ["No reply was invalid, so the strict and the valid form rest on the same answers."]
-    worst = bad.sort_values(ascending=False, kind="stable")
     return [
-        f"Invalid replies are counted as wrong in the strict columns: most come from "
-        f"{worst.index[0]} ({_percent(float(worst.iloc[0]))} of its replies)."
+        "Invalid replies are counted as wrong in the strict columns: most come from "
+        f"{worst[0]} ({worst[1]} of its replies)."
     ]
 
 
 def _of(figures: pd.DataFrame, measure: str, form: str) -> pd.DataFrame:
     held = figures["manipulation"].isna() & figures["measure"].eq(measure)
     return figures[held & figures["form"].eq(form)]
-
-
-def _with_interval(row: "pd.Series[Any]") -> str:
-    estimate, low, high = (float(str(row[name])) for name in ("estimate", "low", "high"))
-    if math.isnan(low):
-        return f"{_percent(estimate)} (too few articles for an interval)"
-    level = format_number(float(str(row["level"])) * 100, "count")
-    return (
-        f"{_percent(estimate)} ({level}% interval {format_number(low, 'share')} "
-        f"to {format_number(high, 'share')})"
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{format_number(share, 'share')}%"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

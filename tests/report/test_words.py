@@ -1,0 +1,54 @@
+"""Words that several chapters share: an interval or the true reason for none, and verdicts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contrafact.report.words import one_answer, verdict, with_interval
+from contrafact.stats.intervals import cluster_bootstrap
+
+
+def said(values: list[float]) -> str:
+    found = cluster_bootstrap(values, None, resamples=200, rng=np.random.default_rng(0))
+    row = pd.Series({**vars(found), "headlines": found.clusters}, dtype=object)
+    return with_interval(row, "headlines")
+
+
+def test_a_share_without_an_interval_says_why() -> None:
+    assert said([0.0, 1.0, 1.0, 1.0]) == "75.0% (too few headlines for an interval)"
+    assert said([0.5] * 30) == "50.0% (no interval: all values are equal)"
+    assert said([0.0, 1.0] * 15).startswith("50.0% (95% interval ")
+
+
+@pytest.mark.parametrize(
+    ("p", "expected"),
+    [
+        (0.0002, "larger than chance would make it (paired test, p <0.001 after"),
+        (0.4, "do not tell the two apart (paired test, p = 0.400 after"),
+        (np.nan, ""),
+    ],
+)
+def test_a_verdict_is_that_of_the_adjusted_test_whichever_comes_first(
+    p: float, expected: str
+) -> None:
+    other = {"measure": "accuracy", "form": "strict", "first": "a", "second": "b"}
+    pairs = pd.DataFrame([other | {"p_adjusted": 0.01}, other | {"form": "valid", "p_adjusted": p}])
+    found = verdict(pairs, "b", "a", measure="accuracy")
+    assert found == verdict(pairs, "a", "b", measure="accuracy")
+    assert (expected in found) if expected else not found
+    assert verdict(pairs, "a", "c", measure="accuracy") == ""
+
+
+def test_the_answer_that_is_nearly_always_given_is_named() -> None:
+    def of(verdicts: list[float]) -> list[str]:
+        asked = {"enough": 20, "judge": "tern/judge", "criterion": "E1", "words": ("T", "F")}
+        return one_answer(pd.Series(verdicts), **asked)  # type: ignore[arg-type]
+
+    assert of([1.0] * 19) == []
+    assert of([1.0] * 18 + [0.0] * 2) == []
+    assert of([1.0] * 39 + [0.0]) == [
+        "On E1, tern/judge answered T 97.5% of the time (40 readable verdicts)."
+    ]
+    assert of([0.0] * 20) == [
+        "On E1, tern/judge answered F 100.0% of the time (20 readable verdicts)."
+    ]

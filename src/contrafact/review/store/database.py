@@ -10,7 +10,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from contrafact.errors import InputError
 
-__all__ = ["connect", "database_url", "migrate"]
+__all__ = ["connect", "database_url", "migrate", "reading"]
 
 _MEND = "give a file, or postgresql://user@host/name"
 _PATIENCE = 30_000  # milliseconds that a writer waits for another
@@ -64,6 +64,11 @@ def connect(given: str) -> Engine:
     return engine
 
 
+def reading(engine: Engine) -> Engine:
+    """Return the engine for transactions that only read: on SQLite they wait for no writer."""
+    return engine.execution_options(contrafact_reads=True)
+
+
 def migrate(engine: Engine, revision: str = "head") -> None:
     """Bring a database's tables up to date; two processes that start together take turns."""
     from alembic import command
@@ -91,4 +96,5 @@ def _prepare(connection: Any, _: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    reads = connection.get_execution_options().get("contrafact_reads", False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

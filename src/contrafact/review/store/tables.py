@@ -1,10 +1,12 @@
-"""The tables: events, which are the truth, and the present state of items and votes beside them.
+"""The tables: events, which are the truth, the present state beside them, and accounts.
 
 The migrations in ``migrations/versions`` make them; a test holds that both are the same.
 """
 
 from sqlalchemy import (
+    Boolean,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -16,7 +18,18 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["events", "items", "metadata", "reviews", "votes"]
+__all__ = [
+    "accounts",
+    "attempts",
+    "audit",
+    "events",
+    "invites",
+    "items",
+    "metadata",
+    "reviews",
+    "sessions",
+    "votes",
+]
 
 metadata = MetaData()
 
@@ -75,5 +88,66 @@ votes = Table(
     Column("seq", Integer, nullable=False),
     PrimaryKeyConstraint("review", "item", "stage", "round", "slot", name="pk_votes"),
     UniqueConstraint("review", "item", "stage", "round", "person", name="uq_votes_person"),
+    Index("ix_votes_person", "review", "person"),
 )
 """The votes that stand. The keys hold that a place is filled once, and by a person once."""
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("name", String(200), primary_key=True),
+    Column("manager", Boolean, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("password", String(200)),
+    Column("made", Float, nullable=False),
+)
+"""Who may sign in, under the name they have in reviews. No password until they chose one.
+
+Times here and below are seconds since 1970.
+"""
+
+invites = Table(
+    "invites",
+    metadata,
+    Column("token", String(64), primary_key=True),
+    Column("account", String(200), ForeignKey("accounts.name"), nullable=False),
+    Column("until", Float, nullable=False),
+    Column("used", Float),
+)
+"""One-time links, by a hash of their secret."""
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("token", String(64), primary_key=True),
+    Column("account", String(200), ForeignKey("accounts.name"), nullable=False),
+    Column("began", Float, nullable=False),
+    Column("seen", Float, nullable=False),
+    Index("ix_sessions_account", "account"),
+)
+"""Who is signed in, by a hash of the cookie's secret."""
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("address", String(100), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("succeeded", Boolean, nullable=False),
+    Index("ix_attempts_name", "name", "at"),
+    Index("ix_attempts_address", "address", "at"),
+)
+"""Attempts to sign in, of the last day."""
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("who", String(200), nullable=False),
+    Column("address", String(100), nullable=False),
+    Column("action", String(40), nullable=False),
+    Column("detail", Text, nullable=False),
+)
+"""What happened to accounts, sessions and reviews' management; rows are only ever added."""

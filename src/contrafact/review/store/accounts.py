@@ -1,0 +1,256 @@
+"""Accounts: who may sign in, one-time invitations, and the audit log.
+
+An account bears the name that its owner has in reviews. Managers make accounts; their owners choose
+a password at a one-time link. Of links, and of sessions, the database keeps hashes only.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from time import time
+from typing import Any
+
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+
+from contrafact.review.intake import is_plain
+from contrafact.review.recorder import Refused
+from contrafact.review.store.database import reading
+from contrafact.review.store.passwords import check_password, hash_password
+from contrafact.review.store.tables import accounts, audit, invites, sessions
+
+__all__ = ["INVITE_LIFE", "Account", "Accounts", "AuditEntry", "account_of", "secret_hash"]
+
+INVITE_LIFE = timedelta(days=7)
+"""How long an invitation can be used."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """Somebody who may sign in.
+
+    Attributes:
+        name: Their name, here and in reviews.
+        manager: Whether they manage reviews and accounts.
+        active: Whether they may sign in.
+        ready: Whether they have chosen a password.
+    """
+
+    name: str
+    manager: bool = False
+    active: bool = True
+    ready: bool = False
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """A line of the audit log; ``at`` is in seconds since 1970."""
+
+    at: float
+    who: str
+    address: str
+    action: str
+    detail: str
+
+
+def secret_hash(secret: str) -> str:
+    """Return what the database keeps of a random secret: its SHA-256, in hex."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Accounts:
+    """The accounts in a database.
+
+    Args:
+        engine: The database.
+        clock: Tells the time in seconds since 1970.
+    """
+
+    def __init__(self, engine: Engine, *, clock: Callable[[], float] = time) -> None:
+        self.engine = engine
+        self._reading = reading(engine)
+        self._clock = clock
+
+    def all(self) -> list[Account]:
+        """Return every account, in order of names."""
+        with self._reading.begin() as connection:
+            rows = connection.execute(select(accounts).order_by(accounts.c.name)).mappings()
+            return [account_of(row) for row in rows]
+
+    def find(self, name: str) -> Account | None:
+        """Return somebody's account, or None."""
+        if not is_plain(name):
+            return None
+        with self._reading.begin() as connection:
+            return _find(connection, name)
+
+    def invite(
+        self,
+        name: str,
+        *,
+        by: str,
+        manager: bool = False,
+        address: str = "",
+        life: timedelta = INVITE_LIFE,
+    ) -> str:
+        """Return the secret of a one-time link at which somebody chooses their password.
+
+        Makes the account where there is none. A new link for an account that is there voids its
+        earlier links, and its password holds until the link is used.
+
+        Args:
+            name: The account.
+            by: Who invites.
+            manager: Whether a new account manages; an account that is there stays what it is.
+            address: From where, for the audit log.
+            life: How long the link can be used.
+
+        Raises:
+            Refused: The name is no name, or the account was closed.
+        """
+        if not is_plain(name) or name.startswith("rule:"):
+            raise Refused(f"{name[:40]!a} is no name for a person", mend="use a short plain text")
+        secret, now = secrets.token_urlsafe(32), self._clock()
+        with self.engine.begin() as connection:
+            account = _find(connection, name, lock=True)
+            if account is None:
+                new = {"name": name, "manager": manager, "active": True, "made": now}
+                connection.execute(insert(accounts).values(**new))
+            elif not account.active:
+                raise Refused(f"the account of {name} is closed", mend="open it again first")
+            own = (invites.c.account == name) & invites.c.used.is_(None)
+            connection.execute(update(invites).where(own).values(used=now))
+            row = {"token": secret_hash(secret), "account": name}
+            connection.execute(insert(invites).values(**row, until=now + life.total_seconds()))
+            self.note(connection, "invited", by, f"{name}{' as manager' * manager}", address)
+        return secret
+
+    def invited(self, secret: str) -> str | None:
+        """Return whom a link invites; None if it was used, is too old, or never was."""
+        with self._reading.begin() as connection:
+            return _invited(connection, secret, self._clock())
+
+    def accept(self, secret: str, password: str, *, address: str = "") -> Account:
+        """Use a link: set the password and end every session of the account.
+
+        Raises:
+            Refused: The link is not good (any more), or the password is too weak.
+        """
+        name = self.invited(secret)
+        if name is None:
+            raise Refused("this link is not good any more", mend="ask a manager for a new one")
+        check_password(password, name)
+        hashed = hash_password(password)  # slow on purpose, so before the transaction
+        now = self._clock()
+        with self.engine.begin() as connection:
+            account = _find(connection, name, lock=True)
+            if account is None or _invited(connection, secret, now) is None:
+                raise Refused("this link is not good any more", mend="ask a manager for a new one")
+            used = update(invites).where(invites.c.token == secret_hash(secret))
+            connection.execute(used.values(used=now))
+            own = accounts.c.name == name
+            connection.execute(update(accounts).where(own).values(password=hashed))
+            connection.execute(delete(sessions).where(sessions.c.account == name))
+            self.note(connection, "password set", name, "", address)
+        return Account(name, account.manager, active=True, ready=True)
+
+    def set_active(self, name: str, active: bool, *, by: str, address: str = "") -> None:
+        """Close an account, which ends its sessions and links, or open it again.
+
+        Raises:
+            Refused: There is no such account, or no other manager would be left.
+        """
+        with self.engine.begin() as connection:
+            account = self._held(connection, name)
+            if account.active == active:
+                return
+            if not active:
+                self._keep_a_manager(connection, account)
+                connection.execute(delete(sessions).where(sessions.c.account == name))
+                connection.execute(
+                    update(invites).where(invites.c.account == name).values(used=self._clock())
+                )
+            own = update(accounts).where(accounts.c.name == name)
+            connection.execute(own.values(active=active))
+            self.note(connection, "opened" if active else "closed", by, name, address)
+
+    def set_manager(self, name: str, manager: bool, *, by: str, address: str = "") -> None:
+        """Let somebody manage, or not any more.
+
+        Raises:
+            Refused: There is no such account, or no other manager would be left.
+        """
+        with self.engine.begin() as connection:
+            account = self._held(connection, name)
+            if account.manager == manager:
+                return
+            if not manager:
+                self._keep_a_manager(connection, account)
+            own = update(accounts).where(accounts.c.name == name)
+            connection.execute(own.values(manager=manager))
+            action = "made manager" if manager else "manager no more"
+            self.note(connection, action, by, name, address)
+
+    def has_manager(self) -> bool:
+        """Return whether some manager can sign in."""
+        return any(a.manager and a.active and a.ready for a in self.all())
+
+    def log(self, action: str, who: str, detail: str = "", address: str = "") -> None:
+        """Write a line of the audit log: who did what, to what, from where."""
+        with self.engine.begin() as connection:
+            self.note(connection, action, who, detail, address)
+
+    def note(
+        self, connection: Connection, action: str, who: str, detail: str, address: str
+    ) -> None:
+        """Write a line of the audit log within a transaction."""
+        row = {"who": who, "address": address[:100], "action": action, "detail": detail}
+        connection.execute(insert(audit).values(at=self._clock(), **row))
+
+    def audit_log(self, limit: int = 200) -> list[AuditEntry]:
+        """Return the latest lines of the audit log, the last one first."""
+        with self._reading.begin() as connection:
+            chosen = select(audit).order_by(audit.c.id.desc()).limit(limit)
+            return [
+                AuditEntry(row.at, row.who, row.address, row.action, row.detail)
+                for row in connection.execute(chosen)
+            ]
+
+    def _held(self, connection: Connection, name: str) -> Account:
+        account = _find(connection, name, lock=True) if is_plain(name) else None
+        if account is None:
+            raise Refused(f"there is no account {name[:40]!a}")
+        return account
+
+    def _keep_a_manager(self, connection: Connection, account: Account) -> None:
+        if not (account.manager and account.ready):
+            return
+        others = (
+            select(func.count())
+            .select_from(accounts)
+            .where(accounts.c.manager, accounts.c.active, accounts.c.password.is_not(None))
+        )
+        if connection.scalar(others.where(accounts.c.name != account.name)) == 0:
+            raise Refused(f"{account.name} is the only manager", mend="make another one first")
+
+
+def account_of(row: Any) -> Account:
+    """Return the account that a row keeps."""
+    return Account(row["name"], row["manager"], row["active"], row["password"] is not None)
+
+
+def _find(connection: Connection, name: str, *, lock: bool = False) -> Account | None:
+    chosen = select(accounts).where(accounts.c.name == name)
+    row = connection.execute(chosen.with_for_update() if lock else chosen).mappings().first()
+    return None if row is None else account_of(row)
+
+
+def _invited(connection: Connection, secret: str, now: float) -> str | None:
+    chosen = (
+        select(invites.c.account)
+        .join(accounts, accounts.c.name == invites.c.account)
+        .where(invites.c.token == secret_hash(secret), invites.c.used.is_(None))
+        .where(invites.c.until > now, accounts.c.active)
+    )
+    return connection.scalar(chosen)

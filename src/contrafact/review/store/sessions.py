@@ -1,0 +1,213 @@
+"""Signing in and out: sessions on the server, and attempts that get slower.
+
+Whoever guesses at one account, or from one address, has to wait after a few failures, twice as long
+after each further one. Every failure is logged.
+"""
+
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from time import time
+
+from sqlalchemy import ColumnElement, Connection, Engine, delete, func, insert, select, update
+
+from contrafact.review.intake import is_plain
+from contrafact.review.recorder import Refused
+from contrafact.review.store.accounts import Account, Accounts, account_of, secret_hash
+from contrafact.review.store.database import reading
+from contrafact.review.store.passwords import LONGEST, hash_password, matches, outdated
+from contrafact.review.store.tables import accounts, attempts, sessions
+
+__all__ = ["Limits", "Sessions", "Slowed"]
+
+_LOG = logging.getLogger(__name__)
+_KEPT = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long sessions last, and how attempts to sign in are slowed.
+
+    Attributes:
+        idle: A session that is not used for so long ends.
+        life: A session ends so long after signing in, used or not.
+        window: Failures count for so long.
+        free: Failures on one account that cost no time.
+        free_address: Failures from one address that cost no time.
+        longest: The longest wait between two attempts on an account.
+        longest_address: The longest wait between two attempts from an address.
+    """
+
+    idle: timedelta = timedelta(hours=2)
+    life: timedelta = timedelta(hours=12)
+    window: timedelta = timedelta(minutes=15)
+    free: int = 5
+    free_address: int = 20
+    longest: timedelta = timedelta(minutes=2)
+    longest_address: timedelta = timedelta(minutes=1)
+
+
+class Slowed(Refused):
+    """Too many attempts have failed; ``seconds`` says how long to wait."""
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds
+        super().__init__("too many attempts have failed", mend=f"wait {seconds} seconds")
+
+
+class Sessions:
+    """Who is signed in.
+
+    Args:
+        accounts_: The accounts.
+        clock: Tells the time in seconds since 1970.
+        limits: How long sessions last, and how attempts are slowed.
+    """
+
+    def __init__(
+        self,
+        accounts_: Accounts,
+        *,
+        clock: Callable[[], float] = time,
+        limits: Limits | None = None,
+    ) -> None:
+        self.engine: Engine = accounts_.engine
+        self.limits = limits or Limits()
+        self._accounts = accounts_
+        self._reading = reading(self.engine)
+        self._clock = clock
+
+    def sign_in(self, name: str, password: str, *, address: str = "") -> str:
+        """Return the secret of a new session.
+
+        An attempt is counted before the password is looked at, so that many at once count too.
+
+        Raises:
+            Slowed: Too many attempts have failed lately; the password was not looked at.
+            Refused: The name and the password do not go together; it does not say which is wrong.
+        """
+        known = name if is_plain(name) else "(no name)"
+        address = address[:100]
+        number = self._attempt(known, address)
+        with self._reading.begin() as connection:
+            chosen = select(accounts).where(accounts.c.name == known)
+            row = connection.execute(chosen).mappings().first()
+        good = len(password) <= LONGEST and matches(row and row["password"], password)
+        if not good or row is None or not row["active"]:
+            self._failed(known, address)
+            raise Refused("the name and the password do not go together", mend="try again")
+        fresh = hash_password(password) if outdated(row["password"]) else None
+        return self._begin(known, address, number, fresh)
+
+    def account(self, secret: str) -> Account | None:
+        """Return who a session belongs to, and keep it alive; None if it has ended."""
+        now, token = self._clock(), secret_hash(secret)
+        with self._reading.begin() as connection:
+            chosen = (
+                select(accounts, sessions.c.began, sessions.c.seen)
+                .join(sessions, sessions.c.account == accounts.c.name)
+                .where(sessions.c.token == token)
+            )
+            row = connection.execute(chosen).mappings().first()
+        if row is None or not row["active"] or self._over(row["began"], row["seen"], now):
+            return None
+        if now - row["seen"] > min(60.0, self.limits.idle.total_seconds() / 10):
+            with self.engine.begin() as connection:
+                own = update(sessions).where(sessions.c.token == token)
+                connection.execute(own.values(seen=now))
+        return account_of(row)
+
+    def sign_out(self, secret: str, *, address: str = "") -> None:
+        """End a session; nothing happens where there is none."""
+        token = secret_hash(secret)
+        with self.engine.begin() as connection:
+            chosen = select(sessions.c.account).where(sessions.c.token == token)
+            name = connection.scalar(chosen)
+            if name is not None:
+                connection.execute(delete(sessions).where(sessions.c.token == token))
+                self._accounts.note(connection, "signed out", name, "", address)
+
+    def _over(self, began: float, seen: float, now: float) -> bool:
+        limits = self.limits
+        return now - began > limits.life.total_seconds() or now - seen > limits.idle.total_seconds()
+
+    def _attempt(self, name: str, address: str) -> int:
+        now = self._clock()
+        with self.engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                # Attempts on one account take turns, so that many at once see each other.
+                connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(name))))
+            wait = self._wait(connection, name, address, now)
+            if wait > 0:
+                _LOG.warning("an attempt to sign in as %r from %s was refused", name, address)
+                raise Slowed(int(wait) + 1)
+            old = attempts.c.at < now - _KEPT.total_seconds()
+            connection.execute(delete(attempts).where(old))
+            row = {"name": name, "address": address, "at": now, "succeeded": False}
+            made = connection.execute(insert(attempts).values(**row))
+            return int(made.inserted_primary_key[0])
+
+    def _wait(self, connection: Connection, name: str, address: str, now: float) -> float:
+        """Return the seconds to wait: by failures since the account's last success, or address."""
+        limits = self.limits
+        since = now - limits.window.total_seconds()
+        own = attempts.c.name == name
+        last = select(func.max(attempts.c.at)).where(own, attempts.c.succeeded)
+        started = max(since, connection.scalar(last) or 0.0)
+        return max(
+            _delay(connection, own, started, now, limits.free, limits.longest),
+            _delay(
+                connection,
+                attempts.c.address == address,
+                since,
+                now,
+                limits.free_address,
+                limits.longest_address,
+            ),
+        )
+
+    def _failed(self, name: str, address: str) -> None:
+        with self.engine.begin() as connection:
+            wait = self._wait(connection, name, address, self._clock())
+            detail = f"next attempt in {int(wait) + 1} s" if wait > 0 else ""
+            self._accounts.note(connection, "sign-in failed", name, detail, address)
+        _LOG.warning("a sign-in as %r from %s failed", name, address)
+
+    def _begin(self, name: str, address: str, number: int, fresh: str | None) -> str:
+        secret, now = secrets.token_urlsafe(32), self._clock()
+        with self.engine.begin() as connection:
+            connection.execute(
+                update(attempts).where(attempts.c.id == number).values(succeeded=True)
+            )
+            if fresh is not None:
+                own = update(accounts).where(accounts.c.name == name)
+                connection.execute(own.values(password=fresh))
+            limits = self.limits
+            ended = (sessions.c.began < now - limits.life.total_seconds()) | (
+                sessions.c.seen < now - limits.idle.total_seconds()
+            )
+            connection.execute(delete(sessions).where(ended))
+            row = {"token": secret_hash(secret), "account": name, "began": now, "seen": now}
+            connection.execute(insert(sessions).values(**row))
+            self._accounts.note(connection, "signed in", name, "", address)
+        return secret
+
+
+def _delay(
+    connection: Connection,
+    own: ColumnElement[bool],
+    since: float,
+    now: float,
+    free: int,
+    longest: timedelta,
+) -> float:
+    counted = select(func.count(), func.max(attempts.c.at)).where(
+        own, ~attempts.c.succeeded, attempts.c.at > since
+    )
+    failures, latest = connection.execute(counted).one()
+    if failures < free:
+        return 0.0
+    wait = min(2.0 ** min(failures - free, 30), longest.total_seconds())
+    return float(latest + wait - now)

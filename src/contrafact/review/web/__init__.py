@@ -1,0 +1,1 @@
+"""The studio's pages: server-rendered, usable without JavaScript, quick with it."""

@@ -1,0 +1,7 @@
+"""The adjudicator's pages."""
+
+from fastapi import APIRouter
+
+__all__ = ["router"]
+
+router = APIRouter()

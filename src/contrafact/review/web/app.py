@@ -1,0 +1,111 @@
+"""The app: routers put together, errors told as pages, files of its own and nobody else's."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import quote
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+
+from contrafact.errors import InputError
+from contrafact.review.recorder import Refused
+from contrafact.review.store.sessions import Slowed
+from contrafact.review.store.store import Store
+from contrafact.review.web import handles
+from contrafact.review.web.access import NeedsSignIn, check_form
+from contrafact.review.web.pages import go_to, render
+from contrafact.review.web.shield import HEADERS, Shield
+from contrafact.review.web.studio import Studio, open_studio
+
+__all__ = ["create_app"]
+
+handles.register()
+
+
+def create_app(studio: Studio | Store | str) -> FastAPI:
+    """Return the studio's app.
+
+    Args:
+        studio: The studio, or an open store or a database's URL to open one on.
+
+    Raises:
+        InputError: The database cannot be used.
+    """
+    # Imported here, since their paths need the handles registered above.
+    from contrafact.review.web import adjudicate, home, manage, sign_in, work
+
+    opened = studio if isinstance(studio, Studio) else open_studio(studio)
+    app = FastAPI(
+        title="contrafact review",
+        dependencies=[Depends(check_form)],
+        default_response_class=HTMLResponse,
+        openapi_url=None,  # their page of documentation would ask a third party for its script
+        lifespan=_lifespan,
+    )
+    app.state.studio = opened
+    app.add_middleware(Shield, studio=opened)
+    app.mount("/static", StaticFiles(packages=[("contrafact.review.web", "static")]), "static")
+    for router in (sign_in.router, home.router, work.router, adjudicate.router, manage.router):
+        app.include_router(router)
+    app.add_exception_handler(NeedsSignIn, _needs_sign_in)
+    app.add_exception_handler(HTTPException, _http_problem)
+    app.add_exception_handler(RequestValidationError, _bad_form)
+    app.add_exception_handler(InputError, _input_problem)
+    app.add_exception_handler(Exception, _failure)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    studio: Studio = app.state.studio
+    # Read every review's history now, so that nobody waits for it at their first page.
+    for review in await run_in_threadpool(studio.store.reviews):
+        await run_in_threadpool(studio.store.read, review, lambda board: board.seq)
+    yield
+    studio.store.close()
+
+
+async def _needs_sign_in(request: Request, _: Exception) -> Response:
+    if request.method == "GET":
+        wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return go_to(f"/sign-in?next={quote(wanted, safe='')}")
+    said = "You are signed out. What you sent was not taken; your browser's Back shows it again."
+    return _problem(request, 401, said)
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    said = "There is no such page." if error.detail == "Not Found" else error.detail
+    response = _problem(request, error.status_code, said)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _bad_form(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"][1:])
+    return _problem(request, 422, f"The form is not whole: {place}: {first['msg']}.")
+
+
+async def _input_problem(request: Request, error: Exception) -> Response:
+    if isinstance(error, Slowed):
+        response = _problem(request, 429, str(error))
+        response.headers["retry-after"] = str(error.seconds)
+        return response
+    return _problem(request, 409 if isinstance(error, Refused) else 422, str(error))
+
+
+async def _failure(request: Request, _: Exception) -> Response:
+    # This answer is made outside the shield, which would have added the headers.
+    said = "Something failed here, and was logged. What was acknowledged before is kept."
+    return PlainTextResponse(said, status_code=500, headers=HEADERS)
+
+
+def _problem(request: Request, status: int, said: str) -> Response:
+    said = said[:1].upper() + said[1:]
+    return render(request, "problem.html", status=status, said=said, code=status)

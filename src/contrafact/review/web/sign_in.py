@@ -1,0 +1,124 @@
+"""Signing in and out, and the page behind a one-time invitation."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Form, Request
+from fastapi.responses import HTMLResponse, Response
+
+from contrafact.review.recorder import Refused
+from contrafact.review.store.passwords import LONGEST, SHORTEST
+from contrafact.review.store.sessions import Slowed
+from contrafact.review.web.access import client_address, the_studio
+from contrafact.review.web.pages import go_to, render
+from contrafact.review.web.shield import set_session
+from contrafact.review.web.studio import Studio
+
+__all__ = ["router"]
+
+router = APIRouter()
+TheStudio = Annotated[Studio, Depends(the_studio)]
+Text = Annotated[str, Form(max_length=1000)]
+
+
+@router.get("/sign-in", name="sign_in_page")
+def sign_in_page(request: Request, next: str = "/") -> Response:
+    """Show the form; whoever is signed in goes on."""
+    if request.scope["state"]["account"] is not None:
+        return go_to(_local(next))
+    return render(request, "sign_in.html", next=_local(next), name="", problem=None)
+
+
+@router.post("/sign-in", name="sign_in")
+def sign_in(
+    request: Request,
+    studio: TheStudio,
+    name: Text,
+    password: Text,
+    next: Text = "/",
+) -> Response:
+    """Sign in: always a session with a new secret, whatever the browser had before."""
+    name = name.strip()
+    try:
+        secret = studio.sessions.sign_in(name, password, address=client_address(request))
+    except Refused as error:
+        slow = isinstance(error, Slowed)
+        page = render(
+            request,
+            "sign_in.html",
+            status=429 if slow else 401,
+            next=_local(next),
+            name=name,
+            problem=str(error),
+        )
+        if isinstance(error, Slowed):
+            page.headers["retry-after"] = str(error.seconds)
+        return page
+    _end(request, studio)
+    answer = go_to(_local(next))
+    set_session(answer.headers, studio, secret)
+    return answer
+
+
+@router.post("/sign-out", name="sign_out")
+def sign_out(request: Request, studio: TheStudio) -> Response:
+    """End the session on the server, and take its cookie from the browser."""
+    _end(request, studio)
+    answer = go_to("/sign-in")
+    set_session(answer.headers, studio, None)
+    return answer
+
+
+@router.get("/invite/{secret}", name="invite_page")
+def invite_page(request: Request, secret: str, studio: TheStudio) -> HTMLResponse:
+    """Show the form behind a one-time link. Looking does not use it up."""
+    name = studio.accounts.invited(secret)
+    return _invite(request, secret, name, 200 if name else 404)
+
+
+@router.post("/invite/{secret}", name="accept_invite")
+def accept_invite(
+    request: Request, secret: str, studio: TheStudio, password: Text, again: Text
+) -> Response:
+    """Use a one-time link: set the password, and sign in."""
+    name = studio.accounts.invited(secret)
+    if name is None:
+        return _invite(request, secret, None, 404)
+    if password != again:
+        return _invite(request, secret, name, 422, "the two passwords are not the same")
+    address = client_address(request)
+    try:
+        account = studio.accounts.accept(secret, password, address=address)
+        began = studio.sessions.sign_in(account.name, password, address=address)
+    except Refused as error:
+        return _invite(request, secret, studio.accounts.invited(secret), 422, str(error))
+    _end(request, studio)
+    answer = go_to("/")
+    set_session(answer.headers, studio, began)
+    return answer
+
+
+def _invite(
+    request: Request, secret: str, name: str | None, status: int, problem: str | None = None
+) -> HTMLResponse:
+    return render(
+        request,
+        "invite.html",
+        status=status,
+        secret=secret,
+        name=name,
+        problem=problem,
+        shortest=SHORTEST,
+        longest=LONGEST,
+    )
+
+
+def _end(request: Request, studio: Studio) -> None:
+    secret = request.scope["state"]["session"]
+    if secret is not None:
+        studio.sessions.sign_out(secret, address=client_address(request))
+
+
+def _local(path: str) -> str:
+    """Return a path on this server; the first page for anything that leads elsewhere."""
+    plain = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return path if plain and path.isascii() else "/"

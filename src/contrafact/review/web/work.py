@@ -1,0 +1,7 @@
+"""The annotator's pages."""
+
+from fastapi import APIRouter
+
+__all__ = ["router"]
+
+router = APIRouter()

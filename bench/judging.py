@@ -94,7 +94,7 @@ def _ask(model: Model, prompts: list[str], *, reuse: bool) -> list[ModelOutput]:
 def run(quick: bool, data: Path | None) -> BenchResult:
     """Time judgements with prefix reuse in some slices, and a part of each without."""
     texts, source = headlines(data)
-    asked = _prompts(texts[: 6 if quick else 24])
+    asked = _prompts(texts[: 6 if quick else 36])
     model = get_model("embedded/smollm2-135m")
     _ask(model, ["Say yes."], reuse=False)  # loads the model
 
@@ -108,7 +108,7 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         outputs, timing = timed("prefix reuse", len(part), partial(_ask, model, part, reuse=True))
         warm += outputs
         ours.append(timing)
-        few = part[: max(1, size // 4)]
+        few = part[: max(1, size // 6)]
         again, timing = timed("no reuse", len(few), partial(_ask, model, few, reuse=False))
         baseline.append(timing)
         same += sum(a.completion == b.completion for a, b in zip(again, outputs, strict=False))

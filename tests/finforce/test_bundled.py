@@ -47,3 +47,7 @@ def test_the_two_sides_of_a_worked_example_differ() -> None:
     for shot in bundled_shots():
         assert shot.reference
         assert not classify(shot.reference.risk, shot.reference.opportunity).similar_semantics
+
+
+def test_the_first_headlines_already_cover_every_category() -> None:
+    assert len({headline.category for headline in bundled_headlines()[:10]}) == 10

@@ -33,7 +33,7 @@ NO_MODEL = "none/none"  # Inspect's name for it
 TRANSPORT = {"max_retries": 5, "timeout": 900, "attempt_timeout": 300}
 # A model in this process answers as fast as it can, and its calls wait for each other: no time
 # is too long.
-IN_PROCESS = "embedded/"
+IN_PROCESS = ("embedded/", "whitebox/")
 
 
 @dataclass(frozen=True)
@@ -166,13 +166,24 @@ def _eval_set(
         log_model_api=False,
         score_display=False,
         # One task after the other where a model of this process would be torn between prompts.
-        max_tasks=1 if any(str(model).startswith("embedded/") for model in subjects) else None,
-        max_samples=max(64, int(generation.get("max_connections") or 0)),
+        max_tasks=1 if any(str(model).startswith(IN_PROCESS) for model in subjects) else None,
+        max_samples=_samples_at_once([*subjects, *judges], generation),
         display="none",
         log_level="error",
         **generation,
     )
     return logs
+
+
+def _samples_at_once(models: list[Model], generation: dict[str, Any]) -> int:
+    """Return how many samples are under way together.
+
+    Models of this process answer one call after the other: with few samples at once the first
+    are finished, shown and kept early, and a batch of them is still full.
+    """
+    if all(str(model).startswith(IN_PROCESS) for model in models):
+        return 16
+    return max(64, int(generation.get("max_connections") or 0))
 
 
 def _counting(progress: RunProgress, name: str) -> Callable[[TaskState], Awaitable[None]]:

@@ -35,6 +35,7 @@ __all__ = [
     "rfc_reflect",
     "rfc_stepwise",
     "rfc_surface",
+    "whitebox",
 ]
 
 
@@ -44,3 +45,11 @@ def embedded() -> Any:
     from contrafact.models.embedded import EmbeddedAPI
 
     return EmbeddedAPI
+
+
+@modelapi("whitebox")
+def whitebox() -> Any:
+    """Return the provider of ``whitebox/…`` models, PyTorch in this process."""
+    from contrafact.models.whitebox.provider import WhiteboxAPI
+
+    return WhiteboxAPI

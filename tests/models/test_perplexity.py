@@ -11,8 +11,10 @@ import pytest
 import torch
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.perplexity import TextPerplexity, perplexities
-from contrafact.models.whitebox.weights import CausalModel, converted, load_causal
+from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.runs.fluency import score_fluency
 
 TEXTS = [
     "Aldmoor Bank raises its outlook after a calm quarter",
@@ -96,6 +98,19 @@ def test_a_text_longer_than_the_context_is_scored_in_windows(tiny: CausalModel) 
             logs = torch.log_softmax(model(input_ids=fed).logits[0], dim=-1)
         total -= sum(float(logs[i - begin, ids[i]]) for i in range(scored, end))
     assert score.perplexity == pytest.approx(math.exp(total / 144), rel=1e-5)
+
+
+def test_long_texts_among_short_ones_are_told_apart(
+    tiny: CausalModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ["a" * 65, "b" * 64, "cd", "e" * 300]
+    scores = perplexities(texts, model=tiny)
+    assert [score.windowed for score in scores] == [True, False, False, True]
+    alone = [perplexities([text], model=tiny)[0].perplexity for text in texts]
+    assert values(scores) == pytest.approx(alone, rel=1e-5)
+    found = score_fluency(texts, tiny, tmp_path)
+    assert list(found.values()) == pytest.approx(alone, rel=1e-5)
+    assert "2 of them are longer than the 64 tokens" in capsys.readouterr().err
 
 
 def test_a_text_as_long_as_the_context_takes_one_window(tiny: CausalModel) -> None:

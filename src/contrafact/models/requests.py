@@ -29,9 +29,19 @@ _KEYWORDS_NOT_SENT = frozenset(
 
 
 def check_request(
-    messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], config: GenerateConfig
+    messages: Sequence[ChatMessage],
+    tools: Sequence[ToolInfo],
+    config: GenerateConfig,
+    *,
+    kind: str = "embedded",
 ) -> None:
-    """Refuse what an embedded model cannot do, before it is asked.
+    """Refuse what a model in this process cannot do, before it is asked.
+
+    Args:
+        messages: The conversation.
+        tools: The tools offered.
+        config: Inspect's generation settings.
+        kind: What messages call such models.
 
     Raises:
         InputError: On tools, on content other than text, or on prompt log-probabilities.
@@ -41,16 +51,16 @@ def check_request(
         or (isinstance(message, ChatMessageAssistant) and message.tool_calls)
         for message in messages
     ):
-        raise InputError("embedded models take no tools", mend="use another --model for this task")
+        raise InputError(f"{kind} models take no tools", mend="use another --model for this task")
     for message in messages:
         for part in [] if isinstance(message.content, str) else message.content:
             if part.type not in ("text", "reasoning"):
                 raise InputError(
-                    f"embedded models take text only, and a message holds {part.type}",
+                    f"{kind} models take text only, and a message holds {part.type}",
                     mend="use another --model for this task",
                 )
     if config.prompt_logprobs is not None:
-        raise InputError("embedded models give no log-probabilities of the prompt")
+        raise InputError(f"{kind} models give no log-probabilities of the prompt")
 
 
 async def request_body(

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from contrafact.errors import InputError
+from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.report.chapter import TaskRuns
 from contrafact.report.meta import ReportMeta, RunFacts, Setting
 from contrafact.runs.items import FAILURES, ITEMS, USAGE, VERDICTS
@@ -92,7 +93,7 @@ class _Collected:
         meta = ReportMeta(
             created=now(),
             runs=tuple(self._facts),
-            embedded_judge=any(judge.startswith("embedded/") for judge in judges),
+            embedded_judge=any(judge.startswith(EMBEDDED_NAMES) for judge in judges),
             panel=pd.concat(panels, ignore_index=True) if panels else None,
         )
         return TaskRuns(task, pd.concat(self._frames, ignore_index=True), meta)

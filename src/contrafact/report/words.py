@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.report.meta import ReportMeta
 from contrafact.report.table import format_number
 from contrafact.stats.intervals import MIN_CLUSTERS
@@ -118,7 +119,7 @@ def most_invalid(items: pd.DataFrame) -> tuple[str, str] | None:
 
 def embedded_system(items: pd.DataFrame) -> Warnings:
     """Warn of the embedded model among the systems."""
-    if not any(str(model).startswith("embedded/") for model in items["model"].unique()):
+    if not any(str(model).startswith(EMBEDDED_NAMES) for model in items["model"].unique()):
         return []
     text = (
         "It is small: it is there so that everything can be tried without a key or a network. Its "

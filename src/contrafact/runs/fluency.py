@@ -70,4 +70,10 @@ def score_fluency(
         known |= {text: one.perplexity for text, one in zip(chunk, scored, strict=True)}
         write_frame(pd.DataFrame(known.items(), columns=["text", "perplexity"]), kept)
         print(f"perplexity: {start + len(chunk)}/{len(missing)} texts", file=sys.stderr)
+        if windowed := sum(one.windowed for one in scored):
+            print(
+                f"perplexity: {windowed} of them are longer than the {scorer.context:,} tokens "
+                f"that {scorer.name} reads at once, and were scored in overlapping windows",
+                file=sys.stderr,
+            )
     return known

@@ -7,7 +7,8 @@ is the tokenizer's own (``CausalModel.start_token``) and is not itself scored.
 Each saving below leaves the figure as it is: texts of like length share a batch, so little is
 padded; the last token is never fed, since nothing is predicted from it; padding stands on the
 right, where causal attention never looks; and the vocabulary's logits are made for a few rows at
-a time, at the places that predict something, and reduced at once.
+a time, at the places that predict something, and reduced at once. On the CPU it uses PyTorch's
+threads (``OMP_NUM_THREADS``, else one per core); a model on a GPU is given larger batches.
 """
 
 import math
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TextPerplexity", "perplexities"]
 
-_ROWS = 64  # positions whose logits are made at once
+# Tokens in a batch, and positions whose logits are made at once.
+_ON_CPU = (1024, 64)
+_ON_GPU = (16_384, 1024)
 _PROBE = (0, 1, 2, 3)  # token ids that any vocabulary has
 
 
@@ -65,7 +68,7 @@ def perplexities(
     texts: Sequence[str],
     *,
     model: str | CausalModel,
-    batch_tokens: int = 1024,
+    batch_tokens: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[TextPerplexity]:
     """Return the perplexity of each text, in the order of the texts.
@@ -78,12 +81,13 @@ def perplexities(
             context is scored in windows that overlap by half, each behind a start token.
         model: A loaded model, or what ``load_causal`` takes.
         batch_tokens: Tokens in one batch, padding included; the memory it takes grows with it.
+            1,024 on the CPU and 16,384 on a GPU if not given.
         progress: Called after each batch with the texts done and the texts there are.
 
     Raises:
         InputError: If the model cannot be loaded, or ``batch_tokens`` is less than one.
     """
-    if batch_tokens < 1:
+    if batch_tokens is not None and batch_tokens < 1:
         raise InputError(f"a batch must hold at least one token, not {batch_tokens}")
     if not texts:
         return []
@@ -98,8 +102,9 @@ def perplexities(
     left = np.bincount([row.text for row in rows], minlength=len(texts))
     surprise = np.zeros(len(texts))
     plain_head = _has_plain_head(causal)
-    for batch in _batches(rows, batch_tokens):
-        for row, total in zip(batch, _scored(causal, batch, plain_head), strict=True):
+    size, at_once = _ON_CPU if causal.device.type == "cpu" else _ON_GPU
+    for batch in _batches(rows, batch_tokens or size):
+        for row, total in zip(batch, _scored(causal, batch, plain_head, at_once), strict=True):
             surprise[row.text] += total
             left[row.text] -= 1
         if progress is not None:
@@ -142,7 +147,9 @@ def _batches(rows: Sequence[_Row], batch_tokens: int) -> Iterator[list[_Row]]:
         start += count
 
 
-def _scored(causal: CausalModel, rows: Sequence[_Row], plain_head: bool) -> list[float]:
+def _scored(
+    causal: CausalModel, rows: Sequence[_Row], plain_head: bool, at_once: int
+) -> list[float]:
     """Return each row's summed surprise in nats over the positions that count."""
     import torch
 
@@ -164,10 +171,11 @@ def _scored(causal: CausalModel, rows: Sequence[_Row], plain_head: bool) -> list
             states = causal.model(input_ids=fed, use_cache=False).logits
             head = torch.nn.Identity()
         totals = torch.zeros(len(rows), dtype=torch.float64, device=device)
-        for part in torch.arange(len(counted), device=device).split(_ROWS):  # type: ignore[no-untyped-call]
+        for part in torch.arange(len(counted), device=device).split(at_once):  # type: ignore[no-untyped-call]
             logits = head(states[owner[part], place[part]]).float()
             totals.index_add_(0, owner[part], _cross_entropy(logits, target[part]).double())
-    return [float(total) for total in totals]
+    summed: list[float] = totals.tolist()
+    return summed
 
 
 def _cross_entropy(logits: "torch.Tensor", target: "torch.Tensor") -> "torch.Tensor":

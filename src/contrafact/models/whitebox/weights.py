@@ -1,32 +1,37 @@
 """Causal language models in PyTorch: by name, from a folder, or from a GGUF file.
 
-A GGUF file takes transformers half a minute to read; it is converted once and kept as
-safetensors, bit-equal in float32, under the cache folder by the hash of its content. Files on
-this machine are never asked a hub for.
+GGUF files are converted once (`contrafact.models.whitebox.conversion`). Files on this machine are
+never asked a hub for.
 """
 
-import hashlib
 import importlib.util
+import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from contrafact.errors import InputError
 from contrafact.models.gguf import SMOLLM2, check_gguf, gguf_path, looks_like_path
+from contrafact.models.whitebox.conversion import converted, first_line, quietly
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["CausalModel", "converted", "default_cache", "load_causal"]
+__all__ = [
+    "CausalModel",
+    "Precision",
+    "check_causal",
+    "check_precision",
+    "load_causal",
+]
+
+Precision = Literal["float32", "bfloat16", "float16", "4bit"]
 
 _HUB = "https://huggingface.co"
 _HUB_SECONDS = 10.0  # to find out whether the hub can be reached at all
-_LAYOUT = "1"  # of a converted folder; counts up when what is stored in it changes
+_CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # one of them makes a model's folder
+_FOLDER_MEND = "name a folder that holds config.json, a tokenizer and safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +40,7 @@ class CausalModel:
 
     Attributes:
         name: What it was asked for by.
-        model: The transformers model, in evaluation mode, float32.
+        model: The transformers model, in evaluation mode; float32 unless asked for otherwise.
         tokenizer: Its tokenizer.
         device: Where it is.
         start_token: The id of the token that texts start after: the tokenizer's own start token
@@ -51,35 +56,49 @@ class CausalModel:
     context: int
 
 
-def load_causal(name: str, *, cache: Path | None = None, device: str | None = None) -> CausalModel:
+def load_causal(
+    name: str,
+    *,
+    cache: Path | None = None,
+    device: str | None = None,
+    precision: Precision = "float32",
+) -> CausalModel:
     """Load a causal language model.
 
     Args:
         name: ``smollm2-135m`` (the embedded weights), a GGUF file, a folder as
-            ``save_pretrained`` writes it, or the name of a model on the Hugging Face hub
-            (``gpt2``), which is downloaded if it is not in the hub's own cache.
+            ``save_pretrained`` writes it (a LoRA adapter's too, which is merged into the model
+            that it names), or the name of a model on the Hugging Face hub (``gpt2``), which is
+            downloaded if it is not in the hub's own cache.
         cache: Where converted GGUF files are kept; ``default_cache()`` if not given.
         device: PyTorch's name of the device; a GPU if there is one, else the CPU.
+        precision: How the weights are kept. ``4bit`` needs a GPU and bitsandbytes.
 
     Raises:
         InputError: If the model is not there, cannot be had, or is not a causal language model,
-            or if PyTorch or transformers is not installed.
+            if PyTorch or transformers is not installed, or for 4 bits without a GPU.
     """
     _check_packages()
     import torch
 
-    where, named_files = _locate(name, cache)
-    with _quietly():
-        model, tokenizer = _from_files(where, name) if named_files else _from_hub(name)
+    check_precision(precision, device)
+    placed = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    where = _locate(name, cache)
+    with quietly():
+        options = _options(precision, placed)
+        if where is None:
+            model, tokenizer = _from_hub(name, options)
+        else:
+            model, tokenizer = _from_files(where, name, cache, options)
     start = tokenizer.bos_token_id
     if start is None:
         start = tokenizer.eos_token_id
     if start is None:
         raise InputError(f"the tokenizer of {name} has neither a start nor an end token")
-    placed = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     return CausalModel(
         name=name,
-        model=model.eval().to(placed),
+        # Weights of 4 bits are where they belong already, and cannot be moved.
+        model=model.eval() if precision == "4bit" else model.eval().to(placed),
         tokenizer=tokenizer,
         device=placed,
         start_token=int(start),
@@ -87,136 +106,159 @@ def load_causal(name: str, *, cache: Path | None = None, device: str | None = No
     )
 
 
-def default_cache() -> Path:
-    """Return the folder of converted weights.
+def check_causal(name: str) -> None:
+    """Check what can be checked of a model without loading it: packages, path, kind of folder.
 
-    It lies in ``$CONTRAFACT_CACHE`` if that is set, else in ``$XDG_CACHE_HOME/contrafact`` or
-    ``~/.cache/contrafact``. Nothing is made.
-    """
-    own = os.environ.get("CONTRAFACT_CACHE")
-    if own:
-        return Path(own).expanduser().absolute() / "weights"
-    shared = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache"
-    return base / "contrafact" / "weights"
-
-
-def converted(path: Path, cache: Path | None = None) -> Path:
-    """Return the folder that holds a GGUF file as safetensors, converting it if it is not there.
-
-    The folder appears whole or not at all; two processes that convert the same file at once end
-    with one folder.
-
-    Args:
-        path: The GGUF file.
-        cache: The folder to keep it in; ``default_cache()`` if not given.
+    A name that may be one on the hub passes; the hub is not asked.
 
     Raises:
-        InputError: If the file cannot be converted, or the folder cannot be written.
+        InputError: If `load_causal` would fail for one of these.
     """
-    check_gguf(path)
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
-    root = cache or default_cache()
-    target = root / f"{path.stem}-{digest}-{_LAYOUT}"
-    if target.is_dir():
-        return target
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".converting-", dir=root))
-        try:
-            _convert(path, work)
-            _move(work, target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-    except OSError as error:
-        raise InputError(
-            f"the converted weights cannot be written ({error.strerror or error})",
-            file=root,
-            mend="set CONTRAFACT_CACHE to a folder with room for four bytes per parameter",
-        ) from error
-    return target
-
-
-def _convert(path: Path, folder: Path) -> None:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    try:
-        with _quietly():
-            source = {"gguf_file": path.name, "local_files_only": True}
-            tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
-            model = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, **source)
-    except Exception as error:  # transformers raises what its parsers raise
-        raise InputError(
-            f"PyTorch cannot load this GGUF file ({_first_line(error)})",
-            file=path,
-            mend="give the model as a folder of safetensors instead",
-        ) from error
-    # The weights are plain float32 now, but the marks of the quantiser forbid saving them.
-    if hasattr(model.config, "quantization_config"):
-        del model.config.quantization_config
-    model.hf_quantizer = None
-    with _quietly():
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-
-
-def _move(work: Path, target: Path) -> None:
-    """Rename a finished folder into place; one that came first is as good."""
-    work.chmod(0o755)  # temporary folders are private
-    try:
-        work.rename(target)
-    except OSError:
-        if not target.is_dir():
-            raise
-
-
-def _locate(name: str, cache: Path | None) -> tuple[Path, bool]:
-    """Return the folder a name stands for and whether it stands for files at all."""
+    _check_packages()
     path = Path(name).expanduser()
     if name == SMOLLM2:
-        return converted(gguf_path(name), cache), True
+        gguf_path(name)
+    elif path.is_dir():
+        _check_folder(path, name)
+    elif path.is_file():
+        check_gguf(path)
+    elif _meant_as_path(name):
+        raise _missing(path)
+
+
+def check_precision(precision: Precision, device: str | None = None) -> None:
+    """Check that weights can be kept so on a device.
+
+    Raises:
+        InputError: If there is no such precision, or for 4 bits without a GPU or bitsandbytes.
+    """
+    if precision not in get_args(Precision):
+        known = ", ".join(get_args(Precision))
+        raise InputError(f"weights are kept as {known}, not as {precision!r}")
+    if precision != "4bit":
+        return
+    import torch
+
+    if not torch.cuda.is_available() or (device or "cuda").partition(":")[0] != "cuda":
+        raise InputError(
+            "weights of 4 bits need a GPU, and this model would run on the CPU",
+            mend="leave the precision at float32, or name a smaller model",
+        )
+    if importlib.util.find_spec("bitsandbytes") is None:
+        problem = "weights of 4 bits need bitsandbytes, which is not installed"
+        raise InputError(problem, mend="run: pip install bitsandbytes")
+
+
+def _locate(name: str, cache: Path | None) -> Path | None:
+    """Return the folder a name stands for; none for a name on the hub."""
+    path = Path(name).expanduser()
+    if name == SMOLLM2:
+        return converted(gguf_path(name), cache)
     if path.is_dir():
-        return path, True
-    if path.is_file() or looks_like_path(name):
-        return converted(path, cache), True  # which says what is wrong with the path
-    return path, False
+        return path
+    if path.is_file():
+        return converted(path, cache)
+    if _meant_as_path(name):
+        raise _missing(path)
+    return None
 
 
-def _from_files(folder: Path, name: str) -> tuple[Any, Any]:
+def _meant_as_path(name: str) -> bool:
+    """Tell whether a name that is no file or folder can be nothing but a path."""
+    # A name on the hub has one slash at most.
+    return looks_like_path(name) or len(Path(name).parts) > 2
+
+
+def _missing(path: Path) -> InputError:
+    mend = "name a model's folder or a GGUF file by its path, or a model on the Hugging Face hub"
+    return InputError("there is no such file or folder", file=path, mend=mend)
+
+
+def _check_folder(folder: Path, name: str) -> None:
+    if not any((folder / file).is_file() for file in (_CONFIG, _ADAPTER)):
+        raise InputError(
+            f"no causal language model can be loaded from {name} (it holds no {_CONFIG})",
+            mend=_FOLDER_MEND,
+        )
+
+
+def _options(precision: Precision, device: "torch.device") -> dict[str, Any]:
+    """Return what ``from_pretrained`` is told of how weights are kept."""
+    import torch
+
+    if precision != "4bit":
+        return {"dtype": getattr(torch, precision)}
+    from transformers import BitsAndBytesConfig
+
+    small = BitsAndBytesConfig(
+        load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16
+    )
+    return {"dtype": torch.bfloat16, "quantization_config": small, "device_map": {"": device}}
+
+
+def _from_files(
+    folder: Path, name: str, cache: Path | None, options: dict[str, Any]
+) -> tuple[Any, Any]:
+    _check_folder(folder, name)
     try:
-        return _pretrained(folder, local_files_only=True)
+        if not (folder / _CONFIG).is_file():
+            return _adapted(folder, cache, options)
+        return _pretrained(folder, options, local_files_only=True)
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(
-            f"no causal language model can be loaded from {name} ({_first_line(error)})",
-            mend="name a folder that holds config.json, a tokenizer and safetensors",
+            f"no causal language model can be loaded from {name} ({first_line(error)})",
+            mend=_FOLDER_MEND,
         ) from error
 
 
-def _from_hub(name: str) -> tuple[Any, Any]:
+def _adapted(folder: Path, cache: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Load the model that a LoRA adapter was trained on, with the adapter merged into it."""
+    if importlib.util.find_spec("peft") is None:
+        raise InputError(
+            "this folder holds an adapter, and peft, which reads it, is not installed",
+            file=folder,
+            mend="run: pip install 'contrafact[train]'",
+        )
+    from peft import PeftModel
+    from transformers import AutoTokenizer
+
+    stated = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
+    base = str(stated["base_model_name_or_path"])
+    where = _locate(base, cache)
+    if where is None:
+        model, tokenizer = _from_hub(base, options)
+    else:
+        model, tokenizer = _from_files(where, base, cache, options)
+    if (folder / "tokenizer_config.json").is_file():
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    return PeftModel.from_pretrained(model, folder).merge_and_unload(), tokenizer
+
+
+def _from_hub(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
     try:
-        return _pretrained(name, local_files_only=True)
+        return _pretrained(name, options, local_files_only=True)
     except (OSError, ValueError) as error:  # not in the hub's own cache
         problem = f"the model {name} is neither on this machine nor to be had from the hub"
         mend = "check the name, or give a folder or a GGUF file by its path"
         if not _hub_answers():
             raise InputError(f"{problem} (it cannot be reached)", mend=mend) from error
     try:
-        return _pretrained(name, local_files_only=False)
+        return _pretrained(name, options, local_files_only=False)
     except Exception as error:
-        raise InputError(f"{problem} ({_first_line(error)})", mend=mend) from error
+        raise InputError(f"{problem} ({first_line(error)})", mend=mend) from error
 
 
-def _pretrained(source: str | Path, *, local_files_only: bool) -> tuple[Any, Any]:
-    import torch
+def _pretrained(
+    source: str | Path, options: dict[str, Any], *, local_files_only: bool
+) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local_files_only)
-    model = AutoModelForCausalLM.from_pretrained(
-        source, dtype=torch.float32, local_files_only=local_files_only
-    )
-    return model, tokenizer
+    return AutoModelForCausalLM.from_pretrained(
+        source, local_files_only=local_files_only, **options
+    ), tokenizer
 
 
 def _hub_answers() -> bool:
@@ -250,23 +292,3 @@ def _check_packages() -> None:
             f"{' and '.join(missing)}, which white-box work needs, is not installed",
             mend="run: pip install 'contrafact[whitebox]'",
         )
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep transformers' own bars and warnings off the terminal, and give them back after."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

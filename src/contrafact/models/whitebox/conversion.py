@@ -1,0 +1,126 @@
+"""GGUF files as folders of safetensors, converted once.
+
+A GGUF file takes transformers half a minute to read; it is converted once and kept as
+safetensors, bit-equal in float32, under the cache folder by the hash of its content.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from contrafact.errors import InputError
+from contrafact.models.gguf import check_gguf
+
+__all__ = ["converted", "default_cache", "first_line", "quietly"]
+
+_LAYOUT = "1"  # of a converted folder; counts up when what is stored in it changes
+
+
+def default_cache() -> Path:
+    """Return the folder of converted weights.
+
+    It lies in ``$CONTRAFACT_CACHE`` if that is set, else in ``$XDG_CACHE_HOME/contrafact`` or
+    ``~/.cache/contrafact``. Nothing is made.
+    """
+    own = os.environ.get("CONTRAFACT_CACHE")
+    if own:
+        return Path(own).expanduser().absolute() / "weights"
+    shared = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache"
+    return base / "contrafact" / "weights"
+
+
+def converted(path: Path, cache: Path | None = None) -> Path:
+    """Return the folder that holds a GGUF file as safetensors, converting it if it is not there.
+
+    The folder appears whole or not at all; two processes that convert the same file at once end
+    with one folder.
+
+    Args:
+        path: The GGUF file.
+        cache: The folder to keep it in; ``default_cache()`` if not given.
+
+    Raises:
+        InputError: If the file cannot be converted, or the folder cannot be written.
+    """
+    check_gguf(path)
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
+    root = cache or default_cache()
+    target = root / f"{path.stem}-{digest}-{_LAYOUT}"
+    if target.is_dir():
+        return target
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=".converting-", dir=root))
+        try:
+            _convert(path, work)
+            _move(work, target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    except OSError as error:
+        raise InputError(
+            f"the converted weights cannot be written ({error.strerror or error})",
+            file=root,
+            mend="set CONTRAFACT_CACHE to a folder with room for four bytes per parameter",
+        ) from error
+    return target
+
+
+def _convert(path: Path, folder: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        with quietly():
+            source = {"gguf_file": path.name, "local_files_only": True}
+            tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
+            model = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, **source)
+    except Exception as error:  # transformers raises what its parsers raise
+        raise InputError(
+            f"PyTorch cannot load this GGUF file ({first_line(error)})",
+            file=path,
+            mend="give the model as a folder of safetensors instead",
+        ) from error
+    # The weights are plain float32 now, but the marks of the quantiser forbid saving them.
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.hf_quantizer = None
+    with quietly():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+def _move(work: Path, target: Path) -> None:
+    """Rename a finished folder into place; one that came first is as good."""
+    work.chmod(0o755)  # temporary folders are private
+    try:
+        work.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep transformers' own bars and warnings off the terminal, and give them back after."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an exception says, or what it is."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

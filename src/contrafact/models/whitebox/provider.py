@@ -1,0 +1,374 @@
+"""The Inspect model provider ``whitebox``: a causal language model in PyTorch, in this process.
+
+``whitebox/smollm2-135m`` is the embedded model's weights; ``whitebox//a/folder`` and
+``whitebox/./a/folder`` are a folder as ``save_pretrained`` writes it (a GGUF file, too), and any
+other name is one on the Hugging Face hub. Model arguments (``-M``):
+
+- ``rows``: the most calls that share a batch (16).
+- ``device``: PyTorch's name of it; a GPU if there is one, else the CPU.
+- ``precision``: ``float32``, ``bfloat16``, ``float16``, or ``4bit`` on a GPU.
+
+Made for judges: concurrent calls meet in one queue and are answered in batches, the beginning that
+prompts share is computed once, and a verdict takes one forward pass, be it a single token
+(``max_tokens=1`` with ``logprobs``) or JSON whose schema leaves only true and false open.
+
+- The model is loaded at the first call, once in a process; names, files and packages are checked
+  when it is named.
+- Conversations go through the tokenizer's chat template. A model without one continues the
+  messages' texts, an empty line between them.
+- A prompt longer than the context gives an output whose stop reason is ``model_length``.
+- Without a temperature it samples at 1, the model's own distribution; where no number of tokens is
+  set, an answer ends at 2,048. The same seed and prompt give the same answer.
+- Log-probabilities are the model's own, before temperature and whatever else changes them.
+- A response schema is held to if it leaves few replies open (`contrafact.models.whitebox.finite`);
+  other schemas are left out, with a warning, as other providers do that have none.
+"""
+
+import asyncio
+import hashlib
+import logging
+import os
+import secrets
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessage,
+    ChatMessageAssistant,
+    GenerateConfig,
+    Logprob,
+    Logprobs,
+    ModelAPI,
+    ModelCall,
+    ModelOutput,
+    ModelUsage,
+    TopLogprob,
+)
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from contrafact.errors import InputError
+from contrafact.models.cleaning import clean_text
+from contrafact.models.gguf import looks_like_path
+from contrafact.models.requests import check_request
+from contrafact.models.server import PromptTooLong
+from contrafact.models.whitebox.answering import Answer, Answerer, Request
+from contrafact.models.whitebox.finite import finite_replies
+from contrafact.models.whitebox.noise import Sampling, draw
+from contrafact.models.whitebox.queue import BatchQueue
+from contrafact.models.whitebox.shared import shared_causal
+from contrafact.models.whitebox.weights import (
+    CausalModel,
+    Precision,
+    check_causal,
+    check_precision,
+    load_causal,
+)
+
+__all__ = ["WhiteboxAPI", "WhiteboxSettings"]
+
+_logger = logging.getLogger(__name__)
+_MAX_TOKENS = 2048
+_ARGUMENTS = ("rows", "device", "precision")
+
+
+@dataclass(frozen=True)
+class WhiteboxSettings:
+    """What a model is loaded with and answers with; equal settings share one model and queue.
+
+    Attributes:
+        name: The model, as ``load_causal`` takes it.
+        rows: The most calls that share a batch.
+        device: PyTorch's name of the device; a GPU if there is one, else the CPU.
+        precision: How the weights are kept.
+    """
+
+    name: str
+    rows: int = 16
+    device: str | None = None
+    precision: Precision = "float32"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1:
+            raise InputError(
+                f"a white-box model's rows must be a whole number from 1, not {self.rows!r}"
+            )
+        check_causal(self.name)
+        check_precision(self.precision, self.device)
+
+
+class _Engine:
+    """A loaded model with the queue in which its callers meet."""
+
+    def __init__(self, settings: WhiteboxSettings):
+        plain = settings.device is None and settings.precision == "float32"
+        self.causal: CausalModel = (
+            shared_causal(settings.name)
+            if plain
+            else load_causal(settings.name, device=settings.device, precision=settings.precision)
+        )
+        answerer = Answerer(self.causal)
+
+        def work(requests: Sequence[Request], check: Callable[[], None]) -> list[Answer]:
+            return answerer.answer(requests, check)
+
+        self.queue: BatchQueue[Request, Answer] = BatchQueue(
+            work,
+            alike=lambda request: request.brief,
+            most=settings.rows,
+            name=f"answering with {settings.name}",
+        )
+        weakref.finalize(self, self.queue.close)  # whose thread would hold it for ever
+
+
+_engines: weakref.WeakValueDictionary[WhiteboxSettings, _Engine] = weakref.WeakValueDictionary()
+_loading = threading.Lock()
+
+
+def _shared_engine(settings: WhiteboxSettings) -> _Engine:
+    with _loading:
+        engine = _engines.get(settings)
+        if engine is None:
+            engine = _engines[settings] = _Engine(settings)
+        return engine
+
+
+class WhiteboxAPI(ModelAPI):
+    """A causal language model in this process, as Inspect calls models.
+
+    Args:
+        model_name: ``smollm2-135m``, a path, or a name on the hub.
+        base_url: Not taken; there is no server to reach.
+        api_key: Ignored.
+        config: Inspect's generation settings.
+        **model_args: Fields of `WhiteboxSettings` but the name.
+
+    Raises:
+        InputError: If there is no such file or folder, PyTorch is not installed, or on a bad
+            argument.
+    """
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig | None = None,
+        **model_args: Any,
+    ) -> None:
+        # Inspect keeps no answers of a model whose name has a "." for a folder, and a name that
+        # is whole stands for the same files wherever a log is read.
+        name = model_name
+        if looks_like_path(name) or Path(name).is_dir():
+            name = os.path.normpath(Path(name).expanduser().absolute())
+        super().__init__(name, config=config or GenerateConfig())
+        if base_url is not None:
+            raise InputError(
+                "a white-box model runs in this process and has no base URL",
+                mend="for a server use --model openai-api/<name>/<model>",
+            )
+        unknown = sorted(set(model_args) - set(_ARGUMENTS))
+        if unknown:
+            raise InputError(
+                f"white-box models have no argument {', '.join(unknown)}",
+                mend=f"those they have are {', '.join(_ARGUMENTS)}",
+            )
+        self.settings = WhiteboxSettings(name, **model_args)
+        self._held: _Engine | None = None
+        self._lock = threading.Lock()
+
+    async def generate(
+        self,
+        input: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
+        """Answer a conversation.
+
+        Returns:
+            The output and what was asked. Usage counts the prompt's tokens that were read from
+            the cache apart (``input_tokens_cache_read``).
+
+        Raises:
+            InputError: If the request holds tools, images or settings that cannot be served, or
+                the model cannot be loaded.
+        """
+        check_request(input, tools, config, kind="white-box")
+        engine = await asyncio.to_thread(self._engine)
+        prompt = _prompt(engine.causal, input)
+        replies = _replies(engine.causal, config)
+        room = engine.causal.context - len(prompt)
+        call = _call(self.model_name, prompt, config)
+        if room < max((len(reply) for reply in replies), default=1):
+            error = str(PromptTooLong(len(prompt), engine.causal.context))
+            output = ModelOutput.from_content(
+                self.model_name, error, stop_reason="model_length", error=error
+            )
+            return output, ModelCall.create(call, {"error": error})
+        requests = _requests(prompt, replies, room, config)
+        answers = await asyncio.gather(*(engine.queue.ask(request) for request in requests))
+        output = _output(self.model_name, engine.causal, len(prompt), answers)
+        return output, ModelCall.create(call, output.model_dump(mode="json", exclude_none=True))
+
+    def max_tokens(self) -> int:
+        """Return where an answer ends if nothing else says so."""
+        return _MAX_TOKENS
+
+    def max_connections(self) -> int:
+        """Return how many calls are worth having under way: two batches of them."""
+        return 2 * self.settings.rows
+
+    def connection_key(self) -> str:
+        """Return what calls share their connections by: the model."""
+        return self.settings.name
+
+    def close(self) -> None:
+        """Let go of the model's queue. It ends when no model of this process holds it."""
+        with self._lock:
+            self._held = None
+
+    def _engine(self) -> _Engine:
+        with self._lock:
+            if self._held is None:
+                self._held = _shared_engine(self.settings)
+            return self._held
+
+
+def _prompt(causal: CausalModel, messages: Sequence[ChatMessage]) -> tuple[int, ...]:
+    """Return the conversation's tokens, those that open the answer included."""
+    from jinja2 import TemplateError
+
+    turns = [{"role": one.role, "content": clean_text(one.text)} for one in messages]
+    tokenizer = causal.tokenizer
+    if not tokenizer.chat_template:
+        text = "\n\n".join(turn["content"] for turn in turns)
+        return (
+            causal.start_token,
+            *tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"],
+        )
+    # An answer that is begun goes on.
+    begun = bool(turns) and turns[-1]["role"] == "assistant"
+    try:
+        shown = tokenizer.apply_chat_template(
+            turns, tokenize=False, add_generation_prompt=not begun, continue_final_message=begun
+        )
+    except TemplateError as error:
+        raise InputError(
+            f"the chat template of {causal.name} refuses the conversation ({error})"
+        ) from error
+    return tuple(tokenizer(shown, add_special_tokens=False, verbose=False)["input_ids"])
+
+
+def _replies(causal: CausalModel, config: GenerateConfig) -> tuple[tuple[int, ...], ...]:
+    """Return the replies that a schema leaves open; none where it leaves too many or is none."""
+    if config.response_schema is None:
+        return ()
+    replies = finite_replies(config.response_schema.json_schema.model_dump(exclude_none=True))
+    if replies is None:
+        _warn_once(
+            "white-box models hold replies to a response_schema only where it leaves few open "
+            "(true or false, one of a list); ignoring it"
+        )
+        return ()
+    ids = causal.tokenizer(list(replies), add_special_tokens=False, verbose=False)["input_ids"]
+    return tuple(map(tuple, ids))
+
+
+def _requests(
+    prompt: tuple[int, ...],
+    replies: tuple[tuple[int, ...], ...],
+    room: int,
+    config: GenerateConfig,
+) -> list[Request]:
+    """Return a request per choice, seeds counted up from the first."""
+    temperature = 1.0 if config.temperature is None else config.temperature
+    top_p = 1.0 if config.top_p is None else config.top_p
+    sampling = Sampling(temperature, top_p) if temperature != 0 and top_p != 0 else None
+    seed = secrets.randbits(63) if config.seed is None else config.seed
+    # Prompts under one seed are not to share their noise: their answers would go together.
+    sequence = hashlib.sha256(repr(prompt).encode()).hexdigest()
+    alternatives = (config.top_logprobs or 0) if config.logprobs else None
+    return [
+        Request(
+            prompt,
+            max_tokens=min(room, config.max_tokens or _MAX_TOKENS),
+            sampling=sampling,
+            noise=None if sampling is None else draw(seed + choice, sequence),
+            top_k=config.top_k,
+            stops=tuple(stop for stop in config.stop_seqs or () if stop),
+            alternatives=alternatives,
+            bias={int(token): bias for token, bias in (config.logit_bias or {}).items()},
+            frequency_penalty=config.frequency_penalty or 0.0,
+            presence_penalty=config.presence_penalty or 0.0,
+            replies=replies,
+        )
+        for choice in range(config.num_choices or 1)
+    ]
+
+
+def _output(model: str, causal: CausalModel, prompt: int, answers: Sequence[Answer]) -> ModelOutput:
+    """Return the answers as Inspect's output; the prompt counts once, its answers all."""
+    reused = answers[0].reused
+    written = sum(len(answer.tokens) for answer in answers)
+    return ModelOutput(
+        model=model,
+        choices=[
+            ChatCompletionChoice(
+                message=ChatMessageAssistant(content=answer.text, model=model, source="generate"),
+                stop_reason=answer.stop,
+                logprobs=_logprobs(causal, answer),
+            )
+            for answer in answers
+        ],
+        usage=ModelUsage(
+            input_tokens=prompt - reused,
+            output_tokens=written,
+            total_tokens=prompt + written,
+            input_tokens_cache_read=reused,
+        ),
+    )
+
+
+def _logprobs(causal: CausalModel, answer: Answer) -> Logprobs | None:
+    if not answer.scored:
+        return None
+
+    def shown(token: int) -> str:
+        text: str = causal.tokenizer.decode([token], clean_up_tokenization_spaces=False)
+        return text
+
+    return Logprobs(
+        content=[
+            Logprob(
+                token=shown(one.token),
+                logprob=one.logprob,
+                top_logprobs=[
+                    TopLogprob(token=shown(token), logprob=logprob) for token, logprob in one.others
+                ],
+            )
+            for one in answer.scored
+        ]
+    )
+
+
+def _call(model: str, prompt: Sequence[int], config: GenerateConfig) -> dict[str, Any]:
+    """Return what was asked, for the log."""
+    return {
+        "model": model,
+        "prompt_tokens": len(prompt),
+        **config.model_dump(mode="json", exclude_none=True),
+    }
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(message: str) -> None:
+    if message not in _warned:
+        _warned.add(message)
+        _logger.warning(message)

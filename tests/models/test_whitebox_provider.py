@@ -1,0 +1,388 @@
+"""The white-box provider as Inspect's users and our judges meet it."""
+
+import asyncio
+import gc
+import json
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from inspect_ai.model import (
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    ContentImage,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    ResponseSchema,
+    get_model,
+)
+from inspect_ai.tool import ToolInfo, ToolParams
+from inspect_ai.util import json_schema
+from pydantic import BaseModel
+
+from contrafact.errors import InputError
+from contrafact.judges.judge import bool_schema, judge_once
+from contrafact.judges.letter import judge_letter
+from contrafact.models.whitebox import provider
+from contrafact.models.whitebox.conversion import converted
+from contrafact.models.whitebox.weights import CausalModel, load_causal
+
+TEMPLATE = (
+    "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
+    "{% if add_generation_prompt %}[assistant]{% endif %}"
+)
+RUBRIC = "Is the news good for those who hold the shares? " * 3
+NEWS = ["Tern & Vale cuts its dividend", "Norrick Steel lifts output", "Pell Street waits", "Oil"]
+
+
+class Free(BaseModel):
+    value: bool
+    why: str
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small random model that reads 512 bytes, with a chat template."""
+    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+    place = tmp_path_factory.mktemp("model")
+    tokenizer = AutoTokenizer.from_pretrained(converted(tiny_gguf, place / "cache"))
+    tokenizer.chat_template = TEMPLATE
+    tokenizer.model_max_length = 512
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        initializer_range=0.4,
+        bos_token_id=0,
+        eos_token_id=1,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=512,
+    )
+    own = place / "tiny"
+    LlamaForCausalLM(config).save_pretrained(own)
+    tokenizer.save_pretrained(own)
+    return own
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Model:
+    return get_model(f"whitebox/{folder}")
+
+
+@pytest.fixture(scope="module")
+def causal(folder: Path) -> CausalModel:
+    return load_causal(str(folder))
+
+
+def ask_all(model: Model, prompts: Sequence[Any], **settings: Any) -> list[ModelOutput]:
+    config = GenerateConfig(**{"temperature": 0.0, "max_tokens": 8, **settings})
+
+    async def all_at_once() -> list[ModelOutput]:
+        calls = (model.generate(prompt, config=config) for prompt in prompts)
+        return list(await asyncio.gather(*calls))
+
+    return asyncio.run(all_at_once())
+
+
+def ask(model: Model, prompt: Any, **settings: Any) -> ModelOutput:
+    return ask_all(model, [prompt], **settings)[0]
+
+
+def ids(causal: CausalModel, shown: str) -> list[int]:
+    tokens: list[int] = causal.tokenizer(shown, add_special_tokens=False)["input_ids"]
+    return tokens
+
+
+def next_log_p(causal: CausalModel, shown: str) -> torch.Tensor:
+    with torch.inference_mode():
+        logits: torch.Tensor = causal.model(input_ids=torch.tensor([ids(causal, shown)])).logits
+    return logits[0, -1].log_softmax(-1)
+
+
+# -- judging
+
+
+def test_concurrent_judgements_are_those_of_plain_passes(model: Model, causal: CausalModel) -> None:
+    prompts = [f"{RUBRIC}\n{text}" for text in NEWS * 5]
+    outputs = ask_all(model, prompts, max_tokens=1, logprobs=True, top_logprobs=20)
+    assert {output.stop_reason for output in outputs} <= {"max_tokens", "stop"}
+    for prompt, output in zip(prompts, outputs, strict=True):
+        expected = next_log_p(causal, f"[user]{prompt}\n[assistant]")
+        logprobs = output.choices[0].logprobs
+        assert logprobs is not None
+        (first,) = logprobs.content
+        assert first.logprob == pytest.approx(float(expected.max()), abs=1e-3)
+        assert first.top_logprobs is not None and first.top_logprobs[0].token == first.token
+        told = [one.logprob for one in first.top_logprobs]
+        assert told == pytest.approx(expected.topk(20).values.tolist(), abs=1e-3)
+
+
+def test_usage_counts_what_was_read_from_the_cache_apart(folder: Path) -> None:
+    fresh = get_model(f"whitebox/{folder}", rows=12)
+    prompts = [f"{RUBRIC}\n{text}" for text in NEWS]
+    usages = [output.usage for output in ask_all(fresh, prompts, max_tokens=1)]
+    reused = []
+    for prompt, usage in zip(prompts, usages, strict=True):
+        assert usage is not None and usage.input_tokens_cache_read is not None
+        whole = usage.input_tokens + usage.input_tokens_cache_read
+        assert whole == len(f"[user]{prompt}\n[assistant]") - prompt.count("th")
+        assert usage.total_tokens == whole + 1
+        reused.append(usage.input_tokens_cache_read)
+    assert reused.count(0) == 1  # one of them computed the rubric
+    assert sorted(reused)[1] > 100
+
+
+def test_a_t_or_f_judge_reads_the_probability(model: Model, causal: CausalModel) -> None:
+    prompt = f"{RUBRIC}\nT or F:"
+    expected = next_log_p(causal, f"[user]{prompt}\n[assistant]").exp()
+    verdict = asyncio.run(judge_letter(model, prompt, "E1"))
+    assert verdict.judge == str(model)
+    # A random model may not have T or F among its 20 likeliest tokens; ask with the odds turned.
+    true, false = (ids(causal, letter)[0] for letter in "TF")
+    output = ask(model, prompt, max_tokens=1, logprobs=True, logit_bias={true: 100.0})
+    assert output.completion == "T"
+    logprobs = output.choices[0].logprobs
+    assert logprobs is not None
+    assert logprobs.content[0].logprob == pytest.approx(float(expected[true].log()), abs=1e-3)
+    assert ask(model, prompt, max_tokens=1, logit_bias={false: 100.0}).completion == "F"
+
+
+def test_a_judge_of_true_and_false_always_answers_one_of_them(
+    model: Model, causal: CausalModel
+) -> None:
+    prompts = [f"{RUBRIC}\n{text}" for text in NEWS]
+
+    async def judge_all() -> list[Any]:
+        config = GenerateConfig(temperature=0.0)
+        calls = (judge_once(model, one, "good", structured=True, config=config) for one in prompts)
+        return list(await asyncio.gather(*calls))
+
+    for prompt, verdict in zip(prompts, asyncio.run(judge_all()), strict=True):
+        assert verdict.invalid is None
+        begun = f'[user]{prompt}\n[assistant]{{"good": {{"value": '
+        log_p = next_log_p(causal, begun)
+        true, false = (ids(causal, word)[0] for word in ("true", "false"))
+        assert verdict.passed is bool(log_p[true] > log_p[false])
+        assert json.loads(verdict.reply) == {"good": {"value": verdict.passed}}
+
+
+def test_a_schema_that_leaves_much_open_is_left_out_and_said_once(
+    model: Model, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "_warned", set())
+    schema = ResponseSchema(name="free", json_schema=json_schema(Free))
+    with caplog.at_level(logging.WARNING):
+        outputs = [ask(model, "Say.", response_schema=schema) for _ in range(2)]
+    assert outputs[0].completion == ask(model, "Say.").completion
+    assert [record.message for record in caplog.records].count(caplog.records[0].message) == 1
+    assert "response_schema" in caplog.records[0].message
+
+
+# -- writing
+
+
+def test_a_greedy_answer_is_the_same_alone_and_among_others(
+    model: Model, causal: CausalModel
+) -> None:
+    prompts = [f"Go on: {text}" for text in NEWS]
+    together = [output.completion for output in ask_all(model, prompts)]
+    assert [ask(model, prompt).completion for prompt in prompts] == together
+    shown = f"[user]{prompts[0]}\n[assistant]"
+    text: list[int] = []
+    for _ in range(8):
+        fed = torch.tensor([[*ids(causal, shown), *text]])
+        text.append(int(causal.model(input_ids=fed).logits[0, -1].argmax()))
+    assert together[0] == causal.tokenizer.decode(text, skip_special_tokens=True)
+
+
+def test_a_seed_repeats_an_answer_and_another_changes_it(model: Model) -> None:
+    texts = [
+        ask(model, "Tell.", temperature=1.0, seed=seed, max_tokens=20).completion
+        for seed in (5, 5, 6)
+    ]
+    assert texts[0] == texts[1] != texts[2]
+    unseeded = [ask(model, "Tell.", temperature=1.0, max_tokens=20).completion for _ in range(2)]
+    assert unseeded[0] != unseeded[1]
+
+
+def test_prompts_under_one_seed_do_not_share_their_noise(model: Model, causal: CausalModel) -> None:
+    flat = dict.fromkeys(range(2, 258), 1000000.0)  # all bytes are as good
+    outputs = ask_all(model, NEWS[:2], temperature=1e9, seed=1, logit_bias=flat, max_tokens=20)
+    assert outputs[0].completion != outputs[1].completion
+
+
+def test_several_choices_have_seeds_counted_up(model: Model) -> None:
+    several = ask(model, "Tell.", temperature=1.0, seed=5, num_choices=3)
+    single = [ask(model, "Tell.", temperature=1.0, seed=5 + n).completion for n in range(3)]
+    assert [choice.message.text for choice in several.choices] == single
+    assert several.usage is not None
+    assert several.usage.output_tokens == 24
+
+
+def test_an_answer_that_is_begun_goes_on(model: Model, causal: CausalModel) -> None:
+    conversation = [
+        ChatMessageSystem(content="Be brief."),
+        ChatMessageUser(content="Up or down?"),
+        ChatMessageAssistant(content="It went"),
+    ]
+    output = ask(model, conversation, max_tokens=1)
+    log_p = next_log_p(causal, "[system]Be brief.\n[user]Up or down?\n[assistant]It went")
+    assert output.completion == causal.tokenizer.decode(
+        [int(log_p.argmax())], skip_special_tokens=True
+    )
+
+
+def test_a_model_without_a_template_goes_on_with_the_text(folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    plain = tmp_path / "plain"
+    shutil.copytree(folder, plain)
+    (plain / "chat_template.jinja").unlink()
+    causal = load_causal(str(plain))
+    with torch.inference_mode():
+        logits = causal.model(input_ids=torch.tensor([[0, *ids(causal, "One.\n\nTwo.")]])).logits
+    output = ask(
+        get_model(f"whitebox/{plain}"),
+        [ChatMessageSystem(content="One."), ChatMessageUser(content="Two.")],
+        max_tokens=1,
+    )
+    assert output.completion == causal.tokenizer.decode(
+        [int(logits[0, -1].argmax())], skip_special_tokens=True
+    )
+
+
+# -- what cannot be
+
+
+def test_a_prompt_longer_than_the_context_is_told(model: Model) -> None:
+    fits, output = ask_all(model, ["x" * (512 - len("[user]\n[assistant]") - 1), "x" * 600])
+    assert fits.stop_reason in ("max_tokens", "stop") and fits.usage is not None
+    assert fits.usage.output_tokens == 1
+    assert output.stop_reason == "model_length"
+    assert output.error == "the prompt has 618 tokens, and the model's context holds 512"
+    verdict = asyncio.run(judge_letter(model, "x" * 600, "E1"))
+    assert verdict.invalid is not None and "prompt too long for the judge" in verdict.invalid
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("/no/where", {}, "there is no such file or folder"),
+        ("./nowhere", {}, "there is no such file or folder"),
+        ("smollm2-135m", {"rows": 0}, "whole number from 1"),
+        ("smollm2-135m", {"speed": 9}, "no argument speed.*rows, device, precision"),
+        ("smollm2-135m", {"precision": "8bit"}, "float32, bfloat16"),
+        ("smollm2-135m", {"base_url": "http://127.0.0.1:1"}, "no base URL"),
+    ],
+)
+def test_what_cannot_be_is_told_when_the_model_is_named(
+    name: str, arguments: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        get_model(f"whitebox/{name}", **arguments)
+
+
+def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no config\.json"):
+        get_model(f"whitebox/{tmp_path}")
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match="no causal language model can be loaded"):
+        ask(get_model(f"whitebox/{tmp_path}"), "Hello.")
+
+
+def test_tools_and_pictures_are_refused(model: Model) -> None:
+    tool = ToolInfo(name="add", description="adds", parameters=ToolParams())
+    with pytest.raises(InputError, match="white-box models take no tools"):
+        asyncio.run(model.generate("Hello.", tools=[tool]))
+    picture = ChatMessageUser(content=[ContentImage(image="data:image/png;base64,AA==")])
+    with pytest.raises(InputError, match="white-box models take text only"):
+        ask(model, [picture])
+
+
+def test_odd_text_is_answered(model: Model) -> None:
+    for text in ("", "\ud800", "a\x00b", "<|end|>"):
+        assert ask(model, text).usage is not None
+
+
+# -- together
+
+
+def test_a_cancelled_call_leaves_the_others_alone(model: Model) -> None:
+    config = GenerateConfig(temperature=0.0, max_tokens=6)
+
+    async def some_cancelled() -> list[Any]:
+        calls = [asyncio.ensure_future(model.generate(text, config=config)) for text in NEWS]
+        await asyncio.sleep(0.01)
+        calls[1].cancel()
+        return list(await asyncio.gather(*calls, return_exceptions=True))
+
+    first, cancelled, *others = asyncio.run(some_cancelled())
+    assert isinstance(cancelled, asyncio.CancelledError)
+    alone = ask(model, NEWS[0], max_tokens=6).completion
+    assert first.completion == alone and all(isinstance(one, ModelOutput) for one in others)
+
+
+def test_models_of_equal_settings_share_a_queue_which_ends_with_the_last(folder: Path) -> None:
+    one, two = (get_model(f"whitebox/{folder}", memoize=False, rows=7) for _ in range(2))
+    ask_all(one, NEWS)
+    ask_all(two, NEWS)
+    name = f"answering with {folder}"
+
+    def threads() -> int:
+        return sum(thread.name == name for thread in threading.enumerate())
+
+    before = threads()
+    one.api.close()
+    gc.collect()
+    assert threads() == before
+    two.api.close()
+    gc.collect()
+    assert threads() == before - 1
+    assert ask(one, NEWS[0]).usage is not None  # and begins anew
+
+
+@pytest.mark.slow
+def test_a_process_with_calls_under_way_ends_at_once(folder: Path) -> None:
+    program = f"""
+import asyncio
+from inspect_ai.model import GenerateConfig, get_model
+model = get_model("whitebox/{folder}")
+async def main():
+    config = GenerateConfig(max_tokens=400, temperature=0.0, logit_bias={{9: 1000.0}})
+    call = asyncio.ensure_future(model.generate("Go on.", config=config))
+    while not model.api._held:
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(0.05)
+    print("leaving")
+asyncio.run(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")
+
+
+def test_the_schema_of_our_judges_is_one_that_is_held_to() -> None:
+    schema = bool_schema("directionality").json_schema.model_dump(exclude_none=True)
+    assert provider.finite_replies(schema) is not None
+
+
+@pytest.mark.slow  # loads the embedded weights
+def test_the_embedded_weights_judge() -> None:
+    model = get_model("whitebox/smollm2-135m")
+    prompt = "Reply with exactly one character, T or F. Is Paris in France? T or F:"
+    verdict = asyncio.run(judge_letter(model, prompt, "E1"))
+    assert verdict.judge == "whitebox/smollm2-135m"
+    assert verdict.probability is not None and verdict.invalid is None

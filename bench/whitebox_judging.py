@@ -1,0 +1,137 @@
+"""T/F judgements by white-box weights: one look behind a shared rubric against a generation each.
+
+Ours is the provider ``whitebox``: concurrent calls meet in batches of 16, a rubric is computed
+once, and the verdict is read from the probabilities of the next token. The baseline is what is
+commonly run: the same weights in transformers, one prompt after the other, five tokens generated.
+Three rubrics alternate, as they do when one response after the other is judged.
+"""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from inspect_ai.model import GenerateConfig, Model, get_model
+
+from bench import BenchResult, Timing
+from bench._clock import added
+from bench._headlines import headlines
+from bench._memory import Memory
+from contrafact.judges.letter import LetterVerdict, judge_letter
+from contrafact.models.whitebox.noise import prompt_tokens
+from contrafact.models.whitebox.shared import shared_causal
+from contrafact.models.whitebox.weights import CausalModel
+from contrafact.prompts import open_pack
+
+TARGET = 5.0
+_SLICES = 2
+_GENERATED = 5
+_OURS = "shared rubric, one look"
+_THEIRS = "a generation each"
+_RUBRICS = ("cobe/judge-changed", "cobe/judge-unchanged", "cobe/judge-latent")
+_ENDINGS = (
+    "and then lost its largest customer, sending its shares to a two-year low",
+    "and then won a ten-year contract, sending its shares to a new high",
+)
+
+
+def run(quick: bool, data: Path | None) -> BenchResult:
+    """Time judgements our way in some slices, and a part of each by the baseline."""
+    texts, source = headlines(data)
+    asked = prompts(texts[: 8 if quick else 32])
+    model = get_model("whitebox/smollm2-135m")
+    causal = shared_causal("smollm2-135m")
+    judged(model, ["Reply with T or F."])  # loads the model, and warms up
+    generated(causal, ["Reply with T or F."])
+
+    memory = Memory()
+    ours: list[Timing] = []
+    baseline: list[Timing] = []
+    same, apart = 0, 0.0
+    size = len(asked) // _SLICES
+    for start in range(0, len(asked), size):
+        part = asked[start : start + size]
+        work = partial(judged, model, part)
+        verdicts, timing = memory.timed(_OURS, len(part), work)
+        ours.append(timing)
+        few = part[: max(1, size // (6 if quick else 4))]
+        alone = partial(generated, causal, few)
+        shares, timing = memory.timed(_THEIRS, len(few), alone)
+        baseline.append(timing)
+        for verdict, share in zip(verdicts, shares, strict=False):
+            assert verdict.probability is not None
+            same += (verdict.probability > 0.5) == (share > 0.5)
+            apart = max(apart, abs(verdict.probability - share))
+    lengths = [len(prompt_tokens(causal, prompt)) for prompt in asked]
+    return BenchResult(
+        name="whitebox_judging",
+        unit="judgements",
+        total_items=len(asked),
+        ours=added(ours),
+        baseline=added(baseline),
+        target=TARGET,
+        data=f"{len(asked) // 6} of {source}, six judgements each",
+        notes=[
+            f"prompts have {sum(lengths) / len(lengths):.0f} tokens on average",
+            f"{same} of {added(baseline).items} verdicts are the same both ways; the probability "
+            f"of T against F differs by at most {apart:.1e}",
+            memory.note(),
+        ],
+    )
+
+
+def prompts(texts: Sequence[str]) -> list[str]:
+    """Six judgements per headline: two texts by three rubrics."""
+    pack = open_pack()
+    templates = [
+        pack.template(path, required={"criterion", "response"}, optional={"story", "query"})
+        for path in _RUBRICS
+    ]
+    return [
+        template.render(criterion=text, response=f"{text}, {ending}", story=None, query=None)
+        for text in texts
+        for ending in _ENDINGS
+        for template in templates
+    ]
+
+
+def judged(model: Model, asked: Sequence[str]) -> list[LetterVerdict]:
+    """Judge by the provider, all calls at once."""
+    calls = GenerateConfig(temperature=0.0, adaptive_connections=False, max_connections=64)
+
+    async def judge_all() -> list[LetterVerdict]:
+        verdicts = (judge_letter(model, prompt, "E1", config=calls) for prompt in asked)
+        return list(await asyncio.gather(*verdicts))
+
+    return asyncio.run(judge_all())
+
+
+def generated(causal: CausalModel, asked: Sequence[str]) -> list[float]:
+    """Generate a reply to each; return T's share of T and F, by the first token's scores."""
+    import torch
+
+    letters = [_spelled(causal, letter) for letter in ("T", "F")]
+    shares = []
+    for prompt in asked:
+        fed = torch.tensor([prompt_tokens(causal, prompt)])
+        with torch.inference_mode():
+            reply = causal.model.generate(
+                input_ids=fed,
+                attention_mask=torch.ones_like(fed),
+                max_new_tokens=_GENERATED,
+                do_sample=False,
+                pad_token_id=causal.start_token,
+                return_dict_in_generate=True,
+                output_logits=True,
+            )
+        log_p = reply.logits[0][0].log_softmax(-1)
+        true, false = (math.fsum(math.exp(float(log_p[one])) for one in own) for own in letters)
+        shares.append(true / (true + false))
+    return shares
+
+
+def _spelled(causal: CausalModel, letter: str) -> list[int]:
+    """Return the tokens that are a letter, but for space around it."""
+    vocabulary = causal.tokenizer.get_vocab().values()
+    return [token for token in vocabulary if causal.tokenizer.decode([token]).strip() == letter]

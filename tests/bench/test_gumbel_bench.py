@@ -1,0 +1,65 @@
+"""What the bench compares with is right: its noise gives its texts back, ours included."""
+
+import numpy as np
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from bench import gumbel
+from contrafact.models.whitebox.noise import generate
+from contrafact.models.whitebox.weights import CausalModel
+
+PROMPTS = [[1, 5, 9], [1, 7, 7, 30, 41], [1, 90]]
+
+
+class Held:
+    """Noise that was kept, position by position."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def at(self, position, vocabulary):
+        return self.values[position]
+
+
+@pytest.fixture(scope="module")
+def causal():
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=97,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=128,
+        initializer_range=0.5,
+        bos_token_id=1,
+        eos_token_id=0,
+    )
+    model = LlamaForCausalLM(config).eval()
+    return CausalModel("small", model, None, torch.device("cpu"), 1, 128)
+
+
+def test_the_plain_way_writes_what_ours_writes_under_the_same_noise(causal):
+    texts, noise = gumbel.plain(causal, PROMPTS, np.random.default_rng(4))
+    assert noise.shape == (gumbel.TOKENS, 97)
+    again = generate(causal, PROMPTS, [Held(noise)] * 3, max_tokens=gumbel.TOKENS, ends=())
+    assert [list(one.tokens) for one in again] == texts
+    assert texts[0] != texts[1] != texts[2]
+
+
+def test_hindsight_is_gumbel_noise_on_average():
+    """Over texts drawn from the model, inferred noise is distributed as drawn noise is."""
+    rng = np.random.default_rng(0)
+    log_p = np.log(rng.dirichlet(np.ones(5), size=1)).repeat(4000, axis=0)
+    text = rng.choice(5, size=4000, p=np.exp(log_p[0])).tolist()
+    noise = gumbel.hindsight(log_p, text, rng)
+    assert ((log_p + noise).argmax(1) == text).all()
+    assert noise.mean(0) == pytest.approx(np.full(5, np.euler_gamma), abs=0.08)
+
+
+def test_ours_writes_all_texts_of_all_items(causal):
+    written = gumbel.ours(causal, [PROMPTS, PROMPTS], tokens=7)
+    assert [len(text) for text in written] == [7] * 6
+    assert written[:3] != written[3:]  # each item has noise of its own

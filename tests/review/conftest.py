@@ -1,6 +1,8 @@
 """A small team, made-up items, and answers for any question."""
 
+import html
 import os
+import re
 import shutil
 import signal
 import socket
@@ -170,10 +172,118 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return a new database: a file of SQLite, or one on a real PostgreSQL server."""
     if request.param == "sqlite":
         return str(tmp_path / "review.db")
+    return str(request.getfixturevalue("postgresql_database"))
+
+
+@pytest.fixture
+def postgresql_database(postgresql: str) -> str:
+    """Return a new database on a real PostgreSQL server."""
     import psycopg
 
-    url = request.getfixturevalue("postgresql")
     name = f"t{uuid.uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(postgresql, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-    return url.replace("/postgres", f"/{name}")
+    return postgresql.replace("/postgres", f"/{name}")
+
+
+PASSWORD = "otter lantern gravel 7"
+
+
+class Browser:
+    """A browser without JavaScript: cookies, pages, and their forms."""
+
+    def __init__(self, client: Any) -> None:
+        self.http = client
+
+    def get(self, path: str, **options: Any) -> Any:
+        return self.http.get(path, **options)
+
+    def fields(self, page: str, form: str = "") -> dict[str, str]:
+        """The hidden fields of the form with an id, or of the first one with a token."""
+        start = page.index(f'id="{form}"') if form else page.index("<form")
+        body = page[start : page.index("</form>", start)]
+        found = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', body)
+        return {name: html.unescape(value) for name, value in found}
+
+    def csrf(self) -> str:
+        page = self.get("/sign-in", follow_redirects=True).text
+        return self.fields(page)["csrf"]
+
+    def post(self, path: str, fields: dict[str, str], **options: Any) -> Any:
+        return self.http.post(path, data={"csrf": self.csrf(), **fields}, **options)
+
+    def sign_in(self, name: str, password: str = PASSWORD) -> Any:
+        return self.post("/sign-in", {"name": name, "password": password})
+
+    def submit(self, page: Any, answers: dict[str, str], **fields: str) -> Any:
+        """Fill in the form of the item that a page shows, and send it."""
+        action = html.unescape(re.search(r'action="([^"]+)" id="sheet"', page.text)[1])
+        given = {f"answer.{name}": answer for name, answer in answers.items()}
+        return self.http.post(action, data={**self.fields(page.text, "sheet"), **given, **fields})
+
+
+class Site:
+    """A studio on a database, and browsers for it."""
+
+    def __init__(self, database: str, **options: Any) -> None:
+        from contrafact.review.web.app import create_app
+        from contrafact.review.web.studio import open_studio
+
+        self.now = 1_900_000_000.0
+        self.studio = open_studio(database, clock=lambda: self.now, **options)
+        self.store, self.accounts = self.studio.store, self.studio.accounts
+        self.app = create_app(self.studio)
+
+    def account(self, name: str, *, manager: bool = False) -> str:
+        """Make an account with a password."""
+        secret = self.accounts.invite(name, by="Max", manager=manager)
+        self.accounts.accept(secret, PASSWORD)
+        return name
+
+    def browser(self, name: str | None = None, *, address: str = "192.0.2.7") -> Browser:
+        """A browser, signed in if somebody is named."""
+        from starlette.testclient import TestClient
+
+        # Where it comes from is what slows attempts.
+        client = TestClient(
+            self.app,
+            base_url="https://testserver" if self.studio.secure else "http://testserver",
+            client=(address, 50000),
+            follow_redirects=False,
+        )
+        browser = Browser(client)
+        if name is not None:
+            assert browser.sign_in(name).status_code == 303
+        return browser
+
+    def review(self, name: str, project: str, items: int = 3, **fields: str) -> None:
+        """Open a review with its usual team, each with an account, and made-up items."""
+        self.store.define(name, load_project(project), "Max")
+        for person, roles in TEAMS[project].items():
+            self.store.enlist(name, person, roles, "Max", trained=True)
+            if self.accounts.find(person) is None:
+                self.account(person)
+        made = {f"i{n}": {**made_item(n), **fields} for n in range(items)}
+        self.store.import_items(name, made, "Max")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Site]]:
+    """Open studios whose passwords are hashed quickly."""
+    from argon2 import PasswordHasher
+
+    from contrafact.review.store import passwords
+
+    quick = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    monkeypatch.setattr(passwords, "_hasher", lambda: quick)
+    passwords._nobodys.cache_clear()
+    made: list[Site] = []
+
+    def open_site(database: str | None = None, **options: Any) -> Site:
+        made.append(Site(database or str(tmp_path / "review.db"), **options))
+        return made[-1]
+
+    yield open_site
+    for one in made:
+        one.store.close()
+    passwords._nobodys.cache_clear()

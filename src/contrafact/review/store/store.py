@@ -5,10 +5,11 @@ decide, and writes the events and the present state in one transaction. What was
 the database; what failed half way never happened.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from threading import RLock
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -19,12 +20,12 @@ from contrafact.review.board import Board
 from contrafact.review.events import Event
 from contrafact.review.project import Project
 from contrafact.review.recorder import Refused
-from contrafact.review.store.database import connect
+from contrafact.review.store.database import connect, reading
 from contrafact.review.store.rows import event_of, event_row, item_row
 from contrafact.review.store.tables import events as events_table
 from contrafact.review.store.tables import items, reviews, votes
 
-__all__ = ["Store"]
+__all__ = ["Decide", "Store", "UnknownReview"]
 
 T = TypeVar("T")
 Decide = Callable[[Board, datetime, np.random.Generator], tuple[T, list[Event]]]
@@ -32,6 +33,10 @@ Decide = Callable[[Board, datetime, np.random.Generator], tuple[T, list[Event]]]
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+class UnknownReview(InputError):
+    """There is no review of that name."""
 
 
 class Store:
@@ -56,6 +61,7 @@ class Store:
         lease: timedelta = workflow.LEASE,
     ) -> None:
         self.engine = connect(database)
+        self._reading = reading(self.engine)
         self._clock = clock
         self._seed = seed
         self._lease = lease
@@ -75,7 +81,7 @@ class Store:
 
     def reviews(self) -> list[str]:
         """Return the names of the reviews, in order."""
-        with self.engine.begin() as connection:
+        with self._reading.begin() as connection:
             return list(connection.scalars(select(reviews.c.name).order_by(reviews.c.name)))
 
     def define(self, review: str, project: Project, who: str) -> None:
@@ -148,6 +154,19 @@ class Store:
             review, lambda b, now, rng: desk.assign(b, who, now, rng, lease=self._lease)
         )
 
+    def work(self, review: str, who: str, look: Callable[[Board, desk.Assignment | None], T]) -> T:
+        """Give somebody the next item as :meth:`next` does, and return what ``look`` makes of it.
+
+        ``look`` sees the board with the item given out, before anybody else changes it; it may not
+        change the board itself.
+        """
+
+        def decide(board: Board, now: datetime, rng: np.random.Generator) -> tuple[T, list[Event]]:
+            given, made = desk.assign(board, who, now, rng, lease=self._lease)
+            return look(board, given), made
+
+        return self._change(review, decide)
+
     def answer(
         self,
         review: str,
@@ -209,18 +228,53 @@ class Store:
 
     def read(self, review: str, look: Callable[[Board], T]) -> T:
         """Return what ``look`` finds on the board as it is now; it may not change the board."""
-        with self._lock(review), self.engine.begin() as connection:
-            return look(self._board(connection, review))
+        with self._lock(review), self._reading.begin() as connection:
+            return look(self._board(connection, review, lock=False))
 
-    def history(self, review: str) -> list[Event]:
-        """Return every event, in order.
+    def decided(self, review: str, who: str) -> int:
+        """Return how many of somebody's decisions stand; training apart."""
+        own = (votes.c.review == review) & (votes.c.person == who)
+        with self._reading.begin() as connection:
+            return int(connection.scalar(select(func.count()).select_from(votes).where(own)) or 0)
+
+    def last_said(
+        self, review: str, who: str, assignment: desk.Assignment
+    ) -> Mapping[str, Any] | None:
+        """Return what somebody last answered at a place, though they took it back; or None.
+
+        Its keys are ``answers``, ``verdict``, ``flagged``, ``comment`` and, where the text was
+        written anew, ``correction``.
+        """
+        table = events_table.c
+        chosen = (
+            select(table.body)
+            .where(table.review == review, table.item == assignment.item, table.who == who)
+            .where(table.kind == "answered", table.stage == assignment.stage)
+            .where(table.round == assignment.round)
+            .order_by(table.seq.desc())
+            .limit(1)
+        )
+        with self._reading.begin() as connection:
+            body = connection.scalar(chosen)
+        return None if body is None else cast("Mapping[str, Any]", json.loads(body))
+
+    def history(self, review: str, *, after: int = 0) -> list[Event]:
+        """Return every event, in order; those after one of them, by its ``seq``, where it is named.
 
         Raises:
             InputError: There is no such review.
         """
-        with self.engine.begin() as connection:
-            self._hold(connection, review)
-            return list(_events(connection, review, 0))
+        with self._reading.begin() as connection:
+            self._hold(connection, review, lock=False)
+            return list(_events(connection, review, after))
+
+    def change(self, review: str, decide: Decide[T]) -> T:
+        """Let a function of the workflow change a review; return what it returns beside the events.
+
+        ``decide`` is given the board, the time and randomness; what it refuses, it refuses before
+        it changes anything.
+        """
+        return self._change(review, decide)
 
     def _change(self, review: str, decide: Decide[T]) -> T:
         with self._lock(review):
@@ -238,9 +292,9 @@ class Store:
                 raise
             return result
 
-    def _board(self, connection: Connection, review: str) -> Board:
-        """Return the board, with the review locked and what other processes did taken in."""
-        seq = self._hold(connection, review)
+    def _board(self, connection: Connection, review: str, *, lock: bool = True) -> Board:
+        """Return the board with what other processes did taken in, and the review locked or not."""
+        seq = self._hold(connection, review, lock=lock)
         board = self._boards.get(review)
         if board is None or board.seq > seq:
             board = None
@@ -253,11 +307,11 @@ class Store:
         self._boards[review] = board
         return board
 
-    def _hold(self, connection: Connection, review: str) -> int:
-        chosen = select(reviews.c.seq).where(reviews.c.name == review).with_for_update()
-        seq = connection.scalar(chosen)
+    def _hold(self, connection: Connection, review: str, *, lock: bool = True) -> int:
+        chosen = select(reviews.c.seq).where(reviews.c.name == review)
+        seq = connection.scalar(chosen.with_for_update() if lock else chosen)
         if seq is None:
-            raise InputError(
+            raise UnknownReview(
                 f"there is no review '{review[:40]}' in this database",
                 mend="import items into it first: contrafact review import",
             )

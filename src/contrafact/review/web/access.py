@@ -16,6 +16,7 @@ from fastapi import Depends, HTTPException, Request
 from contrafact.review.board import Board, Person
 from contrafact.review.intake import is_plain
 from contrafact.review.store.accounts import Account
+from contrafact.review.store.store import UnknownReview
 from contrafact.review.web.studio import Studio
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "check_form",
     "client_address",
     "current_account",
-    "known_review",
     "member",
     "require_role",
     "the_studio",
@@ -55,7 +55,7 @@ class Member:
     adjudicates: bool
 
 
-def the_studio(request: Request) -> Studio:
+async def the_studio(request: Request) -> Studio:
     """Return the studio that serves a request."""
     return cast(Studio, request.app.state.studio)
 
@@ -65,7 +65,7 @@ def client_address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def current_account(request: Request) -> Account:
+async def current_account(request: Request) -> Account:
     """Return who is signed in.
 
     Raises:
@@ -95,31 +95,19 @@ async def check_form(request: Request) -> None:
     raise HTTPException(403, "This form was not made for you, or is too old. Open its page again.")
 
 
-def known_review(
-    review: str,
-    account: Annotated[Account, Depends(current_account)],
-    studio: Annotated[Studio, Depends(the_studio)],
-) -> str:
-    """Return the name of the review in the path.
-
-    Raises:
-        HTTPException: 404, there is none of that name.
-    """
-    if not is_plain(review) or review not in studio.store.reviews():
-        raise _no_review()
-    return review
-
-
 def member(
-    review: Annotated[str, Depends(known_review)],
+    review: str,
     account: Annotated[Account, Depends(current_account)],
     studio: Annotated[Studio, Depends(the_studio)],
 ) -> Member:
     """Return who is signed in as somebody of the review in the path.
 
     Raises:
-        HTTPException: 404, they are not of this review, which is all they learn.
+        HTTPException: 404, there is no such review or they are not of it: they do not learn which.
     """
+    no_review = HTTPException(404, "There is no such review, or you have no part in it.")
+    if not is_plain(review):
+        raise no_review
 
     def look(board: Board) -> Member | None:
         person = board.people.get(account.name)
@@ -128,9 +116,12 @@ def member(
         deciding = (s for s in board.project.flow if s.kind in ADJUDICATING)
         return Member(review, person, any(set(s.roles) & set(person.roles) for s in deciding))
 
-    found = studio.store.read(review, look)
+    try:
+        found = studio.store.read(review, look)
+    except UnknownReview:
+        raise no_review from None
     if found is None:
-        raise _no_review()
+        raise no_review
     return found
 
 
@@ -142,17 +133,13 @@ def require_role(role: Literal["manager", "adjudicator"]) -> Callable[..., objec
     return _manager if role == "manager" else _adjudicator
 
 
-def _manager(account: Annotated[Account, Depends(current_account)]) -> Account:
+async def _manager(account: Annotated[Account, Depends(current_account)]) -> Account:
     if not account.manager:
         raise HTTPException(403, "This page is for managers.")
     return account
 
 
-def _adjudicator(found: Annotated[Member, Depends(member)]) -> Member:
+async def _adjudicator(found: Annotated[Member, Depends(member)]) -> Member:
     if not found.adjudicates:
         raise HTTPException(403, "This page is for those who adjudicate.")
     return found
-
-
-def _no_review() -> HTTPException:
-    return HTTPException(404, "There is no such review, or you have no part in it.")

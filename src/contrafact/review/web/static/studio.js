@@ -1,1 +1,192 @@
 "use strict";
+/* The keyboard, and questions that appear when they are asked. Every page works without it. */
+
+const RESERVED = new Set(["f", "c", "u", "g", "j", "k"]);
+const KEYS_OFF = "contrafact-keys-off";
+
+function keysOn() {
+  try {
+    return localStorage.getItem(KEYS_OFF) === null;
+  } catch {
+    return true; // storage may be forbidden
+  }
+}
+
+function setKeys(on) {
+  try {
+    if (on) localStorage.removeItem(KEYS_OFF);
+    else localStorage.setItem(KEYS_OFF, "1");
+  } catch {
+    /* storage may be forbidden: the choice then lasts for this page */
+  }
+}
+
+class Sheet {
+  constructor(form) {
+    this.form = form;
+    this.questions = [...form.querySelectorAll("fieldset[data-question]")];
+    this.flag = form.querySelector("#flag");
+    this.comment = form.querySelector("#comment");
+    this.correction = form.querySelector("[data-corrects]");
+    this.active = null;
+    this.sent = false;
+    form.addEventListener("change", () => this.refresh());
+    form.addEventListener("focusin", (event) => {
+      const question = event.target.closest("fieldset[data-question]");
+      if (question) this.mark(question);
+    });
+    form.addEventListener("submit", (event) => {
+      if (this.sent) event.preventDefault();
+      this.sent = true;
+    });
+    window.addEventListener("pageshow", () => {
+      this.sent = false;
+      this.refresh();
+    });
+    this.refresh();
+    this.mark(this.firstOpen() || this.visible()[0]);
+  }
+
+  answer(question) {
+    const checked = question.querySelector("input[type=radio]:checked");
+    if (checked) return checked.value;
+    const text = question.querySelector("textarea");
+    return text ? text.value.trim() : "";
+  }
+
+  visible() {
+    return this.questions.filter((question) => !question.hidden);
+  }
+
+  firstOpen() {
+    return this.visible().find((question) => this.answer(question) === "");
+  }
+
+  /* Show what is asked after the answers so far, as the server will see it. */
+  refresh() {
+    const given = {};
+    for (const question of this.questions) {
+      const when = question.dataset.when ? JSON.parse(question.dataset.when) : {};
+      question.hidden = Object.entries(when).some(
+        ([other, wanted]) => !wanted.includes(given[other] || ""),
+      );
+      if (!question.hidden) given[question.dataset.question] = this.answer(question);
+    }
+    for (const hint of this.form.querySelectorAll(".when")) hint.hidden = true;
+    if (this.comment) {
+      const asks = this.form.querySelector("fieldset:not([hidden]) input[data-comment]:checked");
+      this.comment.required = Boolean(asks) || Boolean(this.flag && this.flag.checked);
+    }
+    if (this.correction && this.correction.dataset.corrects) {
+      const wanted = given[this.correction.dataset.corrects] === this.correction.dataset.on;
+      this.correction.hidden = !wanted;
+      this.correction.querySelector("textarea").disabled = !wanted;
+    }
+    if (this.active && this.active.hidden) this.mark(this.firstOpen() || this.visible()[0]);
+  }
+
+  mark(question) {
+    for (const other of this.questions) other.classList.toggle("active", other === question);
+    this.active = question || null;
+  }
+
+  move(step) {
+    const shown = this.visible();
+    const at = shown.indexOf(this.active);
+    const next = shown[Math.min(shown.length - 1, Math.max(0, at + step))];
+    if (!next) return;
+    this.mark(next);
+    const first = next.querySelector("input:checked") || next.querySelector("input, textarea");
+    if (first) first.focus();
+  }
+
+  option(key) {
+    if (!this.active) return null;
+    const options = [...this.active.querySelectorAll("input[type=radio]")];
+    if (/^[0-9]$/.test(key)) return options[(Number(key) + 9) % 10] || null;
+    if (RESERVED.has(key)) return null;
+    const fitting = options.filter((option) => option.value.toLowerCase().startsWith(key));
+    return fitting.length === 1 ? fitting[0] : null;
+  }
+
+  choose(option) {
+    option.checked = true;
+    option.focus();
+    this.refresh();
+    const shown = this.visible();
+    const open = shown.slice(shown.indexOf(this.active) + 1).find((q) => this.answer(q) === "");
+    const next = open || this.firstOpen();
+    if (next) this.mark(next);
+  }
+
+  toggleFlag() {
+    if (!this.flag) return;
+    this.flag.checked = !this.flag.checked;
+    this.refresh();
+    if (this.flag.checked) this.comment.focus();
+  }
+}
+
+function help() {
+  const dialog = document.getElementById("help");
+  if (!dialog || dialog.open) return;
+  dialog.showModal();
+}
+
+function onKey(event, sheet) {
+  const target = event.target;
+  const writing = target.matches("textarea, input:not([type=radio]):not([type=checkbox])");
+  if (writing) {
+    if (event.key === "Escape") target.blur();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && sheet) {
+      event.preventDefault();
+      sheet.form.requestSubmit();
+    }
+    return;
+  }
+  const dialog = document.querySelector("dialog[open]");
+  if (dialog || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+  if (event.key === "Enter") {
+    if (!sheet || target.matches("button, a, summary")) return;
+    event.preventDefault();
+    sheet.form.requestSubmit();
+    return;
+  }
+  if (event.key.length !== 1 || event.key === " " || !keysOn()) return;
+  const key = event.key.toLowerCase();
+  const option = sheet ? sheet.option(key) : null;
+  const undo = document.querySelector("button[form=undo]");
+  const guidelines = document.getElementById("guidelines");
+  if (option) sheet.choose(option);
+  else if (key === "?") help();
+  else if (key === "u" && undo) undo.click();
+  else if (key === "g" && guidelines) {
+    guidelines.open = !guidelines.open;
+    guidelines.querySelector("summary").focus();
+  } else if (sheet && key === "f") sheet.toggleFlag();
+  else if (sheet && key === "c" && sheet.comment) sheet.comment.focus();
+  else if (sheet && key === "j") sheet.move(1);
+  else if (sheet && key === "k") sheet.move(-1);
+  else return;
+  event.preventDefault();
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  const form = document.getElementById("sheet");
+  const sheet = form ? new Sheet(form) : null;
+  if (document.body.dataset.page) {
+    document.addEventListener("keydown", (event) => onKey(event, sheet));
+  }
+  const button = document.getElementById("help-button");
+  if (button) {
+    button.hidden = false;
+    button.addEventListener("click", help);
+  }
+  const choice = document.getElementById("keys-on");
+  if (choice) {
+    choice.checked = keysOn();
+    choice.addEventListener("change", () => setKeys(choice.checked));
+  }
+  const first = document.querySelector("[data-focus]");
+  if (first) first.focus();
+});

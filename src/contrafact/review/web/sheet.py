@@ -1,0 +1,215 @@
+"""What one screen of work shows: an item, what is asked about it, and what others said before."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from contrafact.review.board import Board, Item, Vote
+from contrafact.review.desk import Assignment, visible_votes
+from contrafact.review.project import Project, Stage
+from contrafact.text.diff import DiffPart, word_diff
+
+__all__ = ["Idle", "Learned", "Progress", "Said", "Sheet", "compared", "idle", "learned", "sheet"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far things have come.
+
+    Attributes:
+        done: Items whose way has ended; in training, items of the round that are answered.
+        total: All items; in training, the round's.
+        here: Items at this stage that still need somebody.
+    """
+
+    done: int
+    total: int
+    here: int
+
+
+@dataclass(frozen=True)
+class Said:
+    """What somebody said before; who it was is not told, only their role and a number.
+
+    Attributes:
+        voice: Their role, with a number where several have it.
+        stage: The stage's title.
+        round: The item's visit to that stage.
+        verdict: What their answers come to.
+        answers: Question and answer.
+        comment: What they said besides.
+        flagged: Whether they were not sure.
+        earlier: Whether the text has been written anew since.
+    """
+
+    voice: str
+    stage: str
+    round: int
+    verdict: str
+    answers: tuple[tuple[str, str], ...]
+    comment: str
+    flagged: bool
+    earlier: bool
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """An item on somebody's desk.
+
+    Attributes:
+        assignment: Which, and where.
+        project: The review's definition.
+        stage: The stage.
+        fields: The item's fields, as they are now.
+        said: What others said before, as far as this stage shows it.
+        progress: How far things have come.
+        undoable: Whether the person has a decision to take back.
+    """
+
+    assignment: Assignment
+    project: Project
+    stage: Stage
+    fields: Mapping[str, Any]
+    said: tuple[Said, ...]
+    progress: Progress
+    undoable: bool
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """The fields that are not compared, with what is in them."""
+        apart = self.project.compare or ()
+        return [
+            (name.replace("_", " "), _text(self.fields.get(name)))
+            for name in self.project.show
+            if name not in apart and _text(self.fields.get(name))
+        ]
+
+    @property
+    def sides(self) -> list[tuple[str, tuple[DiffPart, ...]]]:
+        """The two texts that are compared, with what only one of them has marked; or none."""
+        if self.project.compare is None:
+            return []
+        before, after = self.project.compare
+        parts = compared(_text(self.fields.get(before)), _text(self.fields.get(after)))
+        return [
+            (before.replace("_", " "), tuple(p for p in parts if p.kind != "added")),
+            (after.replace("_", " "), tuple(p for p in parts if p.kind != "removed")),
+        ]
+
+    @property
+    def correctable(self) -> str | None:
+        """The present text that may be written anew here; None where none may."""
+        if self.stage.corrects is None:
+            return None
+        return _text(self.fields.get(self.stage.corrects.field))
+
+
+@dataclass(frozen=True)
+class Idle:
+    """There is nothing for somebody now.
+
+    Attributes:
+        open: Items whose way has not ended.
+        total: All items.
+        undoable: Whether the person has a decision to take back.
+    """
+
+    open: int
+    total: int
+    undoable: bool
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What came of an answer in training.
+
+    Attributes:
+        right: Whether it was right.
+        known: Question and the answer that is known to be right.
+        closed: Where it ended a round: how many were right, of how many, and whether that passes.
+    """
+
+    right: bool
+    known: tuple[tuple[str, str], ...]
+    closed: tuple[int, int, bool] | None
+
+
+def sheet(board: Board, who: str, assignment: Assignment) -> Sheet:
+    """Return what is shown to somebody who has been given an item."""
+    project, stage = board.project, board.project.stage(assignment.stage)
+    if assignment.training:
+        answered = board.trainee(who, stage.id).rounds[-1]
+        done = sum(right is not None for right in answered.values())
+        progress = Progress(done, len(answered), len(answered) - done)
+        fields: Mapping[str, Any] = board.gold_fields[assignment.item]
+        return Sheet(assignment, project, stage, fields, (), progress, False)
+    item = board.items[assignment.item]
+    votes = visible_votes(project, item, stage.id, assignment.round)
+    return Sheet(
+        assignment,
+        project,
+        stage,
+        item.fields,
+        tuple(_said(project, item, vote) for vote in votes),
+        Progress(_ended(board), len(board.items), len(board.at[stage.id])),
+        who in board.last,
+    )
+
+
+def idle(board: Board, who: str) -> Idle:
+    """Return what is told to somebody for whom there is nothing now."""
+    total = len(board.items)
+    return Idle(total - _ended(board), total, who in board.last)
+
+
+def learned(board: Board, who: str, item: str) -> Learned | None:
+    """Return what came of somebody's latest answer to a training item; None if there is none."""
+    for stage in board.project.stages:
+        if stage.kind != "training":
+            continue
+        trainee = board.trainee(who, stage.id)
+        for results in reversed(trainee.rounds[-2:]):
+            right = results.get(item)
+            if right is None:
+                continue
+            known = board.gold[item]
+            asked = (
+                (board.project.question(q).text, known[q]) for q in stage.questions if q in known
+            )
+            whole = all(r is not None for r in results.values())
+            hits = sum(bool(r) for r in results.values())
+            passed = hits / len(results) >= stage.threshold
+            return Learned(right, tuple(asked), (hits, len(results), passed) if whole else None)
+    return None
+
+
+@lru_cache(maxsize=1024)
+def compared(before: str, after: str) -> tuple[DiffPart, ...]:
+    """Return how one text becomes another; kept, since several people look at each pair."""
+    return tuple(word_diff(before, after))
+
+
+def _said(project: Project, item: Item, vote: Vote) -> Said:
+    stage = project.stage(vote.stage)
+    role = stage.roles[vote.slot]
+    several = stage.roles.count(role) > 1
+    number = 1 + stage.roles[: vote.slot].count(role)
+    return Said(
+        f"{role} {number}" if several else role,
+        stage.title,
+        vote.round,
+        vote.ballot.verdict,
+        tuple((project.question(q).text, a) for q, a in vote.ballot.answers.items()),
+        vote.ballot.comment,
+        vote.ballot.flagged,
+        vote.text_version != item.text_version,
+    )
+
+
+def _ended(board: Board) -> int:
+    return len(board.items) - sum(len(waiting) for waiting in board.at.values())
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

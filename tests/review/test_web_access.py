@@ -1,0 +1,481 @@
+"""Who gets in, how, and how far: sign-in, invitations, forms, roles, headers, sizes."""
+
+import logging
+import re
+
+import pytest
+from sqlalchemy import select
+
+from contrafact.errors import InputError
+from contrafact.review.recorder import Refused
+from contrafact.review.store.sessions import Limits, Slowed
+from contrafact.review.store.tables import attempts, sessions
+from contrafact.review.web.handles import ReviewHandle
+
+PASSWORD = "otter lantern gravel 7"
+KEY = "k" * 20
+NASTY = [
+    "'; DROP TABLE accounts; --",
+    '"><script>alert(1)</script>',
+    "Ünï ✓",
+    "a/b?c#d",
+    "%00",
+    "..",
+]
+
+
+def location(response):
+    assert response.status_code == 303
+    return response.headers["location"]
+
+
+# What each role gets of each route: signed out, without a part in the review, an annotator, an
+# adjudicator, a manager. Whoever adds a route says here who may.
+ALLOWED = {
+    ("GET", "/sign-in"): (200, 303, 303, 303, 303),
+    ("POST", "/sign-in"): (401, 401, 401, 401, 401),
+    ("POST", "/sign-out"): (303, 303, 303, 303, 303),
+    ("GET", "/invite/{secret}"): (404, 404, 404, 404, 404),
+    ("POST", "/invite/{secret}"): (404, 404, 404, 404, 404),
+    ("GET", "/"): (303, 200, 200, 200, 200),
+    ("GET", "/r/{review}"): (303, 404, 200, 200, 404),
+    ("GET", "/r/{review}/work"): (303, 404, 200, 200, 404),
+    ("POST", "/r/{review}/work"): (401, 404, 409, 409, 404),
+    ("POST", "/r/{review}/undo"): (401, 404, 409, 409, 404),
+    ("GET", "/r/{review}/adjudicate"): (303, 404, 403, 200, 404),
+    ("POST", "/r/{review}/adjudicate"): (401, 404, 403, 409, 404),
+}
+SENT = {
+    "name": "Cem",
+    "password": "wrong but long enough",
+    "again": "x",
+    "item": "none",
+    "stage": "annotation",
+    "round": "1",
+    "request": KEY,
+}
+
+
+def routes(app):
+    paths = app.openapi()["paths"]
+    found = [(m.upper(), path) for path, methods in paths.items() for m in methods]
+    assert len(found) > len(ALLOWED)
+    return found
+
+
+def test_each_role_gets_of_each_route_what_it_may(site):
+    studio = site()
+    studio.review("ours", "rfc-rewrite")
+    for who in ("Out", "Man"):
+        studio.account(who, manager=who == "Man")
+    people = (None, "Out", "Cem", "Ben", "Man")
+    managing = 0
+    for method, path in routes(studio.app):
+        if path.startswith("/manage"):
+            # Whatever is asked of a manager's page: nobody else gets as far as an answer.
+            managing += 1
+            refused = 303 if method == "GET" else 401
+            wanted = (refused, 403, 403, 403, None)
+        else:
+            wanted = ALLOWED[method, path]
+        filled = re.sub(r"\{\w+\}", "x", path.replace("{review}", "ours"))
+        for who, status in zip(people, wanted, strict=True):
+            if status is None:
+                continue
+            browser = studio.browser(who)
+            response = browser.get(filled) if method == "GET" else browser.post(filled, dict(SENT))
+            studio.now += 1000  # what failed here slows nobody in the next case
+            assert response.status_code == status, f"{method} {path} as {who}"
+    assert managing
+
+
+def test_a_closed_account_and_a_person_who_left_are_out_at_once(site):
+    studio = site()
+    studio.review("ours", "cobe-rating")
+    cem, dia = studio.browser("Cem"), studio.browser("Dia")
+    assert cem.get("/r/ours/work").status_code == dia.get("/r/ours/work").status_code == 200
+    studio.accounts.set_active("Cem", False, by="Max")
+    studio.store.enlist("ours", "Dia", ["rater"], "Max", active=False)
+    assert cem.get("/r/ours/work").status_code == 303
+    assert dia.get("/r/ours/work").status_code == 404
+    assert studio.browser().sign_in("Cem").status_code == 401
+
+
+@pytest.mark.parametrize("token", [None, "", "0" * 64, "é" * 8])
+def test_no_form_is_taken_without_its_token(site, token):
+    studio = site()
+    studio.review("ours", "cobe-rating")
+    browser = studio.browser("Cem")
+    for method, path in routes(studio.app):
+        if method == "GET":
+            continue
+        filled = re.sub(r"\{\w+\}", "x", path.replace("{review}", "ours"))
+        fields = SENT if token is None else {**SENT, "csrf": token}
+        assert browser.http.post(filled, data=fields).status_code == 403, path
+    assert browser.get("/").status_code == 200, "still signed in"
+
+
+def test_a_token_is_good_for_its_own_session_only(site):
+    studio = site()
+    studio.review("ours", "cobe-rating")
+    cem, dia = studio.browser("Cem"), studio.browser("Dia")
+    fields = dia.fields(dia.get("/r/ours/work").text, "sheet")
+    sent = cem.http.post("/r/ours/work", data={**fields, "answer.rating": "Yes"})
+    assert sent.status_code == 403
+    assert studio.store.decided("ours", "Cem") == 0
+
+
+def test_signing_in_always_gives_a_new_session(site):
+    studio = site()
+    studio.account("Ada")
+    planted = "planted-by-somebody-else"
+    browser = studio.browser()
+    browser.http.cookies.set("contrafact-session", planted)
+    browser.sign_in("Ada")
+    first = [c.value for c in browser.http.cookies.jar if c.name == "contrafact-session"]
+    assert first and planted not in first[-1:]
+    other = studio.browser()
+    other.http.cookies.set("contrafact-session", planted)
+    assert location(other.get("/")).startswith("/sign-in")
+
+    # Signing in again ends the session that the browser had.
+    again = studio.browser("Ada")
+    old = again.http.cookies["contrafact-session"]
+    page = again.get("/").text
+    fields = again.fields(page) | {"name": "Ada", "password": PASSWORD}
+    assert location(again.http.post("/sign-in", data=fields)) == "/"
+    assert again.http.cookies["contrafact-session"] != old
+    other.http.cookies.set("contrafact-session", old)
+    assert location(other.get("/")).startswith("/sign-in")
+
+
+def test_signing_out_ends_the_session_on_the_server(site):
+    studio = site()
+    studio.account("Ada")
+    browser = studio.browser("Ada")
+    kept = browser.http.cookies["contrafact-session"]
+    assert location(browser.http.post("/sign-out", data=browser.fields(browser.get("/").text)))
+    browser.http.cookies.set("contrafact-session", kept)
+    assert location(browser.get("/")) == "/sign-in?next=%2F"
+    with studio.store.engine.begin() as connection:
+        assert connection.execute(select(sessions)).all() == []
+
+
+def test_sessions_end_when_idle_and_at_the_end_of_the_day(site):
+    studio = site()
+    studio.account("Ada")
+    browser = studio.browser("Ada")
+    limits = Limits()
+    for _ in range(5):
+        studio.now += limits.idle.total_seconds() - 60
+        assert browser.get("/").status_code == 200
+    studio.now += limits.life.total_seconds() - 5 * (limits.idle.total_seconds() - 60) + 1
+    assert browser.get("/").status_code == 303, "12 hours are over, busy or not"
+    idle = studio.browser("Ada")
+    studio.now += limits.idle.total_seconds() + 1
+    assert idle.get("/").status_code == 303
+
+
+def test_cookies_are_kept_from_scripts_and_other_sites(site, tmp_path):
+    plain = site()
+    plain.account("Ada")
+    cookie = plain.browser().sign_in("Ada").headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Lax" in cookie and "Secure" not in cookie
+    safe = site(str(tmp_path / "tls.db"), secure=True)
+    safe.account("Ada")
+    answer = safe.browser().sign_in("Ada")
+    assert re.match("__Host-contrafact-session=.*; Secure", answer.headers["set-cookie"])
+    assert "max-age" in answer.headers["strict-transport-security"]
+
+
+def test_an_invitation_works_once(site):
+    studio = site()
+    secret = studio.accounts.invite("Ada", by="Max")
+    browser = studio.browser()
+    page = browser.get(f"/invite/{secret}")
+    assert page.status_code == 200 and "Welcome, Ada" in page.text
+    fields = browser.fields(page.text)
+    short = browser.http.post(
+        f"/invite/{secret}", data={**fields, "password": "short", "again": "short"}
+    )
+    assert short.status_code == 422 and "shorter than 12" in short.text
+    other = browser.http.post(
+        f"/invite/{secret}", data={**fields, "password": PASSWORD, "again": "other"}
+    )
+    assert other.status_code == 422 and "not the same" in other.text
+    taken = browser.http.post(
+        f"/invite/{secret}", data={**fields, "password": PASSWORD, "again": PASSWORD}
+    )
+    assert location(taken) == "/"
+    assert "Ada" in browser.get("/").text
+    assert studio.browser().get(f"/invite/{secret}").status_code == 404
+    with pytest.raises(Refused, match="not good any more"):
+        studio.accounts.accept(secret, PASSWORD)
+
+
+def test_a_later_invitation_voids_the_earlier_and_ends_sessions_when_used(site):
+    studio = site()
+    studio.account("Ada")
+    browser = studio.browser("Ada")
+    first, second = (studio.accounts.invite("Ada", by="Max") for _ in range(2))
+    assert studio.accounts.invited(first) is None
+    assert browser.get("/").status_code == 200, "an unused link changes nothing"
+    studio.accounts.accept(second, "another lantern of gravel")
+    assert browser.get("/").status_code == 303
+    assert studio.browser().sign_in("Ada").status_code == 401
+    assert studio.browser().sign_in("Ada", "another lantern of gravel").status_code == 303
+    old = studio.accounts.invite("Ben", by="Max")
+    studio.now += 8 * 86_400
+    assert studio.accounts.invited(old) is None
+
+
+@pytest.mark.parametrize(
+    "password", ["aaaaaaaaaaaaaaaa", "AdaAdaAdaAdaAda1", "x" * 201, "ababababababab"]
+)
+def test_weak_passwords_are_refused(site, password):
+    studio = site()
+    secret = studio.accounts.invite("Ada", by="Max")
+    with pytest.raises(Refused, match="password"):
+        studio.accounts.accept(secret, password)
+    assert studio.accounts.invited(secret) == "Ada"
+
+
+def test_guessing_at_an_account_is_slowed_and_logged(site, caplog):
+    studio = site()
+    studio.account("Ada")
+    caplog.set_level(logging.INFO)
+    browser = studio.browser()
+    for _ in range(5):
+        assert browser.sign_in("Ada", "not the password").status_code == 401
+    slowed = studio.browser(address="198.51.100.1").sign_in("Ada")
+    assert slowed.status_code == 429, "from anywhere, and with the right password"
+    assert int(slowed.headers["retry-after"]) >= 1
+    waits = []
+    for _ in range(9):
+        with pytest.raises(Slowed) as refused:
+            studio.studio.sessions.sign_in("Ada", "not the password")
+        waits.append(refused.value.seconds)
+        studio.now += refused.value.seconds
+        with pytest.raises(Refused, match="do not go together"):
+            studio.studio.sessions.sign_in("Ada", "not the password")
+    assert waits == [2, 3, 5, 9, 17, 33, 65, 121, 121]
+    studio.now += 121
+    assert browser.sign_in("Ada").status_code == 303
+    assert studio.browser("Ada"), "a success ends it"
+    failed = [e for e in studio.accounts.audit_log() if e.action == "sign-in failed"]
+    assert len(failed) == 14
+    assert {(e.who, e.address) for e in failed} == {("Ada", "192.0.2.7"), ("Ada", "")}
+    assert "next attempt in" in failed[0].detail
+    assert "from 192.0.2.7 failed" in caplog.text
+    assert "not the password" not in caplog.text
+
+
+def test_trying_many_names_from_one_address_is_slowed(site):
+    studio = site()
+    studio.account("Ada")
+    browser = studio.browser()
+    answers = [browser.sign_in(f"Nobody{n}").status_code for n in range(21)]
+    assert answers == [401] * 20 + [429]
+    assert studio.browser(address="198.51.100.1").sign_in("Ada").status_code == 303
+
+
+def test_it_does_not_tell_whether_a_name_is_known(site):
+    studio = site()
+    studio.account("Ada")
+    pages = [
+        re.sub(r'value="[^"]*"', "", studio.browser().sign_in(name, "not the password").text)
+        for name in ("Ada", "Nobody", "\x00", "x" * 201)
+    ]
+    assert len(set(pages)) == 1
+    with studio.store.engine.begin() as connection:
+        assert len(connection.execute(select(attempts)).all()) == 4
+
+
+@pytest.mark.parametrize(
+    ("wanted", "gone"),
+    [
+        ("/r/ours/work?last=a", "/r/ours/work?last=a"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("https://evil.example", "/"),
+        ("/a\r\nset-cookie: x=1", "/"),
+    ],
+)
+def test_signing_in_leads_nowhere_else(site, wanted, gone):
+    studio = site()
+    studio.account("Ada")
+    form = {"name": "Ada", "password": PASSWORD, "next": wanted}
+    assert location(studio.browser().post("/sign-in", form)) == gone
+
+
+def test_every_answer_has_strict_headers(site):
+    studio = site(form_limit=2000)
+    studio.account("Ada")
+    browser = studio.browser("Ada")
+    big = {"content-type": "application/x-www-form-urlencoded"}
+    answers = [
+        browser.get("/"),
+        browser.get("/nowhere"),
+        browser.get("/static/studio.css"),
+        studio.browser().get("/"),
+        browser.http.post("/sign-out", data={}),
+        browser.http.post("/sign-out", content=b"x" * 3000, headers=big),
+        browser.http.put("/"),
+    ]
+    assert [a.status_code for a in answers] == [200, 404, 200, 303, 403, 413, 405]
+    for answer in answers:
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy and "http" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "same-origin"
+    assert answers[0].headers["cache-control"] == "no-store"
+
+
+def test_pages_name_no_other_host_and_no_script_of_their_own(site):
+    studio = site()
+    studio.review("ours", "rfc-rewrite")
+    browser = studio.browser("Ada")
+    for path in ("/", "/r/ours", "/r/ours/work", "/sign-in", "/nowhere"):
+        page = browser.get(path, follow_redirects=True).text
+        assert not re.search(r"""(src|href|action)=["']?(https?:)?//""", page)
+        assert not re.search(r"<script(?![^>]+src=)|<style|\sstyle=|\son\w+=", page)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_is_too_large_is_refused(site, told):
+    studio = site(form_limit=5000, upload_limit=50_000)
+    studio.account("Ada")
+    studio.account("Man", manager=True)
+
+    def parts():
+        yield b"name="
+        for _ in range(20):
+            yield b"x" * 1000
+
+    content = b"".join(parts()) if told else parts()
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    for who, status in ((None, 413), ("Ada", 413), ("Man", 403)):
+        if not told:
+            content = parts()
+        sent = studio.browser(who).http.post("/sign-out", content=content, headers=headers)
+        assert sent.status_code == status, who
+
+
+@pytest.mark.parametrize("length", ["-1", "1e3", "9" * 5000, "ten"])
+def test_a_length_that_is_none_is_refused(site, length):
+    browser = site().browser()
+    sent = browser.http.post("/sign-in", content=b"", headers={"content-length": length})
+    assert sent.status_code == 413
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/..%2fapp.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%5capp.py",
+        "/static//etc/passwd",
+        "/static/%00",
+        "/static/",
+    ],
+)
+def test_static_files_are_those_of_the_folder(site, path):
+    answer = site().browser().get(path)
+    assert answer.status_code == 404, answer.text[:100]
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_any_name_can_be_anybodys_and_is_shown_as_text(site, name):
+    studio = site()
+    studio.account("Ada")
+    studio.account(name)
+    browser = studio.browser(name)
+    page = browser.get("/").text
+    assert "<script>alert" not in page
+    assert [a.name for a in studio.accounts.all()] == sorted(["Ada", name])
+    assert studio.browser("Ada")
+
+
+@pytest.mark.parametrize("name", ["ours", *NASTY, "~b3Vycw==", ".hidden", "x" * 200])
+def test_any_review_has_an_address(site, name):
+    handle = ReviewHandle()
+    assert handle.convert(handle.to_string(name)) == name
+    studio = site()
+    studio.review(name, "cobe-rating", items=1)
+    browser = studio.browser("Cem")
+    (link,) = re.findall(r'href="(/r/[^"]+)"', browser.get("/").text)
+    assert browser.get(link).status_code == 200
+    page = browser.get(f"{link}/work")
+    assert location(browser.submit(page, {"rating": "Yes"})) == f"{link}/work"
+    assert studio.store.decided(name, "Cem") == 1
+
+
+@pytest.mark.parametrize("path", ["/r/~/work", "/r/~AA==/work", "/r/~%ff/work", "/r/%00/work"])
+def test_what_is_no_review_is_not_found(site, path):
+    studio = site()
+    studio.account("Ada")
+    assert studio.browser("Ada").get(path).status_code == 404
+
+
+def test_the_last_manager_stays(site):
+    studio = site()
+    assert not studio.accounts.has_manager()
+    studio.account("Man", manager=True)
+    for change in (studio.accounts.set_active, studio.accounts.set_manager):
+        with pytest.raises(Refused, match="only manager"):
+            change("Man", False, by="Man")
+    studio.account("Max")
+    studio.accounts.set_manager("Max", True, by="Man")
+    studio.accounts.set_active("Man", False, by="Max")
+    assert studio.accounts.has_manager()
+    with pytest.raises(Refused, match="is closed"):
+        studio.accounts.invite("Man", by="Max")
+    assert [e.action for e in studio.accounts.audit_log()][:2] == ["closed", "made manager"]
+
+
+@pytest.mark.parametrize("name", ["", " Ada", "rule:workflow", "a\nb", "x" * 201])
+def test_what_is_no_name_gets_no_account(site, name):
+    with pytest.raises(InputError, match="no name"):
+        site().accounts.invite(name, by="Max")
+
+
+def test_accounts_live_in_postgresql_too(site, postgresql_database):
+    studio = site(postgresql_database)
+    studio.review("ours", "cobe-rating", items=1)
+    browser = studio.browser("Cem")
+    assert studio.browser().sign_in("\x00").status_code == 401
+    page = browser.get("/r/ours/work")
+    assert page.status_code == 200
+    sent = browser.submit(page, {"rating": "Other"}, comment="\x00 and '; DROP TABLE events; --")
+    assert location(sent) == "/r/ours/work"
+    studio.accounts.set_active("Cem", False, by="Max")
+    assert browser.get("/").status_code == 303
+
+
+def test_the_audit_log_cannot_be_changed(site):
+    from sqlalchemy import delete, update
+    from sqlalchemy.exc import DBAPIError
+
+    from contrafact.review.store.tables import audit
+
+    studio = site()
+    studio.account("Ada")
+    for change in (update(audit).values(who="nobody"), delete(audit)):
+        with pytest.raises(DBAPIError, match="only ever added"), studio.store.engine.begin() as c:
+            c.execute(change)
+
+
+def test_the_log_of_requests_names_no_secret(site, caplog):
+    studio = site()
+    secret = studio.accounts.invite("Ada", by="Max")
+    caplog.set_level(logging.INFO)
+    browser = studio.browser()
+    browser.get(f"/invite/{secret}")
+    fields = browser.fields(browser.get(f"/invite/{secret}").text)
+    browser.http.post(f"/invite/{secret}", data={**fields, "password": PASSWORD, "again": PASSWORD})
+    assert "GET '/invite/[secret]' 200" in caplog.text
+    ours = "\n".join(r.getMessage() for r in caplog.records if r.name.startswith("contrafact"))
+    assert secret not in ours and PASSWORD not in ours
+    assert browser.http.cookies["contrafact-session"] not in ours

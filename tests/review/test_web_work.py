@@ -1,0 +1,333 @@
+"""Working in the browser, without JavaScript: items, decisions, undoing, training, adjudication."""
+
+import html
+import re
+from datetime import timedelta
+
+import pytest
+
+from contrafact.review.loading import load_project
+from contrafact.review.store.verify import verify
+from contrafact.review.web.pages import guidelines_html
+
+SCRIPT = "<script>alert('x')</script><img src=x onerror=alert(1)>"
+WORK = "/r/ours/work"
+
+
+def gone_to(response):
+    assert response.status_code == 303, response.text
+    return response.headers["location"]
+
+
+def plain(page):
+    """What a page says, without its tags."""
+    text = re.sub(r"<[^>]+>", " ", page.text)
+    return " ".join(html.unescape(text).split())
+
+
+def events(studio, kind):
+    return [event for event in studio.store.history("ours") if event.kind == kind]
+
+
+@pytest.fixture
+def rating(site):
+    """A studio with a review of stories that three people rate."""
+    studio = site()
+    studio.review("ours", "cobe-rating")
+    return studio
+
+
+@pytest.fixture
+def disputed(site):
+    """A studio with a rewrite that two annotators disagree about."""
+    studio = site()
+    studio.review("ours", "rfc-rewrite", items=1)
+    for who, answers, more in (
+        ("Ada", {"review": "pass"}, {}),
+        ("Ben", {"audit": "pass"}, {}),
+        ("Cem", {"category_correct": "true", "rewrite_valid": "pass"}, {}),
+        (
+            "Dia",
+            {"category_correct": "true", "rewrite_valid": "fail"},
+            {"flag": "1", "comment": f"Half of it is not reversed. {SCRIPT}"},
+        ),
+    ):
+        browser = studio.browser(who)
+        assert gone_to(browser.submit(browser.get(WORK), answers, **more)) == WORK
+    return studio
+
+
+def test_a_screen_shows_the_item_with_what_differs_marked(rating):
+    page = rating.browser("Cem").get(WORK)
+    assert "What if it had been dry?" in plain(page)
+    assert re.search(r"<del>Because of the rain</del>", page.text)
+    assert re.search(r"<ins>As it was dry</ins>", page.text)
+    assert "Is this edit a valid answer to the question?" in plain(page)
+    assert [f'value="{o}"' in page.text for o in ("Yes", "No", "Other")] == [True] * 3
+    assert "What is judged" in plain(page), "the guidelines are at hand"
+    assert "You have decided 0; 3 items are at this stage, 0 of 3 finished" in plain(page)
+
+
+def test_a_decision_is_kept_with_what_the_person_saw(rating):
+    cem = rating.browser("Cem")
+    page = cem.get(WORK)
+    assert gone_to(cem.submit(page, {"rating": "No"}, comment="It rains on.")) == WORK
+    (event,) = events(rating, "answered")
+    assert (event.who, event.item, event.body["answers"]) == ("Cem", "i0", {"rating": "No"})
+    assert event.body["comment"] == "It rains on."
+    assert event.guidelines_version == load_project("cobe-rating").guidelines_version
+    assert "You have decided 1" in plain(cem.get(WORK))
+    assert 'value="i1"' in cem.get(WORK).text
+    assert verify(rating.store, "ours") == []
+
+
+def test_the_same_form_sent_again_changes_nothing(rating):
+    cem = rating.browser("Cem")
+    page = cem.get(WORK)
+    for _ in range(3):
+        assert gone_to(cem.submit(page, {"rating": "Yes"})) == WORK
+    assert len(events(rating, "answered")) == 1
+
+
+def test_a_key_of_one_persons_form_is_nobody_elses(rating):
+    cem, dia = rating.browser("Cem"), rating.browser("Dia")
+    page = cem.get(WORK)
+    key = cem.fields(page.text, "sheet")["request"]
+    cem.submit(page, {"rating": "Yes"})
+    dia.submit(dia.get(WORK), {"rating": "No"}, request=key)
+    assert [e.who for e in events(rating, "answered")] == ["Cem", "Dia"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "fields", "said"),
+    [
+        ({}, {"comment": "kept as it is"}, "Not answered yet: Is this edit a valid answer"),
+        ({"rating": "Other"}, {"comment": " "}, "'Other' needs a comment"),
+        ({"rating": "Perhaps"}, {}, "'Perhaps' is no answer to 'rating'"),
+        ({"rating": "Yes"}, {"flag": "1"}, "A flag needs a comment"),
+        ({"rating": "Yes", "other": "x"}, {}, "'other' is not asked"),
+    ],
+)
+def test_a_form_that_is_not_whole_comes_back_as_it_was_typed(rating, answers, fields, said):
+    cem = rating.browser("Cem")
+    page = cem.submit(cem.get(WORK), answers, **fields)
+    assert page.status_code == 422
+    assert said in plain(page)
+    assert html.escape(fields.get("comment", "")) in page.text
+    if answers.get("rating") in ("Yes", "Other"):
+        assert re.search(rf'value="{answers["rating"]}" checked', page.text)
+    assert ('id="flag" checked' in page.text) == ("flag" in fields)
+    assert gone_to(cem.submit(page, {"rating": "Yes"}, flag="", comment="x")) == WORK
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"round": "one"},
+        {"round": "9" * 30},
+        {"request": "x"},
+        {"request": "' OR 1=1 --"},
+    ],
+)
+def test_a_form_that_was_tampered_with_is_refused(rating, fields):
+    cem = rating.browser("Cem")
+    page = cem.get(WORK)
+    assert cem.submit(page, {"rating": "Yes"}, **fields).status_code == 422
+    assert not events(rating, "answered")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"item": "i2"},
+        {"item": "'; DROP TABLE events; --"},
+        {"stage": "nowhere\x00"},
+        {"round": "2"},
+        {"training": "1"},
+    ],
+)
+def test_nobody_decides_on_what_they_were_not_given(rating, fields):
+    cem = rating.browser("Cem")
+    page = cem.get(WORK)
+    sent = cem.submit(page, {"rating": "Yes"}, comment="kept", **fields)
+    assert sent.status_code == 409
+    assert "This decision was not taken" in plain(sent) and "kept" in sent.text
+    assert not events(rating, "answered")
+
+
+def test_after_the_lease_it_is_said_clearly_and_what_was_typed_is_shown(site, review_team):
+    studio = site()
+    now = [review_team.now]
+    studio.store._clock = lambda: now[0]
+    studio.review("ours", "cobe-rating", items=1)
+    for name in ("Fay", "Gus", "Hal"):
+        studio.store.enlist("ours", name, ["rater"], "Max")
+        studio.account(name)
+    cem = studio.browser("Cem")
+    page = cem.get(WORK)
+    now[0] += timedelta(minutes=31)
+    for name in ("Fay", "Gus", "Hal"):
+        other = studio.browser(name)
+        other.submit(other.get(WORK), {"rating": "Yes"})
+    sent = cem.submit(page, {"rating": "No"}, comment=f"Long thought. {SCRIPT}", flag="1")
+    assert sent.status_code == 409
+    assert "Long thought." in sent.text and "<script>alert" not in sent.text
+    assert re.search("the item has gone on without this decision", sent.text, re.IGNORECASE)
+    assert "Go on with the next" in plain(sent)
+    assert all(e.who != "Cem" for e in events(studio, "answered"))
+
+
+def test_the_last_decision_can_be_taken_back_and_is_filled_in_again(rating):
+    cem = rating.browser("Cem")
+    assert "Undo" not in plain(cem.get(WORK))
+    cem.submit(cem.get(WORK), {"rating": "Other"}, comment="Half right", flag="1")
+    page = cem.get(WORK)
+    undo = cem.fields(page.text, "undo")
+    back = gone_to(cem.http.post("/r/ours/undo", data=undo))
+    again = cem.get(back)
+    assert 'value="i0"' in again.text and "Half right" in again.text
+    assert re.search('value="Other" checked', again.text) and 'id="flag" checked' in again.text
+    assert gone_to(cem.http.post("/r/ours/undo", data=undo)) == back, "sent twice, done once"
+    assert len(events(rating, "undone")) == 1
+    cem.submit(again, {"rating": "No"}, flag="", comment="")
+    assert rating.store.read("ours", lambda b: b.items["i0"].votes[0].ballot.verdict) == "No"
+    assert verify(rating.store, "ours") == []
+
+
+def test_what_was_on_the_desk_while_undoing_comes_back(site):
+    studio = site()
+    studio.review("ours", "cobe-rating", items=2)
+    cem = studio.browser("Cem")
+    cem.submit(cem.get(WORK), {"rating": "Yes"})
+    page = cem.get(WORK)
+    assert 'value="i1"' in page.text
+    again = cem.get(gone_to(cem.http.post("/r/ours/undo", data=cem.fields(page.text, "undo"))))
+    cem.submit(again, {"rating": "No"})
+    last = cem.get(WORK)
+    assert 'value="i1"' in last.text
+    cem.submit(last, {"rating": "No"})
+    assert studio.store.decided("ours", "Cem") == 2
+
+
+def test_undoing_too_late_is_refused(rating):
+    browsers = [rating.browser(name) for name in ("Cem", "Dia", "Eve")]
+    for browser in browsers:
+        browser.submit(browser.get(WORK), {"rating": "Yes"})
+    undo = browsers[0].fields(browsers[0].get(WORK).text, "undo")
+    refused = browsers[0].http.post("/r/ours/undo", data=undo)
+    assert refused.status_code == 409 and "tell the manager" in refused.text
+
+
+def test_when_there_is_nothing_left_it_says_so(site):
+    studio = site()
+    studio.review("ours", "cobe-rating", items=1)
+    browsers = [studio.browser(name) for name in ("Cem", "Dia", "Eve")]
+    browsers[0].submit(browsers[0].get(WORK), {"rating": "Yes"})
+    assert "1 of 1 items are still under way" in plain(browsers[0].get(WORK))
+    for browser in browsers[1:]:
+        browser.submit(browser.get(WORK), {"rating": "Yes"})
+    assert "Every one of the 1 items has come to its end" in plain(browsers[0].get(WORK))
+
+
+def test_training_tells_what_was_right_and_lets_nobody_pass_by(site, review_team):
+    studio = site()
+    project = load_project("judge-agreement")
+    studio.review("ours", "judge-agreement", items=1)
+    studio.store.enlist("ours", "Cem", ["annotator"], "Max", trained=False)
+    studio.store.import_gold("ours", review_team.gold(project), "Max")
+    cem = studio.browser("Cem")
+    wrong = {"forward_compatibility": "true", "directionality": "false"}
+    right = {"forward_compatibility": "true", "directionality": "true"}
+    page = cem.get(WORK)
+    assert "Training round 1: 0 of 3 answered" in plain(page)
+    assert "flag" not in page.text.split('id="sheet"')[1].split("</form>")[0]
+    page = cem.get(gone_to(cem.submit(page, wrong)))
+    assert "not the known one" in plain(page)
+    page = cem.get(gone_to(cem.submit(page, right)))
+    assert "The last answer was right" in plain(page)
+    page = cem.get(gone_to(cem.submit(page, right)))
+    assert "That round: 2 of 3 right. Another round follows." in plain(page)
+    for _ in range(3):
+        page = cem.get(gone_to(cem.submit(page, right)))
+    assert "That round: 3 of 3 right. You have passed." in plain(page)
+    assert 'value="i0"' in page.text
+    assert "known" not in plain(cem.get(f"{WORK}?last=i0")), "of real items nothing is told"
+
+
+def test_a_correction_is_offered_taken_and_needed(site):
+    studio = site()
+    studio.review("ours", "rfc-rewrite", items=2)
+    ada = studio.browser("Ada")
+    page = ada.get(WORK)
+    assert "Shares of Alder Works fell 0% after its report." in page.text.split("correction")[-1]
+    same = "Shares of Alder Works fell 0% after its report."
+    for given in ({}, {"correction": same + "\r\n"}):
+        bare = ada.submit(page, {"review": "revise"}, **given)
+        assert bare.status_code == 422 and "needs a new text" in bare.text
+    odd = ada.submit(page, {"review": "pass"}, correction="Shares sank.")
+    assert odd.status_code == 422 and "does not go with &#39;pass&#39;" in odd.text
+    assert "Shares sank." in odd.text
+    assert ada.submit(odd, {"review": "pass"}, correction=same).status_code == 303
+    undo = ada.fields(ada.get(WORK).text, "undo")
+    again = ada.get(gone_to(ada.http.post("/r/ours/undo", data=undo)))
+    assert gone_to(ada.submit(again, {"review": "revise"}, correction="Shares sank.\r\nDeep."))
+    item = studio.store.read("ours", lambda b: b.items["i0"])
+    assert item.fields["rewritten"] == "Shares sank.\nDeep."
+
+
+def test_adjudicators_see_what_was_said_and_not_by_whom(disputed):
+    ben = disputed.browser("Ben")
+    assert gone_to(ben.get(WORK)) == "/r/ours/adjudicate"
+    page = ben.get("/r/ours/adjudicate")
+    said = plain(page)
+    for told in ("annotator 1: pass", "annotator 2: fail", "flagged", "Half of it is not"):
+        assert told in said
+    assert "Cem" not in page.text and "Dia" not in page.text
+    assert "<script>alert" not in page.text and "&lt;script&gt;alert" in page.text
+    assert gone_to(ben.submit(page, {"ruling": "pass"})) == "/r/ours/adjudicate"
+    assert disputed.store.decided("ours", "Ben") == 2
+
+
+def test_annotators_are_blind_to_each_other(site):
+    studio = site()
+    studio.review("ours", "rfc-rewrite", items=4)
+    for who, answers in (("Ada", {"review": "pass"}), ("Ben", {"audit": "pass"})):
+        browser = studio.browser(who)
+        for _ in range(4):
+            browser.submit(browser.get(WORK), answers, comment="seen by nobody blind")
+    cem, dia = studio.browser("Cem"), studio.browser("Dia")
+    cem.submit(cem.get(WORK), {"category_correct": "false"}, comment="Cem's own thoughts", flag="1")
+    page = dia.get(WORK)
+    assert 'value="i0"' in page.text
+    assert "thoughts" not in page.text and "seen by nobody" not in page.text
+
+
+def test_a_dispute_goes_through_arbitration_to_its_end(disputed):
+    ben, eve, ada = (disputed.browser(name) for name in ("Ben", "Eve", "Ada"))
+    for browser, ruling, why in ((ben, "pass", ""), (eve, "unresolved", "cannot be told")):
+        sent = browser.submit(browser.get("/r/ours/adjudicate"), {"ruling": ruling}, comment=why)
+        assert sent.status_code == 303
+    page = ada.get("/r/ours/adjudicate")
+    assert "strict-annotator: unresolved" in plain(page) and "cannot be told" in page.text
+    assert ada.submit(page, {"ruling": "fail"}).status_code == 422, "needs a comment"
+    assert gone_to(ada.submit(page, {"ruling": "fail"}, comment="not reversed"))
+    item = disputed.store.read("ours", lambda b: b.items["i0"])
+    assert (item.outcome, item.why) == ("removed", "failed by arbitration")
+    assert verify(disputed.store, "ours") == []
+
+
+def test_nothing_in_an_item_becomes_markup(site):
+    studio = site()
+    fields = dict.fromkeys(("text", "query", "edit", "domain"), f"\"{SCRIPT}'")
+    studio.review("ours", "cobe-rating", items=1, **fields)
+    page = studio.browser("Cem").get(WORK)
+    assert "<script>alert" not in page.text and "<img" not in page.text
+    assert page.text.count("&lt;script&gt;alert") >= 3
+
+
+def test_guidelines_are_formatted_and_carry_no_markup_of_their_own():
+    shown = guidelines_html(
+        f"# One\n\n{SCRIPT} *sure* [x](javascript:alert(1)) ![y](http://z/i.png)"
+    )
+    assert "<h3>One</h3>" in shown and "<em>sure</em>" in shown
+    assert "<script" not in shown and "<img" not in shown and 'href="javascript' not in shown

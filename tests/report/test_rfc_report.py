@@ -18,6 +18,7 @@ from contrafact.report.rfc.estimates import Bootstrap, confusion_frame, estimate
 from contrafact.report.rfc.examples import draw_examples
 from contrafact.report.rfc.frame import pair_frame, prepare_items, systems_of
 from contrafact.report.rfc.surface import surface_figures
+from contrafact.report.rfc.tables import overall_table
 from contrafact.report.rfc.words import warnings_for
 
 HOSTILE = "Tarn Rail <script>alert(1)</script> \u202e cuts {{ 7*7 }} its outlook"
@@ -160,6 +161,35 @@ def test_surface_and_the_median_of_the_models_are_resampled_together() -> None:
     assert of["difference", "f1"] == pytest.approx(expected - of[SURFACE, "f1"])
     alone = items[items["baseline"]]
     assert surface_figures(alone, "rfc-diagnose", rng=np.random.default_rng(0)).empty
+
+
+def test_the_area_of_diagnosis_is_the_mean_over_manipulations_and_each_ones_own() -> None:
+    from sklearn.metrics import roc_auc_score
+
+    noise = np.random.default_rng(5)
+    frame = rows("rfc-diagnose")
+    scores = noise.dirichlet(np.ones(4), size=len(frame))
+    with_scores = frame.assign(
+        **{f"p_{kind}": scores[:, i] for i, kind in enumerate(MANIPULATIONS)}
+    )
+    items = prepare_items(with_scores, "rfc-diagnose")
+    bootstrap = Bootstrap(rng=np.random.default_rng(0), resamples=200)
+    figures = estimate_figures(items, "rfc-diagnose", bootstrap)
+    own = items[items["system"].eq(FAIR) & items["predicted"].notna()]
+    areas = {kind: roc_auc_score(own["gold"].eq(kind), own[f"p_{kind}"]) for kind in MANIPULATIONS}
+    for kind, area in areas.items():
+        assert value(figures, FAIR, "auroc", "valid", kind) == pytest.approx(area)
+    mean = value(figures, FAIR, "auroc", "valid")
+    assert mean == pytest.approx(np.mean(list(areas.values())))
+    whole = figures[figures["measure"].eq("auroc") & figures["manipulation"].isna()]
+    assert (whole["low"] < whole["estimate"]).all()
+    assert (whole["estimate"] < whole["high"]).all()
+    assert whole["articles"].eq(12).all()
+    shown = overall_table(items, figures, "rfc-diagnose", systems_of(items))
+    assert "averaged over the manipulations" in shown.caption
+    assert shown.frame.set_index("system")["auroc_valid"][FAIR] == pytest.approx(mean)
+    # Tables of runs without probabilities, and older ones without the columns, have no such figure.
+    assert "auroc" not in set(estimated("rfc-diagnose")[1]["measure"])
 
 
 def test_a_confusion_matrix_loses_no_answer() -> None:

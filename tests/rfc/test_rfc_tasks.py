@@ -15,7 +15,8 @@ from inspect_ai.model import (
     get_model,
 )
 
-from contrafact.rfc.answers import probability_of_true
+from contrafact.records import MANIPULATIONS
+from contrafact.rfc.answers import label_probabilities
 from contrafact.rfc.bundled import bundled_pairs
 from contrafact.rfc.items import ITEM_COLUMNS, items_frame
 from contrafact.rfc.scoring import pairwise_accuracy
@@ -111,6 +112,25 @@ def test_logprobs_give_auroc(tmp_path):
     assert sorted({round(row["p_true"], 4) for row in rows}) == [0.6667, 0.8889]
 
 
+def test_logprobs_give_diagnosis_an_area_over_four_labels(tmp_path):
+    kinds = {pair.rewritten: pair.manipulation for pair in bundled_pairs()}
+
+    def tokens(prompt):
+        first = {"numerical": "num", "flipping": "F", "sentiment": " sent", "causal": "ca"}
+        share = dict.fromkeys(first.values(), 0.2) | {first[kinds[shown(prompt)]]: 0.3}
+        top = [TopLogprob(token=t, logprob=math.log(q), bytes=None) for t, q in share.items()]
+        begun = Logprob(token="num", logprob=math.log(0.2), bytes=None, top_logprobs=top)
+        return [begun, Logprob(token="erical", logprob=0.0, bytes=None, top_logprobs=top[:0])]
+
+    says_one = model(lambda p: "numerical", logprobs=tokens)
+    _, rows, rates = run(tmp_path, "rfc-diagnose", says_one, logprobs=True)
+    assert rates["accuracy"] == 0.25
+    assert rates["auroc"] == 1.0  # it says one thing to all, and ranks the four kinds right
+    for row in rows:
+        assert row[f"p_{row['gold']}"] == pytest.approx(1 / 3)
+        assert math.isnan(row["p_true"])
+
+
 def test_the_judge_in_the_role_sorts_answers_by_their_reasons_and_is_needed(tmp_path):
     subject = model(lambda p: "It cannot be verified.\nfalse")
 
@@ -142,6 +162,15 @@ def test_the_probability_is_read_where_the_label_begins():
         return Logprob(token=text, logprob=-0.1, bytes=None, top_logprobs=alternatives)
 
     reply = [token("The", The=0.9), token(" f", f=0.6, t=0.2), token("alse", alse=1.0)]
-    assert probability_of_true(reply) == pytest.approx(0.2 / (0.2 + 0.6 + math.exp(-0.1)))
-    assert probability_of_true([token("Fine", Fine=1.0)]) is None
-    assert probability_of_true([Logprob(token="true", logprob=-1, bytes=None)]) is None
+    two = ("true", "false")
+    p_true = 0.2 / (0.2 + 0.6 + math.exp(-0.1))
+    assert label_probabilities(reply, two) == pytest.approx({"true": p_true, "false": 1 - p_true})
+    assert label_probabilities([token("Fine", Fine=1.0)], two) is None
+    assert label_probabilities([Logprob(token="true", logprob=-1, bytes=None)], two) is None
+    # A label that no alternative begins has none; words that begin no label count for nothing.
+    found = label_probabilities(
+        [token("Causal", Causal=0.6, sentiment=0.2, The=0.2)], MANIPULATIONS
+    )
+    assert found == pytest.approx(
+        {"numerical": 0, "flipping": 0, "sentiment": 0.25, "causal": 0.75}
+    )

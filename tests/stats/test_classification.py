@@ -5,13 +5,14 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
 from contrafact.stats.classification import (
     MEASURES,
     auroc,
+    auroc_one_vs_rest,
     classification,
     confusion_matrix,
     measures,
@@ -146,12 +147,64 @@ def test_auroc_of_one_kind_is_undefined():
     assert math.isnan(auroc([1, 1], [0.2, 0.9], None, rng=rng(), resamples=5).estimate)
 
 
+weighed = st.tuples(
+    st.sampled_from(LABELS), st.lists(st.integers(1, 5), min_size=4, max_size=4).map(np.array)
+)
+
+
+@settings(max_examples=30)
+@given(st.lists(weighed, min_size=2, max_size=40))
+def test_one_against_the_rest_is_scikit_learns_mean_over_the_classes_present(items):
+    gold, weights = zip(*items, strict=True)
+    assume(len(set(gold)) > 1)
+    scores = np.array([row / row.sum() for row in weights])
+    found = auroc_one_vs_rest(gold, scores, LABELS, None, rng=rng(), resamples=5).estimate
+    areas = [
+        metrics.roc_auc_score([one == label for one in gold], column)
+        for label, column in zip(LABELS, scores.T, strict=True)
+        if label in gold
+    ]
+    assert found == pytest.approx(np.mean(areas))
+    if len(areas) == len(LABELS):
+        by_name = scores[:, np.argsort(LABELS)]
+        assert found == pytest.approx(metrics.roc_auc_score(gold, by_name, multi_class="ovr"))
+
+
+def test_of_two_labels_one_against_the_rest_is_the_area_itself_bounds_and_all():
+    noise = np.random.default_rng(6)
+    gold, p, c = noise.integers(0, 2, 60), noise.random(60), noise.integers(0, 15, 60)
+    found = auroc_one_vs_rest(
+        gold.tolist(), np.stack([1 - p, p], axis=1), (0, 1), c, rng=rng(), resamples=200
+    )
+    own = auroc(gold, p, c, rng=rng(), resamples=200)
+    assert (found.estimate, found.low, found.high, found.clusters) == pytest.approx(
+        (own.estimate, own.low, own.high, own.clusters)
+    )
+
+
+def test_one_against_the_rest_refuses_what_does_not_pair_up():
+    for gold, scores, told in (
+        ("ab", [[0.5, 0.5]], "2 labels for 1"),
+        ("ac", [[0.5, 0.5]] * 2, "not in the label space"),
+        ("ab", [[0.5, math.nan]] * 2, "NaN"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            auroc_one_vs_rest(gold, scores, "ab", None, rng=rng(), resamples=5)
+    alone = auroc_one_vs_rest("aa", [[0.5, 0.5]] * 2, "ab", None, rng=rng(), resamples=5)
+    assert math.isnan(alone.estimate)
+
+
 def test_the_order_of_rows_changes_no_seeded_figure():
     noise = np.random.default_rng(5)
     y, x, c = noise.integers(0, 2, 80), noise.integers(0, 9, 80), noise.integers(0, 20, 80)
     order = noise.permutation(80)
     first = auroc(y, x, c, rng=rng(), resamples=300)
     assert first == auroc(y[order], x[order], c[order], rng=rng(), resamples=300)
+    scores = np.stack([x, 9 - x], axis=1)
+    many = auroc_one_vs_rest(y.tolist(), scores, (1, 0), c, rng=rng(), resamples=300)
+    assert many == auroc_one_vs_rest(
+        y[order].tolist(), scores[order], (1, 0), c[order], rng=rng(), resamples=300
+    )
     labels = np.array(["n", "p"])
     one = classification(
         labels[y].tolist(), labels[x % 2].tolist(), ("n", "p"), c, rng=rng(), resamples=300

@@ -114,6 +114,7 @@ def _steps(headlines: int, pairs: int, stories: int) -> "list[tuple[str, RunSett
                 models=(MODEL,),
                 methods=("plain", "majority", "surface"),
                 limit=pairs,
+                logprobs=True,
                 generation=label,
             ),
         ),

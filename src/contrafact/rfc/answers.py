@@ -21,7 +21,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import Rewrite
 from contrafact.rfc.data import Item
-from contrafact.rfc.labels import FALSE, TRUE, labels_of, read_label
+from contrafact.rfc.labels import labels_of, read_label
 
 __all__ = [
     "TOP_LOGPROBS",
@@ -30,7 +30,7 @@ __all__ = [
     "answer_items",
     "answer_of",
     "item_of",
-    "probability_of_true",
+    "label_probabilities",
     "read_answer",
     "reply_tokens",
 ]
@@ -51,7 +51,8 @@ class Answer:
         invalid: The reason, where it was.
         reply: The model's last reply, as it came; None under a baseline.
         rationale: The reasons given, where they were asked for.
-        p_true: In detection, the probability of ``true`` against ``false``; None without one.
+        probabilities: By label, its probability against the others, adding up to 1, or a
+            baseline's scores on that scale; None without them.
         trace: What the solver kept of its way there (first answer, background, …).
     """
 
@@ -59,7 +60,7 @@ class Answer:
     invalid: str | None = None
     reply: str | None = None
     rationale: str | None = None
-    p_true: float | None = None
+    probabilities: Mapping[str, float] | None = None
     trace: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -145,44 +146,52 @@ def read_answer(
         reasons: Whether reasons were asked for, with the label on the last line.
         trace: What to keep besides.
     """
-    reading = read_label(output.completion, labels_of(item.task), reasons=reasons)
+    labels = labels_of(item.task)
+    reading = read_label(output.completion, labels, reasons=reasons)
     invalid = reading.invalid
     if invalid is not None and output.stop_reason == "max_tokens":
         invalid = f"cut off at the token limit ({invalid})"
-    p_true = None
-    if item.task == "rfc-detect" and reading.label is not None:
-        p_true = probability_of_true(_logprobs(output))
+    probabilities = None
+    if reading.label is not None:
+        probabilities = label_probabilities(_logprobs(output), labels)
     return Answer(
         predicted=reading.label,
         invalid=invalid,
         reply=output.completion,
         rationale=reading.rationale,
-        p_true=p_true,
+        probabilities=probabilities,
         trace=dict(trace or {}),
     )
 
 
-def probability_of_true(tokens: Sequence[Logprob]) -> float | None:
-    """Return the probability of ``true`` against ``false`` where a reply's label begins.
+def label_probabilities(
+    tokens: Sequence[Logprob], labels: Sequence[str]
+) -> dict[str, float] | None:
+    """Return the probability of each label against the others where a reply's label begins.
 
-    At that token, the probabilities of all alternatives that begin the one label or the other,
-    in any case, are added up, and the share of ``true`` is returned.
+    At that token, the probabilities of all alternatives that begin a label, in any case, are added
+    up by label, and each label's share of them is returned.
+
+    Args:
+        tokens: The reply's tokens, with their alternatives.
+        labels: The label space; no two labels begin with the same letter.
 
     Returns:
-        A probability from 0 to 1, or None where no token begins a label, or the provider gave no
+        By label, a probability from 0 to 1, adding up to 1, and 0 for a label that none of the
+        alternatives begins; or None where no token begins a label, or the provider gave no
         alternatives.
     """
-    for token in reversed(_label_starts(tokens)):
+    for token in reversed(_label_starts(tokens, labels)):
         alternatives = {one.token: one.logprob for one in token.top_logprobs or ()}
         alternatives.setdefault(token.token, token.logprob)
-        mass = {TRUE: 0.0, FALSE: 0.0}
+        mass = dict.fromkeys(labels, 0.0)
         for text, logprob in alternatives.items():
-            label = _begins(text)
+            label = _begins(text, labels)
             if label is not None:
                 mass[label] += math.exp(logprob)
         total = sum(mass.values())
         if token.top_logprobs and total > 0:
-            return mass[TRUE] / total
+            return {label: share / total for label, share in mass.items()}
     return None
 
 
@@ -191,11 +200,11 @@ def reply_tokens(*, reasons: bool) -> int:
     return REASONS_TOKENS if reasons else 3
 
 
-def _label_starts(tokens: Sequence[Logprob]) -> list[Logprob]:
+def _label_starts(tokens: Sequence[Logprob], labels: Sequence[str]) -> list[Logprob]:
     """Return the tokens at which a whole label begins, in order."""
     starts = []
     for position, token in enumerate(tokens):
-        begun = _begins(token.token)
+        begun = _begins(token.token, labels)
         if begun is None:
             continue
         ahead = "".join(one.token for one in tokens[position : position + 6])
@@ -204,11 +213,11 @@ def _label_starts(tokens: Sequence[Logprob]) -> list[Logprob]:
     return starts
 
 
-def _begins(token: str) -> str | None:
+def _begins(token: str, labels: Sequence[str]) -> str | None:
     plain = token.strip().casefold()
     if not plain:
         return None
-    return next((label for label in (TRUE, FALSE) if label.startswith(plain)), None)
+    return next((label for label in labels if label.startswith(plain)), None)
 
 
 def _logprobs(output: ModelOutput) -> Sequence[Logprob]:

@@ -17,6 +17,7 @@ def rfc_diagnose(
     solver: str = "plain",
     background: str | None = None,
     rationale: bool = False,
+    logprobs: bool = False,
     seed: int = 0,
     prompts: str | None = None,
     limit: int | None = None,
@@ -31,6 +32,7 @@ def rfc_diagnose(
             ``surface``; give the model ``none``), or an import path.
         background: File of news for ``memory`` to search, instead of the pairs' originals.
         rationale: Whether to ask for reasons, with the label on the last line.
+        logprobs: Whether to ask for log-probabilities, which AUROC needs.
         seed: Seed of the baselines' folds.
         prompts: Folder of a prompt pack; the default pack where none is given.
         limit: Take the first so many pairs.
@@ -43,6 +45,7 @@ def rfc_diagnose(
         solver=solver,
         background=background,
         rationale=rationale,
+        logprobs=logprobs,
         seed=seed,
         prompts=prompts,
         limit=limit,

@@ -22,6 +22,8 @@ failure is the run's to tell). The columns, in this order:
 ``invalid_reason``  why the reply was no label, or None where it was one
 ``p_true``       detect: the model's probability of ``true`` against ``false``, 0 to 1, or a
                  baseline's score on that scale; NaN where there is none
+``p_numerical``, ``p_flipping``, ``p_sentiment``, ``p_causal``
+                 diagnose: the same of each manipulation against the other three
 ``rationale``    the reasons the model gave, or None
 ``error_class``  the class of section 3.5 that a judge gave a wrong or rightly guessed answer,
                  or None
@@ -38,19 +40,25 @@ Nothing is dropped or mended here: an invalid reply is a row whose ``predicted``
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from inspect_ai.log import EvalSample
 
+from contrafact.records import MANIPULATIONS
 from contrafact.rfc.answers import item_of
 from contrafact.rfc.data import Item
+from contrafact.rfc.labels import TRUE
 
-__all__ = ["ITEM_COLUMNS", "item_row", "items_frame"]
+__all__ = ["ITEM_COLUMNS", "PROBABILITIES", "item_row", "items_frame"]
+
+PROBABILITIES: dict[str, str] = {label: f"p_{label}" for label in (TRUE, *MANIPULATIONS)}
+"""The columns of probabilities, by the label that each is of."""
 
 ITEM_COLUMNS: tuple[str, ...] = (
     *("task", "system", "model", "solver", "shots", "draw", "sample_id", "pair_id"),
-    *("article_id", "manipulation", "gold", "predicted", "invalid_reason", "p_true"),
+    *("article_id", "manipulation", "gold", "predicted", "invalid_reason"),
+    *PROBABILITIES.values(),
     *("rationale", "error_class", "original", "rewritten", "shown", "reply"),
     *("category", "ticker", "date"),
 )
@@ -90,7 +98,7 @@ def items_frame(
                 draw=sample.epoch,
                 predicted=found["predicted"],
                 invalid=found["invalid"],
-                p_true=math.nan if found["p_true"] is None else found["p_true"],
+                probabilities=found["probabilities"],
                 rationale=found["rationale"],
                 error_class=found.get("error_class"),
                 reply=found["reply"],
@@ -109,7 +117,7 @@ def item_row(
     draw: int,
     predicted: str | None,
     invalid: str | None,
-    p_true: float,
+    probabilities: Mapping[str, float] | None,
     rationale: str | None,
     error_class: str | None,
     reply: str | None,
@@ -130,7 +138,7 @@ def item_row(
         "gold": item.gold,
         "predicted": predicted,
         "invalid_reason": invalid,
-        "p_true": p_true,
+        **{name: (probabilities or {}).get(of, math.nan) for of, name in PROBABILITIES.items()},
         "rationale": rationale,
         "error_class": error_class,
         "original": pair.original or None,

@@ -14,7 +14,7 @@ from inspect_ai.solver import TaskState
 
 from contrafact.rfc.answers import answer_of, item_of
 from contrafact.rfc.error_classes import ErrorClasses
-from contrafact.rfc.labels import TRUE, labels_of
+from contrafact.rfc.labels import labels_of
 
 __all__ = ["answered", "label_rates", "pairwise_accuracy"]
 
@@ -25,7 +25,9 @@ def label_rates() -> Metric:
 
     Named as they stand are the paper's, over valid outputs; ``_strict`` counts what is invalid as
     wrong. ``pairwise_accuracy`` is the share of pairs with both members right, of those with two
-    valid answers; strictly, of all. ``auroc`` is there where every valid answer has a probability.
+    valid answers; strictly, of all. ``auroc`` is there where every valid answer has probabilities:
+    of the probability of ``true`` in detection; in diagnosis the macro average, over the
+    manipulations present, of each one's area against the rest.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
@@ -44,8 +46,8 @@ def label_rates() -> Metric:
         rates["invalid_rate"] = sum(row["predicted"] is None for row in rows) / len(rows)
         if rows[0]["task"] == "rfc-detect":
             rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"] = pairwise_accuracy(rows)
-            if (area := _auroc(rows)) is not None:
-                rates["auroc"] = area
+        if (area := _auroc(rows, labels)) is not None:
+            rates["auroc"] = area
         return rates
 
     return compute
@@ -76,7 +78,7 @@ def answered(classes: ErrorClasses | None = None) -> Scorer:
             "gold": item.gold,
             "predicted": answer.predicted,
             "invalid": answer.invalid,
-            "p_true": answer.p_true,
+            "probabilities": answer.probabilities,
             "rationale": answer.rationale,
             "reply": answer.reply,
             "pair_id": item.pair.id,
@@ -123,17 +125,19 @@ def pairwise_accuracy(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     )
 
 
-def _auroc(rows: Sequence[Mapping[str, Any]]) -> float | None:
+def _auroc(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> float | None:
     import numpy as np
 
-    from contrafact.stats.classification import auroc
+    from contrafact.stats.classification import auroc_one_vs_rest
 
     valid = [row for row in rows if row["predicted"] is not None]
-    if not valid or any(row["p_true"] is None for row in valid):
+    if not valid or any(row["probabilities"] is None for row in valid):
         return None
-    area = auroc(
-        [row["gold"] == TRUE for row in valid],
-        [row["p_true"] for row in valid],
+    # Of two labels, each against the rest is the same area twice.
+    area = auroc_one_vs_rest(
+        [row["gold"] for row in valid],
+        [[row["probabilities"][label] for label in labels] for row in valid],
+        labels,
         None,
         resamples=1,
         rng=np.random.default_rng(0),

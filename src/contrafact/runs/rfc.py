@@ -19,7 +19,7 @@ from contrafact.rfc.data import Item, PairNotes, items_of, load_pairs
 from contrafact.rfc.detect import rfc_detect
 from contrafact.rfc.diagnose import rfc_diagnose
 from contrafact.rfc.error_classes import ErrorClasses
-from contrafact.rfc.items import ITEM_COLUMNS, items_frame
+from contrafact.rfc.items import ITEM_COLUMNS, PROBABILITIES, items_frame
 from contrafact.rfc.labels import TaskName
 from contrafact.rfc.solvers import SolverContext, make_solver
 from contrafact.rfc.solvers.lookup import baseline_names
@@ -95,6 +95,7 @@ class RfcRun(Prepared):
             "solver": method,
             "background": absolute(settings.background) if asks else None,
             "rationale": settings.rationale and asks,
+            "logprobs": settings.logprobs and asks,
             "seed": settings.seed,
             "prompts": absolute(settings.prompts),
             "limit": settings.limit,
@@ -109,7 +110,6 @@ class RfcRun(Prepared):
                 shots=settings.shots if asks else 0,
                 shots_from=absolute(settings.shots_from) if asks else None,
                 judged=_judged(settings, method) and asks,
-                logprobs=settings.logprobs and asks,
             )
         draws = self.draws(method)
         return made if draws == 1 else task_with(made, epochs=Epochs(draws, "mean"))
@@ -166,7 +166,7 @@ class RfcRun(Prepared):
             )
             rows += sorted(own, key=lambda row: (row["draw"], place[row["sample_id"]]))
         frame = pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
-        write_frame(frame.assign(p_true=frame["p_true"].astype(float)), folder / ITEMS)
+        write_frame(frame.astype(dict.fromkeys(PROBABILITIES.values(), float)), folder / ITEMS)
 
 
 def prepare_rfc(settings: RunSettings) -> RfcRun:
@@ -262,7 +262,7 @@ def _refuse_the_useless(settings: RunSettings, asked: tuple[str, ...]) -> None:
         ("--shots-from", bool(settings.shots_from and not settings.shots), "no examples are shown"),
         ("--draws", settings.draws > 1 and not settings.shots, "no examples are drawn"),
         ("--background", background and "memory" not in asked, "only memory searches it"),
-        ("--logprobs", settings.logprobs and not (detects and asked), "no model is asked for them"),
+        ("--logprobs", settings.logprobs and not asked, "no model is asked for them"),
         ("--rationale", settings.rationale and not asked, "the baselines named give no reasons"),
         ("--judge", judges and not detects, "only rfc-detect sorts answers by their reasons"),
     ]  # fmt: skip

@@ -37,6 +37,7 @@ __all__ = [
     "Classification",
     "Form",
     "auroc",
+    "auroc_one_vs_rest",
     "classification",
     "confusion_matrix",
     "measures",
@@ -274,28 +275,94 @@ def auroc(
         raise ValueError(f"{len(y)} labels for {len(x)} scores")
     if not np.isin(y, (0.0, 1.0)).all():
         raise ValueError("positive must be 0 or 1")
-    codes, count = cluster_codes(clusters, len(x))
-    if len(x) == 0:
+    return _mean_area(y[:, None], x[:, None], clusters, level, resamples, rng)
+
+
+def auroc_one_vs_rest(
+    gold: Sequence[Hashable],
+    scores: ArrayLike,
+    labels: Sequence[Hashable],
+    clusters: Clusters,
+    *,
+    level: float = 0.95,
+    resamples: int = 2_000,
+    rng: np.random.Generator,
+) -> Interval:
+    """Return the mean over classes of the area under the ROC curve of each against the rest.
+
+    The classes count alike (macro average), whatever their sizes. It is over the classes present:
+    one that no item has, or that a resample lacks, is left out there. NaN where there are not two.
+
+    Args:
+        gold: The gold labels.
+        scores: A finite score per item and label, higher where the label is likelier, of shape
+            (items, labels).
+        labels: The label space, in the order of the scores' columns.
+        clusters: One label per item, or None where each item stands for itself.
+        level: Confidence level of the interval.
+        resamples: How many times the clusters are drawn, for all classes together.
+        rng: Where randomness comes from. The order of rows does not change a seeded result.
+
+    Raises:
+        ValueError: On NaN or infinity, lengths that differ, a label that repeats or is not in
+            ``labels``, a level outside (0, 1) or no resamples.
+    """
+    check_settings(level, resamples)
+    x = np.asarray(scores, dtype=np.float64).reshape(-1, len(labels))
+    finite_values(x.ravel(), "scores")
+    if len(gold) != len(x):
+        raise ValueError(f"{len(gold)} labels for {len(x)} rows of scores")
+    # A cell of the confusion matrix is a row and a column: the row is the gold label's place.
+    places = _cells(gold, [None] * len(gold), labels) // (len(labels) + 1)
+    y = (places[:, None] == np.arange(len(labels))).astype(np.float64)
+    return _mean_area(y, x, clusters, level, resamples, rng)
+
+
+def _mean_area(
+    positive: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    clusters: Clusters,
+    level: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Interval:
+    """Return the mean of the columns' areas with its interval; both are of (items, columns)."""
+    codes, count = cluster_codes(clusters, len(scores))
+    if len(scores) == 0:
         return Interval(math.nan, math.nan, math.nan, level, 0, 0, "no values")
-    order = np.lexsort((codes, y, x))
     if clusters is None:
         codes = np.empty_like(codes)
-        codes[order] = np.arange(count)
-    y, x, codes = y[order], x[order], codes[order]
-    starts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
+        codes[np.lexsort((*positive.T, *scores.T))] = np.arange(count)
+    columns = [_Areas(y, x, codes) for y, x in zip(positive.T, scores.T, strict=True)]
 
-    def areas(counts: NDArray[np.intp]) -> NDArray[np.float64]:
-        cells = counts.astype(np.float64)[:, codes]
-        above = np.add.reduceat(cells * y, starts, axis=1)
-        below = np.add.reduceat(cells * (1.0 - y), starts, axis=1)
+    def means(counts: NDArray[np.intp]) -> NDArray[np.float64]:
+        areas = np.stack([column(counts) for column in columns])
+        known = ~np.isnan(areas)
+        return _ratio(np.where(known, areas, 0.0).sum(axis=0), known.sum(axis=0))
+
+    estimate = float(means(np.ones((1, count), dtype=np.intp))[0])
+    chunks = resampled_counts(count, resamples, rng, width=len(scores))
+    draws = np.concatenate([means(counts) for counts in chunks])
+    return interval_from_resamples(estimate, draws, n=len(scores), clusters=count, level=level)
+
+
+class _Areas:
+    """The area under the ROC curve of items that are counted so often; NaN for one kind only."""
+
+    def __init__(
+        self, y: NDArray[np.float64], x: NDArray[np.float64], codes: NDArray[np.intp]
+    ) -> None:
+        order = np.lexsort((codes, y, x))
+        self._y, x, self._codes = y[order], x[order], codes[order]
+        self._starts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
+
+    def __call__(self, counts: NDArray[np.intp]) -> NDArray[np.float64]:
+        cells = counts.astype(np.float64)[:, self._codes]
+        above = np.add.reduceat(cells * self._y, self._starts, axis=1)
+        below = np.add.reduceat(cells * (1.0 - self._y), self._starts, axis=1)
         beaten = np.cumsum(below, axis=1) - below / 2.0
         pairs = above.sum(axis=1) * below.sum(axis=1)
         return _ratio((above * beaten).sum(axis=1), pairs)
-
-    estimate = float(areas(np.ones((1, count), dtype=np.intp))[0])
-    chunks = resampled_counts(count, resamples, rng, width=len(x))
-    draws = np.concatenate([areas(counts) for counts in chunks])
-    return interval_from_resamples(estimate, draws, n=len(x), clusters=count, level=level)
 
 
 def _cells(

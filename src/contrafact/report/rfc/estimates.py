@@ -6,14 +6,16 @@ article, and all few-shot draws are drawn together.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from contrafact.records import MANIPULATIONS
 from contrafact.report.rfc.frame import pair_frame, systems_of
+from contrafact.rfc.items import PROBABILITIES
 from contrafact.rfc.labels import TRUE, labels_of
-from contrafact.stats.classification import MEASURES, auroc, classification
+from contrafact.stats.classification import MEASURES, auroc, auroc_one_vs_rest, classification
 from contrafact.stats.intervals import Interval, cluster_bootstrap
 
 __all__ = ["Bootstrap", "confusion_frame", "estimate_figures"]
@@ -60,9 +62,10 @@ def estimate_figures(items: pd.DataFrame, task: str, bootstrap: Bootstrap) -> pd
         One row per figure: ``system``, ``manipulation`` (None: all), ``measure``, ``form``
         ("valid", "strict" or "all"), ``estimate``, ``low``, ``high``, ``level``, ``n``,
         ``articles``, ``method``. Measures are accuracy, precision, recall, f1 (macro-averaged)
-        and mcc, invalid (a share); in detection pairwise_accuracy, says_true, right_on_true,
-        right_on_false, auroc. In diagnosis, precision, recall and f1 of one manipulation are that
-        class's own.
+        and mcc, invalid (a share), auroc where there are probabilities; in detection
+        pairwise_accuracy, says_true, right_on_true, right_on_false. In diagnosis, precision,
+        recall, f1 and auroc of one manipulation are that class's own, and auroc of all is the
+        macro average over the manipulations present, each against the rest.
     """
     rows: list[dict[str, object]] = []
     detects = task == "rfc-detect"
@@ -79,6 +82,7 @@ def estimate_figures(items: pd.DataFrame, task: str, bootstrap: Bootstrap) -> pd
                 found = _over_all(part, task, bootstrap)
             else:
                 found = _of_class(own, manipulation, bootstrap)
+            found = [*found, *_area(part if detects else own, task, manipulation, bootstrap)]
             if detects:
                 both = pairs[pairs["system"].eq(system)]
                 if manipulation is not None:
@@ -142,20 +146,32 @@ def _of_detection(part: pd.DataFrame, both: pd.DataFrame, bootstrap: Bootstrap) 
         for form in _FORMS:
             own = part[part["gold"].eq(TRUE) == gold]
             yield name, form, bootstrap.mean(own[_RIGHT[form]], own["article_id"])
-    known = valid[valid["p_true"].notna()]
-    if known["gold"].nunique() == 2:
-        yield (
-            "auroc",
-            "valid",
-            auroc(
-                known["gold"].eq(TRUE).to_numpy(float),
-                known["p_true"].to_numpy(float),
-                known["article_id"].to_numpy(object),
-                level=bootstrap.level,
-                resamples=min(bootstrap.resamples, _AUROC_RESAMPLES),
-                rng=bootstrap.rng,
-            ),
+
+
+def _area(
+    part: pd.DataFrame, task: str, manipulation: str | None, bootstrap: Bootstrap
+) -> _Figures:
+    """Yield the area under the ROC curve over valid outputs that have probabilities, if any."""
+    labels = (TRUE,) if task == "rfc-detect" else MANIPULATIONS
+    columns = [PROBABILITIES[label] for label in labels]
+    known = part[part["valid"].eq(1) & part[columns].notna().all(axis=1)]
+    if known["gold"].nunique() < 2:
+        return
+    articles = known["article_id"].to_numpy(object)
+    settings: dict[str, Any] = {
+        "level": bootstrap.level,
+        "resamples": min(bootstrap.resamples, _AUROC_RESAMPLES),
+        "rng": bootstrap.rng,
+    }
+    if task == "rfc-diagnose" and manipulation is None:
+        area = auroc_one_vs_rest(
+            list(known["gold"]), known[columns].to_numpy(float), labels, articles, **settings
         )
+    else:
+        label = TRUE if task == "rfc-detect" else str(manipulation)
+        scores = known[PROBABILITIES[label]].to_numpy(float)
+        area = auroc(known["gold"].eq(label).to_numpy(float), scores, articles, **settings)
+    yield "auroc", "valid", area
 
 
 def _row(

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from contrafact.errors import InputError
-from contrafact.rfc.items import ITEM_COLUMNS
+from contrafact.rfc.items import ITEM_COLUMNS, PROBABILITIES
 from contrafact.rfc.labels import labels_of
 
 __all__ = ["NO_MODEL", "is_baseline", "pair_frame", "prepare_items", "systems_of"]
@@ -16,7 +16,8 @@ def prepare_items(items: pd.DataFrame, task: str) -> pd.DataFrame:
     """Check the items frame and add what the figures are made from.
 
     Args:
-        items: The rows, as `contrafact.rfc.items` describes them.
+        items: The rows, as `contrafact.rfc.items` describes them; the probabilities may be missing,
+            as in tables of runs that had not got them.
         task: ``rfc-detect`` or ``rfc-diagnose``.
 
     Returns:
@@ -28,6 +29,8 @@ def prepare_items(items: pd.DataFrame, task: str) -> pd.DataFrame:
         InputError: There are no rows, or two rows for one sample.
         ValueError: A column is missing or a label is not the task's: the caller's mistake.
     """
+    probabilities = list(PROBABILITIES.values())
+    items = items.reindex(columns=[*items.columns.union(probabilities, sort=False)])
     missing = [column for column in ITEM_COLUMNS if column not in items.columns]
     if missing:
         raise ValueError(f"the items frame lacks {', '.join(missing)}")
@@ -54,7 +57,7 @@ def prepare_items(items: pd.DataFrame, task: str) -> pd.DataFrame:
     valid = frame["predicted"].notna()
     right = frame["predicted"].eq(frame["gold"]).astype(float)
     return frame.assign(
-        p_true=pd.to_numeric(frame["p_true"], errors="coerce").astype(float),
+        **{name: pd.to_numeric(frame[name], errors="coerce") for name in probabilities},
         valid=valid.astype(float),
         right=right.where(valid),
         right_strict=right,

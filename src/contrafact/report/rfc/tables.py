@@ -38,7 +38,12 @@ _OTHER_ITEMS = (
     "The systems were not all asked about the same items; the paired comparisons use the items "
     "that two systems share."
 )
-_DETECT_ONLY = ("auroc", "valid")
+_AUROC = ("auroc", "valid")
+_AUROC_OF = {
+    "rfc-detect": "of the probability of true",
+    "rfc-diagnose": "of each manipulation's probability against the other three, averaged over the "
+    "manipulations",
+}
 
 
 def _spread(
@@ -93,26 +98,21 @@ def overall_table(
         systems: The systems, in order.
     """
     wanted = [(measure, form) for form in _GROUPS for measure in _MEASURES]
-    shown = [_column(measure, form) for measure, form in wanted]
-    if task == "rfc-detect":
-        wanted.append(_DETECT_ONLY)
-        shown.insert(len(_MEASURES), _column(*_DETECT_ONLY))
+    wanted.insert(len(_MEASURES), _AUROC)
     whole = figures[figures["manipulation"].isna()]
     frame = _spread(whole, _counted(items, systems, ["system"]), wanted, ["system"])
     columns = (
         Column("system", "System", "text"),
         Column("asked", "Items", "count"),
         Column("invalid", "Inv.", "count"),
-        *shown,
+        *(_column(measure, form) for measure, form in wanted),
     )
     caption = (
         f"{_HOW} Precision, recall and F1 are averaged over the classes; MCC is Matthews' "
         "coefficient."
     )
     if whole["measure"].eq("auroc").any():
-        caption += (
-            " AUROC, of the probability of true, is there where the model gave probabilities."
-        )
+        caption += f" AUROC, {_AUROC_OF[task]}, is there where the model gave probabilities."
     table = _finish("overall", "Overall", caption, columns, frame)
     sets = {frozenset(part) for _, part in items.groupby("system")["sample_id"]}
     if len(sets) > 1:
@@ -130,6 +130,7 @@ def manipulation_table(
     wanted = [(measure, form) for form in _GROUPS for measure in measures]
     if not detects:
         wanted.remove(("precision", "strict"))  # the same: what is invalid names no class
+    wanted.insert(len(measures), _AUROC)
     parts = figures[figures["manipulation"].notna()]
     by = ["system", "manipulation"]
     frame = _spread(parts, _counted(items, systems, by), wanted, by)

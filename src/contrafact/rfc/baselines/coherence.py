@@ -210,10 +210,11 @@ class Coherence:
     def answer(self, item: Item) -> Answer:
         """Return the answer to one item; its score falls with every contradiction."""
         found = contradictions(item.shown)
+        p_true = 1.0 / (1.0 + len(found))
         return Answer(
             FALSE if found else TRUE,
             rationale="; ".join(f"{one.rule}: {one.message}" for one in found) or None,
-            p_true=1.0 / (1.0 + len(found)),
+            probabilities={TRUE: p_true, FALSE: 1.0 - p_true},
             trace={"contradictions": [asdict(one) for one in found]},
         )
 

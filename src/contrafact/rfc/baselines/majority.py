@@ -10,7 +10,7 @@ from collections import Counter
 from contrafact.rfc.answers import Answer
 from contrafact.rfc.baselines.model import Baseline
 from contrafact.rfc.data import items_of
-from contrafact.rfc.labels import TRUE, labels_of
+from contrafact.rfc.labels import labels_of
 from contrafact.rfc.solvers.lookup import SolverContext
 
 __all__ = ["answerer"]
@@ -20,6 +20,6 @@ def answerer(context: SolverContext) -> Baseline:
     """Return the baseline."""
     items = items_of(context.task, context.pairs)
     counts = Counter(item.gold for item in items)
-    label = max(labels_of(context.task), key=lambda one: counts[one])
-    p_true = counts[TRUE] / len(items) if context.task == "rfc-detect" else None
-    return Baseline("majority", {item.id: Answer(label, p_true=p_true) for item in items})
+    shares = {label: counts[label] / len(items) for label in labels_of(context.task)}
+    answer = Answer(max(shares, key=lambda label: shares[label]), probabilities=shares)
+    return Baseline("majority", {item.id: answer for item in items})

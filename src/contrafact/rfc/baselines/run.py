@@ -1,6 +1,5 @@
 """Baselines on a whole data set at once, without an evaluation around them."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
@@ -51,7 +50,7 @@ def baseline_rows(
                     draw=1,
                     predicted=answer.predicted,
                     invalid=answer.invalid,
-                    p_true=math.nan if answer.p_true is None else answer.p_true,
+                    probabilities=answer.probabilities,
                     rationale=answer.rationale,
                     error_class=None,
                     reply=None,

@@ -9,7 +9,7 @@ from contrafact.rfc.baselines.features import pair_features, text_features
 from contrafact.rfc.baselines.folds import cross_validated
 from contrafact.rfc.baselines.model import Baseline
 from contrafact.rfc.data import items_of
-from contrafact.rfc.labels import TRUE, labels_of
+from contrafact.rfc.labels import labels_of
 from contrafact.rfc.solvers.lookup import SolverContext
 
 __all__ = ["answerer"]
@@ -38,7 +38,7 @@ def answerer(context: SolverContext) -> Baseline:
     answers = {
         item.id: Answer(
             labels[int(row.argmax())],
-            p_true=float(row[labels.index(TRUE)]) if context.task == "rfc-detect" else None,
+            probabilities=dict(zip(labels, row.tolist(), strict=True)),
         )
         for item, row in zip(items, probabilities, strict=True)
     }

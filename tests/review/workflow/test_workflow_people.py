@@ -1,0 +1,105 @@
+"""Who works on what: training, places, leases, and taking a decision back."""
+
+import pytest
+
+from contrafact.review.desk import staffing_problems, train
+from contrafact.review.intake import enlist, import_gold
+from contrafact.review.recorder import Refused
+from contrafact.review.workflow import LEASE, answer, undo
+
+
+def test_nobody_works_before_they_reach_the_threshold_in_training(office, review_team):
+    made = office("judge-agreement", items=1, trained=False)
+    right = {"forward_compatibility": "true", "directionality": "true"}
+    seen = []
+    for number, given in enumerate([{**right, "directionality": "false"}, *[right] * 5]):
+        task = made.next("Cem")
+        assert task.training and task.round == 1 + number // 3
+        seen.append(task.item)
+        train(made.board, "Cem", task.item, task.stage, task.round, given, now=made.now)
+    assert set(seen[:3]) == set(seen[3:]) == set(made.board.gold)
+    assert made.board.trainee("Cem", "training").passed
+    assert not made.next("Cem").training
+    assert made.next("Dia").training
+
+
+def test_training_without_items_is_said_and_can_be_passed_by(office):
+    made = office("judge-agreement", items=1)
+    enlist(made.board, "Gus", ["annotator"], "Max", made.now)
+    assert "need training" in staffing_problems(made.board)[0]
+    with pytest.raises(Refused, match="no items with known answers"):
+        made.next("Gus")
+    with pytest.raises(Refused, match="is not answered"):
+        import_gold(made.board, {"g": (made.team.item(1), {})}, "Max", made.now)
+    enlist(made.board, "Gus", ["annotator"], "Max", made.now, trained=True)
+    assert made.next("Gus").item == "i0"
+
+
+def test_an_abandoned_item_goes_to_somebody_else(office):
+    made = office("headline-screening", items=1)
+    held = made.next("Cem")
+    assert made.next("Cem") == held
+    assert made.next("Dia") is None
+    made.now += LEASE
+    assert made.next("Dia").item == "i0"
+    with pytest.raises(Refused, match="went to somebody else"):
+        answer(made.board, "Cem", "i0", "annotation", 1, made.event, now=made.now, rng=made.rng)
+
+
+def test_a_late_decision_is_taken_where_the_place_is_still_free(office):
+    made = office("headline-screening", items=1)
+    made.next("Cem")
+    made.now += 2 * LEASE
+    answer(made.board, "Cem", "i0", "annotation", 1, made.event, now=made.now, rng=made.rng)
+    assert made.item().votes[0].who == "Cem"
+
+
+def test_a_person_has_one_place_even_with_two_roles_for_it(rewritten):
+    made = rewritten(("pass", "fail"))
+    enlist(made.board, "Ben", ["expert-b", "strict-annotator"], "Max", made.now)
+    made.say("Ben", {"ruling": "pass"})
+    assert made.next("Ben") is None
+    made.say("Eve", {"ruling": "pass"})
+    assert made.item().outcome == "final"
+
+
+def test_too_few_people_are_told_before_items_are_stuck(office):
+    made = office()
+    assert staffing_problems(made.board) == []
+    enlist(made.board, "Dia", ["annotator"], "Max", made.now, active=False)
+    told = staffing_problems(made.board)
+    assert "'annotation' needs 2 people in the role 'annotator'" in told[0]
+    with pytest.raises(Refused, match="nobody named 'Dia'"):
+        made.next("Dia")
+
+
+def test_what_was_undone_can_be_decided_otherwise(office):
+    made = office(items=2)
+    first = made.say("Ada", {"review": "remove"}, comment="dull").item
+    assert made.item(first).outcome == "removed"
+    undo(made.board, "Ada", made.now)
+    assert (made.item(first).stage, made.item(first).outcome) == ("expert-review", None)
+    assert made.next("Ada").item == first
+    made.say("Ada", {"review": "pass"})
+    assert made.item(first).stage == "audit"
+
+
+def test_undo_stops_where_others_have_built_on_it(office):
+    made = office("headline-screening")
+    made.say("Cem", made.event, flagged=True, comment="is it news?")
+    made.next("Dia")
+    with pytest.raises(Refused, match="others have gone on"):
+        undo(made.board, "Cem", made.now)
+    with pytest.raises(Refused, match="no decision of yours"):
+        undo(made.board, "Eve", made.now)
+
+
+def test_an_undo_never_takes_anybody_elses_decision_along(office):
+    made = office("cobe-rating")
+    for who in ("Cem", "Dia", "Eve"):
+        made.say(who, {"rating": "Yes"})
+    with pytest.raises(Refused, match="others have gone on"):
+        undo(made.board, "Cem", made.now)
+    undo(made.board, "Eve", made.now)
+    undo(made.board, "Cem", made.now)
+    assert [vote.who for vote in made.item().votes] == ["Dia"]

@@ -22,6 +22,7 @@ from contrafact.corpus.duplicates import THRESHOLD, Text, find_duplicates
 from contrafact.errors import InputError
 from contrafact.files.atomic import whole_text
 from contrafact.judges.replies import read_json_object
+from contrafact.models.asking import failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import DOMAINS, Story
 from contrafact.text.fence import fence
@@ -194,8 +195,7 @@ async def augment(
             try:
                 output = await model.generate(prompt, config=config, cache=cache)
             except Exception as error:  # noqa: BLE001 - told as this variation's reason
-                said = " ".join(str(error).split())[:200] or type(error).__name__
-                return Refused(one, f"the call failed ({said})", failed=True)
+                return Refused(one, f"the call failed ({failure_cause(error)})", failed=True)
             finally:
                 each()
         try:

@@ -4,8 +4,6 @@ No evaluation is built around the calls; they still go through Inspect's model i
 """
 
 import asyncio
-import os
-import re
 from collections import deque
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -21,7 +19,7 @@ from contrafact.finforce.bulk_stream import ahead
 from contrafact.finforce.data import HEADLINE_COLUMNS, is_absent
 from contrafact.finforce.generation import Method, run_method
 from contrafact.finforce.judging import Judging
-from contrafact.models.asking import Ask
+from contrafact.models.asking import Ask, failure_cause
 from contrafact.records import CRITERIA, SIDES, Headline
 from contrafact.text.fence import printable
 
@@ -35,8 +33,6 @@ __all__ = [
     "added_columns",
     "check_columns",
     "column_names",
-    "failure_cause",
-    "redacted",
     "result_frame",
     "row_problem",
 ]
@@ -269,40 +265,6 @@ def result_frame(
         for column in columns[: len(columns) - len(names)]:
             frame[column] = _uniform(frame[column])
     return frame
-
-
-def failure_cause(error: BaseException) -> str:
-    """Return why a call failed, in one line, without the secrets of the environment.
-
-    Retries are looked through to what they gave up on; where that says next to nothing
-    (``Connection error.``), what lies under it is said as well.
-    """
-    chain = [error]
-    while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None:
-        if inner in chain:
-            break
-        chain.append(inner)
-    told = [link for link in chain if type(link).__name__ != "RetryError"] or chain
-    text = _told(told[0])
-    if len(str(told[0])) < 25 and len(told) > 1 and str(told[-1]):
-        text += f" ({_told(told[-1])})"
-    return text[:300]
-
-
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
-
-
-def redacted(text: str) -> str:
-    """Return a text that came from a service without the secrets of the environment."""
-    for name, value in os.environ.items():
-        if len(value) >= 8 and _SECRET.search(name.upper()):
-            text = text.replace(value, "(left out)")
-    return text
-
-
-def _told(error: BaseException) -> str:
-    text = redacted(printable(" ".join(str(error).split())))
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":

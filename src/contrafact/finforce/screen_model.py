@@ -10,7 +10,7 @@ from importlib import resources
 from inspect_ai.model import GenerateConfig, Model, ResponseSchema
 from inspect_ai.util import JSONSchema
 
-from contrafact.finforce.bulk import failure_cause
+from contrafact.models.asking import failure_cause
 from contrafact.finforce.categories import CATEGORIES
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.prompts import PromptPack, PromptTemplate

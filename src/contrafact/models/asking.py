@@ -1,5 +1,10 @@
-"""How methods and solvers of every family ask a language model, and plan what they will ask."""
+"""How methods and solvers of every family ask a language model, and plan what they will ask.
 
+And why a call failed, in words that may be shown.
+"""
+
+import os
+import re
 from dataclasses import dataclass, field
 
 from inspect_ai.model import (
@@ -11,7 +16,11 @@ from inspect_ai.model import (
     ResponseSchema,
 )
 
-__all__ = ["Ask", "PlannedCall", "Unanswered"]
+from contrafact.text.fence import printable
+
+__all__ = ["Ask", "PlannedCall", "Unanswered", "failure_cause", "redacted"]
+
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 
 
 class Unanswered(Exception):
@@ -59,3 +68,34 @@ class Ask:
         if output.stop_reason == "content_filter":
             raise Unanswered("refused by the provider's content filter")
         return output
+
+
+def failure_cause(error: BaseException) -> str:
+    """Return why a call failed, in one line, without the secrets of the environment.
+
+    Retries are looked through to what they gave up on; where that says next to nothing
+    (``Connection error.``), what lies under it is said as well.
+    """
+    chain = [error]
+    while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        if inner in chain:
+            break
+        chain.append(inner)
+    told = [link for link in chain if type(link).__name__ != "RetryError"] or chain
+    text = _told(told[0])
+    if len(str(told[0])) < 25 and len(told) > 1 and str(told[-1]):
+        text += f" ({_told(told[-1])})"
+    return text[:300]
+
+
+def redacted(text: str) -> str:
+    """Return a text that came from a service without the secrets of the environment."""
+    for name, value in os.environ.items():
+        if len(value) >= 8 and _SECRET.search(name.upper()):
+            text = text.replace(value, "(left out)")
+    return text
+
+
+def _told(error: BaseException) -> str:
+    text = redacted(printable(" ".join(str(error).split())))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

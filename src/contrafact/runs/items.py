@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.files.tables import write_frame
-from contrafact.finforce.bulk import redacted
+from contrafact.models.asking import redacted
 from contrafact.runs.prepared import Evaluated, Prepared
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from inspect_ai.model import GenerateConfig, Model
 
+from contrafact.models.asking import failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.rfc.build.answer_file import AnswerFile
 from contrafact.rfc.build.label import paragraph_of
@@ -68,7 +69,7 @@ async def ask_labels(
                 try:
                     output = await model.generate(prompt, config=LABEL_CONFIG)
                 except Exception as error:  # noqa: BLE001 - told as this article's reason
-                    asked.failures[key] = f"the call failed ({_cause(error)})"
+                    asked.failures[key] = f"the call failed ({failure_cause(error)})"
                     each(key)
                     return
             unusable = {
@@ -81,10 +82,3 @@ async def ask_labels(
 
     await asyncio.gather(*(one(row) for row in rows))
     return asked
-
-
-def _cause(error: BaseException) -> str:
-    """Return the name of what a call failed of; a service's own words may hold secrets."""
-    while type(error).__name__ == "RetryError" and error.__cause__ is not None:
-        error = error.__cause__
-    return type(error).__name__

@@ -48,7 +48,7 @@ KEY_COLUMNS = (
 
 _YES = frozenset(("true", "t", "yes", "y", "1", "1.0"))
 _NO = frozenset(("false", "f", "no", "n", "0", "0.0"))
-_COMMAND = "study sample"
+_COMMAND = "finforce study sample"
 
 
 @dataclass

@@ -21,6 +21,7 @@ from contrafact.report.finforce.published_rows import (
 from contrafact.report.finforce.summary import summary_sentences, warnings_for
 from contrafact.report.finforce.tables import (
     category_table,
+    distance_table,
     few_shot_table,
     risk_opportunity_table,
     scope_table,
@@ -385,3 +386,57 @@ class TestWords:
         ((title, text),) = warnings_for(items, study.make_meta(complete=False))
         assert title == "Not every sample is finished"
         assert "2026-11-20-northwind" in text
+
+
+@pytest.fixture(scope="module")
+def with_base(study: Study) -> pd.DataFrame:
+    """The second system is nearer to its base than the first; the third writes none."""
+    items = study.make_items(headlines=12)
+    near = items["system"].map(
+        dict(zip([label for label, *_ in study.systems], (0.6, 0.4), strict=False))
+    )
+    lean = np.where(items["side"].eq("risk"), 0.1, -0.1)
+    return prepare_items(
+        items.assign(base=np.where(near.notna(), "What came next", None), base_distance=near + lean)
+    )
+
+
+def test_distances_from_the_base_are_of_valid_outputs_of_systems_that_write_one(
+    with_base: pd.DataFrame, study: Study
+) -> None:
+    assert with_base.loc[with_base["valid"] == 0, "base_distance"].isna().all()
+    table = distance_table(estimate_figures(with_base, pool()))
+    assert table is not None
+    lines = table.frame.set_index("system")
+    assert list(lines.index) == [label for label, *_ in study.systems[:2]]
+    assert lines["distance_risk"].tolist() == pytest.approx([0.7, 0.5])
+    assert lines["distance_opportunity"].tolist() == pytest.approx([0.5, 0.3])
+    assert lines["distance_overall"].tolist() == pytest.approx([0.6, 0.4])
+    assert lines["headlines"].tolist() == [12, 12]
+    valid = with_base[with_base["base_distance"].notna()].groupby("system", sort=False).size()
+    assert lines["counterfactuals"].tolist() == valid.tolist()
+
+
+def test_distances_are_compared_in_a_family_of_their_own(
+    with_base: pd.DataFrame, study: Study
+) -> None:
+    able = comparability(with_base, study.make_meta())
+    rng = np.random.default_rng
+    both = paired_figures(with_base, able, rng=rng(1), resamples=200)
+    without = paired_figures(
+        with_base.assign(base_distance=np.nan), able, rng=rng(1), resamples=200
+    )
+    apart = both["measure"].eq("base_distance")
+    pd.testing.assert_frame_equal(both[~apart].reset_index(drop=True), without)
+    (line,) = both[apart].to_dict("records")
+    assert line["difference"] == pytest.approx(0.2)
+    assert line["p_adjusted"] == line["p_value"]
+    table = comparison_table(both)
+    assert table is not None
+    shown = table.frame.set_index("measure").loc["Edit distance from the base, × 100"]
+    assert shown["difference_valid"] == pytest.approx(20)
+
+
+def test_without_a_base_nothing_is_said_of_it(items: pd.DataFrame, figures: pd.DataFrame) -> None:
+    assert items["base_distance"].isna().all()
+    assert distance_table(figures) is None

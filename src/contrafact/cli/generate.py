@@ -27,7 +27,10 @@ def generate(
         str, typer.Option("--out", metavar="FILE", help="CSV, JSONL or Parquet, or - (JSONL).")
     ],
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="Generation method.")
+        str,
+        typer.Option(
+            "--method", metavar="NAME", help="Generation method, or NAME:OPTION=VALUE,OPTION=VALUE."
+        ),
     ] = "zero-shot",
     judge: Annotated[
         list[str] | None,
@@ -103,9 +106,11 @@ def generate(
         "timeout": timeout,
         "attempt_timeout": attempt_timeout,
     }
+    from contrafact.finforce.methods import method_spec
     from contrafact.prompts import open_pack
 
     pack = open_pack(prompts)
+    method = method_spec(method, _given(sampling))
     told = {
         "method": method,
         "model": model,
@@ -125,16 +130,18 @@ def generate(
         from contrafact.finforce.bundled import bundled_shots
         from contrafact.finforce.data import load_headlines
         from contrafact.finforce.judging import Judging
-        from contrafact.finforce.methods import MethodContext, make_method
+        from contrafact.finforce.methods import MethodContext, make_method, open_weights
         from contrafact.models.asking import Ask
         from contrafact.runs.execute import TRANSPORT
         from contrafact.runs.prepare import open_model
 
         pool = load_headlines(shots_from) if shots_from else bundled_shots()
-        context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed)
+        context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,))
+        chosen = make_method(method, context)
+        open_weights(chosen, [model], {})
         calls: dict[str, Any] = TRANSPORT | _given(transport)
         return BulkJob(
-            method=make_method(method, context),
+            method=chosen,
             ask=Ask(
                 open_model(model, config=GenerateConfig(**_given(sampling), **calls)),
                 structured=structured,

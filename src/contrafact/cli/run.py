@@ -32,7 +32,10 @@ def run(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            "--method", metavar="NAME", help="Method, solver or baseline; several make a grid."
+            "--method",
+            metavar="NAME",
+            help="Method, solver or baseline; several make a grid. finforce: also "
+            "NAME:OPTION=VALUE,OPTION=VALUE.",
         ),
     ] = None,
     data: Annotated[

@@ -5,6 +5,7 @@ Usable as ``inspect eval contrafact/finforce --model … --model-role grader=…
 """
 
 import json
+import re
 from dataclasses import asdict
 
 from inspect_ai import Epochs, Task, task
@@ -58,7 +59,7 @@ def forward_counterfactuals(
 @task
 def finforce(
     data: str | None = None,
-    method: str = "zero-shot",
+    method: str | list[str] = "zero-shot",
     shots: int = 0,
     draws: int = 1,
     shots_from: str | None = None,
@@ -75,7 +76,9 @@ def finforce(
 
     Args:
         data: File of headlines; the bundled samples where none is given.
-        method: A generation method, by name or import path.
+        method: A generation method, by name or import path, with its options
+            (``NAME:OPTION=VALUE,OPTION=VALUE``); a list is joined, since Inspect parts
+            arguments at commas.
         shots: Few-shot examples per prompt, for methods that show any.
         draws: Random draws of examples; each is an epoch.
         shots_from: File with the pool of examples; a pool of our own writing by default.
@@ -93,7 +96,8 @@ def finforce(
     pack = open_pack(prompts)
     pool = load_headlines(shots_from) if shots_from else bundled_shots()
     context = MethodContext(pack=pack, shots=shots, pool=pool, seed=seed)
-    chosen = make_method(method, context)
+    spec = method if isinstance(method, str) else ",".join(map(str, method))
+    chosen = make_method(spec, context)
     cache = cache_policy(cache_scope)
     judging = Judging(pack, judge_faults, structured, cache) if judged else None
     return Task(
@@ -102,7 +106,7 @@ def finforce(
         scorer=counterfactuals(judging),
         epochs=Epochs(draws, "mean"),
         version=TASK_VERSION,
-        name=f"finforce-{method.rsplit('.', 1)[-1]}",
+        name=f"finforce-{_short(spec)}",
         metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )
 
@@ -112,6 +116,12 @@ def cache_policy(scope: str | None) -> bool | CachePolicy:
     if scope is None:
         return False
     return CachePolicy(expiry=None, per_epoch=True, scopes={"run": scope})
+
+
+def _short(spec: str) -> str:
+    """Return a method's name as part of a task's: without packages, options after hyphens."""
+    name, _, options = spec.partition(":")
+    return "-".join([name.rsplit(".", 1)[-1], *re.findall(r"[\w.]+", options)])
 
 
 def _sample(headline: Headline) -> Sample:

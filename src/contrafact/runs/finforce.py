@@ -1,7 +1,7 @@
 """Runs of ``finforce``: what they need before the first call, and the tables they leave."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,10 +17,10 @@ from contrafact.finforce.data import LoadNotes, load_headlines
 from contrafact.finforce.error_classes import classify_many
 from contrafact.finforce.generation import Method
 from contrafact.finforce.judging import FAULTS, Judging
-from contrafact.finforce.methods import MethodContext, make_method
+from contrafact.finforce.methods import MethodContext, make_method, method_spec, open_weights
 from contrafact.finforce.task import TASK_VERSION, finforce
 from contrafact.prompts import open_pack
-from contrafact.records import CRITERIA, SIDES, Headline
+from contrafact.records import CRITERIA, SIDES, Headline, Side
 from contrafact.runs.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.runs.fluency import score_fluency
 from contrafact.runs.items import ITEMS, VERDICTS
@@ -46,6 +46,9 @@ _COLUMNS = (
     "category", "text", "invalid_reason", "mended", *CRITERIA,
     *(f"{name}_invalid" for name in CRITERIA), *FAULTS,
 )  # fmt: skip
+
+# Of methods that write a factual first, and then what it would have been.
+_FACTUAL = ("base", "base_distance")
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,13 @@ class FinforceRun(Prepared):
         return self.settings.draws if self.methods[method].shots else 1
 
     def task(self, method: str) -> Task:
-        """Return the Inspect task of one generation method."""
+        """Return the Inspect task of one generation method, what it runs itself loaded.
+
+        Raises:
+            InputError: If a model cannot be loaded.
+        """
         settings = self.settings
+        open_weights(self.methods[method], settings.models, settings.model_args)
         shows = self.methods[method].shots
         return finforce(
             data=absolute(settings.data),
@@ -142,7 +150,8 @@ class FinforceRun(Prepared):
         judge = " + ".join(self.settings.judges) or None
         rows = [row for one in evaluated for s in one.samples for row in _rows(one, s, judge)]
         verdicts = [row for one in evaluated for s in one.samples for row in _verdicts(one, s)]
-        items = pd.DataFrame(rows, columns=list(_COLUMNS))
+        factual = [name for name in _FACTUAL if any(name in row for row in rows)]
+        items = pd.DataFrame(rows, columns=[*_COLUMNS, *factual])
         order = {item.id: position for position, item in enumerate(self.headlines)}
         items = items.sort_values(
             by=["system", "draw", "sample_id"],
@@ -174,6 +183,9 @@ def prepare_finforce(settings: RunSettings) -> FinforceRun:
     ):
         if given:
             raise InputError(f"{option} is not for finforce, which {what}", mend="leave it out")
+    # One way of writing a method: its options are part of who the run is.
+    specs = [method_spec(method, settings.generation) for method in settings.methods]
+    settings = settings.model_copy(update={"methods": tuple(dict.fromkeys(specs))})
     notes = LoadNotes()
     headlines = load_headlines(settings.data, notes) if settings.data else bundled_headlines()
     headlines = headlines[: settings.limit]
@@ -185,7 +197,13 @@ def prepare_finforce(settings: RunSettings) -> FinforceRun:
         pool = load_headlines(settings.shots_from, pool_notes)
         pool_record = file_record(settings.shots_from, len(pool), pool_notes.lines())
     pack = open_pack(settings.prompts)
-    context = MethodContext(pack=pack, shots=settings.shots, pool=pool, seed=settings.seed)
+    context = MethodContext(
+        pack=pack,
+        shots=settings.shots,
+        pool=pool,
+        seed=settings.seed,
+        models=settings.models,
+    )
     methods = {name: make_method(name, context) for name in settings.methods}
     if settings.draws > 1 and not any(method.shots for method in methods.values()):
         raise InputError(
@@ -233,6 +251,7 @@ def _rows(one: Evaluated, sample: EvalSample, judge: str | None) -> list[dict[st
             "text": generation["texts"][side],
             "invalid_reason": generation["invalid"].get(side),
             "mended": len(generation["mended"]),
+            **_factual(generation, side),
         }
         for name in (*CRITERIA, *FAULTS):
             verdict = panels.get(side, {}).get(name)
@@ -241,6 +260,14 @@ def _rows(one: Evaluated, sample: EvalSample, judge: str | None) -> list[dict[st
             row[f"{name}_invalid"] = verdict["panel"]["invalid"] if verdict else None
         rows.append(row)
     return rows
+
+
+def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:
+    """Return the text that a counterfactual is one of, where the method wrote such a text."""
+    trace = generation["trace"]
+    if "base_distance" not in trace:
+        return {}
+    return dict(zip(_FACTUAL, (trace["base"], trace["base_distance"][side]), strict=True))
 
 
 def _verdicts(one: Evaluated, sample: EvalSample) -> list[dict[str, Any]]:

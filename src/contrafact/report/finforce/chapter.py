@@ -36,6 +36,7 @@ from contrafact.report.finforce.published_rows import (
 from contrafact.report.finforce.summary import summary_sentences, warnings_for
 from contrafact.report.finforce.tables import (
     category_table,
+    distance_table,
     few_shot_table,
     risk_opportunity_table,
     scope_table,
@@ -149,6 +150,7 @@ def _tables(
         None if measured.judged is None else corrected_table(measured.judged),
         sides,
         changes,
+        distance_table(figures),
         category_table(figures, able),
         comparison_table(measured.pairs),
         None if meta.panel is None else panel_table(measured.agreement),
@@ -168,6 +170,7 @@ def _contents(tables: set[str], figures: set[str]) -> list[tuple[str, str]]:
         ("sides", "Risk and opportunity", True),
         ("fluency", "Fluency", "perplexity" in figures),
         ("few-shot", "Few-shot", "few_shot_change" in tables),
+        ("base", "Distance from the base", "base_distance" in tables),
         ("categories", "Categories", "by_category" in tables),
         ("paired", "Comparisons", "paired" in tables),
         ("agreement", "Agreement", bool(tables & {"panel", "study"})),

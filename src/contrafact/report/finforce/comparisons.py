@@ -1,5 +1,7 @@
 """Any two systems on the same counterfactuals: what is compared, and how it reads."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -15,6 +17,7 @@ _LABELS = {
     "directionality": "Dir., points",
     "average": "Avg., points",
     "perplexity": "Perplexity",
+    "base_distance": "Edit distance from the base, × 100",
 }
 
 
@@ -31,31 +34,41 @@ def paired_figures(
     An item is a headline and a side. Few-shot draws of an item are averaged first, so that every
     item counts once. In the ``valid`` form an item counts where both systems have a value; in the
     ``strict`` form what is invalid is a 0. Judged scores are compared only under one judge, and
-    perplexities only under one fluency model.
+    perplexities only under one fluency model. Edit distances from the base continuation are a
+    family of comparisons of their own.
 
     Returns:
         What ``compare_systems`` returns; clusters are ``headlines``.
     """
     judges = items.drop_duplicates("system").set_index("system")["judge"].fillna("")
+    values = _per_item(items)
 
     def wanted(first: str, second: str) -> list[paired.Compared]:
         return _columns(able, judges[first] == judges[second])
 
-    return paired.compare_systems(
-        _per_item(items),
-        wanted,
-        systems=list(dict.fromkeys(items["system"])),
-        cluster="sample_id",
-        clusters_name="headlines",
-        rng=rng,
-        resamples=resamples,
-        level=level,
-    )
+    def compared(wanted: Callable[[str, str], list[paired.Compared]]) -> pd.DataFrame:
+        return paired.compare_systems(
+            values,
+            wanted,
+            systems=list(dict.fromkeys(items["system"])),
+            cluster="sample_id",
+            clusters_name="headlines",
+            rng=rng,
+            resamples=resamples,
+            level=level,
+        )
+
+    figures = compared(wanted)
+    if items["base_distance"].notna().any():
+        distances = compared(lambda *_: [("base_distance", "valid", "base_distance")])
+        figures = pd.concat([part for part in (figures, distances) if len(part)] or [figures])
+    return figures.reset_index(drop=True)
 
 
 def _per_item(items: pd.DataFrame) -> pd.DataFrame:
     """Return each system's value per headline and side, draws averaged."""
-    columns = [*CRITERIA, *(f"{criterion}_strict" for criterion in CRITERIA), "perplexity"]
+    strict = (f"{criterion}_strict" for criterion in CRITERIA)
+    columns = [*CRITERIA, *strict, "perplexity", "base_distance"]
     values = items.groupby(["system", "sample_id", "side"], sort=True)[columns].mean()
     first, second = CRITERIA
     values["average"] = (values[first] + values[second]) / 2

@@ -32,6 +32,7 @@ _COLUMNS: dict[Key, str] = {
     **{(criterion, "valid"): criterion for criterion in CRITERIA},
     **{(criterion, "strict"): f"{criterion}_strict" for criterion in CRITERIA},
     **{(name, "valid"): name for name in ERROR_CLASSES},
+    ("base_distance", "valid"): "base_distance",
 }
 
 

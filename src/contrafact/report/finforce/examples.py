@@ -53,7 +53,10 @@ class ExampleSide:
 
 @dataclass(frozen=True)
 class Example:
-    """A headline with what one system made of it."""
+    """A headline with what one system made of it.
+
+    ``base`` is the continuation whose counterfactuals these are; None where the method writes none.
+    """
 
     system: str
     category: str | None
@@ -61,6 +64,7 @@ class Example:
     headline_left_out: int
     headline_perplexity: float
     sides: tuple[ExampleSide, ...]
+    base: str | None = None
 
 
 def draw_examples(
@@ -114,6 +118,7 @@ def _example(rows: pd.DataFrame) -> Example:
         headline_left_out=left_out,
         headline_perplexity=float(row["headline_perplexity"]),
         sides=tuple(_side(by_side[side], headline) for side in SIDES if side in by_side),
+        base=None if pd.isna(row["base"]) else shorten(str(row["base"]), _TEXT_LIMIT)[0],
     )
 
 

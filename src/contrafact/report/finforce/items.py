@@ -1,5 +1,7 @@
 """The items frame, checked and completed: what every step of the report starts from."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -28,7 +30,9 @@ ITEM_COLUMNS: tuple[str, ...] = (
     *("perplexity", "headline_perplexity", "edit_distance"),
     *_COMPUTED_CLASSES,
 )
-"""One row per counterfactual: sample, draw and side."""
+"""One row per counterfactual: sample, draw and side. The frame may have besides, of methods that
+write a factual first, its text (``base``) and the counterfactual's edit distance from it
+(``base_distance``)."""
 
 _KEY = ["system", "draw", "sample_id", "side"]
 
@@ -61,8 +65,10 @@ def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
     if not frame["side"].isin(SIDES).all():
         raise ValueError(f"sides are {' and '.join(SIDES)}")
     for column in (*CRITERIA, "perplexity", "headline_perplexity", "edit_distance", "mended"):
-        numbers = pd.to_numeric(frame[column], errors="coerce").astype(float)
-        frame[column] = numbers.where(np.isfinite(numbers))
+        frame[column] = _numbers(frame[column])
+    distances = frame.get("base_distance", pd.Series(np.nan, index=frame.index))
+    frame["base_distance"] = _numbers(distances)
+    frame["base"] = frame["base"] if "base" in frame.columns else None
     for column in ERROR_CLASSES:
         flags = frame[column] if column in frame.columns else [None] * len(frame)
         frame[column] = np.array([np.nan if pd.isna(f) else float(f) for f in flags], dtype=float)
@@ -92,8 +98,15 @@ def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
         strict = verdict.where(verdict.notna(), np.where(unread | ~valid, 0.0, np.nan))
         frame[f"{criterion}_strict"] = strict.where(used)
         frame["judged"] |= verdict.notna() | unread
-    frame["perplexity"] = frame["perplexity"].where(valid)
+    for column in ("perplexity", "base_distance"):
+        frame[column] = frame[column].where(valid)
     return frame
+
+
+def _numbers(column: "pd.Series[Any]") -> "pd.Series[float]":
+    """Return a column as floats; what is no finite number is missing."""
+    numbers = pd.to_numeric(column, errors="coerce").astype(float)
+    return numbers.where(np.isfinite(numbers))
 
 
 def _told_apart_by_judge(frame: pd.DataFrame) -> "pd.Series[str]":

@@ -16,6 +16,7 @@ from contrafact.models.whitebox.noise.tokens import (
     prompt_tokens,
     text_tokens,
 )
+from contrafact.models.whitebox.noise.writing import PromptTooLong, Writer, Written, shared_writer
 
 __all__ = [
     "CLOSE",
@@ -24,7 +25,10 @@ __all__ = [
     "DrawnNoise",
     "HindsightNoise",
     "Noise",
+    "PromptTooLong",
     "Sampling",
+    "Writer",
+    "Written",
     "continuation_text",
     "counterfactual_texts",
     "draw",
@@ -32,5 +36,6 @@ __all__ = [
     "generate",
     "infer",
     "prompt_tokens",
+    "shared_writer",
     "text_tokens",
 ]

@@ -55,6 +55,7 @@ def generate(
     ends: Collection[int] | None = None,
     rows: int = 48,
     progress: Callable[[int, int], None] | None = None,
+    check: Callable[[], None] | None = None,
 ) -> list[Continuation]:
     """Continue each prompt under its noise.
 
@@ -70,6 +71,7 @@ def generate(
         ends: The tokens that end a text; the model's own if not given.
         rows: Prompts in one batch; prompts of like length go together.
         progress: Called after each batch with the prompts done and the prompts there are.
+        check: Called before each token; what it raises ends the work.
 
     Returns:
         One continuation per prompt, in order.
@@ -90,7 +92,8 @@ def generate(
     for start in range(0, len(order), rows):
         part = order[start : start + rows]
         batch = _Batch(causal, [prompts[index] for index in part])
-        written = _decode(batch, [noises[index] for index in part], max_tokens, sampling, last)
+        held = [noises[index] for index in part]
+        written = _decode(batch, held, max_tokens, sampling, last, check)
         done.update(zip(part, written, strict=True))
         if progress is not None:
             progress(len(done), len(prompts))
@@ -190,6 +193,7 @@ def _decode(
     max_tokens: int,
     sampling: Sampling,
     ends: frozenset[int],
+    check: Callable[[], None] | None,
 ) -> list[Continuation]:
     import torch
 
@@ -198,6 +202,8 @@ def _decode(
     ended = [False] * len(noises)
     with torch.inference_mode():
         for position in range(max_tokens):
+            if check is not None:
+                check()
             logits = batch.logits(1, use_cache=True)[:, 0]
             noise = _noise(noises, ended, position, logits.shape[-1])
             chosen, leads = choose(logits, torch.from_numpy(noise).to(logits.device), sampling)

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from contrafact.cli.review_plan import estimate, plan, residual
+from contrafact.cli.review_serve import invite, serve
+
 if TYPE_CHECKING:
     from contrafact.review.store.store import Store
 
@@ -16,7 +19,13 @@ app = typer.Typer(
 _Database = Annotated[
     str, typer.Option("--db", metavar="URL", help="A file for SQLite, or postgresql://…")
 ]
+_COUNTED = {"history": "events", "sheet": "answered items"}
 _Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
+app.command("serve")(serve)
+app.command("invite")(invite)
+app.command("plan")(plan)
+app.command("estimate")(estimate)
+app.command("residual")(residual)
 
 
 @app.callback()
@@ -71,9 +80,28 @@ def import_(
     training: Annotated[
         bool, typer.Option("--training", help="FILE holds items with known answers, to train on.")
     ] = False,
+    made_with: Annotated[
+        Literal["label-studio", "potato"] | None,
+        typer.Option("--from", help="FILE holds decisions that were made with this tool."),
+    ] = None,
+    stage: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --from: of which stage. [the first blind one]"),
+    ] = None,
+    annotator: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="THEIRS=OURS",
+            help="With --from: who somebody there is here; repeatable. Just OURS where the file "
+            "names nobody.",
+        ),
+    ] = None,
     by: Annotated[str, typer.Option(metavar="NAME", help="Who imports.")] = "manager",
 ) -> None:
     """Bring items into a review, and open it if it is new. What is there already is left as it is.
+
+    With --from, decisions made elsewhere are taken in, as far as they fit, and marked as such; what
+    does not fit is told with its line. There --field is QUESTION=NAME.
 
     Example: contrafact review import pairs.jsonl --project rfc-rewrite --person Ada=expert-a
     """
@@ -84,21 +112,28 @@ def import_(
 
     names = _pairs(field or [], "--field", "FIELD=NAME")
     people = _pairs(person or [], "--person", "NAME=ROLE,ROLE")
+    if made_with is None and (stage is not None or annotator):
+        raise InputError("--stage and --annotator go with --from", mend="name the tool with --from")
+    if made_with is not None and training:
+        raise InputError("decisions are not items to train on", mend="leave --training out")
     with _store(db) as store:
         new = review not in store.reviews()
-        if new and project is None:
+        if new and (project is None or made_with is not None):
             raise InputError(
                 f"there is no review '{review}' in {db} yet",
-                mend="say what is asked: --project NAME",
+                mend="import items first" if made_with else "say what is asked: --project NAME",
             )
         found = store.read(review, lambda b: b.project) if not new else load_project(str(project))
         # The file is read before anything is opened, so that a bad one leaves nothing behind.
         gold = read_gold(file, found, names) if training else {}
-        items = {} if training else read_items(file, found, names)
+        items = {} if training or made_with else read_items(file, found, names)
         if project is not None:
             store.define(review, load_project(project), by)
         for name, roles in people.items():
             store.enlist(review, name, [role.strip() for role in roles.split(",")], by)
+        if made_with is not None:
+            _take_decisions(store, review, file, made_with, stage, annotator or [], names, by)
+            return
         if training:
             added = store.import_gold(review, gold, by)
             typer.echo(f"{review}: {added:,} of {len(gold):,} training items are new")
@@ -109,6 +144,44 @@ def import_(
             typer.echo(f"Not yet: {problem}", err=True)
 
 
+def _take_decisions(
+    store: "Store",
+    review: str,
+    file: str,
+    tool: Literal["label-studio", "potato"],
+    stage: str | None,
+    annotators: list[str],
+    names: dict[str, str],
+    by: str,
+) -> None:
+    from contrafact.review.adopt import adopt
+    from contrafact.review.elsewhere import read_foreign
+
+    everybody = [one.strip() for one in annotators if "=" not in one]
+    people = _pairs([one for one in annotators if "=" in one], "--annotator", "THEIRS=OURS")
+    decisions = read_foreign(file, tool, annotator=everybody[-1] if everybody else None)
+    found = store.change(
+        review,
+        lambda board, now, rng: adopt(
+            board,
+            decisions,
+            by,
+            tool=tool,
+            file=file,
+            stage=stage,
+            names=names,
+            people=people,
+            now=now,
+            rng=rng,
+        ),
+    )
+    for problem in found.problems:
+        typer.echo(problem, err=True)
+    known = f", {found.known:,} were there already" if found.known else ""
+    left = f", {len(found.problems):,} were left out" if found.problems else ""
+    typer.echo(f"{review}: {found.taken:,} decisions taken in{known}{left}")
+
+
 @app.command("export")
 def export(
     out: Annotated[
@@ -117,8 +190,11 @@ def export(
     review: _Review = "review",
     db: _Database = "review.db",
     what: Annotated[
-        Literal["decisions", "items", "ratings", "history"],
-        typer.Option(help="What stands, where items ended, ratings for `agree`, or every event."),
+        Literal["decisions", "items", "ratings", "labels", "sheet", "history"],
+        typer.Option(
+            help="What stands, where items ended, ratings for `agree`, labels for `report "
+            "--labels`, a filled sheet for `study score`, or every event."
+        ),
     ] = "decisions",
     question: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of ratings: a question. [the verdict]")
@@ -134,39 +210,20 @@ def export(
 
     Example: contrafact review export --db review.db --what decisions --out decisions.jsonl
     """
-    import pandas as pd
-
     from contrafact.errors import InputError
-    from contrafact.files.tables import write_frame
-    from contrafact.review import export as rows
+    from contrafact.review.export import history_rows, rows_of
+    from contrafact.review.rows_out import form_of, write_rows
 
+    form_of(out)
     with _store(db) as store:
-        found = store.read(review, lambda board: board.project)
-        if question is not None and question not in {q.id for q in found.questions}:
-            raise InputError(
-                f"'{question}' is no question of this review",
-                mend=f"use {', '.join(q.id for q in found.questions)}",
-            )
-        unknown = sorted(set(stage or ()) - {s.id for s in found.flow})
-        if unknown:
-            raise InputError(
-                f"'{unknown[0]}' is no stage of this review",
-                mend=f"use {', '.join(s.id for s in found.flow)}",
-            )
         if what == "history":
-            made = rows.history_rows(store.history(review))
-        elif what == "items":
-            made = store.read(review, rows.item_rows)
-        elif what == "ratings":
-            made = store.read(
-                review, lambda b: rows.rating_rows(b, stages=stage or (), question=question)
-            )
+            made = history_rows(store.history(review))
         else:
-            made = store.read(review, rows.decision_rows)
+            made = store.read(review, lambda b: rows_of(b, what, stage or (), question))
     if not made:
         raise InputError(f"the review '{review}' has no {what} yet", mend="export it later")
-    write_frame(pd.DataFrame(made, dtype=object), out)
-    typer.echo(f"{out}: {len(made):,} {what if what != 'history' else 'events'}")
+    write_rows(made, out)
+    typer.echo(f"{out}: {len(made):,} {_COUNTED.get(what, what)}")
 
 
 @app.command("prove")

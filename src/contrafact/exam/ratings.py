@@ -8,7 +8,7 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.files.jsonl import Row, read_rows, source_name
 
-__all__ = ["Rating", "RatingsTable", "read_ratings"]
+__all__ = ["Rating", "RatingsTable", "ratings_of", "read_ratings"]
 
 Rating = str | float | None
 """A category; none where a rater did not rate an item."""
@@ -59,8 +59,23 @@ def read_ratings(
         InputError: There are not two raters, an item is rated twice by one, or a cell is no
             rating.
     """
-    name = source_name(path)
-    rows = list(read_rows(path))
+    return ratings_of(list(read_rows(path)), source_name(path), raters=raters, count=count)
+
+
+def ratings_of(
+    rows: Sequence[Row], name: str, *, raters: Sequence[str] = (), count: str | None = None
+) -> RatingsTable:
+    """Return the ratings in rows that are at hand, each with its line, as `read_ratings` does.
+
+    Args:
+        rows: The rows of a long or a wide table.
+        name: What messages call the table.
+        raters: The raters to take; all where none is named.
+        count: A column of a wide table with the number of items that a row stands for.
+
+    Raises:
+        InputError: As for `read_ratings`.
+    """
     if not rows:
         raise InputError("the file holds no rows", file=name, mend="give at least one item")
     columns = list(dict.fromkeys(column for _, row in rows for column in row))

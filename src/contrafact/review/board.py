@@ -31,7 +31,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Vote:
-    """A ballot and where it was cast."""
+    """A ballot and where it was cast; ``origin`` tells of one that was imported."""
 
     seq: int
     who: str
@@ -44,6 +44,7 @@ class Vote:
     guidelines_version: str
     batch: str | None = None
     probability: float | None = None
+    origin: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,7 @@ class Board:
         self.held: dict[str, str] = {}
         self.last: dict[str, tuple[str, int]] = {}
         self.requests: dict[str, int] = {}
+        self.closed: set[str] = set()
 
     def apply(self, event: Event) -> None:
         """Take one event in.
@@ -239,6 +241,7 @@ class Board:
             guidelines_version=str(event.guidelines_version),
             batch=item.batch,
             probability=batch.drawn[item.id] if batch else None,
+            origin=body.get("origin"),
         )
         item.votes = (*item.votes, vote)
         self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))
@@ -248,7 +251,8 @@ class Board:
             item.text_version = text_version(self.project, item.fields)
         if self.held.get(event.who) == item.id:
             del self.held[event.who]
-        self.last[event.who] = (item.id, event.seq)
+        if "origin" not in body:  # a decision brought in from elsewhere is not theirs to undo
+            self.last[event.who] = (item.id, event.seq)
 
     def _undone(self, event: Event) -> None:
         item = self.items[str(event.item)]
@@ -316,6 +320,23 @@ class Board:
 
     def _training_closed(self, event: Event) -> None:
         self.trainees[event.who, str(event.stage)].passed = event.body["passed"]
+
+    def _stage(self, event: Event) -> None:
+        name = self.project.stage(str(event.stage)).id
+        if event.body["open"]:
+            self.closed.discard(name)
+        else:
+            self.closed.add(name)
+
+    def _reissued(self, event: Event) -> None:
+        item, slot = self._place(event)
+        previous = item.slots[slot]
+        if previous.filled or previous.person is None:
+            raise ValueError(f"event {event.seq} takes back what nobody has in hand")
+        if self.held.get(previous.person) == item.id:
+            del self.held[previous.person]
+        item.before = None
+        self._fill(item, slot, Slot(previous.role))
 
     def _enter(self, item: Item, name: str, when: datetime) -> None:
         stage = self.project.stage(name)

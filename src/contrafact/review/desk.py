@@ -104,13 +104,14 @@ def assign(
 def may_take(board: Board, person: Person, item: Item, place: int, now: datetime) -> bool:
     """Return whether somebody may be given a place of an item where it is now.
 
-    The place is free or its lease has run out, it is for one of their roles, no other place of the
-    item here is theirs, and they did not vote in a stage that this one is kept apart from.
+    The place is free, theirs or its lease has run out, it is for one of their roles, no other
+    place of the item here is theirs, and they did not vote in a stage that this one is kept
+    apart from.
     """
     slot = item.slots[place]
     if slot.filled or slot.role not in person.roles:
         return False
-    if slot.person is not None and not _lapsed(slot, now):
+    if slot.person not in (None, person.name) and not _lapsed(slot, now):
         return False
     others = (*item.slots[:place], *item.slots[place + 1 :])
     if any(s.person == person.name and (s.filled or not _lapsed(s, now)) for s in others):
@@ -242,7 +243,7 @@ def _held(board: Board, person: Person) -> tuple[Item, int] | None:
 def _next(board: Board, person: Person, now: datetime) -> tuple[Item, int] | None:
     lapsed: tuple[Item, int] | None = None
     for stage in reversed(board.project.flow):
-        if not set(stage.roles) & set(person.roles):
+        if stage.id in board.closed or not set(stage.roles) & set(person.roles):
             continue
         for name in board.at[stage.id]:
             item = board.items[name]

@@ -20,6 +20,8 @@ EventKind = Literal[
     "training-drawn",  # somebody got a round of training
     "training-answered",
     "training-closed",
+    "stage",  # a stage was closed, so that nothing is given out there, or opened again
+    "reissued",  # an item was taken back from who had it in hand
 ]
 SYSTEM = "rule:workflow"
 """Who acts where a rule does and nobody in person."""
@@ -40,7 +42,8 @@ class Event:
         text_version: A content hash of the item's text as the person saw it.
         guidelines_version: A content hash of the guidelines as they saw them.
         request: A key of the sender's; what is sent twice under one key happens once.
-        body: What else belongs to it; JSON.
+        body: What else belongs to it; JSON. A decision made elsewhere and brought in has an
+            ``origin`` in it: the tool, the file, the person's name there, and the time.
         seq: Its place in the project's history, from 1; 0 before it has one.
     """
 

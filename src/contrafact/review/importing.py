@@ -1,4 +1,4 @@
-"""Items from the files of the three families: which of their fields a project shows as what."""
+"""Items from files: read, named, and checked against what a project shows."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -6,22 +6,16 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.jsonl import read_rows, source_name
-from contrafact.records import SIDES, content_id
+from contrafact.files.sheets import unguarded
+from contrafact.records import content_id
+from contrafact.review.intake import is_plain
 from contrafact.review.project import Project
+from contrafact.review.shapes import plain, spread
 
 __all__ = ["read_gold", "read_items"]
 
-# How a family's files name what a project shows; the first that a row has all fields of is taken.
-_SHAPES: dict[str, tuple[dict[str, str], ...]] = {
-    "headline-screening": (
-        {"headline": "title", "description": "summary"},
-        {"headline": "title"},
-        {"headline": "text", "description": "description"},
-        {"headline": "text"},
-    ),
-    "judge-agreement": ({"counterfactual": "text"},),
-    "cobe-rating": ({"text": "story", "edit": "text", "story_id": "sample_id"},),
-}
+_IDS = ("id", "item_id", "item")
+_SHEETS = (".csv", ".tsv")
 
 
 def read_items(
@@ -29,9 +23,9 @@ def read_items(
 ) -> dict[str, dict[str, Any]]:
     """Return the items of a file by id: all fields of a row, and those that the project shows.
 
-    JSON Lines, JSON, CSV or Parquet. An item's id is its ``id`` (or ``item_id``); a row without one
-    gets a content hash of what is shown. A row with a risk and an opportunity is two items where
-    the project shows one side.
+    JSON Lines, JSON, CSV or Parquet, in any form that a family's commands write. An item's id is
+    its ``id`` (or ``item_id``, or ``item`` of a study's sheet); a row without one gets a content
+    hash of what is shown.
 
     Args:
         path: The file.
@@ -39,13 +33,23 @@ def read_items(
         names: By field of the project, the file's name for it, where they differ.
 
     Raises:
-        InputError: The file cannot be read, a field is not there, or two rows have one id.
+        InputError: The file cannot be read, a field is not there, an id is none, or two rows have
+            one id; the line is named.
     """
     found: dict[str, dict[str, Any]] = {}
     for line, fields in _rows(path, project, names or {}):
         shown = {field: fields.get(field) for field in project.show}
-        given = fields.get("id") or fields.get("item_id")
-        name = str(given) if given else content_id(*(str(v) for v in shown.values()), prefix="i")
+        given = next((fields[key] for key in _IDS if fields.get(key) not in (None, "")), None)
+        name = (
+            str(given) if given is not None else content_id(*map(str, shown.values()), prefix="i")
+        )
+        if not is_plain(name):
+            raise InputError(
+                f"{name[:40]!a} is no id of an item",
+                file=source_name(path),
+                line=line,
+                mend="use a short plain text",
+            )
         if name in found:
             raise InputError(
                 f"item '{name[:40]}' is there twice",
@@ -54,6 +58,10 @@ def read_items(
                 mend="leave one of them out",
             )
         found[name] = fields
+    if not found:
+        raise InputError(
+            "the file holds no items", file=source_name(path), mend="give at least one row"
+        )
     return found
 
 
@@ -87,57 +95,42 @@ def read_gold(
 def _rows(
     path: str | Path, project: Project, names: Mapping[str, str]
 ) -> Iterable[tuple[int, dict[str, Any]]]:
+    sheet = Path(path).suffix.lower() in _SHEETS
     for line, row in read_rows(path):
-        for fields in _sides(row, project):
-            taken = names or _shape(fields, project)
-            for source in taken.values():
-                if source not in fields:
-                    raise InputError(
-                        f"there is no field '{source}'",
-                        file=source_name(path),
-                        line=line,
-                        mend=f"it has {', '.join(list(fields)[:12])}",
-                    )
-            made = fields | {target: fields[source] for target, source in taken.items()}
-            missing = [
-                field
-                for field in project.show
-                if field not in project.may_lack and not str(made.get(field) or "").strip()
-            ]
-            if missing:
-                raise InputError(
-                    f"has no '{missing[0]}', which '{project.name}' shows",
-                    file=source_name(path),
-                    line=line,
-                    mend=f"say which field it is: --field {missing[0]}=NAME",
-                )
-            yield line, made
+        try:
+            whole = plain({key: _cell(value, sheet) for key, value in row.items()})
+            for fields in spread(whole, project):
+                yield line, _checked(fields, project, names)
+        except InputError as error:
+            raise InputError(
+                error.problem, file=source_name(path), line=line, mend=error.mend
+            ) from error
 
 
-def _sides(row: dict[str, Any], project: Project) -> list[dict[str, Any]]:
-    both = all(row.get(side) for side in SIDES)
-    if not both or "counterfactual" not in project.show or "counterfactual" in row:
-        return [row]
-    rest = {key: value for key, value in row.items() if key not in (*SIDES, "id")}
-    own = f"{row['id']}-" if row.get("id") else None
-    return [
-        rest
-        | {"side": side, "counterfactual": row[side]}
-        | ({"id": own + side} if own is not None else {})
-        for side in SIDES
+def _checked(fields: dict[str, Any], project: Project, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return an item's fields under the names that the caller gave, with all that is shown."""
+    for source in names.values():
+        if source not in fields:
+            raise InputError(
+                f"there is no field '{source}'", mend=f"it has {', '.join(list(fields)[:12])}"
+            )
+    made = fields | {target: fields[source] for target, source in names.items()}
+    missing = [
+        field
+        for field in project.show
+        if field not in project.may_lack and not str(made.get(field) or "").strip()
     ]
+    if missing:
+        raise InputError(
+            f"has no '{missing[0]}', which '{project.name}' shows",
+            mend=f"say which field it is: --field {missing[0]}=NAME",
+        )
+    return made
 
 
-def _shape(fields: Mapping[str, Any], project: Project) -> dict[str, str]:
-    if project.name == "cobe-rating":
-        if "edit" in fields:
-            return {}
-    elif all(field in fields for field in project.show if field not in project.may_lack):
-        return {}
-    for shape in _SHAPES.get(project.name, ()):
-        if all(source in fields for source in shape.values()):
-            return shape
-    return {}
+def _cell(value: Any, sheet: bool) -> Any:
+    """Return a cell as it was before it was guarded for spreadsheets."""
+    return unguarded(value) if sheet and isinstance(value, str) else value
 
 
 def _answer(value: object) -> str:

@@ -8,6 +8,7 @@ RFC-BENCH, sections 2.2.3 and 2.2.4; FIN-FORCE, section 3.3; CoBe, appendix C.3.
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,7 @@ def answer(
     correction: str | None = None,
     guidelines_version: str | None = None,
     request: str | None = None,
+    origin: Mapping[str, Any] | None = None,
 ) -> list[Event]:
     """Take somebody's decision on an item, and move on what it moves.
 
@@ -59,6 +61,7 @@ def answer(
         correction: The text as it is to be.
         guidelines_version: The guidelines they saw; the present ones if not said.
         request: A key under which the same decision may be sent again.
+        origin: Where a decision that was made elsewhere comes from.
 
     Returns:
         What happened; nothing where all of it had happened before.
@@ -104,6 +107,7 @@ def answer(
             "flagged": ballot.flagged,
             "comment": ballot.comment,
             **({} if ballot.correction is None else {"correction": ballot.correction}),
+            **({} if origin is None else {"origin": dict(origin)}),
         },
     )
     if place.kind == "audit":

@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from contrafact.errors import InputError
 from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.sheets import unguarded
 
 __all__ = [
     "ALLOWED",
@@ -84,6 +85,7 @@ class ReviewDecision(BaseModel):
         description="In an audit, the probability with which the item was drawn.",
     )
     round: int = Field(default=1, ge=1, description="Which round of an audit that is repeated.")
+    flagged: bool = Field(default=False, description="Whether whoever decided was not sure.")
 
     @field_validator("when")
     @classmethod
@@ -119,7 +121,8 @@ class ReviewDecision(BaseModel):
 def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> list[ReviewDecision]:
     """Return the decisions of a file, in its order.
 
-    JSON Lines, JSON, CSV or Parquet; in CSV an empty cell is a field that is not there.
+    JSON Lines, JSON, CSV or Parquet; in CSV an empty cell is a field that is not there, and the
+    apostrophe that guards a cell from being taken for a formula is none of its text.
 
     Args:
         path: The file.
@@ -132,10 +135,15 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
     """
     known = None if item_ids is None else set(item_ids)
     name = source_name(path)
+    sheet = Path(path).suffix.lower() in (".csv", ".tsv")
     found: list[ReviewDecision] = []
     seen: dict[tuple[str, str, str, int, str], int] = {}
     for line, row in read_rows(path):
-        given = {key: value for key, value in row.items() if value not in (None, "")}
+        given = {
+            key: unguarded(value) if sheet and isinstance(value, str) else value
+            for key, value in row.items()
+            if value not in (None, "")
+        }
         try:
             decision = ReviewDecision.model_validate(given)
         except ValidationError as error:

@@ -17,6 +17,8 @@ from contrafact.review.store.sessions import Slowed
 from contrafact.review.store.store import Store
 from contrafact.review.web import handles
 from contrafact.review.web.access import NeedsSignIn, check_form
+from contrafact.review.web.manage_figures import FiguresKeeper
+from contrafact.review.web.manage_settle import settling
 from contrafact.review.web.pages import go_to, render
 from contrafact.review.web.shield import HEADERS, Shield
 from contrafact.review.web.studio import Studio, open_studio
@@ -47,6 +49,7 @@ def create_app(studio: Studio | Store | str) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.studio = opened
+    app.state.figures = FiguresKeeper(opened.store)
     app.add_middleware(Shield, studio=opened)
     app.mount("/static", StaticFiles(packages=[("contrafact.review.web", "static")]), "static")
     for router in (sign_in.router, home.router, work.router, adjudicate.router, manage.router):
@@ -65,7 +68,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     # Read every review's history now, so that nobody waits for it at their first page.
     for review in await run_in_threadpool(studio.store.reviews):
         await run_in_threadpool(studio.store.read, review, lambda board: board.seq)
-    yield
+    async with settling(studio.store):
+        yield
     studio.store.close()
 
 

@@ -48,6 +48,10 @@ class _Path:
         latest = {decision.decided_by: decision for decision in self.at.get(stage, ())}
         return list(latest.values())
 
+    def flagged(self, stage: ReviewStage) -> bool:
+        """Return whether somebody was not sure in their latest decision at a stage."""
+        return any(vote.flagged for vote in self.votes(stage))
+
     def end(self, state: State, why: str, by: str) -> Fate:
         return Fate(state, why, by, self.rewritten)
 
@@ -58,9 +62,9 @@ def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
     Expert review first: a removal is final, a revision changes the text. Then the annotators, and
     whoever audited the item: unanimous passes retain it; a category that all find wrong, which no
     rewriting mends, removes it; unanimous fails send it back for revision, and it is removed if it
-    is not revised or fails again; any disagreement goes to the secondary review, and from there,
-    unless that is unanimous, to arbitration. What arbitration leaves unresolved, or nobody has
-    arbitrated, is a hard case.
+    is not revised or fails again; any disagreement, and whatever an annotator has flagged, goes to
+    the secondary review, and from there, unless that is unanimous, to arbitration. What arbitration
+    leaves unresolved, or nobody has arbitrated, is a hard case.
 
     Args:
         decisions: All decisions on the item, in any order.
@@ -71,8 +75,14 @@ def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
     if expert is not None:
         if expert.decision in ("fail", "remove"):
             return path.end("removed", expert.why or "failed by the expert", _who(expert))
-        if expert.decision == "revise":
-            path.rewritten = expert.rewritten
+        revisions = [one for one in path.at["expert-review"] if one.decision == "revise"]
+        if revisions:
+            path.rewritten = revisions[-1].rewritten
+            # A batch that the audit returned is reviewed again: what was audited before the text
+            # was written anew speaks of another text.
+            path.at["audit"] = [
+                one for one in path.at.get("audit", ()) if one.time >= revisions[-1].time
+            ]
     # An audit is of the text that the expert let through; its verdict counts like a vote.
     votes = path.votes("annotation") + path.votes("audit")
     annotated = len(path.votes("annotation"))
@@ -80,6 +90,8 @@ def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
         if annotated or any(vote.decision != "pass" for vote in votes):
             return _too_few(path, votes, annotated, annotators)
         return path.end("unreviewed", f"annotated by {annotated} of {annotators}", "rule:finalize")
+    if path.flagged("annotation"):
+        return _dispute(path, "an annotator is not sure")
     if all(vote.decision == "pass" for vote in votes):
         return path.end("retained", f"passed by all {len(votes)}", _people(votes))
     if any(vote.decision == "pass" for vote in votes):
@@ -101,6 +113,8 @@ def _again(path: _Path, votes: Sequence[ReviewDecision], annotators: int) -> Fat
     if len(second) < annotators:
         why = f"revised, and annotated again by {len(second)} of {annotators}"
         return path.end("hard case", why, "rule:finalize")
+    if path.flagged("re-annotation"):
+        return _dispute(path, "an annotator is not sure of the revision")
     if all(vote.decision == "pass" for vote in second):
         return path.end("retained", "passed by all when revised", _people(second))
     if any(vote.decision == "pass" for vote in second):

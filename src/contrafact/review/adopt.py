@@ -1,0 +1,285 @@
+"""Decisions that were made elsewhere become decisions of this review, marked as such. Pure.
+
+They go through the workflow's own rules: whoever decided has a role here, had no hand in a stage
+that this one is kept apart from, and fills one free place. What does not fit is left out and told,
+with its line; what was brought in before is passed over.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from contrafact.errors import InputError
+from contrafact.review.answers import asked, ballot_of
+from contrafact.review.board import Board, Item
+from contrafact.review.desk import may_take
+from contrafact.review.elsewhere import Foreign
+from contrafact.review.events import Event
+from contrafact.review.project import Project, Question, Stage
+from contrafact.review.recorder import Recorder, Refused
+from contrafact.review.workflow import answer
+
+__all__ = ["COMMENT", "FLAG", "Adopted", "adopt"]
+
+COMMENT, FLAG = "comment", "flag"
+"""Names under which another tool's comments and flags are looked for, unless it is told others."""
+
+_NO = frozenset(("", "false", "no", "0", "none"))
+
+
+@dataclass
+class Adopted:
+    """What became of decisions made elsewhere.
+
+    Attributes:
+        taken: How many are decisions of this review now.
+        known: How many were so before.
+        problems: One sentence for each that was left out, with its line.
+    """
+
+    taken: int = 0
+    known: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def adopt(
+    board: Board,
+    decisions: Iterable[Foreign],
+    who: str,
+    *,
+    tool: str,
+    file: str,
+    stage: str | None = None,
+    names: Mapping[str, str] | None = None,
+    people: Mapping[str, str] | None = None,
+    now: datetime,
+    rng: np.random.Generator,
+) -> tuple[Adopted, list[Event]]:
+    """Take decisions made elsewhere into a review, as far as they fit.
+
+    Args:
+        board: The board.
+        decisions: As :func:`contrafact.review.elsewhere.read_foreign` returns them.
+        who: Who brings them in.
+        tool: Where they were made.
+        file: The file they come in, for messages and for the history.
+        stage: The stage that they are decisions of; the first blind one if none is named.
+        names: By question (or ``comment``, ``flag``), the other tool's name for it, where they
+            differ.
+        people: By the other tool's name of a person, ours, where they differ.
+        now: The time.
+        rng: Draws an audit's sample, where a decision completes a batch.
+
+    Raises:
+        Refused: There is no such stage, or a name stands for no question.
+    """
+    place = _stage(board.project, stage)
+    asked_as = _names(place, names or {})
+    texts = _by_text(board)
+    result, events = Adopted(), []
+    for one in decisions:
+        try:
+            if one.skipped:
+                raise InputError(one.skipped)
+            item = _item(board, one, texts)
+            person = _person(board, one, people or {})
+            if _known(item, place, person, tool, one):
+                result.known += 1
+                continue
+            origin = {"tool": tool, "file": file, "line": one.line, "by": one.by, "by_import": who}
+            origin |= {"key": one.key, "when": one.when}
+            events += _take(board, item, place, person, one, asked_as, origin, now, rng)
+            result.taken += 1
+        except InputError as error:
+            told = InputError(error.problem, file=file, line=one.line, mend=error.mend)
+            result.problems.append(f"{told}; left out")
+    return result, events
+
+
+def _stage(project: Project, name: str | None) -> Stage:
+    for stage in project.flow:
+        if stage.roles and (stage.id == name or (name is None and stage.kind == "independent")):
+            return stage
+    raise Refused(
+        "there is no blind stage to import decisions into"
+        if name is None
+        else f"'{name[:40]}' is no stage in which people decide",
+        mend=f"name one of {', '.join(s.id for s in project.flow if s.roles)}",
+    )
+
+
+def _names(stage: Stage, names: Mapping[str, str]) -> dict[str, str]:
+    asked_as = {name: name for name in (*stage.questions, COMMENT, FLAG)}
+    unknown = sorted(set(names) - set(asked_as))
+    if unknown:
+        raise Refused(
+            f"'{unknown[0][:40]}' is not asked in stage '{stage.id}'",
+            mend=f"it asks {', '.join(stage.questions)}",
+        )
+    return asked_as | dict(names)
+
+
+def _by_text(board: Board) -> dict[tuple[str, ...], list[str]]:
+    found: dict[tuple[str, ...], list[str]] = {}
+    for item in board.items.values():
+        found.setdefault(_shown(board.project, item.fields), []).append(item.id)
+    return found
+
+
+def _shown(project: Project, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    needed = (name for name in project.show if name not in project.may_lack)
+    return tuple(" ".join(str(fields.get(name) or "").split()) for name in needed)
+
+
+def _item(board: Board, one: Foreign, texts: Mapping[tuple[str, ...], list[str]]) -> Item:
+    """Return the item by its text, which says most, or else by an id."""
+    shown = _shown(board.project, one.data)
+    same = texts.get(shown, []) if any(shown) else []
+    named = [name for name in one.ids if name in board.items]
+    if len(same) == 1:
+        return board.items[same[0]]
+    chosen = [name for name in named if not same or name in same]
+    if not chosen:
+        told = f"'{one.ids[0][:40]}'" if one.ids else "without an id"
+        if same:
+            raise InputError(f"several items have the text of {told}", mend="give it an item_id")
+        raise InputError(f"there is no item {told} in this review", mend="import the items first")
+    item = board.items[chosen[0]]
+    if any(shown) and not same and not _agrees(board.project, item, one.data):
+        raise InputError(f"item '{item.id[:40]}' has another text here", mend="check its item_id")
+    return item
+
+
+def _agrees(project: Project, item: Item, data: Mapping[str, Any]) -> bool:
+    """Return whether what the other tool showed of an item, as far as it tells, is the same."""
+    pairs = zip(_shown(project, item.fields), _shown(project, data), strict=True)
+    return all(theirs in ("", ours) for ours, theirs in pairs)
+
+
+def _person(board: Board, one: Foreign, people: Mapping[str, str]) -> str:
+    name = people.get(one.by, one.by)
+    if name not in board.people:
+        raise InputError(
+            f"nobody named '{name[:40]}' works in this review",
+            mend="add them with their roles, or say who it is here",
+        )
+    return name
+
+
+def _known(item: Item, stage: Stage, person: str, tool: str, one: Foreign) -> bool:
+    return any(
+        vote.origin is not None
+        and (vote.who, vote.stage) == (person, stage.id)
+        and (vote.origin.get("tool"), vote.origin.get("key")) == (tool, one.key)
+        for vote in item.votes
+    )
+
+
+def _take(
+    board: Board,
+    item: Item,
+    stage: Stage,
+    person: str,
+    one: Foreign,
+    asked_as: Mapping[str, str],
+    origin: Mapping[str, Any],
+    now: datetime,
+    rng: np.random.Generator,
+) -> list[Event]:
+    """Give the item to the person and take the answer; refuse before anything is changed."""
+    answers = {
+        name: _answer(board.project.question(name), one.answers.get(asked_as[name], ()))
+        for name in stage.questions
+    }
+    given = {name: said for name, said in answers.items() if said}
+    given = {name: given[name] for name in asked(board.project, stage, given) if name in given}
+    comment = " ".join(one.answers.get(asked_as[COMMENT], ()))
+    flags = one.answers.get(asked_as[FLAG], ())
+    flagged = any(flag.casefold() not in _NO for flag in flags)
+    if flagged and not comment:
+        comment = "; ".join(flags)
+    ballot_of(board.project, stage, given, flagged=flagged, comment=comment)
+    if (item.stage, bool(item.slots)) != (stage.id, True):
+        where = f"is at stage '{item.stage}'" if item.stage else f"has ended: {item.outcome}"
+        raise InputError(f"item '{item.id[:40]}' {where}, not at '{stage.id}'")
+    cast = next((v for v in item.here() if v.who == person), None)
+    if cast is not None:
+        raise InputError(f"'{person}' has decided on item '{item.id[:40]}' here already")
+    slot = _place(board, item, person, now)
+    in_hand = board.items.get(board.held.get(person, ""))
+    record = Recorder(board, now)
+    _assign(record, item, slot, person, now + timedelta(seconds=1), origin)
+    answered = answer(
+        board,
+        person,
+        item.id,
+        stage.id,
+        item.round,
+        given,
+        now=now,
+        rng=rng,
+        flagged=flagged,
+        comment=comment,
+        origin=origin,
+    )
+    again = Recorder(board, now)
+    if in_hand is not None and in_hand is not item:
+        # What they have open on their screen stays theirs.
+        for number, other in enumerate(in_hand.slots):
+            if other.person == person and not other.filled and other.until is not None:
+                _assign(again, in_hand, number, person, other.until, origin)
+    return record.events + answered + again.events
+
+
+def _assign(
+    record: Recorder,
+    item: Item,
+    slot: int,
+    person: str,
+    until: datetime,
+    origin: Mapping[str, Any],
+) -> None:
+    record.add(
+        "assigned",
+        person,
+        item=item.id,
+        stage=item.stage,
+        round=item.round,
+        slot=slot,
+        text_version=item.text_version,
+        guidelines_version=record.board.project.guidelines_version,
+        body={"until": until.isoformat(), "origin": dict(origin)},
+    )
+
+
+def _place(board: Board, item: Item, person: str, now: datetime) -> int:
+    """Return the free place that the person may fill."""
+    own = board.people[person]
+    for number, slot in enumerate(item.slots):
+        if slot.person == person and not slot.filled:
+            return number
+    for number in range(len(item.slots)):
+        if may_take(board, own, item, number, now):
+            return number
+    raise InputError(f"there is no place for '{person}' at item '{item.id[:40]}'")
+
+
+def _answer(question: Question, said: tuple[str, ...]) -> str:
+    """Return the answer that a question knows, in its spelling."""
+    if not said:
+        return ""
+    if not question.options:
+        return " ".join(said)
+    if len(said) > 1:
+        raise InputError(f"'{question.id}' has {len(said)} answers")
+    spelled = {option.casefold(): option for option in question.options}
+    found = spelled.get(said[0].casefold())
+    if found is None:
+        raise InputError(
+            f"'{said[0][:40]}' is no answer to '{question.id}'",
+            mend=f"its answers are {', '.join(question.options)}",
+        )
+    return found

@@ -1,0 +1,232 @@
+"""Decisions that were made elsewhere: exports of Label Studio and Potato, read as they come.
+
+Label Studio: JSON (a list of tasks with ``annotations``), JSON-MIN and CSV (a row per annotation,
+the controls' names as columns). Potato: JSON Lines, CSV, TSV and Parquet of its exporters (a row
+per item and user, ``labels`` or a column per scheme) and the ``annotated_instances.jsonl`` of
+earlier versions. Nothing is decided here; :mod:`contrafact.review.adopt` does that.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from contrafact.errors import InputError
+from contrafact.files.jsonl import read_rows, source_name
+from contrafact.review.shapes import plain
+
+__all__ = ["TOOLS", "Foreign", "Tool", "read_foreign"]
+
+Tool = Literal["label-studio", "potato"]
+TOOLS: tuple[Tool, ...] = ("label-studio", "potato")
+
+_MIN_KEYS = ("annotation_id", "annotator")
+_POTATO_IDS = ("instance_id", "id")
+_POTATO_USERS = ("user_id", "user", "annotator")
+_POTATO_LABELS = ("labels", "label_annotations")
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """One person's answers to one item, as another tool has them.
+
+    Attributes:
+        line: Where in the file the row begins.
+        ids: What may be the item's id in our review, likeliest first.
+        data: The item's fields, as the tool repeats them; empty where it does not.
+        by: The person's name or number there.
+        answers: By the tool's name for a question, everything that was chosen or written.
+        when: The time there, as it was written; empty if there is none.
+        key: The annotation's name there, which tells a repeated import from a second opinion.
+        skipped: Why it holds no decision; empty if it does.
+    """
+
+    line: int
+    ids: tuple[str, ...]
+    data: Mapping[str, Any]
+    by: str
+    answers: Mapping[str, tuple[str, ...]]
+    when: str = ""
+    key: str = ""
+    skipped: str = field(default="")
+
+
+def read_foreign(path: str | Path, tool: Tool, *, annotator: str | None = None) -> list[Foreign]:
+    """Return everything that an export of another tool holds, in its order.
+
+    Args:
+        path: The file.
+        tool: Which tool wrote it.
+        annotator: Who made the decisions, where the file does not say: the files that earlier
+            versions of Potato keep in a folder per person. Else the folder's name is taken.
+
+    Raises:
+        InputError: The file cannot be read, or a row is not of the tool's form; the line is named.
+    """
+    found: list[Foreign] = []
+    for line, given in read_rows(path):
+        row = plain(given)
+        try:
+            if tool == "label-studio":
+                found += _label_studio(line, row)
+            else:
+                found += _potato(line, row, annotator or _folder(path))
+        except InputError as error:
+            raise InputError(
+                error.problem, file=source_name(path), line=line, mend=error.mend
+            ) from error
+    if not found:
+        raise InputError("the file holds no annotations", file=source_name(path))
+    return found
+
+
+def _label_studio(line: int, row: dict[str, Any]) -> Iterator[Foreign]:
+    annotations = row.get("annotations", row.get("completions"))
+    if annotations is None and all(key in row for key in _MIN_KEYS):
+        yield _minimal(line, row)
+        return
+    data = row.get("data")
+    if not isinstance(annotations, list) or not isinstance(data, dict):
+        raise InputError(
+            "this is no task of Label Studio: 'data' and 'annotations' are not there",
+            mend="export as JSON, JSON-MIN or CSV",
+        )
+    for place, annotation in enumerate(annotations, start=1):
+        if not isinstance(annotation, dict):
+            raise InputError("an annotation is no object", mend="export the project again")
+        results = annotation.get("result") or []
+        answers: dict[str, tuple[str, ...]] = {}
+        for result in results if isinstance(results, list) else []:
+            name, value = _result(result)
+            if name:
+                answers[name] = (*answers.get(name, ()), *value)
+        cancelled = bool(annotation.get("was_cancelled"))
+        yield Foreign(
+            line,
+            _ids(data, "item_id", "id"),
+            data,
+            _person(annotation.get("completed_by")),
+            answers,
+            str(annotation.get("updated_at") or annotation.get("created_at") or ""),
+            str(annotation.get("id") or f"{row.get('id')}-{place}"),
+            "the annotator skipped it" if cancelled else "",
+        )
+
+
+def _minimal(line: int, row: dict[str, Any]) -> Foreign:
+    facts = ("id", *_MIN_KEYS, "created_at", "updated_at", "lead_time")
+    answers = {
+        str(name): values
+        for name, value in row.items()
+        if name not in facts and (values := _texts(value))
+    }
+    return Foreign(
+        line,
+        _ids(row, "item_id"),
+        row,
+        _person(row["annotator"]),
+        answers,
+        str(row.get("updated_at") or row.get("created_at") or ""),
+        str(row["annotation_id"]),
+    )
+
+
+def _ids(data: Mapping[str, Any], *names: str) -> tuple[str, ...]:
+    """Return what may be our id of a task; its number there is none, though it may look like it."""
+    given = (data.get(name) for name in names)
+    return tuple(dict.fromkeys(str(one) for one in given if one not in (None, "")))
+
+
+def _person(given: object) -> str:
+    """Return a person's name: Label Studio has numbers, e-mail addresses or objects of both."""
+    if isinstance(given, dict):
+        given = given.get("email") or given.get("username") or given.get("id")
+    return "" if given is None else str(given).strip()
+
+
+def _result(result: object) -> tuple[str, tuple[str, ...]]:
+    """Return a control's name and what was chosen or written in it."""
+    if not isinstance(result, dict) or not isinstance(result.get("value"), dict):
+        return "", ()
+    kind = str(result.get("type", ""))
+    value = result["value"].get(kind, result["value"].get("text"))
+    return str(result.get("from_name", "")), _texts(value)
+
+
+def _potato(line: int, row: dict[str, Any], annotator: str | None) -> Iterator[Foreign]:
+    ids = tuple(str(row[name]) for name in _POTATO_IDS if row.get(name) not in (None, ""))
+    if not ids:
+        raise InputError(
+            "this is no row of Potato: 'instance_id' is not there",
+            mend="export with its csv, tsv, jsonl or parquet exporter",
+        )
+    user = next((str(row[n]) for n in _POTATO_USERS if row.get(n) not in (None, "")), annotator)
+    if not user:
+        raise InputError("nobody is named ('user_id')", mend="say whose file this is")
+    labels = next((row[name] for name in _POTATO_LABELS if isinstance(row.get(name), dict)), None)
+    answers = _flat(row) if labels is None else _nested(labels)
+    yield Foreign(line, ids[:1], {}, user, answers, key=f"{ids[0]} {user}")
+
+
+def _nested(labels: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return answers from ``{scheme: {label: value}}``."""
+    answers = {}
+    for scheme, chosen in labels.items():
+        values = _chosen(chosen) if isinstance(chosen, dict) else _texts(chosen)
+        if values:
+            answers[str(scheme)] = values
+    return answers
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return answers from columns ``scheme`` or ``scheme.label`` (``scheme:::label`` once)."""
+    plain: dict[str, tuple[str, ...]] = {}
+    parts: dict[str, dict[str, Any]] = {}
+    for name, value in row.items():
+        if name in (*_POTATO_IDS, *_POTATO_USERS, "displayed_text"):
+            continue
+        scheme, mark, label = name.partition(":::" if ":::" in name else ".")
+        if mark and label.startswith("_"):  # spans and the like, which are no answers
+            continue
+        if mark:
+            parts.setdefault(scheme, {})[label] = value
+        elif values := _texts(value):
+            plain[name] = values
+    spread = {scheme: values for scheme, own in parts.items() if (values := _chosen(own))}
+    # A column of the scheme's own name says what the person settled on.
+    return spread | plain
+
+
+def _chosen(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the labels that were chosen, or the text that was written into a box."""
+    chosen: list[str] = []
+    for label, value in given.items():
+        texts = _texts(value)
+        if not texts or texts[0].casefold() in ("false", "0", "0.0"):
+            continue
+        written = str(label) in ("text_box", "free_response", "textbox")
+        chosen.append(texts[0] if written else str(label))
+    return tuple(chosen)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """Return every text in a value, however deep a tool puts it."""
+    if value is None:
+        return ()
+    if isinstance(value, bool):
+        return ("true" if value else "false",)
+    if isinstance(value, dict):
+        inner = value.get("choices", value.get("text"))
+        return _texts(inner)
+    if isinstance(value, list | tuple):
+        return tuple(text for one in value for text in _texts(one))
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = str(value).strip()
+    return (text,) if text else ()
+
+
+def _folder(path: str | Path) -> str | None:
+    """Return the folder that a person's own file lies in, as earlier versions of Potato had it."""
+    file = Path(path)
+    return file.parent.name or None if file.name == "annotated_instances.jsonl" else None

@@ -1,0 +1,171 @@
+"""Audits and training: pass rates with their intervals, batches returned, who has passed.
+
+RFC-BENCH, section 2.2.3 and table 2; FIN-FORCE, section 3.3.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contrafact.review.audit import audit_rows
+from contrafact.review.board import Batch, Board
+from contrafact.stats.proportions import clustered_proportion
+
+__all__ = ["AuditFigures", "StratumFigures", "TrainingRound", "audits", "training"]
+
+
+@dataclass(frozen=True)
+class StratumFigures:
+    """A line of table 2, with its interval.
+
+    Attributes:
+        stratum: The stratum; ``overall`` for all.
+        size: Items of it in the batch.
+        sample: Items of it that were judged so far.
+        passed: Of these, those that passed.
+        rate: The share that passed, from 0 to 1; NaN without any.
+        low: Lower bound (95%); NaN with fewer than five clusters.
+        high: Upper bound; NaN with fewer than five clusters.
+    """
+
+    stratum: str
+    size: int
+    sample: int
+    passed: int
+    rate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class AuditFigures:
+    """One audit of one batch.
+
+    Attributes:
+        batch: Its name.
+        stage: The audit's id.
+        title: The audit's name, as people read it.
+        size: Items in the batch.
+        drawn: Items that were drawn.
+        judged: Of these, how many are judged.
+        result: ``passed``, ``returned``, or None while it is under way.
+        floor: The pass rate under which it returns.
+        floor_of: Whether each ``stratum`` or the whole ``batch`` has to reach it.
+        rows: The strata in order of names, and all together.
+    """
+
+    batch: str
+    stage: str
+    title: str
+    size: int
+    drawn: int
+    judged: int
+    result: str | None
+    floor: float
+    floor_of: str
+    rows: tuple[StratumFigures, ...]
+
+
+@dataclass(frozen=True)
+class TrainingRound:
+    """One person's round of training.
+
+    Attributes:
+        person: Who.
+        stage: The training's id.
+        round: Which round, from 1.
+        items: Items in it.
+        answered: Of these, how many are answered.
+        right: Of these, how many rightly.
+        accuracy: The share of answered items that is right; NaN without any.
+        low: Lower bound (95%); NaN with fewer than five answers.
+        high: Upper bound; NaN with fewer than five answers.
+        threshold: The accuracy that ends the training.
+        passed: Whether it did; None while the round is under way.
+    """
+
+    person: str
+    stage: str
+    round: int
+    items: int
+    answered: int
+    right: int
+    accuracy: float
+    low: float
+    high: float
+    threshold: float
+    passed: bool | None
+
+
+def audits(board: Board) -> list[AuditFigures]:
+    """Return every audit that was drawn, in order.
+
+    A rate's interval is a Wilson interval at the effective number of items; items of one cluster
+    (the project's ``cluster``) resemble each other.
+    """
+    judged: dict[str, dict[str, str]] = {}
+    for item in board.items.values():
+        for vote in item.votes:
+            if vote.batch is not None:
+                judged.setdefault(vote.batch, {})[item.id] = vote.ballot.verdict
+    return [_audit(board, batch, judged.get(batch.id, {})) for batch in board.batches.values()]
+
+
+def training(board: Board) -> list[TrainingRound]:
+    """Return every round of training of everybody, in order of people."""
+    rows = []
+    for (person, name), trainee in sorted(board.trainees.items()):
+        stage = board.project.stage(name)
+        for number, answers in enumerate(trainee.rounds, start=1):
+            given = [right for right in answers.values() if right is not None]
+            whole = len(given) == len(answers)
+            share = clustered_proportion(given)
+            rows.append(
+                TrainingRound(
+                    person,
+                    name,
+                    number,
+                    len(answers),
+                    len(given),
+                    sum(given),
+                    share.estimate,
+                    share.low,
+                    share.high,
+                    stage.threshold,
+                    share.estimate >= stage.threshold if whole else None,
+                )
+            )
+    return rows
+
+
+def _audit(board: Board, batch: Batch, verdicts: dict[str, str]) -> AuditFigures:
+    stage = board.project.stage(batch.stage)
+    rows = []
+    for row in audit_rows(stage, batch.strata, verdicts):
+        own = [i for i, s in batch.strata.items() if row.stratum in (s, "overall")]
+        seen = [name for name in own if name in verdicts]
+        passed = [verdicts[name] in stage.passes for name in seen]
+        share = clustered_proportion(passed, _clusters(board, seen))
+        rows.append(
+            StratumFigures(
+                *(row.stratum, row.size, row.sample, row.passed),
+                *(share.estimate, share.low, share.high),
+            )
+        )
+    return AuditFigures(
+        batch.id,
+        stage.id,
+        stage.title,
+        len(batch.members),
+        len(batch.drawn),
+        len(verdicts),
+        batch.result,
+        stage.floor,
+        stage.floor_of,
+        tuple(rows),
+    )
+
+
+def _clusters(board: Board, names: Sequence[str]) -> list[Any]:
+    field = board.project.cluster
+    return [str(board.items[name].fields.get(field) or name) if field else name for name in names]

@@ -19,6 +19,7 @@ from contrafact.cli import (
     review,
     rfc,
     run,
+    train,
     whatif,
 )
 from contrafact.errors import InputError
@@ -47,6 +48,7 @@ app.add_typer(news.app, name="news")
 app.add_typer(prompts.app, name="prompts")
 app.add_typer(review.app, name="review")
 app.add_typer(rfc.app, name="rfc")
+app.add_typer(train.app, name="train")
 
 _FIRST_STEPS = """\
 contrafact generates, builds, detects and judges counterfactual text, and says how well.

@@ -20,8 +20,8 @@ __all__ = ["PromptPack", "PromptTemplate", "export_default_pack", "open_pack"]
 
 DEFAULT_PACK = Path(__file__).parent / "default"
 SUFFIX = ".jinja"
-FAMILIES = frozenset({"finforce", "rfc", "cobe"})
-"""The folders of a pack that belong to one family of tasks each."""
+FAMILIES = frozenset({"finforce", "rfc", "cobe", "training"})
+"""The folders of a pack that belong to one family of tasks each, or to training."""
 
 
 def _environment() -> ImmutableSandboxedEnvironment:

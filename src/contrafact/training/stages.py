@@ -1,0 +1,187 @@
+"""Stages as folders: each is there whole or not at all, and one that is there is not done again.
+
+A stage works in a hidden folder beside its own, ``.name.part``, and takes its name when it is
+done. What a killed stage left there is its journal, and it goes on from it.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from contrafact.errors import InputError
+from contrafact.files.atomic import os_problem, write_text
+
+__all__ = [
+    "Journal",
+    "alone",
+    "read_json",
+    "read_lines",
+    "run_stage",
+    "write_json",
+    "write_lines",
+]
+
+_LOCK = ".lock"
+_NO_ROOM = (
+    *("no space left", "disk quota", "file too large", "os error 28", "os error 27"),
+    *("pytorchstreamwriter failed", "inline_container", "iostream error", "unexpected pos"),
+)
+
+
+def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
+    """Do a stage, unless it is done; return whether there was anything to do.
+
+    Args:
+        folder: The stage's folder, which is there if and only if the stage is done.
+        work: Does it, in the folder it is given, which may hold its journal from a killed start.
+
+    Raises:
+        InputError: The disk is full, or the folder cannot be written. What other stages made is
+            as it was.
+    """
+    if folder.is_dir():
+        return False
+    part = folder.with_name(f".{folder.name}.part")
+    try:
+        part.mkdir(parents=True, exist_ok=True)
+        work(part)
+        for path in sorted(part.rglob("*")):
+            _sync(path)
+        part.rename(folder)
+        _sync(folder.parent)
+    except InputError:
+        raise
+    except OSError as error:
+        raise _told(error, folder) from error
+    except Exception as error:
+        # safetensors and PyTorch have errors of their own for a disk that is full.
+        if any(sign in str(error).casefold() for sign in _NO_ROOM):
+            raise _told(OSError(errno.ENOSPC, "no space left on device"), folder) from error
+        raise
+    return True
+
+
+def _told(error: OSError, folder: Path) -> InputError:
+    """Return the error, having made room again where it is room that lacks."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        shutil.rmtree(folder.with_name(f".{folder.name}.part"), ignore_errors=True)
+    return os_problem(error, folder, doing="the stage cannot be written")
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some file systems cannot sync a folder.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold a folder against other processes; the system lets go of it if this one dies.
+
+    Raises:
+        InputError: Another process holds it, or it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / _LOCK).open("wb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise InputError(
+                    "another process is training here",
+                    file=folder,
+                    mend="wait for it, or name another folder with --out",
+                ) from error
+            yield
+    except OSError as error:
+        raise os_problem(error, folder, doing="cannot be used") from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as JSON, whole or not at all."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Return what `write_json` wrote.
+
+    Raises:
+        InputError: It is not there, or not whole.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be read") from error
+    except ValueError as error:
+        raise _damaged(path) from error
+
+
+def write_lines(path: Path, rows: Sequence[Any]) -> None:
+    """Write rows as JSON Lines, whole or not at all."""
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def read_lines(path: Path) -> list[Any]:
+    """Return what `write_lines` wrote.
+
+    Raises:
+        InputError: It is not there, or not whole.
+    """
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be read") from error
+    except ValueError as error:
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(
+        "is damaged", file=path, mend=f"remove the folder {path.parent.name} to do it again"
+    )
+
+
+class Journal:
+    """What a stage has got so far, entry by entry; a torn last entry does not count.
+
+    Args:
+        path: Its file.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._known: dict[str, Any] = {}
+        if not path.exists():
+            return
+        whole = path.read_bytes().rpartition(b"\n")[0]
+        os.truncate(path, len(whole) + 1 if whole else 0)
+        for line in whole.split(b"\n"):
+            if line:
+                key, value = json.loads(line)
+                self._known[key] = value
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._known
+
+    def __getitem__(self, key: str) -> Any:
+        return self._known[key]
+
+    def keep(self, key: str, value: Any) -> None:
+        """Add an entry; it is on the disk when this returns."""
+        with self._path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps([key, value]) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        self._known[key] = value

@@ -1,0 +1,333 @@
+"""Supervised warm-up and DPO by trl, on a LoRA adapter by peft that is merged afterwards.
+
+The tokens that are learned from are our own throughout, put as they are when the model writes, so
+that nothing is learned in a form that is never asked for. With the same config, seed and number
+of threads the losses on a CPU are the same in every run, killed in between or not.
+"""
+
+import copy
+import importlib.util
+import json
+import math
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contrafact.errors import InputError
+from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.training.config import Dpo, Lora, TrainConfig, WarmUp
+
+__all__ = ["Lesson", "Loss", "Steps", "check_trainers", "prefer", "warm_up"]
+
+Steps = Callable[[int, int], None]
+"""Called after each step with the steps done and the steps there are."""
+
+Loss = dict[str, float]
+"""A step, and what was measured at it: loss, eval_loss, rewards/margins and so on."""
+
+_KEPT = ("loss", "eval_loss", "learning_rate", "grad_norm", "mean_token_accuracy")
+_CHECKPOINTS = "trainer"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Tokens of a prompt and of what to answer: one reply, or a better and a worse."""
+
+    prompt: list[int]
+    chosen: list[int]
+    rejected: list[int] | None = None
+
+
+def check_trainers() -> None:
+    """Check that trl and peft are installed.
+
+    Raises:
+        InputError: They are not.
+    """
+    needed = ("torch", "transformers", "trl", "peft", "datasets")
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"{', '.join(missing)}, which training needs, is not installed",
+            mend="run: pip install 'contrafact[train]'",
+        )
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep the libraries' bars, notes and warnings off the terminal, and give them back after."""
+    import datasets
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    maps = datasets.are_progress_bars_disabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    datasets.disable_progress_bars()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+        if not maps:
+            datasets.enable_progress_bars()
+
+
+@_quietly()
+def warm_up(
+    causal: CausalModel,
+    train: Sequence[Lesson],
+    validation: Sequence[Lesson],
+    config: TrainConfig,
+    folder: Path,
+    steps: Steps = lambda done, total: None,
+) -> list[Loss]:
+    """Fine-tune a model on given replies; the loss is on the replies alone.
+
+    Args:
+        causal: The model; its weights are changed.
+        train: What to learn from.
+        validation: What to stop by.
+        config: The training.
+        folder: Where the trained model is saved, as any model's folder. The trainer keeps its
+            checkpoints there while it runs, and a killed one goes on.
+        steps: Told of each step.
+
+    Returns:
+        What was measured, in order.
+
+    Raises:
+        InputError: The loss is not a number.
+    """
+    from datasets import Dataset
+    from trl import SFTConfig, SFTTrainer
+
+    def rows(lessons: Sequence[Lesson]) -> Any:
+        return Dataset.from_list(
+            [
+                {
+                    "input_ids": [*one.prompt, *one.chosen],
+                    "completion_mask": [0] * len(one.prompt) + [1] * len(one.chosen),
+                }
+                for one in lessons
+            ]
+        )
+
+    settings = SFTConfig(
+        **_arguments(causal, config, config.warm_up, folder),
+        completion_only_loss=True,
+        packing=False,
+    )
+    trainer = SFTTrainer(
+        model=causal.model,
+        args=settings,
+        train_dataset=rows(train),
+        eval_dataset=rows(validation),
+        processing_class=copy.deepcopy(causal.tokenizer),
+        peft_config=_adapter(config.lora),
+        callbacks=_callbacks(config.warm_up, steps),
+    )
+    return _run(trainer, causal, config, folder)
+
+
+@_quietly()
+def prefer(
+    causal: CausalModel,
+    train: Sequence[Lesson],
+    validation: Sequence[Lesson],
+    config: TrainConfig,
+    folder: Path,
+    steps: Steps = lambda done, total: None,
+) -> list[Loss]:
+    """Train a model to prefer the better replies (DPO); the reference is the model as it comes.
+
+    Args:
+        causal: The model; its weights are changed.
+        train: What to learn from.
+        validation: What to stop by.
+        config: The training.
+        folder: Where the trained model is saved, as any model's folder. The trainer keeps its
+            checkpoints there while it runs, and a killed one goes on.
+        steps: Told of each step.
+
+    Returns:
+        What was measured, in order.
+
+    Raises:
+        InputError: The loss is not a number.
+    """
+    from datasets import Dataset
+    from trl import DPOConfig, DPOTrainer
+    from trl.trainer.dpo_trainer import DataCollatorForPreference
+
+    class OwnTokens(DataCollatorForPreference):  # type: ignore[misc]
+        """Gives the trainer our tokens for those it makes of texts."""
+
+        def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
+            named = ("prompt_ids", "chosen_ids", "rejected_ids")
+            own = [{name: one[f"own_{name}"] for name in named} for one in examples]
+            made: dict[str, Any] = super().torch_call(own)
+            return made
+
+    def rows(lessons: Sequence[Lesson]) -> Any:
+        return Dataset.from_list(
+            [
+                {
+                    # The trainer wants texts as well, and makes tokens of them that are not used.
+                    "prompt": "-",
+                    "chosen": "-",
+                    "rejected": "-",
+                    "own_prompt_ids": one.prompt,
+                    "own_chosen_ids": one.chosen,
+                    "own_rejected_ids": one.rejected,
+                }
+                for one in lessons
+            ]
+        )
+
+    tokenizer = copy.deepcopy(causal.tokenizer)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    settings = DPOConfig(
+        **_arguments(causal, config, config.dpo, folder),
+        beta=config.dpo.beta,
+        disable_dropout=False,  # the paper trains with dropout
+        remove_unused_columns=False,
+    )
+    trainer = DPOTrainer(
+        model=causal.model,
+        args=settings,
+        train_dataset=rows(train),
+        eval_dataset=rows(validation),
+        processing_class=tokenizer,
+        data_collator=OwnTokens(pad_token_id=tokenizer.pad_token_id),
+        peft_config=_adapter(config.lora),
+        callbacks=_callbacks(config.dpo, steps),
+    )
+    return _run(trainer, causal, config, folder)
+
+
+def _arguments(
+    causal: CausalModel, config: TrainConfig, learning: WarmUp | Dpo, folder: Path
+) -> dict[str, Any]:
+    """Return the trainer's settings that both stages share."""
+    return {
+        "output_dir": str(folder / _CHECKPOINTS),
+        "seed": config.seed,
+        "data_seed": config.seed,
+        "num_train_epochs": learning.epochs,
+        "per_device_train_batch_size": learning.batch,
+        "per_device_eval_batch_size": learning.batch,
+        "gradient_accumulation_steps": learning.effective_batch // learning.batch,
+        "learning_rate": learning.learning_rate,
+        "lr_scheduler_type": "cosine_with_min_lr",
+        "lr_scheduler_kwargs": {"min_lr": learning.final_learning_rate},
+        "logging_steps": 1,
+        "logging_nan_inf_filter": False,
+        "eval_strategy": "steps",
+        "eval_steps": learning.evaluate_every,
+        # Not again where a killed training goes on: its first validation is on record.
+        "eval_on_start": _last_whole(folder / _CHECKPOINTS) is None,
+        "restore_callback_states_from_checkpoint": True,
+        "save_strategy": "steps",
+        "save_steps": learning.evaluate_every,
+        "save_total_limit": 2,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": "eval_loss",
+        "greater_is_better": False,
+        "bf16": config.precision == "bfloat16",
+        "gradient_checkpointing": config.save_memory,
+        "use_cpu": causal.device.type == "cpu",
+        "dataloader_pin_memory": False,
+        "max_length": None,
+        "report_to": "none",
+        "disable_tqdm": True,
+    }
+
+
+def _adapter(lora: Lora) -> Any:
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=lora.r,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules="all-linear",
+        bias="none",
+        task_type="CAUSAL_LM",
+    )
+
+
+def _callbacks(learning: WarmUp | Dpo, steps: Steps) -> list[Any]:
+    from transformers import EarlyStoppingCallback, TrainerCallback
+
+    class Watch(TrainerCallback):  # type: ignore[misc]
+        """Tells of steps, and stops where a loss is not a number."""
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            steps(state.global_step, state.max_steps)
+
+        def on_log(
+            self, args: Any, state: Any, control: Any, logs: Mapping[str, Any], **_: Any
+        ) -> None:
+            for name in ("loss", "eval_loss"):
+                if not math.isfinite(logs.get(name, 0.0)):
+                    raise InputError(
+                        f"the loss is not a number at step {state.global_step}",
+                        mend="lower learning_rate, or check the weights and the data",
+                    )
+
+    return [EarlyStoppingCallback(learning.patience), Watch()]
+
+
+def _run(trainer: Any, causal: CausalModel, config: TrainConfig, folder: Path) -> list[Loss]:
+    """Train, from the last whole checkpoint if there is one; return what was measured."""
+    from transformers import PrinterCallback
+
+    trainer.remove_callback(PrinterCallback)
+    kept = folder / _CHECKPOINTS
+    trainer.train(resume_from_checkpoint=_last_whole(kept))
+    measured = [
+        {name: float(value) for name, value in entry.items() if name in _KEPT or "rewards/" in name}
+        | {"step": float(entry["step"])}
+        for entry in trainer.state.log_history
+    ]
+    model = _merged(trainer, causal, config, kept)
+    shutil.rmtree(kept)
+    model.save_pretrained(folder)
+    causal.tokenizer.save_pretrained(folder)
+    return [entry for entry in measured if len(entry) > 1]
+
+
+def _last_whole(folder: Path) -> str | None:
+    """Return the last checkpoint that was written to its end; what is torn is taken away."""
+    last: tuple[int, Path] | None = None
+    for path in folder.glob("checkpoint-*"):
+        try:
+            # The state is what the trainer writes last.
+            step = int(json.loads((path / "trainer_state.json").read_bytes())["global_step"])
+        except (OSError, ValueError, KeyError):
+            shutil.rmtree(path)
+            continue
+        last = max(last or (step, path), (step, path))
+    return None if last is None else str(last[1])
+
+
+def _merged(trainer: Any, causal: CausalModel, config: TrainConfig, folder: Path) -> Any:
+    """Return the model with the adapter in its weights."""
+    if config.weights != "4bit":
+        return trainer.model.merge_and_unload()
+    # Nothing can be added to four bits: the adapter goes into the weights they were made of.
+    from peft import PeftModel
+
+    adapter = folder / "adapter"
+    trainer.model.save_pretrained(adapter)
+    whole = load_causal(causal.name, device="cpu", precision="bfloat16")
+    return PeftModel.from_pretrained(whole.model, adapter).merge_and_unload()

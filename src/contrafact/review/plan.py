@@ -1,0 +1,226 @@
+"""The planner: whom to ask about what next, so that the figures one reports get tightest.
+
+Items come with what a judge said of them (or with their way through a review) and with a group: a
+system, a category. A wave of labels is drawn from those that have none, each item in proportion to
+how far its label is expected to lie from what is expected, times what it weighs in the figures,
+with a uniform share besides; see :mod:`contrafact.stats.sampling_design`. The probabilities are
+kept, and :func:`figures_of` turns labels into figures that are right whatever was expected; see
+:mod:`contrafact.stats.sampling_waves`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from contrafact.stats.intervals import Interval
+from contrafact.stats.paired import holm
+from contrafact.stats.ranks import Difference, Rank, rank_intervals
+from contrafact.stats.sampling_design import inclusion_probabilities, pivotal_sample
+from contrafact.stats.sampling_waves import (
+    Expected,
+    Waves,
+    expected_labels,
+    wave_estimate,
+)
+
+__all__ = ["FIGURES", "UNIFORM", "Figure", "Figures", "Frame", "figures_of", "next_wave"]
+
+Figure = Literal["rate", "ranking", "residual"]
+FIGURES: tuple[Figure, ...] = ("rate", "ranking", "residual")
+UNIFORM = 0.2
+"""The share of a wave that goes to all items alike."""
+
+_SETTLED = 0.05
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The items that the figures speak of.
+
+    Attributes:
+        items: Their ids.
+        group: The system or category of each; the same text for all where there are none.
+        level: What the judge said of each, or how it came through a review, as a name.
+        guess: The chance that each label is 1, guessed before any label, 0 to 1.
+    """
+
+    items: tuple[str, ...]
+    group: tuple[str, ...]
+    level: tuple[str, ...]
+    guess: NDArray[np.float64]
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The groups, in order of names."""
+        return tuple(sorted(set(self.group)))
+
+    @cached_property
+    def group_codes(self) -> NDArray[np.intp]:
+        """Each item's place in ``groups``."""
+        return _codes(self.group)
+
+    @cached_property
+    def level_codes(self) -> NDArray[np.intp]:
+        """A whole number from 0 for each item's level."""
+        return _codes(self.level)
+
+    @cached_property
+    def cells(self) -> NDArray[np.intp]:
+        """A whole number for each item's group and level: the strata of a draw."""
+        return self.group_codes * (int(self.level_codes.max()) + 1) + self.level_codes
+
+    def expected(self, labels: NDArray[np.float64]) -> Expected:
+        """Return what to expect of each label; see ``expected_labels``."""
+        return expected_labels(self.guess, self.level_codes, self.group_codes, labels)
+
+    def without_judge(self) -> "Frame":
+        """Return the same items as if nobody had judged them."""
+        even = np.full(len(self.items), 0.5)
+        return Frame(self.items, self.group, ("",) * len(self.items), even)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the labels say.
+
+    Attributes:
+        overall: The share of all items whose label is 1.
+        by_group: The same for each group.
+        ranks: Each group's rank as an interval, by that share; empty with one group.
+        apart: Of how many pairs of groups it can be said which is better.
+        pairs: How many pairs there are.
+    """
+
+    overall: Interval
+    by_group: dict[str, Interval]
+    ranks: dict[str, Rank]
+    apart: int
+    pairs: int
+
+
+def next_wave(
+    frame: Frame,
+    waves: Waves,
+    labels: NDArray[np.float64],
+    budget: int,
+    figures: Sequence[Figure],
+    *,
+    uniform: float = UNIFORM,
+    rng: np.random.Generator,
+) -> Waves:
+    """Return the waves and one more, which draws ``budget`` items to label.
+
+    Args:
+        frame: The items.
+        waves: The waves so far.
+        labels: 0 or 1; NaN where there is none, shape (items,).
+        budget: How many to draw.
+        figures: What is to get tight. ``rate`` and ``residual`` weigh all items alike; ``ranking``
+            weighs groups so that those get told apart that are not yet.
+        uniform: The share of the draw that goes to all items alike.
+        rng: Where randomness comes from.
+    """
+    open_ = waves.open(labels)
+    sizes = np.where(open_, _sizes(frame, waves, labels, figures), 0.0)
+    probabilities = np.zeros(len(labels))
+    probabilities[open_] = inclusion_probabilities(sizes[open_], budget, uniform=uniform)
+    drawn = pivotal_sample(probabilities, rng, strata=frame.cells)
+    return waves.after(probabilities, drawn, labels)
+
+
+def figures_of(
+    frame: Frame, waves: Waves, labels: NDArray[np.float64], *, level: float = 0.95
+) -> Figures:
+    """Return the figures that the labels of the waves give, with intervals.
+
+    A group is better than another where the difference of their shares stands after Holm's
+    correction over all pairs.
+
+    Args:
+        frame: The items.
+        waves: The waves, labelled.
+        labels: 0 or 1; NaN where there is none, shape (items,).
+        level: The level of the intervals, and one less the chance of any false "better".
+
+    Raises:
+        ValueError: If there is no wave.
+    """
+    expected = frame.expected(labels)
+    parts = frame.level_codes
+    overall = wave_estimate(labels, expected, waves, parts=parts, level=level)
+    if len(frame.groups) == 1:
+        return Figures(overall, {frame.groups[0]: overall}, {}, 0, 0)
+    by_group = {
+        name: wave_estimate(
+            labels, expected, waves, among=frame.group_codes == code, parts=parts, level=level
+        )
+        for code, name in enumerate(frame.groups)
+    }
+    pairs = list(combinations(frame.groups, 2))
+    adjusted = holm([_p_value(by_group[one], by_group[two]) for one, two in pairs])
+    differences = [
+        Difference(one, two, by_group[one].estimate - by_group[two].estimate, float(p))
+        for (one, two), p in zip(pairs, adjusted, strict=True)
+    ]
+    ranks = rank_intervals(frame.groups, differences, level=level)
+    apart = sum(bool(one.p_adjusted <= 1.0 - level) for one in differences)
+    named = {str(name): rank for name, rank in ranks.items()}
+    return Figures(overall, by_group, named, apart, len(pairs))
+
+
+def _sizes(
+    frame: Frame, waves: Waves, labels: NDArray[np.float64], figures: Sequence[Figure]
+) -> NDArray[np.float64]:
+    """Return what items are drawn in proportion to: the figures' own sizes, each of sum 1."""
+    spread = np.sqrt(frame.expected(labels).variance)
+    squares = np.zeros(len(labels))
+    for figure in dict.fromkeys("rate" if one == "residual" else one for one in figures):
+        own = spread * _weights(frame, waves, labels) if figure == "ranking" else spread
+        squares += (own / own.sum()) ** 2
+    return np.sqrt(squares)
+
+
+def _weights(frame: Frame, waves: Waves, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what an item's label weighs in a ranking of the groups.
+
+    The variance of a group's mean counts once for each group it is not told apart from yet: by the
+    p-value of their difference, and never by nothing.
+    """
+    counts = np.bincount(frame.group_codes)
+    unsettled = np.full(len(frame.groups), float(len(frame.groups) - 1))
+    if waves.count:
+        unsettled = np.zeros(len(frame.groups))
+        by_group = list(figures_of(frame, waves, labels).by_group.values())
+        for one, two in combinations(range(len(by_group)), 2):
+            p = _p_value(by_group[one], by_group[two])
+            unsettled[[one, two]] += 1.0 if math.isnan(p) else max(p, _SETTLED)
+    of_group = np.sqrt(unsettled) / counts
+    return np.asarray(of_group[frame.group_codes])
+
+
+def _p_value(one: Interval, two: Interval) -> float:
+    """Return the two-sided p-value of two groups' shares being the same; NaN without intervals."""
+    variance = _variance(one) + _variance(two)
+    if math.isnan(variance):
+        return math.nan
+    difference = abs(one.estimate - two.estimate)
+    if variance == 0.0:
+        return float(difference == 0.0)
+    return float(2.0 * special.ndtr(-difference / math.sqrt(variance)))
+
+
+def _variance(interval: Interval) -> float:
+    half = (interval.high - interval.low) / 2.0
+    return float((half / special.ndtri(0.5 + interval.level / 2.0)) ** 2)
+
+
+def _codes(names: Sequence[str]) -> NDArray[np.intp]:
+    known = {name: code for code, name in enumerate(sorted(set(names)))}
+    return np.array([known[name] for name in names], dtype=np.intp)

@@ -1,0 +1,162 @@
+"""The planner on the command line: plan, label, plan on, estimate."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+def write_items(path: Path, n: int = 300) -> dict[str, str]:
+    """Write items of two systems with a judge's verdicts; return what people would say."""
+    source = np.random.default_rng(8)
+    truth = {}
+    with path.open("w", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(["item_id", "text", "system", "verdict"])
+        for at in range(n):
+            right = source.random() < (0.9, 0.6)[at % 2]
+            judged = right if source.random() < 0.85 else not right
+            truth[f"i{at}"] = "pass" if right else "fail"
+            system = ("north", "south")[at % 2]
+            rows.writerow([f"i{at}", f"Text {at}.", system, "pass" if judged else "fail"])
+    return truth
+
+
+def label(plans: list[Path], truth: dict[str, str], path: Path) -> None:
+    rows = [f"{row['item_id']},{truth[row['item_id']]}" for plan in plans for row in read(plan)]
+    path.write_text("item_id,label\n" + "\n".join(rows) + "\n")
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.open(newline="")))
+
+
+PLAN = ("review", "plan", "items.csv", "--judge", "verdict", "--by", "system")
+
+
+def test_two_waves_and_their_figures(quick_contrafact, tmp_path):
+    truth = write_items(tmp_path / "items.csv")
+    first = quick_contrafact(*PLAN, "--figure", "ranking", "--budget", "60", "--out", "one.csv")
+    assert first.returncode == 0, first.stderr
+    assert "one.csv: 60 of 300 items to label, wave 1" in first.stdout
+    drawn = read(tmp_path / "one.csv")
+    assert len(drawn) == 60
+    # Whoever labels does not see what the judge said.
+    assert list(drawn[0]) == ["item_id", "text", "system"]
+    key = read(tmp_path / "one.key.csv")
+    assert len(key) == 300
+    assert sum(float(row["probability_1"]) for row in key) == pytest.approx(60)
+    assert {row["item_id"] for row in key if row["drawn_in"]} == {r["item_id"] for r in drawn}
+
+    label([tmp_path / "one.csv"], truth, tmp_path / "labels.csv")
+    more = ("review", "plan", "items.csv", "--labels", "labels.csv", "--hide", "system")
+    second = quick_contrafact(
+        *more, "--earlier", "one.key.csv", "--budget", "80", "--out", "two.csv"
+    )
+    assert second.returncode == 0, second.stderr
+    assert "wave 2" in second.stdout
+    again = {row["item_id"] for row in read(tmp_path / "two.csv")}
+    assert len(again) == 80
+    assert not again & {row["item_id"] for row in drawn}
+    assert "system" not in read(tmp_path / "two.csv")[0]
+
+    label([tmp_path / "one.csv", tmp_path / "two.csv"], truth, tmp_path / "labels.csv")
+    told = quick_contrafact(
+        "review", "estimate", "two.key.csv", "--labels", "labels.csv", "--out", "figures.json"
+    )
+    assert told.returncode == 0, told.stderr
+    found = json.loads((tmp_path / "figures.json").read_text())
+    share = np.mean([said == "pass" for said in truth.values()])
+    assert found["overall"]["low"] <= share <= found["overall"]["high"]
+    assert found["overall"]["labels"] == 140
+    assert found["waves"] == 2
+    assert found["ranks"]["north"]["best"] == 1
+    assert "north" in told.stdout
+
+
+def test_the_same_plan_again_changes_nothing_and_another_does_not_take_its_name(
+    quick_contrafact, tmp_path
+):
+    write_items(tmp_path / "items.csv")
+    first = quick_contrafact(*PLAN, "--budget", "20", "--out", "plan.csv")
+    files = {path: path.read_bytes() for path in tmp_path.glob("plan*")}
+    again = quick_contrafact(*PLAN, "--budget", "20", "--out", "plan.csv")
+    assert (first.returncode, again.returncode) == (0, 0)
+    other = quick_contrafact(*PLAN, "--budget", "20", "--out", "plan.csv", "--seed", "1")
+    assert other.returncode == 2
+    assert "there is another plan under this name" in other.stderr
+    assert {path: path.read_bytes() for path in tmp_path.glob("plan*")} == files
+
+
+def test_a_simulation_shows_what_planning_gains(quick_contrafact, tmp_path):
+    truth = write_items(tmp_path / "items.csv")
+    rows = read(tmp_path / "items.csv")
+    with (tmp_path / "known.csv").open("w", newline="") as stream:
+        out = csv.DictWriter(stream, [*rows[0], "human"])
+        out.writeheader()
+        out.writerows(row | {"human": truth[row["item_id"]]} for row in rows)
+    told = quick_contrafact(
+        "review", "plan", "known.csv", "--judge", "verdict", "--by", "system", "--budget", "60",
+        "--simulate", "20", "--truth", "human", "--parts", "2",
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    assert "20 rounds of 60 labels each, the labels known" in told.stdout
+    assert "uniform, no judge" in told.stdout
+    assert not list(tmp_path.glob("*.key.csv"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("items.csv", "--budget", "5"), "there is nothing to do"),
+        (("--budget", "5", "--out", "p.csv"), "items come from a file or from a review"),
+        (("items.csv", "--budget", "900", "--out", "p.csv"), "300 items can still be drawn"),
+        (
+            ("items.csv", "--budget", "5", "--figure", "ranking", "--out", "p.csv"),
+            "a ranking needs groups",
+        ),
+        (
+            ("items.csv", "--budget", "5", "--figure", "residual", "--out", "p.csv"),
+            "final items",
+        ),
+        (("items.csv", "--budget", "5", "--judge", "text", "--out", "p.csv"), "is no label"),
+        (
+            ("items.csv", "--budget", "5", "--earlier", "items.csv", "--out", "p.csv"),
+            "this is no key of a plan",
+        ),
+        (("gone.csv", "--budget", "5", "--out", "p.csv"), "gone.csv"),
+        (("items.csv", "--budget", "5", "--out", "p.txt"), "name the file .csv"),
+    ],
+)
+def test_what_cannot_be_planned_is_told_in_one_line(quick_contrafact, tmp_path, arguments, message):
+    write_items(tmp_path / "items.csv")
+    found = quick_contrafact("review", "plan", *arguments)
+    assert found.returncode == 2
+    assert message in found.stderr
+    assert len(found.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "p.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("drawn_in", "3"), "this row of the key cannot be used"),
+        (("probability_1", "much"), "this row of the key cannot be used"),
+        (("guess", "2"), "this row of the key cannot be used"),
+    ],
+)
+def test_a_key_that_was_damaged_is_refused_by_its_line(quick_contrafact, tmp_path, change, message):
+    truth = write_items(tmp_path / "items.csv")
+    quick_contrafact(*PLAN, "--budget", "20", "--out", "plan.csv")
+    label([tmp_path / "plan.csv"], truth, tmp_path / "labels.csv")
+    rows = read(tmp_path / "plan.key.csv")
+    rows[4][change[0]] = change[1]
+    with (tmp_path / "plan.key.csv").open("w", newline="") as stream:
+        out = csv.DictWriter(stream, list(rows[0]))
+        out.writeheader()
+        out.writerows(rows)
+    found = quick_contrafact("review", "estimate", "plan.key.csv", "--labels", "labels.csv")
+    assert found.returncode == 2
+    assert f"plan.key.csv:6: {message}" in found.stderr

@@ -94,7 +94,8 @@ class Sessions:
         with self._reading.begin() as connection:
             chosen = select(accounts).where(accounts.c.name == known)
             row = connection.execute(chosen).mappings().first()
-        good = len(password) <= LONGEST and matches(row and row["password"], password)
+        hashed = None if row is None else row["password"]
+        good = len(password) <= LONGEST and matches(hashed, password)
         if not good or row is None or not row["active"]:
             self._failed(known, address)
             raise Refused("the name and the password do not go together", mend="try again")
@@ -146,8 +147,8 @@ class Sessions:
             old = attempts.c.at < now - _KEPT.total_seconds()
             connection.execute(delete(attempts).where(old))
             row = {"name": name, "address": address, "at": now, "succeeded": False}
-            made = connection.execute(insert(attempts).values(**row))
-            return int(made.inserted_primary_key[0])
+            made = insert(attempts).values(**row).returning(attempts.c.id)
+            return int(connection.scalars(made).one())
 
     def _wait(self, connection: Connection, name: str, address: str, now: float) -> float:
         """Return the seconds to wait: by failures since the account's last success, or address."""

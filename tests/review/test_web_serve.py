@@ -1,0 +1,165 @@
+"""``contrafact review serve`` as a user runs it: a real server on loopback, stopped by a signal."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.review.web.serve import bind, serve
+
+PASSWORD = "otter lantern gravel 7"
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, folder, *options):
+        command = [sys.executable, "-m", "contrafact.cli.main", "review", "serve"]
+        self.log = folder / "server.log"
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [*command, "--db", "review.db", "--port", "0", *options],
+                cwd=folder,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        first = self.process.stdout.readline()
+        self.base = re.search(r"https?://\S+", first)[0]
+
+    def link(self):
+        return re.search(r"https?://\S+/invite/\S+", self.process.stdout.readline())[0]
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        try:
+            self.process.wait(timeout=30)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+        return self.process.returncode
+
+
+def hidden(page, name="csrf"):
+    return re.search(rf'name="{name}" value="([^"]*)"', page.text)[1]
+
+
+def wait_for(http, path):
+    for _ in range(100):
+        try:
+            return http.get(path)
+        except httpx.TransportError:
+            time.sleep(0.05)
+    pytest.fail("the server does not answer")
+
+
+def test_from_the_first_link_to_a_clean_stop(tmp_path, quick_contrafact):
+    server = Server(tmp_path)
+    try:
+        link = server.link()
+        with httpx.Client(base_url=server.base, follow_redirects=True) as http:
+            page = wait_for(http, link)
+            form = {"csrf": hidden(page), "password": PASSWORD, "again": PASSWORD}
+            home = http.post(link, data=form)
+            assert home.status_code == 200 and "Your reviews" in home.text
+            assert http.get("/manage").status_code == 200
+            told = quick_contrafact(
+                "review", "invite", "Ada", "--db", "review.db", "--url", "http://x/"
+            )
+            assert re.fullmatch(r"http://x/invite/\S+\n", told.stdout), told.stderr
+    finally:
+        assert server.stop() == 0
+    log = server.log.read_text()
+    assert "GET '/invite/[secret]' 200" in log and "GET '/manage' 200" in log
+    assert link.rsplit("/", 1)[1] not in log and "Traceback" not in log
+
+    again = Server(tmp_path)
+    with httpx.Client(base_url=again.base) as http:
+        wait_for(http, "/sign-in")
+    assert again.stop(signal.SIGINT) == 0
+
+
+def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path):
+    made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    named = "-keyout key.pem -out cert.pem -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    command = ["openssl", *made.split(), *named.split()]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    server = Server(tmp_path, "--tls-cert", "cert.pem", "--tls-key", "key.pem")
+    try:
+        assert server.base.startswith("https://127.0.0.1:")
+        import ssl
+
+        trusted = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+        with httpx.Client(base_url=server.base, verify=trusted) as http:
+            answer = wait_for(http, "/sign-in")
+            assert answer.headers["set-cookie"].startswith("__Host-contrafact-visit=")
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"host": "0.0.0.0"}, "others could reach 0.0.0.0"),
+        ({"host": "::"}, "others could reach ::"),
+        ({"host": "no.such.host.invalid"}, "is no address of this machine"),
+        ({"key": "key.pem"}, "needs its certificate"),
+        ({"certificate": "no.pem"}, "no.pem: no such file"),
+        ({"certificate": "text.pem"}, "text.pem: is no certificate"),
+        ({"database": "mysql://x"}, "databases are not supported"),
+        ({"database": "no/folder/review.db"}, "the folder does not exist"),
+    ],
+)
+def test_what_cannot_be_served_is_said(tmp_path, monkeypatch, options, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.pem").write_text("not a certificate\n")
+    paths = {k: Path(v) for k, v in options.items() if k in ("key", "certificate")}
+    options = {"database": "review.db", "port": 0, **options, **paths}
+    with pytest.raises(InputError, match=said):
+        serve(options.pop("database"), **options)
+
+
+def test_only_loopback_is_bound_unless_told_otherwise():
+    for host in ("127.0.0.1", "localhost"):
+        with bind(host, 0, tls=False, allow_remote=False) as listening:
+            assert listening.getsockname()[0] in ("127.0.0.1", "::1")
+    for allowed in ({"tls": True, "allow_remote": False}, {"tls": False, "allow_remote": True}):
+        # Names are checked alike; nothing of the test leaves loopback.
+        with bind("127.0.0.1", 0, **allowed) as listening:
+            assert listening.getsockname()[1] > 0
+    with pytest.raises(InputError, match="--tls-cert"):
+        bind("0.0.0.0", 0, tls=False, allow_remote=False)
+
+
+def test_a_port_that_is_taken_is_said(tmp_path, quick_contrafact):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        run = quick_contrafact("review", "serve", "--port", port)
+    assert run.returncode == 2 and f"cannot listen on 127.0.0.1:{port}" in run.stderr
+
+
+def test_a_role_needs_its_review(quick_contrafact):
+    run = quick_contrafact("review", "invite", "Ada", "--role", "expert-a")
+    assert run.returncode == 2 and "name it with --review" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_an_invitation_gives_a_role_in_the_review(tmp_path, quick_contrafact, review_team):
+    from contrafact.review.loading import load_project
+    from contrafact.review.store.store import Store
+
+    with Store(str(tmp_path / "review.db")) as store:
+        store.define("ours", load_project("cobe-rating"), "Max")
+    words = ["review", "invite", "Ada", "--review", "ours", "--role", "rater", "--role", "manager"]
+    assert quick_contrafact(*words).returncode == 0
+    with Store(str(tmp_path / "review.db")) as store:
+        assert store.read("ours", lambda b: b.people["Ada"].roles) == ("rater",)

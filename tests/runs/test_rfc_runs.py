@@ -73,6 +73,24 @@ def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
     tables = tmp_path / "run" / "tables"
     sorted_ones = pd.read_csv(tables / "error_classes.csv")
     assert sorted_ones["sorted"].sum() == items["error_class"].notna().sum()
+    drawn = quick_contrafact(
+        "rfc", "study", "sample", "run", "--kind", "reasons", "--n", "2", "--out", "study/ann.csv"
+    )
+    assert drawn.returncode == 0, drawn.stderr
+    sheet = pd.read_csv(tmp_path / "study" / "ann.csv", dtype=str)
+    assert service.model not in (tmp_path / "study" / "ann.csv").read_text()
+    sheet.assign(reason_class="other").to_csv(tmp_path / "study" / "ann.csv", index=False)
+    refused = quick_contrafact("rfc", "study", "score", "study/ann.csv", "--out", "f.csv")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "name a folder" in refused.stderr
+    said = quick_contrafact("rfc", "study", "score", "study/ann.csv", "--out", "study/out")
+    assert said.returncode == 0, said.stderr
+    classes = pd.read_csv(tmp_path / "study" / "out" / "classes.csv")
+    assert classes.query("reason_class == 'other'")["share"].eq(1.0).all()
+    figures = pd.read_csv(tmp_path / "study" / "out" / "figures.csv")
+    assert set(figures["other"]) == {"judge"}
+    labels = pd.read_csv(tmp_path / "study" / "out" / "labels.csv")
+    assert set(labels["sample_id"]) <= set(items["sample_id"])
 
 
 @pytest.mark.parametrize(
@@ -87,7 +105,7 @@ def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
         (("rfc-detect", "--model", "x/y", "--method", "majority"), "--model has no use"),
         (("rfc-detect", "--model", "x/y", "--method", "plainly"), "no solver 'plainly'"),
         (("rfc-diagnose", "--model", "x/y", "--shots", "2"), "--shots"),
-        (("rfc-diagnose", "--model", "x/y", "--logprobs"), "--logprobs"),
+        (("rfc-diagnose", "--method", "majority", "--logprobs"), "--logprobs"),
         (("rfc-diagnose", "--method", "coherence"), "no solver 'coherence'"),
         (("finforce", "--model", "x/y", "--rationale"), "--rationale"),
         (("finforce", "--model", "x/y", "--method", "few-shot", "--shots", "0"), "--shots 0"),

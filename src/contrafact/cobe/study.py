@@ -17,7 +17,7 @@ import numpy as np
 
 from contrafact.cobe.study_sheet import NO, OTHER, SHOWN, YES, Answers, KeyItem
 from contrafact.errors import InputError
-from contrafact.files.sheets import item_check
+from contrafact.files.sheets import item_check, item_names
 from contrafact.stats.agreement import (
     cohen_kappa,
     fleiss_kappa,
@@ -99,7 +99,7 @@ def draw_study(
         stories = pool.loc[stratum, "sample_id"].tolist()
         for place in _spread_over(stories, size, rng):
             chosen.append((stratum[place], size / len(stratum)))
-    names = _names(len(chosen), rng)
+    names = item_names(len(chosen), rng)
     rows, key = [], []
     for name, place in zip(names, rng.permutation(len(chosen)), strict=True):
         position, probability = chosen[int(place)]
@@ -339,14 +339,6 @@ def _allocate(sizes: list[int], n: int) -> list[int]:
             given[i] += more
             left -= more
     return given
-
-
-def _names(n: int, rng: np.random.Generator) -> list[str]:
-    """Return distinct names that say nothing."""
-    names: dict[str, None] = {}
-    while len(names) < n:
-        names[f"i{rng.bytes(4).hex()}"] = None
-    return list(names)
 
 
 def _spread(name: str, interval: Interval) -> dict[str, float]:

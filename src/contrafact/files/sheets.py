@@ -18,6 +18,7 @@ from contrafact.records import content_id
 from contrafact.text.fence import printable
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "find_key",
     "guarded",
     "item_check",
+    "item_names",
     "probability",
     "read_filled",
     "read_key_rows",
@@ -66,6 +68,14 @@ def unguarded(text: str) -> str:
 def item_check(shown: Iterable[str]) -> str:
     """Return a hash of what an item shows, whatever a spreadsheet did to its spaces."""
     return content_id(*(" ".join(printable(text).split()) for text in shown))
+
+
+def item_names(n: int, rng: "np.random.Generator") -> list[str]:
+    """Return distinct names of items that say nothing."""
+    names: dict[str, None] = {}
+    while len(names) < n:
+        names[f"i{rng.bytes(4).hex()}"] = None
+    return list(names)
 
 
 def probability(cell: str) -> float | None:

@@ -1,10 +1,13 @@
-"""A panel of judges: the majority of its members' verdicts."""
+"""A panel of judges: who is on it, and the majority of its members' verdicts."""
 
 from collections.abc import Sequence
 
+from inspect_ai.model import Model, model_roles
+
+from contrafact.errors import InputError
 from contrafact.records import Verdict
 
-__all__ = ["PANEL", "majority"]
+__all__ = ["PANEL", "judges_of_role", "majority"]
 
 PANEL = "panel"
 
@@ -30,3 +33,18 @@ def majority(verdicts: Sequence[Verdict]) -> Verdict:
         reason = "tie" if yes else "no valid verdict"
         return Verdict(criterion=criterion, passed=None, invalid=reason, judge=PANEL)
     return Verdict(criterion=criterion, passed=yes > no, judge=PANEL)
+
+
+def judges_of_role() -> list[Model]:
+    """Return the models bound to Inspect's ``grader`` role.
+
+    Raises:
+        InputError: if none is bound. No model judges itself unasked.
+    """
+    bound = model_roles().get("grader")
+    if bound is None:
+        raise InputError(
+            "no judge is bound to the role 'grader'",
+            mend="name one (--model-role grader=MODEL), or leave judging out (-T judged=false)",
+        )
+    return list(bound) if isinstance(bound, (list, tuple)) else [bound]

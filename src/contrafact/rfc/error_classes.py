@@ -10,25 +10,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from inspect_ai.model import CachePolicy, GenerateConfig, Model, model_roles
+from inspect_ai.model import CachePolicy, GenerateConfig
 
-from contrafact.errors import InputError
+from contrafact.judges.panel import judges_of_role
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.rfc.answers import Answer
 from contrafact.rfc.data import Item
-from contrafact.rfc.labels import Reading, read_label
+from contrafact.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, Reading, read_label
 from contrafact.text.fence import fence
 
-__all__ = ["ERROR_CLASSES", "RIGHT_ONLY", "ErrorClasses", "judges_of_role"]
-
-RIGHT_ONLY: tuple[str, ...] = ("wrong-reason", "sound")
-ERROR_CLASSES: tuple[str, ...] = (
-    *("forward-looking", "journalistic-form", "temporal-anchoring"),
-    *RIGHT_ONLY,
-    "other",
-)
-"""Forward-looking text rejected, journalistic form accepted, judged by another time; of right
-answers, right for a wrong reason or soundly; and what is none of these."""
+__all__ = ["ErrorClasses"]
 
 _CONFIG = GenerateConfig(temperature=0.0)
 
@@ -86,21 +77,6 @@ class ErrorClasses:
         best = counts.most_common(1)
         decided = bool(best) and best[0][1] * 2 > sum(counts.values())
         return {"error_class": best[0][0] if decided else None, "error_class_votes": votes}
-
-
-def judges_of_role() -> list[Model]:
-    """Return the models bound to Inspect's ``grader`` role.
-
-    Raises:
-        InputError: if none is bound. No model judges itself unasked.
-    """
-    bound = model_roles().get("grader")
-    if bound is None:
-        raise InputError(
-            "no judge is bound to the role 'grader'",
-            mend="name one (--model-role grader=MODEL), or leave sorting out (-T judged=false)",
-        )
-    return list(bound) if isinstance(bound, (list, tuple)) else [bound]
 
 
 def _read(reply: str, *, right: bool) -> Reading:

@@ -13,7 +13,9 @@ from typing import Literal
 from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = [
+    "ERROR_CLASSES",
     "FALSE",
+    "RIGHT_ONLY",
     "TRUE",
     "Reading",
     "TaskName",
@@ -29,6 +31,16 @@ TRUE = "true"
 """An unmanipulated paragraph, in every prompt and file."""
 FALSE = "false"
 """A manipulated one."""
+
+RIGHT_ONLY: tuple[str, ...] = ("wrong-reason", "sound")
+ERROR_CLASSES: tuple[str, ...] = (
+    *("forward-looking", "journalistic-form", "temporal-anchoring"),
+    *RIGHT_ONLY,
+    "other",
+)
+"""The classes of section 3.5: forward-looking text rejected, journalistic form accepted, judged
+by another time; of right answers, right for a wrong reason or soundly; and what is none of these.
+"""
 
 _TAG = r"(?:think|thinking|thought|reasoning|reflection|scratchpad)"
 _REASONED = re.compile(rf"<({_TAG})\b[^>]*>.*?</\1\s*>", re.DOTALL | re.IGNORECASE)

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.files.sheets import item_check
+from contrafact.files.sheets import item_check, item_names
 from contrafact.records import MANIPULATIONS, Rewrite
-from contrafact.rfc.labels import FALSE, TRUE
+from contrafact.rfc.labels import ERROR_CLASSES, FALSE, TRUE
 from contrafact.rfc.study_sheet import (
+    CATEGORIES,
     STEPS,
     Answers,
     KeyItem,
@@ -29,11 +30,14 @@ from contrafact.stats.intervals import Interval
 from contrafact.stats.sampling import horvitz_thompson_mean
 from contrafact.text.fence import printable
 
-__all__ = ["GOLD", "OVERALL", "draw_study", "score_study"]
+__all__ = ["GOLD", "JUDGE", "OVERALL", "draw_study", "score_study"]
 
 GOLD = "gold"
 """What stands for the second rater where answers are held against what is right."""
+JUDGE = "judge"
+"""The same in a study of reasons, where they are held against the class that a judge gave."""
 OVERALL = "overall"
+_LABELS = {"manipulation": MANIPULATIONS, "reason_class": ERROR_CLASSES}
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def draw_study(
         for place, index in enumerate(chosen):
             member = (TRUE, FALSE)[place % 2] if kind == "detect" else ""
             drawn.append(_Drawn(own[int(index)], size / len(own), member))
-    names = _names(len(drawn), rng)
+    names = item_names(len(drawn), rng)
     rows, key = [], []
     for name, place in zip(names, rng.permutation(len(drawn)), strict=True):
         one = drawn[int(place)]
@@ -111,7 +115,8 @@ def score_study(
     """Return the figures of a study, per step, pair of raters and category.
 
     Raters are every two people; in a study of detection or diagnosis also each person and what
-    is right. A row has ``step``, ``rater``, ``other``, ``category`` ("overall" for all), ``n`` and
+    is right, in one of reasons each person and the judge, if one sorted them. A row has ``step``,
+    ``rater``, ``other``, ``category`` ("overall" for all), ``n`` and
 
     - ``percent``: the share of equal answers, with ``percent_low`` and ``percent_high``; against
       what is right it is the accuracy;
@@ -132,15 +137,16 @@ def score_study(
             "no cell of these sheets is filled in",
             mend=f"write answers in {' and '.join(STEPS[kind])}",
         )
-    gold = {item.item: item.gold for item in key}
+    held_against = {item.item: item.gold for item in key if item.gold}
+    second_rater = JUDGE if kind == "reasons" else GOLD
     rows = []
     for step in STEPS[kind]:
         given = answers.given[step]
         raters = [person for person in answers.people if person in given]
-        against = [(person, GOLD) for person in raters] if kind != "agreement" else []
+        against = [(person, second_rater) for person in raters if held_against]
         for one, other in [*against, *combinations(raters, 2)]:
-            second = gold if other == GOLD else given[other]
-            for category in (*MANIPULATIONS, OVERALL):
+            second = held_against if (one, other) in against else given[other]
+            for category in (*CATEGORIES[kind], OVERALL):
                 own = [
                     item
                     for item in key
@@ -166,7 +172,7 @@ def _figures(
     level: float,
     resamples: int,
 ) -> dict[str, float]:
-    labels = MANIPULATIONS if step == "manipulation" else (TRUE, FALSE)
+    labels = _LABELS.get(step, (TRUE, FALSE))
     table = np.array(list(zip(left, right, strict=True)), dtype=object)
     clusters = [item.article_id for item in items]
     settings: dict[str, Any] = {"level": level, "resamples": resamples, "rng": rng}
@@ -200,14 +206,6 @@ def _shown(kind: StudyKind, one: _Drawn) -> dict[str, str]:
 
 def _gold(kind: StudyKind, one: _Drawn) -> str:
     return {"detect": one.member, "diagnose": one.pair.manipulation}.get(kind, "")
-
-
-def _names(n: int, rng: np.random.Generator) -> list[str]:
-    """Return distinct names that say nothing."""
-    names: dict[str, None] = {}
-    while len(names) < n:
-        names[f"i{rng.bytes(4).hex()}"] = None
-    return list(names)
 
 
 def _spread(name: str, interval: Interval) -> dict[str, float]:

@@ -19,11 +19,14 @@ from contrafact.files.sheets import (
     write_sheet,
 )
 from contrafact.records import MANIPULATIONS
-from contrafact.rfc.labels import FALSE, TRUE, manipulation_named
+from contrafact.rfc.labels import ERROR_CLASSES, FALSE, RIGHT_ONLY, TRUE, manipulation_named
 
 __all__ = [
+    "CATEGORIES",
     "KEY_COLUMNS",
+    "RIGHT",
     "STEPS",
+    "WRONG",
     "Answers",
     "KeyItem",
     "StudyKind",
@@ -33,12 +36,13 @@ __all__ = [
     "write_study",
 ]
 
-StudyKind = Literal["agreement", "detect", "diagnose"]
+StudyKind = Literal["agreement", "detect", "diagnose", "reasons"]
 
 STEPS: dict[StudyKind, tuple[str, ...]] = {
     "agreement": ("category_correct", "rewrite_valid"),
     "detect": ("label",),
     "diagnose": ("manipulation",),
+    "reasons": ("reason_class",),
 }
 """What each kind of study asks of every item: the columns to fill in."""
 
@@ -46,19 +50,38 @@ _SHOWN: dict[StudyKind, tuple[str, ...]] = {
     "agreement": ("claimed_manipulation", "original", "rewritten"),
     "detect": ("paragraph",),
     "diagnose": ("original", "rewritten"),
+    "reasons": ("paragraph", "original", "right_label", "given_label", "reasons"),
 }
+WRONG, RIGHT = "wrong", "right"
+CATEGORIES: dict[StudyKind, tuple[str, ...]] = {
+    "agreement": MANIPULATIONS,
+    "detect": MANIPULATIONS,
+    "diagnose": MANIPULATIONS,
+    "reasons": (WRONG, RIGHT),
+}
+"""What each kind draws by and counts by: manipulations, or whether a model's answer was right."""
 KEY_COLUMNS = (
     *("item", "kind", "pair_id", "article_id", "category", "gold", "probability", "check"),
 )
+_ANSWER_COLUMNS = ("system", "sample_id", "draw")
 
 _TRUE = frozenset(("true", "t", "yes", "y", "1", "1.0", "pass"))
 _FALSE = frozenset(("false", "f", "no", "n", "0", "0.0", "fail"))
+_NAMED: dict[str, tuple[str, ...]] = {
+    "manipulation": MANIPULATIONS,
+    "reason_class": ERROR_CLASSES,
+}
 _COMMAND = "rfc study sample"
 
 
 @dataclass(frozen=True)
 class KeyItem:
-    """What the key holds of an item; ``gold`` is empty in a study of agreement."""
+    """What the key holds of an item.
+
+    ``gold`` is what people's answers are held against: what is right, or in a study of reasons the
+    class that a judge gave; empty in a study of agreement, or where no judge gave one. ``system``,
+    ``sample_id`` and ``draw`` are of the answer whose reasons are sorted.
+    """
 
     item: str
     kind: StudyKind
@@ -68,6 +91,9 @@ class KeyItem:
     gold: str
     probability: float
     check: str
+    system: str = ""
+    sample_id: str = ""
+    draw: str = ""
 
 
 @dataclass
@@ -85,6 +111,10 @@ class Answers:
     people: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     blanks: int = 0
+
+
+def _key_columns(kind: str) -> tuple[str, ...]:
+    return KEY_COLUMNS + (_ANSWER_COLUMNS if kind == "reasons" else ())
 
 
 def shown_columns(kind: StudyKind) -> tuple[str, ...]:
@@ -108,7 +138,7 @@ def write_study(
     columns = ["item", *_SHOWN[kind], *STEPS[kind], "comment"]
     blank = dict.fromkeys(columns, "")
     sheet = pd.DataFrame([blank | row for row in rows], columns=columns)
-    keys = pd.DataFrame([vars(item) for item in key], columns=list(KEY_COLUMNS))
+    keys = pd.DataFrame([vars(item) for item in key], columns=list(_key_columns(kind)))
     guidelines = resources.files("contrafact.rfc").joinpath(f"study_{kind}.txt").read_text("utf-8")
     return write_sheet(path, sheet, keys, guidelines)
 
@@ -120,18 +150,22 @@ def read_key(path: str | Path) -> list[KeyItem]:
         InputError: The file is no key of such a study, or a row of it cannot be used.
     """
     items: dict[str, KeyItem] = {}
-    for line, cells in read_key_rows(path, KEY_COLUMNS, command=_COMMAND):
+    _, first = next(read_key_rows(path, KEY_COLUMNS, command=_COMMAND))
+    columns = _key_columns(first["kind"])
+    for line, cells in read_key_rows(path, columns, command=_COMMAND):
         kind = next((known for known in STEPS if known == cells["kind"]), None)
         drawn = probability(cells["probability"])
-        if kind is None or drawn is None or cells["item"] in items:
+        known = kind is not None and cells["category"] in CATEGORIES[kind]
+        if kind is None or not known or drawn is None or cells["item"] in items:
             raise InputError(
-                f"item '{cells['item'][:20]}' is there twice, or its kind or probability is wrong",
+                f"item '{cells['item'][:20]}' is there twice, or its kind, category or probability "
+                "is wrong",
                 file=path,
                 line=line,
                 mend=f"use the key as `{_COMMAND}` wrote it",
             )
-        texts = {c: cells[c] for c in ("pair_id", "article_id", "category", "gold", "check")}
-        items[cells["item"]] = KeyItem(item=cells["item"], kind=kind, probability=drawn, **texts)
+        texts = {c: cells[c] for c in columns if c not in ("kind", "probability")}
+        items[cells["item"]] = KeyItem(kind=kind, probability=drawn, **texts)
     if len({item.kind for item in items.values()}) > 1:
         raise InputError("the key is of two kinds of study", file=path, mend="keep them apart")
     return list(items.values())
@@ -148,6 +182,7 @@ def read_answers(paths: Iterable[str | Path], key: Sequence[KeyItem]) -> Answers
         InputError: A file is no sheet, or one person answered one item twice.
     """
     kind = key[0].kind
+    wrong = {item.item for item in key if item.category == WRONG}
     answers = Answers(given={step: {} for step in STEPS[kind]})
     for row in read_filled(
         paths,
@@ -160,11 +195,11 @@ def read_answers(paths: Iterable[str | Path], key: Sequence[KeyItem]) -> Answers
         if row.person not in answers.people:
             answers.people.append(row.person)
         for step in STEPS[kind]:
-            _take(answers, step, row)
+            _take(answers, step, row, wrong=row.item in wrong)
     return answers
 
 
-def _take(answers: Answers, step: str, row: FilledRow) -> None:
+def _take(answers: Answers, step: str, row: FilledRow, *, wrong: bool) -> None:
     cell = row.cells[step].strip()
     if not cell:
         answers.blanks += 1
@@ -172,8 +207,13 @@ def _take(answers: Answers, step: str, row: FilledRow) -> None:
         return
     answer = _answer(step, cell)
     if answer is None:
-        wanted = ", ".join(MANIPULATIONS) if step == "manipulation" else "TRUE or FALSE"
+        wanted = ", ".join(_NAMED[step]) if step in _NAMED else "TRUE or FALSE"
         answers.problems.append(f"{row.where}: {step} is '{cell[:40]}', not {wanted}; left out")
+        return
+    if wrong and answer in RIGHT_ONLY:
+        answers.problems.append(
+            f"{row.where}: {step} is '{answer}', which is for right answers only; left out"
+        )
         return
     answers.given[step].setdefault(row.person, {})[row.item] = answer
 
@@ -181,5 +221,8 @@ def _take(answers: Answers, step: str, row: FilledRow) -> None:
 def _answer(step: str, cell: str) -> str | None:
     if step == "manipulation":
         return manipulation_named(cell)
+    if step == "reason_class":
+        named = "-".join(cell.casefold().replace("_", " ").replace("-", " ").split())
+        return named if named in ERROR_CLASSES else None
     text = cell.casefold()
     return TRUE if text in _TRUE else FALSE if text in _FALSE else None

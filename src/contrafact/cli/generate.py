@@ -238,7 +238,7 @@ def _with_cache(job: "BulkJob", journal: "Journal") -> "BulkJob":
     import os
     from dataclasses import replace
 
-    from contrafact.finforce.task import cache_policy
+    from contrafact.models.asking import cache_policy
 
     os.environ["INSPECT_CACHE_DIR"] = str(journal.cache.absolute())
     policy = cache_policy(journal.identity)

@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState
 
@@ -16,9 +15,9 @@ from contrafact.cobe.editing import edited_of, question_of
 from contrafact.cobe.failure_modes import suggested_mode
 from contrafact.cobe.items import CRITERION_NAMES, PHRASINGS
 from contrafact.cobe.judging import Judging
-from contrafact.errors import InputError
+from contrafact.judges.panel import judges_of_role
 
-__all__ = ["edit_rates", "judged_edit", "judges_of_role", "rates_of"]
+__all__ = ["edit_rates", "judged_edit", "rates_of"]
 
 
 @metric(name="edit_rates")
@@ -123,21 +122,6 @@ def judged_edit(judging: Judging | None = None) -> Scorer:
         )
 
     return score
-
-
-def judges_of_role() -> list[Model]:
-    """Return the models bound to Inspect's ``grader`` role.
-
-    Raises:
-        InputError: if none is bound. No model judges itself unasked.
-    """
-    bound = model_roles().get("grader")
-    if bound is None:
-        raise InputError(
-            "no judge is bound to the role 'grader'",
-            mend="name one (--model-role grader=MODEL), or leave judging out (-T judged=false)",
-        )
-    return list(bound) if isinstance(bound, (list, tuple)) else [bound]
 
 
 def _mean(values: list[float]) -> float:

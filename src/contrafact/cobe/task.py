@@ -13,12 +13,14 @@ from contrafact.cobe.bundled import bundled_shots, bundled_stories
 from contrafact.cobe.data import load_stories
 from contrafact.cobe.editing import Editor, Question, edit_stories, questions_of
 from contrafact.cobe.judging import Judging
-from contrafact.cobe.scoring import judged_edit, judges_of_role
+from contrafact.cobe.scoring import judged_edit
 from contrafact.cobe.solvers import SolverContext, make_solver
 from contrafact.errors import InputError
+from contrafact.judges.panel import judges_of_role
+from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
 
-__all__ = ["TASK_VERSION", "cache_policy", "cobe", "counterfactual_edits"]
+__all__ = ["TASK_VERSION", "cobe", "counterfactual_edits"]
 
 # The first part changes when results are no longer comparable, the second with the interface.
 TASK_VERSION = "1-A"
@@ -96,13 +98,6 @@ def cobe(
         name=f"cobe-{method.rsplit('.', 1)[-1]}",
         metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )
-
-
-def cache_policy(scope: str | None) -> bool | CachePolicy:
-    """Return Inspect's cache policy that keeps answers under a name, or no caching."""
-    if scope is None:
-        return False
-    return CachePolicy(expiry=None, per_epoch=True, scopes={"run": scope})
 
 
 def _sample(question: Question) -> Sample:

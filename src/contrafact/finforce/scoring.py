@@ -4,15 +4,14 @@ import json
 import math
 from typing import Any, cast
 
-from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState
 
-from contrafact.errors import InputError
 from contrafact.finforce.judging import Judging
+from contrafact.judges.panel import judges_of_role
 from contrafact.records import CRITERIA, SIDES, Headline, Side
 
-__all__ = ["counterfactuals", "judges_of_role", "rates"]
+__all__ = ["counterfactuals", "rates"]
 
 
 @metric(name="rates")
@@ -85,21 +84,6 @@ def counterfactuals(judging: Judging | None = None) -> Scorer:
         )
 
     return score
-
-
-def judges_of_role() -> list[Model]:
-    """Return the models bound to Inspect's ``grader`` role.
-
-    Raises:
-        InputError: if none is bound. No model judges itself unasked.
-    """
-    bound = model_roles().get("grader")
-    if bound is None:
-        raise InputError(
-            "no judge is bound to the role 'grader'",
-            mend="name one (--model-role grader=MODEL), or leave judging out (-T judged=false)",
-        )
-    return list(bound) if isinstance(bound, (list, tuple)) else [bound]
 
 
 def _mean(values: list[float]) -> float:

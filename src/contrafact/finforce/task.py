@@ -18,12 +18,13 @@ from contrafact.finforce.data import load_headlines
 from contrafact.finforce.generation import Method, run_method
 from contrafact.finforce.judging import Judging
 from contrafact.finforce.methods import MethodContext, make_method
-from contrafact.finforce.scoring import counterfactuals, judges_of_role
-from contrafact.models.asking import Ask
+from contrafact.finforce.scoring import counterfactuals
+from contrafact.judges.panel import judges_of_role
+from contrafact.models.asking import Ask, cache_policy
 from contrafact.prompts import open_pack
 from contrafact.records import Headline
 
-__all__ = ["TASK_VERSION", "cache_policy", "finforce", "forward_counterfactuals"]
+__all__ = ["TASK_VERSION", "finforce", "forward_counterfactuals"]
 
 # The first part changes when results are no longer comparable, the second with the interface.
 TASK_VERSION = "1-A"
@@ -109,13 +110,6 @@ def finforce(
         name=f"finforce-{_short(spec)}",
         metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )
-
-
-def cache_policy(scope: str | None) -> bool | CachePolicy:
-    """Return Inspect's cache policy that keeps answers under a name, or no caching."""
-    if scope is None:
-        return False
-    return CachePolicy(expiry=None, per_epoch=True, scopes={"run": scope})
 
 
 def _short(spec: str) -> str:

@@ -18,7 +18,7 @@ from inspect_ai.model import (
 
 from contrafact.text.fence import printable
 
-__all__ = ["Ask", "PlannedCall", "Unanswered", "failure_cause", "redacted"]
+__all__ = ["Ask", "PlannedCall", "Unanswered", "cache_policy", "failure_cause", "redacted"]
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 
@@ -68,6 +68,13 @@ class Ask:
         if output.stop_reason == "content_filter":
             raise Unanswered("refused by the provider's content filter")
         return output
+
+
+def cache_policy(scope: str | None) -> bool | CachePolicy:
+    """Return Inspect's cache policy that keeps answers under a name, or no caching."""
+    if scope is None:
+        return False
+    return CachePolicy(expiry=None, per_epoch=True, scopes={"run": scope})
 
 
 def failure_cause(error: BaseException) -> str:

@@ -2,10 +2,10 @@
 
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import CachePolicy
 
 from contrafact.corpus.news_items import load_news
 from contrafact.errors import InputError
+from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
 from contrafact.records import Rewrite
 from contrafact.rfc.answers import answer_items
@@ -16,7 +16,7 @@ from contrafact.rfc.labels import TaskName
 from contrafact.rfc.scoring import answered
 from contrafact.rfc.solvers import SolverContext, make_solver
 
-__all__ = ["TASK_VERSION", "cache_policy", "label_task", "sample_of"]
+__all__ = ["TASK_VERSION", "label_task", "sample_of"]
 
 # The first part changes when results are no longer comparable, the second with the interface.
 TASK_VERSION = "1-A"
@@ -72,13 +72,6 @@ def label_task(
         name=f"{task}-{solver.rsplit('.', 1)[-1]}" + (f"-{shots}" if shots else ""),
         metadata={"solver": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )
-
-
-def cache_policy(scope: str | None) -> bool | CachePolicy:
-    """Return Inspect's cache policy that keeps answers under a name, or no caching."""
-    if scope is None:
-        return False
-    return CachePolicy(expiry=None, per_epoch=True, scopes={"run": scope})
 
 
 def sample_of(item: Item) -> Sample:

@@ -59,9 +59,12 @@ def score(
     key: Annotated[
         Path | None, typer.Option(help="The key; found beside the first sheet if not given.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to write the tables to, as CSV.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder to write the tables to, as CSV."),
+    ] = None,
     with_published: Annotated[
-        bool, typer.Option("--with-published", help="Name the paper's figures as well.")
+        bool, typer.Option("--with-published", help="Show the paper's figures as well.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals' resampling.")] = 0,
 ) -> None:

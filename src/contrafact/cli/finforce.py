@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Forward counterfactuals: studies of the judge.", no_args_is_help=True)
+app = typer.Typer(
+    help="Forward counterfactuals: screening headlines, releasing a set, studies of the judge.",
+    no_args_is_help=True,
+)
 study = typer.Typer(help="The human-model agreement study.", no_args_is_help=True)
 app.add_typer(study, name="study")
 app.command("screen")(finforce_build.screen)
@@ -23,13 +26,13 @@ app.command("release")(finforce_build.release)
 
 @app.callback()
 def group() -> None:
-    """Forward counterfactuals: studies of the judge."""
+    """Forward counterfactuals: screening headlines, releasing a set, studies of the judge."""
 
 
 @study.command("sample")
 def sample(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, judged.")],
-    out: Annotated[Path, typer.Option(help="The sheet to write, a CSV file.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The sheet to write, a CSV file.")],
     n: Annotated[int, typer.Option("--n", min=1, help="How many counterfactuals to draw.")] = 500,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the drawing.")] = 0,
 ) -> None:
@@ -51,7 +54,9 @@ def sample(
     key_path, guidelines_path = write_study(sheet, key, out)
     if len(sheet) < n:
         typer.echo(f"These runs hold only {len(sheet):,} judged counterfactuals: all are drawn.")
-    typer.echo(f"{out}: {len(sheet):,} counterfactuals of {key['system'].nunique()} systems")
+    systems = key["system"].nunique()
+    named = f"{systems} system{'s' if systems > 1 else ''}"
+    typer.echo(f"{out}: {len(sheet):,} counterfactuals of {named}")
     typer.echo(f"{key_path}: the key; do not show it to annotators")
     typer.echo(f"{guidelines_path}: guidelines for them")
 
@@ -62,9 +67,12 @@ def score(
     key: Annotated[
         Path | None, typer.Option(help="The key; found beside the first sheet if not given.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to write the tables to, as CSV.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder to write the tables to, as CSV."),
+    ] = None,
     with_published: Annotated[
-        bool, typer.Option("--with-published", help="Name the paper's agreement as well.")
+        bool, typer.Option("--with-published", help="Show the paper's figures as well.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals' resampling.")] = 0,
 ) -> None:

@@ -76,7 +76,7 @@ def run(
         bool, typer.Option("--rationale", help="rfc: ask for reasons, and keep them.")
     ] = False,
     logprobs: Annotated[
-        bool, typer.Option("--logprobs", help="rfc-detect: ask for probabilities, for AUROC.")
+        bool, typer.Option("--logprobs", help="rfc: ask for probabilities, for AUROC.")
     ] = False,
     background: Annotated[
         Path | None,

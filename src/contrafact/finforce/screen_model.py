@@ -10,9 +10,8 @@ from importlib import resources
 from inspect_ai.model import GenerateConfig, Model, ResponseSchema
 from inspect_ai.util import JSONSchema
 
-from contrafact.models.asking import failure_cause
 from contrafact.finforce.categories import CATEGORIES
-from contrafact.models.asking import Ask, Unanswered
+from contrafact.models.asking import Ask, Unanswered, failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.text.fence import fence
 

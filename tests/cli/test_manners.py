@@ -141,6 +141,8 @@ WRONG = {
     "cobe synth --n 5": "Missing option '--out'",
     "cobe synth --n 0 --out o.json": "Invalid value for '--n'",
     "cobe synth --n 5 --out o.json --graph nosuch": "there is no graph type 'nosuch'; use one of",
+    "cobe synth --n 5 --out folder --graph nosuch": "folder: is a folder",
+    "cobe augment none.json --model M --out news.jsonl/o.json": "part of the path is a file",
     "cobe augment none.json --model M --out o.json": "none.json: no such file",
     "cobe augment folder --model M --out o.json": "folder: is a folder",
     "cobe augment nohead.jsonl --model M --out o.json": "nohead.jsonl:1: the key 'Variation te",
@@ -159,6 +161,7 @@ WRONG = {
     "exam --judge M": "Missing option '--out'",
     "exam --judge nosuch/x --out o.json": "cannot use the model 'nosuch/x'",
     "exam --judge M --out folder": "folder: the result is a JSON file",
+    "exam --judge nosuch/x --out news.jsonl/o.json": "part of the path is a file",
     "report folder --exam none.json": "none.json: no such file",
     # review
     "review project nosuch": "there is no review project 'nosuch'; name one of",

@@ -234,4 +234,4 @@ def test_augment_tells_what_it_did_not_keep(quick_contrafact, service, tmp_path)
         env=service.environment,
     )  # fmt: skip
     assert ran.returncode == 2
-    assert "a JSON file of their own" in ran.stderr
+    assert "is the input as well" in ran.stderr

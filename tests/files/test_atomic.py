@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import atomic_path, whole_text, write_bytes, write_text
+from contrafact.files.atomic import (
+    atomic_path,
+    guard_folder,
+    guard_output,
+    whole_text,
+    write_bytes,
+    write_text,
+)
 from contrafact.files.cache import cache_dir
 
 
@@ -96,6 +103,34 @@ def test_lone_surrogates_become_the_replacement_character(tmp_path):
     write_text(tmp_path / "out", "a\ud800b\ud83d\ude00")
     assert (tmp_path / "out").read_text(encoding="utf-8") == "a�b😀"
     assert whole_text("plain ß") == "plain ß"
+
+
+def test_an_output_that_cannot_be_written_is_refused_beforehand_and_nothing_is_made(tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder").mkdir()
+    guard_output(tmp_path / "new" / "deep" / "out", tmp_path / "file", "-", None)
+    guard_output("/dev/stdout")
+    guard_folder(tmp_path / "new" / "deep")
+    guard_folder(tmp_path / "folder")
+    for out, inputs, said in (
+        ("folder", (), "is a folder"),
+        ("file", ("file",), "is the input as well"),
+        ("folder/../file", ("file",), "is the input as well"),
+        ("file/out", (), "part of the path is a file"),
+    ):
+        with pytest.raises(InputError, match=said):
+            guard_output(tmp_path / out, *(tmp_path / given for given in inputs))
+    for out, said in (("file", "is a file"), ("file/out", "part of the path is a file")):
+        with pytest.raises(InputError, match=said):
+            guard_folder(tmp_path / out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_a_folder_without_permission_is_told_beforehand(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)  # root may do anything
+    for guard in (guard_output, guard_folder):
+        with pytest.raises(InputError, match="check its permissions"):
+            guard(tmp_path / "new" / "out")
 
 
 def test_cache_dir(monkeypatch, tmp_path):

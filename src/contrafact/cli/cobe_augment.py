@@ -49,17 +49,18 @@ def augment(
     from contrafact.cobe.augment import augment_template, plan_variations
     from contrafact.cobe.data import StoryNotes, load_stories, write_stories
     from contrafact.errors import InputError
-    from contrafact.files.atomic import write_text
+    from contrafact.files.atomic import guard_output, write_text
     from contrafact.prompts import open_pack
     from contrafact.runs.execute import TRANSPORT
     from contrafact.runs.prepare import open_model
 
-    if out.suffix != ".json" or out.is_dir() or out.resolve() == file.resolve():
+    if out.suffix != ".json":
         raise InputError(
-            "the new stories are written to a JSON file of their own",
+            "the new stories are written to a JSON file",
             file=out,
-            mend="name another file, ending in .json, with --out",
+            mend="name a file that ends in .json with --out",
         )
+    guard_output(out, file)
     notes = StoryNotes()
     stories = load_stories(file, notes)
     for note in notes.lines():

@@ -45,7 +45,9 @@ def synth(
     from contrafact.cobe.synth.draw import choose, domain_named, draw_stories
     from contrafact.cobe.synth.loading import bundled_templates, load_templates
     from contrafact.cobe.synth.story import known_answers
+    from contrafact.files.atomic import guard_output
 
+    guard_output(out, templates)
     among = bundled_templates() if templates is None else load_templates(templates)
     named = domain_named(domain) if domain is not None else None
     chosen = choose(among, graph=graph, domain=named)

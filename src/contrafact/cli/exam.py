@@ -85,13 +85,15 @@ def exam(
     from contrafact.errors import InputError
     from contrafact.exam.run import conclude, items_for
     from contrafact.exam.sitting import questions_of, sit
+    from contrafact.files.atomic import guard_output
     from contrafact.prompts import open_pack
     from contrafact.rfc.build.answer_file import AnswerFile
     from contrafact.runs.execute import TRANSPORT
     from contrafact.runs.prepare import open_model
 
-    if out.suffix != ".json" or out.is_dir():
+    if out.suffix != ".json":
         raise InputError("the result is a JSON file", file=out, mend="name it .json")
+    guard_output(out, data)
     pack = open_pack(prompts)
     examiner: Examiner
     if family == "finforce":

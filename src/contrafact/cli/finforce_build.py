@@ -67,8 +67,8 @@ def screen(
 
     from contrafact.corpus.journal import Journal
     from contrafact.corpus.ledger import Ledger, ledger_path
-    from contrafact.corpus.rows import write_rows
     from contrafact.errors import InputError
+    from contrafact.files.jsonl import write_rows
     from contrafact.files.tables import write_frame
     from contrafact.finforce.screen_files import (
         SHEET_COLUMNS,

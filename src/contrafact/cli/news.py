@@ -74,10 +74,10 @@ def fetch(
     from contrafact.corpus.journal import Journal
     from contrafact.corpus.sources.http import asking
     from contrafact.errors import InputError
+    from contrafact.files.atomic import guard_output
 
-    if out.is_dir():
-        raise InputError("is a folder", file=out, mend="name a file in it")
     window, asked = _window(source, since, until), _asked(source, what or [])
+    guard_output(out, *(asked if source == "file" else ()))
     settings: dict[str, Any] = {
         "source": source,
         "what": asked,
@@ -127,7 +127,7 @@ def _write(
     from contrafact.corpus.fetch import assemble
     from contrafact.corpus.ledger import Ledger, ledger_path
     from contrafact.corpus.news_items import NewsNotes
-    from contrafact.corpus.rows import write_rows
+    from contrafact.files.jsonl import write_rows
 
     notes = NewsNotes()
     fetched = assemble(pages, window, source=source, earlier=earlier, notes=notes)

@@ -39,9 +39,10 @@ def dedupe(
     from contrafact.corpus.duplicates import find_duplicates
     from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
     from contrafact.corpus.news_items import news_record
-    from contrafact.corpus.rows import write_rows
+    from contrafact.files.atomic import guard_output
+    from contrafact.files.jsonl import write_rows
 
-    _check_out(out, file)
+    guard_output(out, file)
     rows = _load(file)
     others = [text for path in against or () for text in _texts(_load(str(path)))]
     with Steps("items", len(rows) + len(others)) as steps:
@@ -107,9 +108,10 @@ def anonymise(
     from contrafact.cli.steps import Steps
     from contrafact.corpus.anonymise import Anonymiser
     from contrafact.corpus.news_items import news_record
-    from contrafact.corpus.rows import write_rows
+    from contrafact.files.atomic import guard_output
+    from contrafact.files.jsonl import write_rows
 
-    _check_out(out, file)
+    guard_output(out, file)
     rows = _load(file)
     worker = Anonymiser(keep=keep or (), also=also or ())
     records: list[dict[str, Any]] = []
@@ -149,12 +151,3 @@ def _texts(rows: "list[NewsRow]") -> "list[Text]":
     from contrafact.corpus.duplicates import Text
 
     return [Text(row.item.id, row.item.paragraph, row.item.url) for row in rows]
-
-
-def _check_out(out: Path, file: str) -> None:
-    from contrafact.errors import InputError
-
-    if out.is_dir():
-        raise InputError("is a folder", file=out, mend="name a file in it")
-    if str(file) != "-" and out.resolve() == Path(file).resolve():
-        raise InputError("is the input", file=out, mend="name another file with --out")

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from contrafact.errors import InputError
 
-__all__ = ["atomic_path", "os_problem", "whole_text", "write_bytes", "write_text"]
+__all__ = [
+    "atomic_path",
+    "guard_folder",
+    "guard_output",
+    "os_problem",
+    "whole_text",
+    "write_bytes",
+    "write_text",
+]
 
 _NAME_ROOM = 100  # of a name's 255 bytes, so that dot, random part and suffix always fit
 
@@ -37,6 +45,52 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
     }
     reason = (error.strerror or type(error).__name__).lower()
     return InputError(f"{doing}: {reason}", file=file, mend=mends.get(error.errno or 0))
+
+
+def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
+    """Refuse an output that could not be written, or that is an input: before any work is done.
+
+    Args:
+        out: The file to write, later.
+        inputs: The files to read; ``-`` and None stand for none.
+
+    Raises:
+        InputError: The output is a folder or one of the inputs, lies below a file, or in a folder
+            that cannot be written to.
+    """
+    path = Path(out)
+    if path.is_dir():
+        raise InputError("is a folder", file=out, mend="name a file in it")
+    for given in inputs:
+        if given is not None and str(given) != "-" and Path(given).resolve() == path.resolve():
+            raise InputError("is the input as well", file=out, mend="name another file with --out")
+    _guard_above(path.resolve().parent, out)
+
+
+def guard_folder(out: str | Path) -> None:
+    """Refuse a folder that could not be written into, before any work is done.
+
+    Raises:
+        InputError: It is a file, lies below one, or cannot be written to.
+    """
+    if Path(out).exists() and not Path(out).is_dir():
+        raise InputError("is a file", file=out, mend="name a folder with --out")
+    _guard_above(Path(out).resolve(), out)
+
+
+def _guard_above(folder: Path, out: str | Path) -> None:
+    """Refuse an output if the nearest folder above it that is there cannot take it."""
+    try:
+        while not folder.exists():
+            folder = folder.parent
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        # What is no plain file (/dev/stdout) is written into, and nothing is made beside it.
+        special = Path(out).exists() and not (Path(out).is_file() or Path(out).is_dir())
+        if not special and not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise os_problem(error, out, doing="cannot be written") from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -4,14 +4,14 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem
+from contrafact.files.atomic import os_problem, whole_text, write_text
 
-__all__ = ["Row", "read_rows", "source_name"]
+__all__ = ["Row", "json_line", "read_rows", "source_name", "write_rows"]
 
 Row = tuple[int, dict[str, Any]]
 
@@ -69,6 +69,20 @@ def read_rows(path: str | Path) -> Iterator[Row]:
     if kind == "json" and _first_byte(head) != b"{":
         return _json_list(stream, name)
     return _json_lines(stream, name)  # also .json files that hold one object a line
+
+
+def json_line(row: Mapping[str, Any]) -> str:
+    """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD."""
+    return whole_text(json.dumps(row, ensure_ascii=False, default=str)) + "\n"
+
+
+def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as JSON Lines, whole or not at all.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    write_text(path, "".join(json_line(row) for row in rows))
 
 
 def _open(path: str | Path, name: str) -> BinaryIO:

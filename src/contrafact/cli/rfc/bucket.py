@@ -30,11 +30,10 @@ def bucket(
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """
     from contrafact.corpus.news_items import NewsNotes, news_rows
-    from contrafact.errors import InputError
+    from contrafact.files.atomic import guard_output
     from contrafact.rfc.build.bucket import bucket_news, write_buckets
 
-    if out.is_dir():
-        raise InputError("is a folder", file=out, mend="name a file in it")
+    guard_output(out, file)
     notes = NewsNotes()
     result = bucket_news(news_rows(file, notes), titles_alone=titles_alone)
     write_buckets(result, out)

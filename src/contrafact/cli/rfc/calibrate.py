@@ -35,8 +35,7 @@ def calibrate(
     """
     import json
 
-    from contrafact.cli.rfc.telling import guard_output
-    from contrafact.files.atomic import write_text
+    from contrafact.files.atomic import guard_output, write_text
     from contrafact.files.jsonl import source_name
     from contrafact.rfc.build.calibrate import calibrate as learn
     from contrafact.rfc.build.calibrate import examples

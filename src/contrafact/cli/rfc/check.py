@@ -38,13 +38,12 @@ def check(
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
-    from contrafact.errors import InputError
-    from contrafact.files.atomic import write_text
+    from contrafact.files.atomic import guard_output, write_text
     from contrafact.rfc.validators import Options
     from contrafact.rfc.validators.reading import read_pairs
 
-    if out is not None and out.is_dir():
-        raise InputError("is a folder", file=out, mend="name a file in it")
+    if out is not None:
+        guard_output(out, file)
     options = Options()
     if polarity_model is not None:
         from contrafact.rfc.validators.polarity_model import load_polarity_model

@@ -67,12 +67,14 @@ def finalize(
     """
     import numpy as np
 
-    from contrafact.cli.rfc.telling import Counting, guard_output, show_table, tell_counts
+    from contrafact.cli.rfc.telling import Counting, show_table, tell_counts
     from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.files.atomic import guard_output
+    from contrafact.files.jsonl import write_rows
     from contrafact.files.tables import write_frame
     from contrafact.rfc.build.finalize import audit_table, retention_table
     from contrafact.rfc.build.finalize import finalize as settle
-    from contrafact.rfc.build.stage_files import beside, read_stage, write_rows
+    from contrafact.rfc.build.stage_files import beside, read_stage
     from contrafact.rfc.decisions import load_decisions
     from contrafact.rfc.validators import check_pair
 

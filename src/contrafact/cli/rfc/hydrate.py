@@ -53,13 +53,15 @@ def hydrate(
 
     Example: contrafact rfc hydrate release/pairs.jsonl --out pairs.jsonl
     """
-    from contrafact.cli.rfc.telling import guard_output, tell_counts
+    from contrafact.cli.rfc.telling import tell_counts
     from contrafact.corpus.ledger import Ledger, ledger_path
     from contrafact.corpus.news_items import load_news
+    from contrafact.files.atomic import guard_output
+    from contrafact.files.jsonl import write_rows
     from contrafact.rfc.build.fetch_pages import FetchSettings
     from contrafact.rfc.build.hydrate import held_news, load_published
     from contrafact.rfc.build.hydrate import hydrate as give_back
-    from contrafact.rfc.build.stage_files import beside, write_rows
+    from contrafact.rfc.build.stage_files import beside
 
     guard_output(out, file, news)
     rows = load_published(file)

@@ -56,11 +56,12 @@ def label(
 
     Example: contrafact rfc label bucketed.jsonl --per-article one --out labelled.jsonl
     """
-    from contrafact.cli.rfc.telling import guard_output, tell_counts
+    from contrafact.cli.rfc.telling import tell_counts
     from contrafact.corpus.ledger import Ledger, ledger_path
-    from contrafact.files.jsonl import source_name
+    from contrafact.files.atomic import guard_output
+    from contrafact.files.jsonl import source_name, write_rows
     from contrafact.rfc.build.label import label_rows, open_rows
-    from contrafact.rfc.build.stage_files import beside, read_stage, write_rows
+    from contrafact.rfc.build.stage_files import beside, read_stage
 
     guard_output(out, file)
     rows = read_stage(file, ("title",))

@@ -49,13 +49,14 @@ def release(
 
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
-    from contrafact.errors import InputError
+    from contrafact.files.atomic import guard_folder
     from contrafact.files.jsonl import source_name
     from contrafact.rfc.build.release import ReleaseFacts, check_facts
     from contrafact.rfc.build.release import release as make
     from contrafact.rfc.build.release_folder import write_release
     from contrafact.rfc.build.stage_files import beside, read_stage
 
+    guard_folder(out)
     facts = ReleaseFacts(name, version, license, url, date, with_originals)
     check_facts(facts)
     needed = ("article_id", "original", "rewritten")
@@ -67,8 +68,6 @@ def release(
     if max_auroc is not None:
         _require_few_artefacts(rows, max_auroc)
     made = make(rows, doubtful, facts, file=source_name(file))
-    if out.exists() and not out.is_dir():
-        raise InputError("is a file", file=out, mend="name a folder with --out")
     checked = write_release(made, out)
     typer.echo(f"{out}: {made.rows:,} pairs and {made.hard:,} hard cases")
     typer.echo(f"  {made.canary}")

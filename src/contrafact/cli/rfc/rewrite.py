@@ -81,10 +81,10 @@ def rewrite(
     """
     from contrafact.corpus.journal import Journal, hash_of
     from contrafact.errors import InputError
+    from contrafact.files.atomic import guard_output
     from contrafact.rfc.build.rewrite import Outcome, load_assignments, write_pairs
 
-    if out.is_dir():
-        raise InputError("is a folder", file=out, mend="name a file in it")
+    guard_output(out, file)
     if (model is None) == (rewriter == "model"):
         problem = "--rewriter model needs a model" if model is None else "--model is not used"
         raise InputError(problem, mend="give --rewriter model and --model M together")
@@ -198,7 +198,7 @@ def _by_model(
     """
     import asyncio
 
-    from contrafact.finforce.bulk import failure_cause
+    from contrafact.models.asking import failure_cause
     from contrafact.runs.progress import RunProgress
 
     left = [at for at in range(len(assignments)) if at not in outcomes]

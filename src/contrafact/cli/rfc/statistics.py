@@ -25,6 +25,7 @@ def statistics(
     """
     from contrafact.cli.rfc.telling import show_table
     from contrafact.errors import InputError
+    from contrafact.files.atomic import guard_folder
     from contrafact.files.tables import write_frame
     from contrafact.rfc.build.stage_files import read_stage
     from contrafact.rfc.build.statistics import (
@@ -36,6 +37,7 @@ def statistics(
         over_time,
     )
 
+    guard_folder(out)
     names = [path.stem for path in files]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -41,11 +41,13 @@ def surface(
     Example: contrafact rfc surface pairs.jsonl --out surface --max-auroc 0.65
     """
     from contrafact.cli.rfc.telling import show_table
+    from contrafact.files.atomic import guard_folder
     from contrafact.files.tables import write_frame
     from contrafact.rfc.data import PairNotes, load_pairs
     from contrafact.rfc.diagnostics import diagnostics, draw_diagnostics, summary
     from contrafact.rfc.leakage import as_frame, leakage, leaks
 
+    guard_folder(out)
     notes = PairNotes()
     pairs = load_pairs(file, notes)
     for line in notes.lines():

@@ -3,15 +3,12 @@
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from contrafact.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Counting", "guard_output", "show_table", "tell_counts"]
+__all__ = ["Counting", "show_table", "tell_counts"]
 
 
 class Counting:
@@ -53,19 +50,6 @@ class Counting:
         self._bar.advance(self._task)
         if self._plain and (self.done == self.total or self.done % max(1, self.total // 10) == 0):
             print(f"{self.what}: {self.done}/{self.total}", file=sys.stderr, flush=True)
-
-
-def guard_output(out: Path, *inputs: str | Path | None) -> None:
-    """Refuse to write over an input, or over a folder.
-
-    Raises:
-        InputError: The output is a folder or one of the inputs.
-    """
-    if out.is_dir():
-        raise InputError("is a folder", file=out, mend="name a file in it")
-    for given in inputs:
-        if given is not None and str(given) != "-" and Path(given).resolve() == out.resolve():
-            raise InputError("is the input as well", file=out, mend="name another file with --out")
 
 
 def tell_counts(counts: Mapping[str, int]) -> None:

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.files.jsonl import write_rows
 from contrafact.rfc.build.answer_file import AnswerFile
-from contrafact.rfc.build.stage_files import read_stage, write_rows
+from contrafact.rfc.build.stage_files import read_stage
 
 GOOD = {"id": "a", "manipulation": "flipping", "original": "It rose.", "rewritten": "It fell."}
 

@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
 from contrafact.corpus.news_items import NewsRow
+from contrafact.files.jsonl import write_rows
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
-from contrafact.rfc.build.stage_files import beside, write_rows
+from contrafact.rfc.build.stage_files import beside
 from contrafact.text.words import Spots, lexicon
 
 __all__ = ["LISTS_USED", "Bucketed", "Evidence", "Sorted", "bucket", "bucket_news", "write_buckets"]

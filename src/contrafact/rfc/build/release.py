@@ -14,10 +14,11 @@ from typing import Any
 
 from contrafact.corpus.dates import day_of
 from contrafact.errors import InputError
+from contrafact.files.jsonl import json_line
 from contrafact.records import MANIPULATIONS
 from contrafact.rfc.build.croissant import croissant
 from contrafact.rfc.build.release_card import Counts, card
-from contrafact.rfc.build.stage_files import StageRow, json_line
+from contrafact.rfc.build.stage_files import StageRow
 from contrafact.rfc.misinformation import types_of
 
 __all__ = [

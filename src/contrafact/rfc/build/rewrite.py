@@ -19,9 +19,9 @@ from typing import Any, get_args
 from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.jsonl import read_rows, source_name, write_rows
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
-from contrafact.rfc.build.stage_files import beside, write_rows
+from contrafact.rfc.build.stage_files import beside
 
 __all__ = [
     "Assignment",

@@ -5,18 +5,17 @@ ledger (``<out>.ledger.jsonl``). All are whole or not there; all but the ledger'
 in every run from the same input.
 """
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import whole_text, write_text
+from contrafact.files.atomic import whole_text
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
 
-__all__ = ["StageRow", "beside", "json_line", "label_of", "read_stage", "require", "write_rows"]
+__all__ = ["StageRow", "beside", "label_of", "read_stage", "require"]
 
 
 @dataclass(frozen=True)
@@ -120,17 +119,3 @@ def label_of(value: str, *, file: str, line: int) -> Manipulation:
 def beside(out: str | Path, what: str) -> Path:
     """Return the path of a file that stands beside a stage's output: ``<out>.<what>.jsonl``."""
     return Path(f"{out}.{what}.jsonl")
-
-
-def json_line(row: Mapping[str, Any]) -> str:
-    """Return a row as one line of JSON, its line feed included."""
-    return whole_text(json.dumps(row, ensure_ascii=False)) + "\n"
-
-
-def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as JSON Lines, whole or not at all.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
-    write_text(path, "".join(json_line(row) for row in rows))

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import select
@@ -277,6 +278,35 @@ def test_trying_many_names_from_one_address_is_slowed(site):
     answers = [browser.sign_in(f"Nobody{n}").status_code for n in range(21)]
     assert answers == [401] * 20 + [429]
     assert studio.browser(address="198.51.100.1").sign_in("Ada").status_code == 303
+
+
+def test_a_whole_team_may_sign_in_at_once_from_one_address(site):
+    studio = site()
+    names = [studio.account(f"P{n}") for n in range(30)]
+    with ThreadPoolExecutor(30) as pool:
+        secrets = list(
+            pool.map(
+                lambda n: studio.studio.sessions.sign_in(n, PASSWORD, address="192.0.2.1"), names
+            )
+        )
+    assert [studio.studio.sessions.account(s).name for s in secrets] == names
+
+
+def test_many_guesses_at_once_do_not_get_round_the_waiting(site):
+    studio = site()
+    studio.account("Ada")
+
+    def guess(n):
+        try:
+            studio.studio.sessions.sign_in("Ada", f"guess number {n}", address=f"192.0.2.{n}")
+        except Slowed:
+            return "slowed"
+        except Refused:
+            return "looked at"
+
+    with ThreadPoolExecutor(20) as pool:
+        done = list(pool.map(guess, range(20)))
+    assert done.count("looked at") == Limits().free
 
 
 def test_it_does_not_tell_whether_a_name_is_known(site):

@@ -97,10 +97,20 @@ class Sessions:
         hashed = None if row is None else row["password"]
         good = len(password) <= LONGEST and matches(hashed, password)
         if not good or row is None or not row["active"]:
-            self._failed(known, address)
+            self._failed(known, address, number)
             raise Refused("the name and the password do not go together", mend="try again")
         fresh = hash_password(password) if outdated(row["password"]) else None
-        return self._begin(known, address, number, fresh)
+        with self.engine.begin() as connection:
+            _close(connection, number, succeeded=True)
+            if fresh is not None:
+                own = update(accounts).where(accounts.c.name == known)
+                connection.execute(own.values(password=fresh))
+            return self._begin(connection, known, address)
+
+    def begin(self, name: str, *, address: str = "") -> str:
+        """Return the secret of a new session of somebody who has proven who they are."""
+        with self.engine.begin() as connection:
+            return self._begin(connection, name, address[:100])
 
     def account(self, secret: str) -> Account | None:
         """Return who a session belongs to, and keep it alive; None if it has ended."""
@@ -146,22 +156,33 @@ class Sessions:
                 raise Slowed(int(wait) + 1)
             old = attempts.c.at < now - _KEPT.total_seconds()
             connection.execute(delete(attempts).where(old))
-            row = {"name": name, "address": address, "at": now, "succeeded": False}
+            row = {"name": name, "address": address, "at": now}
             made = insert(attempts).values(**row).returning(attempts.c.id)
             return int(connection.scalars(made).one())
 
     def _wait(self, connection: Connection, name: str, address: str, now: float) -> float:
-        """Return the seconds to wait: by failures since the account's last success, or address."""
+        """Return the seconds to wait: by failures since the account's last success, or address.
+
+        On an account an attempt counts while it is still looked at, or many at once would be free.
+        From one address a whole team may sign in at once, so there only failures count.
+        """
         limits = self.limits
         since = now - limits.window.total_seconds()
         own = attempts.c.name == name
         last = select(func.max(attempts.c.at)).where(own, attempts.c.succeeded)
         started = max(since, connection.scalar(last) or 0.0)
         return max(
-            _delay(connection, own, started, now, limits.free, limits.longest),
             _delay(
                 connection,
-                attempts.c.address == address,
+                own & attempts.c.succeeded.is_not(True),
+                started,
+                now,
+                limits.free,
+                limits.longest,
+            ),
+            _delay(
+                connection,
+                (attempts.c.address == address) & attempts.c.succeeded.is_(False),
                 since,
                 now,
                 limits.free_address,
@@ -169,31 +190,29 @@ class Sessions:
             ),
         )
 
-    def _failed(self, name: str, address: str) -> None:
+    def _failed(self, name: str, address: str, number: int) -> None:
         with self.engine.begin() as connection:
+            _close(connection, number, succeeded=False)
             wait = self._wait(connection, name, address, self._clock())
             detail = f"next attempt in {int(wait) + 1} s" if wait > 0 else ""
             self._accounts.note(connection, "sign-in failed", name, detail, address)
         _LOG.warning("a sign-in as %r from %s failed", name, address)
 
-    def _begin(self, name: str, address: str, number: int, fresh: str | None) -> str:
-        secret, now = secrets.token_urlsafe(32), self._clock()
-        with self.engine.begin() as connection:
-            connection.execute(
-                update(attempts).where(attempts.c.id == number).values(succeeded=True)
-            )
-            if fresh is not None:
-                own = update(accounts).where(accounts.c.name == name)
-                connection.execute(own.values(password=fresh))
-            limits = self.limits
-            ended = (sessions.c.began < now - limits.life.total_seconds()) | (
-                sessions.c.seen < now - limits.idle.total_seconds()
-            )
-            connection.execute(delete(sessions).where(ended))
-            row = {"token": secret_hash(secret), "account": name, "began": now, "seen": now}
-            connection.execute(insert(sessions).values(**row))
-            self._accounts.note(connection, "signed in", name, "", address)
+    def _begin(self, connection: Connection, name: str, address: str) -> str:
+        secret, now, limits = secrets.token_urlsafe(32), self._clock(), self.limits
+        ended = (sessions.c.began < now - limits.life.total_seconds()) | (
+            sessions.c.seen < now - limits.idle.total_seconds()
+        )
+        connection.execute(delete(sessions).where(ended))
+        row = {"token": secret_hash(secret), "account": name, "began": now, "seen": now}
+        connection.execute(insert(sessions).values(**row))
+        self._accounts.note(connection, "signed in", name, "", address)
         return secret
+
+
+def _close(connection: Connection, number: int, *, succeeded: bool) -> None:
+    own = update(attempts).where(attempts.c.id == number)
+    connection.execute(own.values(succeeded=succeeded))
 
 
 def _delay(
@@ -204,9 +223,7 @@ def _delay(
     free: int,
     longest: timedelta,
 ) -> float:
-    counted = select(func.count(), func.max(attempts.c.at)).where(
-        own, ~attempts.c.succeeded, attempts.c.at > since
-    )
+    counted = select(func.count(), func.max(attempts.c.at)).where(own, attempts.c.at > since)
     failures, latest = connection.execute(counted).one()
     if failures < free:
         return 0.0

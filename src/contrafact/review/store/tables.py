@@ -134,11 +134,11 @@ attempts = Table(
     Column("name", String(200), nullable=False),
     Column("address", String(100), nullable=False),
     Column("at", Float, nullable=False),
-    Column("succeeded", Boolean, nullable=False),
+    Column("succeeded", Boolean),
     Index("ix_attempts_name", "name", "at"),
     Index("ix_attempts_address", "address", "at"),
 )
-"""Attempts to sign in, of the last day."""
+"""Attempts to sign in, of the last day; ``succeeded`` is open until the password is looked at."""
 
 audit = Table(
     "audit",

@@ -88,11 +88,11 @@ def accept_invite(
     address = client_address(request)
     try:
         account = studio.accounts.accept(secret, password, address=address)
-        began = studio.sessions.sign_in(account.name, password, address=address)
     except Refused as error:
         return _invite(request, secret, studio.accounts.invited(secret), 422, str(error))
     _end(request, studio)
     answer = go_to("/")
+    began = studio.sessions.begin(account.name, address=address)
     set_session(answer.headers, studio, began)
     return answer
 

@@ -57,7 +57,7 @@ def upgrade() -> None:
         sa.Column("name", _NAME, nullable=False),
         sa.Column("address", sa.String(100), nullable=False),
         sa.Column("at", sa.Float, nullable=False),
-        sa.Column("succeeded", sa.Boolean, nullable=False),
+        sa.Column("succeeded", sa.Boolean),
     )
     op.create_index("ix_attempts_name", "attempts", ["name", "at"])
     op.create_index("ix_attempts_address", "attempts", ["address", "at"])

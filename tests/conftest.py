@@ -1,13 +1,18 @@
 """Shared by all tests. In CI a skipped test is a failed one: CI installs what tests need."""
 
+import gc
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 from hypothesis import settings
@@ -26,6 +31,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
     if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped in CI, where nothing may be missing: {report.longrepr}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that have slow tests: at the end, no worker waits long for another."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What is imported by now stays: hypothesis and others who collect garbage need not see it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -62,36 +79,137 @@ def contrafact(tmp_path: Path) -> Run:
     return run
 
 
+class Forks:
+    """The process whose forks are commands."""
+
+    def __init__(self, server: socket.socket):
+        self.server = server
+        self.answers = server.makefile("r", encoding="utf-8")
+
+    def ask(self, files: Sequence[int] = (), **request: object) -> int | None:
+        socket.send_fds(self.server, [json.dumps(request).encode() + b"\n"], files)
+        return json.loads(self.answers.readline())
+
+
 @pytest.fixture(scope="session")
-def _forks() -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, str(Path(__file__).parent / "support" / "fork_server.py")]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "ready\n"
-        yield process
-        process.stdin.close()
+def _forks() -> Iterator[Forks]:
+    ours, theirs = socket.socketpair()
+    program = Path(__file__).parent / "support" / "fork_server.py"
+    command = [sys.executable, str(program), str(theirs.fileno())]
+    with subprocess.Popen(command, pass_fds=[theirs.fileno()]):
+        theirs.close()
+        with ours:
+            forks = Forks(ours)
+            assert forks.answers.readline() == "ready\n"
+            yield forks
+            forks.answers.close()
+
+
+class Started:
+    """A command that runs in a process of its own: ``subprocess.Popen`` as far as tests use it."""
+
+    def __init__(
+        self,
+        forks: Forks,
+        arguments: Sequence[str],
+        *,
+        cwd: Path,
+        env: dict[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.DEVNULL,
+        stderr: int = subprocess.DEVNULL,
+        text: bool = False,
+    ):
+        self._forks, self.returncode = forks, None
+        theirs: list[int] = []
+        ours: list[IO[Any] | None] = []
+        for number, wanted in enumerate((stdin, stdout, stderr)):
+            if wanted == subprocess.PIPE:
+                ends = os.pipe()
+                theirs.append(ends[number > 0])
+                mode = ("r" if number else "w") + ("" if text else "b")
+                ours.append(os.fdopen(ends[number == 0], mode))
+            else:
+                null = wanted == subprocess.DEVNULL
+                theirs.append(os.open(os.devnull, os.O_RDWR) if null else os.dup(wanted))
+                ours.append(None)
+        self.stdin, self.stdout, self.stderr = ours
+        environment = dict(os.environ) if env is None else env
+        self.pid = forks.ask(
+            theirs, arguments=list(arguments), environment=environment, folder=str(cwd)
+        )
+        for file in theirs:
+            os.close(file)
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self.returncode = self._forks.ask(wait=self.pid, blocks=False)
+        return self.returncode
+
+    def wait(self, timeout: float = 600) -> int:
+        deadline = time.monotonic() + timeout
+        while self.poll() is None:
+            assert time.monotonic() < deadline, "the command does not end"
+            time.sleep(0.01)
+        return self.returncode
+
+    def communicate(self, timeout: float = 600) -> tuple[Any, Any]:
+        if self.stdin is not None:
+            self.stdin.close()
+        told = [file.read() if file is not None else None for file in (self.stdout, self.stderr)]
+        self.wait(timeout)
+        return told[0], told[1]
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def __enter__(self) -> "Started":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *ignored: object) -> None:
+        if kind is not None:
+            self.kill()
+        for file in (self.stdin, self.stdout, self.stderr):
+            if file is not None:
+                with suppress(BrokenPipeError):
+                    file.close()
+        self.wait()
 
 
 @pytest.fixture
-def quick_contrafact(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, _forks) -> Run:
+def start_contrafact(tmp_path: Path, _forks: Forks) -> Callable[..., Started]:
+    """Start the command line as ``quick_contrafact`` does, and let it run."""
+
+    def start(*arguments: str, **options: Any) -> Started:
+        return Started(_forks, arguments, **{"cwd": tmp_path, **options})
+
+    return start
+
+
+@pytest.fixture
+def quick_contrafact(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, _forks: Forks
+) -> Run:
     """Run the command line in a process that has its imports already: for many short runs."""
 
     def run(*arguments: str, env: dict[str, str] | None = None, input: str = ""):
         folder = tmp_path_factory.mktemp("streams")
         files = [folder / name for name in ("in", "out", "err")]
         files[0].write_text(input, encoding="utf-8")
-        request = {
-            "arguments": arguments,
-            "environment": dict(os.environ) if env is None else env,
-            "folder": str(tmp_path),
-            "files": [str(path) for path in files],
-        }
-        _forks.stdin.write(json.dumps(request) + "\n")
-        _forks.stdin.flush()
-        code = int(_forks.stdout.readline())
-        out, err = (path.read_text(encoding="utf-8") for path in files[1:])
-        return subprocess.CompletedProcess(list(arguments), code, out, err)
+        with files[0].open("rb") as given, files[1].open("wb") as out, files[2].open("wb") as err:
+            request = {
+                "arguments": arguments,
+                "environment": dict(os.environ) if env is None else env,
+                "folder": str(tmp_path),
+            }
+            child = _forks.ask([given.fileno(), out.fileno(), err.fileno()], **request)
+        code = _forks.ask(wait=child, blocks=True)
+        said = (path.read_text(encoding="utf-8") for path in files[1:])
+        return subprocess.CompletedProcess(list(arguments), code, *said)
 
     return run
 

@@ -17,7 +17,6 @@ from contrafact.errors import InputError
 from contrafact.files.jsonl import read_rows
 from contrafact.finforce.bulk_stream import arriving_rows
 
-COMMAND = [sys.executable, "-m", "contrafact.cli.main", "generate"]
 NEWS = [
     "Brackwater Ferries books fewest passengers in a decade",
     "Ostrava mill reopens under new owners",
@@ -154,13 +153,12 @@ def test_a_spreadsheet_runs_nothing_a_model_wrote(generate, tmp_path):
 
 
 @pytest.mark.parametrize("header", [b"", b"n,headline\n"])
-def test_a_row_comes_out_while_the_input_is_open(service, tmp_path, header):
+def test_a_row_comes_out_while_the_input_is_open(start_contrafact, service, header):
     rows = [b'{"headline": "One \\"quoted\\" item"}\n', b'{"headline": ""}\n']
     if header:
         rows = [b'1,"One ""quoted""\nitem"\n', b"2,\n"]
-    with subprocess.Popen(
-        [*COMMAND, "-", "--model", service.model, "--out", "-"],
-        cwd=tmp_path, env=service.environment,
+    with start_contrafact(
+        "generate", "-", "--model", service.model, "--out", "-", env=service.environment,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         process.stdin.write(header + rows[0])
@@ -243,10 +241,9 @@ def test_a_json_list_can_be_streamed_too(generate):
     assert [row["risk_counterfactual"] for row in rows] == with_risk(NEWS)
 
 
-def test_a_reader_that_goes_away_ends_the_command_in_silence(service, tmp_path):
-    with subprocess.Popen(
-        [*COMMAND, "-", "--model", service.model, "--out", "-"],
-        cwd=tmp_path, env=service.environment,
+def test_a_reader_that_goes_away_ends_the_command_in_silence(start_contrafact, service):
+    with start_contrafact(
+        "generate", "-", "--model", service.model, "--out", "-", env=service.environment,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         process.stdin.write(b'{"headline": "First"}\n')
@@ -335,7 +332,9 @@ def until(process, ready) -> None:
 
 
 @pytest.mark.slow
-def test_killed_and_run_again_it_goes_on(quick_contrafact, start_service, tmp_path):
+def test_killed_and_run_again_it_goes_on(
+    quick_contrafact, start_contrafact, start_service, tmp_path
+):
     texts = [f"News item {n}" for n in range(24)]
     headlines(tmp_path / "in.jsonl", texts)
     with start_service("--latency", "0.2") as service:
@@ -346,10 +345,8 @@ def test_killed_and_run_again_it_goes_on(quick_contrafact, start_service, tmp_pa
                 "--out", out, "--max-connections", "3",
             )  # fmt: skip
 
-        with subprocess.Popen(
-            [*COMMAND, *command("out.csv")], cwd=tmp_path, env=service.environment,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        ) as process:  # fmt: skip
+        arguments = ("generate", *command("out.csv"))
+        with start_contrafact(*arguments, env=service.environment) as process:
             until(process, lambda: len(service.stats()["answered"]) > 40)
             process.send_signal(signal.SIGKILL)
         assert not (tmp_path / "out.csv").exists()
@@ -369,13 +366,15 @@ def test_killed_and_run_again_it_goes_on(quick_contrafact, start_service, tmp_pa
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_and_says_how_to_go_on(quick_contrafact, start_service, tmp_path):
+def test_ctrl_c_stops_and_says_how_to_go_on(
+    quick_contrafact, start_contrafact, start_service, tmp_path
+):
     headlines(tmp_path / "in.jsonl", [f"News item {n}" for n in range(40)])
     with start_service("--latency", "0.3") as service:
         command = ("in.jsonl", "--model", service.model, "--out", "out.csv")
-        with subprocess.Popen(
-            [*COMMAND, *command, "--max-connections", "2"], cwd=tmp_path, text=True,
-            env=service.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        with start_contrafact(
+            "generate", *command, "--max-connections", "2", env=service.environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as process:  # fmt: skip
             until(process, lambda: len(service.stats()["answered"]) > 5)
             process.send_signal(signal.SIGINT)
@@ -388,14 +387,13 @@ def test_ctrl_c_stops_and_says_how_to_go_on(quick_contrafact, start_service, tmp
     assert len(read(tmp_path / "out.csv")) == 40
 
 
-def test_two_at_once_on_one_result_are_refused(quick_contrafact, start_service, tmp_path):
+def test_two_at_once_on_one_result_are_refused(
+    quick_contrafact, start_contrafact, start_service, tmp_path
+):
     headlines(tmp_path / "in.jsonl")
     with start_service("--latency", "60") as service:
         command = ("in.jsonl", "--model", service.model, "--out", "out.csv")
-        with subprocess.Popen(
-            [*COMMAND, *command], cwd=tmp_path, env=service.environment,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        ) as process:  # fmt: skip
+        with start_contrafact("generate", *command, env=service.environment) as process:
             until(process, (tmp_path / ".out.csv.work" / "journal.jsonl").exists)
             second = quick_contrafact("generate", *command, env=service.environment)
             process.kill()
@@ -450,14 +448,14 @@ def test_a_cause_is_told_without_the_secrets_of_the_environment(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_embedded_model_writes_and_resumes_nothing(contrafact, tmp_path):
+def test_the_embedded_model_writes_and_resumes_nothing(quick_contrafact, tmp_path):
     headlines(tmp_path / "in.csv.jsonl", NEWS[:2])
     arguments = ("generate", "in.csv.jsonl", "--model", "embedded/smollm2-135m",
                  "--out", "out.jsonl", "--temperature", "0", "--max-tokens", "40")  # fmt: skip
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = contrafact(*arguments, env=environment)
+    done = quick_contrafact(*arguments, env=environment)
     assert done.returncode == 0, done.stderr
     rows = read(tmp_path / "out.jsonl")
     assert [row["headline"] for row in rows] == NEWS[:2]
     assert all(row["valid"] or row["error"] for row in rows)
-    assert "no model was called" in contrafact(*arguments, env=environment).stdout
+    assert "no model was called" in quick_contrafact(*arguments, env=environment).stdout

@@ -1,16 +1,12 @@
 """``contrafact rfc rewrite``: pairs out, in order, with what was dropped and the ledger beside."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "contrafact.cli.main", "rfc", "rewrite"]
 ROWS = [
     ("numerical", "Norrick Steel shares rise", "The shares rose 12% to $31 on Tuesday."),
     ("causal", "Norrick Steel names a chief", "She begins in May."),
@@ -89,24 +85,26 @@ def test_one_seed_one_result_and_a_finished_one_is_left_alone(quick_contrafact, 
 
 
 @pytest.mark.slow
-def test_killed_and_run_again_it_ends_in_the_same_bytes(tmp_path):
+def test_killed_and_run_again_it_ends_in_the_same_bytes(
+    quick_contrafact, start_contrafact, tmp_path
+):
     rows = [
         ("numerical", f"Norrick Steel shares rise {n}%", f"Sales grew {n + 1}% to ${n} million.")
-        for n in range(3, 120)
+        for n in range(3, 70)
     ]
     write(tmp_path / "in.jsonl", rows)
-    options = ["in.jsonl", "--seed", "9", "--workers", "1", "--out"]
-    subprocess.run([*COMMAND, *options, "whole.jsonl"], cwd=tmp_path, check=True)
+    command = ("rfc", "rewrite", "in.jsonl", "--seed", "9", "--workers", "1", "--out")
+    assert quick_contrafact(*command, "whole.jsonl").returncode == 0
     journal = tmp_path / ".cut.jsonl.part"
-    with subprocess.Popen([*COMMAND, *options, "cut.jsonl"], cwd=tmp_path) as process:
+    with start_contrafact(*command, "cut.jsonl") as process:
         while process.poll() is None:
             if journal.exists() and journal.read_bytes().count(b"\n") > 10:
-                os.kill(process.pid, signal.SIGKILL)
+                process.kill()
                 break
             time.sleep(0.01)
     assert process.returncode == -signal.SIGKILL
     assert not (tmp_path / "cut.jsonl").exists()
-    subprocess.run([*COMMAND, *options, "cut.jsonl"], cwd=tmp_path, check=True)
+    assert quick_contrafact(*command, "cut.jsonl").returncode == 0
     for name in ("", ".dropped.jsonl"):
         cut, whole = (tmp_path / f"{stem}.jsonl{name}" for stem in ("cut", "whole"))
         assert cut.read_bytes() == whole.read_bytes()

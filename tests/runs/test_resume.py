@@ -1,7 +1,5 @@
 """Killed and run again: it finishes, repeats no answered call, and gives the same tables."""
 
-import subprocess
-import sys
 import time
 
 import pandas as pd
@@ -18,12 +16,9 @@ def arguments(model, judge, out, *more):
     )  # fmt: skip
 
 
-def kill_after(command, folder, environment, ready):
-    """Start the command line, kill it with SIGKILL once `ready` says so, return nothing."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "contrafact.cli.main", *command],
-        cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
+def kill_after(process, ready):
+    """Kill a started command with SIGKILL once `ready` says so, return nothing."""
+    with process:
         deadline = time.monotonic() + 120
         while process.poll() is None and not ready():
             assert time.monotonic() < deadline, "the run never came as far as to be killed"
@@ -40,18 +35,21 @@ def answered_from_the_cache(run):
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_asks_nothing_twice(contrafact, start_service, tmp_path):
+def test_a_killed_run_goes_on_and_asks_nothing_twice(
+    quick_contrafact, start_contrafact, start_service, tmp_path
+):
     with start_service("--latency", "0.3") as service:
         command = arguments(
             service.model, service.judge, "run", "--fluency-model", "none", "--max-connections", "4"
         )
         environment = service.environment
-        kill_after(command, tmp_path, environment, lambda: len(service.stats()["answered"]) > 40)
+        process = start_contrafact(*command, env=environment)
+        kill_after(process, lambda: len(service.stats()["answered"]) > 40)
         begun = len(service.stats()["answered"])
         assert begun < 30 * 5
-        second = contrafact(*command, env=environment)
+        second = quick_contrafact(*command, env=environment)
         stats = service.stats()["answered"]
-        third = contrafact(*command, env=environment)
+        third = quick_contrafact(*command, env=environment)
         assert service.stats()["answered"] == stats
     assert second.returncode == 0, second.stderr
     assert len(stats) == 30 * 5
@@ -64,20 +62,22 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(contrafact, start_service, 
 
 
 @pytest.mark.slow
-def test_a_killed_run_of_the_embedded_model_gives_the_same_tables(contrafact, tmp_path):
+def test_a_killed_run_of_the_embedded_model_gives_the_same_tables(
+    quick_contrafact, start_contrafact, tmp_path
+):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     (tmp_path / "weights.gguf").symlink_to(embedded_weights())
     model = "embedded/./weights.gguf"  # by path, as people name their own files
     more = (
         "--limit", "2", "--fluency-model", "none", "--method", "few-shot", "--max-tokens", "120",
     )  # fmt: skip
-    assert contrafact(*arguments(model, model, whole, *more)).returncode == 0
+    assert quick_contrafact(*arguments(model, model, whole, *more)).returncode == 0
     cache = killed / "cache"
     command = arguments(model, model, killed, *more)
     kill_after(
-        command, tmp_path, None, lambda: sum(1 for p in cache.rglob("*") if p.is_file()) >= 5
+        start_contrafact(*command), lambda: sum(1 for p in cache.rglob("*") if p.is_file()) >= 5
     )
-    result = contrafact(*command)
+    result = quick_contrafact(*command)
     assert result.returncode == 0, result.stderr
     assert answered_from_the_cache(killed) > 0
     for name in ("items.parquet", "verdicts.parquet"):

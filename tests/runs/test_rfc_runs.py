@@ -1,8 +1,6 @@
 """rfc-detect and rfc-diagnose through the command line: grids, baselines, refusals, resuming."""
 
 import json
-import subprocess
-import sys
 import time
 
 import pandas as pd
@@ -165,22 +163,22 @@ def test_failed_calls_are_listed_and_tried_again(quick_contrafact, start_service
 
 
 @pytest.mark.slow
-def test_a_killed_run_of_models_and_baselines_goes_on(contrafact, start_service, tmp_path):
+def test_a_killed_run_of_models_and_baselines_goes_on(
+    quick_contrafact, start_contrafact, start_service, tmp_path
+):
     with start_service("--latency", "0.3") as service:
         command = (
             "run", "rfc-detect", "--model", service.model, "--method", "plain",
             "--method", "majority", "--out", "run", "--max-connections", "4",
         )  # fmt: skip
-        begun = [sys.executable, "-m", "contrafact.cli.main", *command]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(begun, cwd=tmp_path, env=service.environment, **quiet) as process:
+        with start_contrafact(*command, env=service.environment) as process:
             deadline = time.monotonic() + 120
             while len(service.stats()["answered"]) < 12:
                 assert process.poll() is None, "the run ended before it could be killed"
                 assert time.monotonic() < deadline, "the run never came as far as to be killed"
                 time.sleep(0.05)
             process.kill()
-        second = contrafact(*command, env=service.environment)
+        second = quick_contrafact(*command, env=service.environment)
         stats = service.stats()["answered"]
     assert second.returncode == 0, second.stderr
     assert "going on" in second.stderr

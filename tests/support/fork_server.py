@@ -1,40 +1,91 @@
 """Runs the command line in forks of one process that has imported it: real processes, no waiting.
 
-As a program it reads one JSON object a line: the arguments, the environment, the working folder
-and the files that standard input, output and error are; it answers each with the exit code.
+As a program it serves one client over the Unix socket whose number it is given. A request is one
+JSON object a line. With ``arguments``, the ``environment`` and the working ``folder`` come three
+open files, standard input, output and error, and the answer is the process's id; with ``wait``,
+such an id, the answer is its exit code, or null if it still runs and is not to be waited for.
 """
 
+import functools
+import gc
+import importlib.metadata
 import json
 import os
+import socket
 import sys
 from typing import Any
 
 
 def main() -> None:
+    _import()
+    # What is imported is there to stay: no fork need look through it for garbage.
+    gc.collect()
+    gc.freeze()
+    client = socket.socket(fileno=int(sys.argv[1]))
+    client.sendall(b"ready\n")
+    while (received := _receive(client)) is not None:
+        request, files = received
+        answer: int | None
+        if "wait" in request:
+            child, status = os.waitpid(request["wait"], 0 if request["blocks"] else os.WNOHANG)
+            answer = os.waitstatus_to_exitcode(status) if child else None
+        else:
+            answer = os.fork()
+            if answer == 0:
+                client.close()
+                _run(request, files)
+            for file in files:
+                os.close(file)
+        client.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def _receive(client: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    data, files, _, _ = socket.recv_fds(client, 1 << 16, 3)
+    while data and not data.endswith(b"\n"):
+        data += client.recv(1 << 16)
+    return (json.loads(data), files) if data else None
+
+
+def _import() -> None:
+    """Import what commands do, but for PyTorch and llama.cpp, whose threads no fork would have."""
+    # The engine asks in every evaluation which packages are installed; here they stay the same.
+    importlib.metadata.packages_distributions = functools.cache(
+        importlib.metadata.packages_distributions
+    )
+
+    # The engine imports some of these only when it begins to evaluate.
+    import acp  # noqa: F401
+    import fastapi  # noqa: F401
     import inspect_ai  # noqa: F401
+    import matplotlib.figure
     import openai  # noqa: F401
     import pandas  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+    import sklearn.linear_model  # noqa: F401
+    import uvicorn  # noqa: F401
+    from matplotlib.backends import backend_agg, backend_svg
 
     import contrafact.cli.main
     import contrafact.finforce.bulk_journal
     import contrafact.finforce.methods
     import contrafact.report.build
     import contrafact.runs.execute  # noqa: F401
+    from contrafact.text.pipeline import parsed, recognised
 
-    print("ready", flush=True)
-    for line in sys.stdin:
-        request = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            _run(request)
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+    list(parsed(["Sales rose."]))
+    list(recognised(["Sales rose."]))
+    # Fonts are found and read once.
+    plot = matplotlib.figure.Figure(layout="constrained")
+    plot.subplots().set_title("Aa")
+    for canvas in (backend_agg.FigureCanvasAgg, backend_svg.FigureCanvasSVG):
+        canvas(plot).print_figure(os.devnull, format="svg" if "SVG" in canvas.__name__ else "png")
+    importlib.metadata.packages_distributions()
 
 
-def _run(request: dict[str, Any]) -> None:
-    modes = (os.O_RDONLY, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, os.O_WRONLY | os.O_CREAT)
-    for number, (path, mode) in enumerate(zip(request["files"], modes, strict=True)):
-        os.dup2(os.open(path, mode), number)
+def _run(request: dict[str, Any], files: list[int]) -> None:
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])

@@ -158,6 +158,12 @@ def test_weights_are_kept_as_asked_for(tiny_gguf: Path, tmp_path: Path) -> None:
         load_causal(folder, precision="int8")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("device", ["gpu", "cuda:99"])
+def test_a_device_that_is_not_there_is_told(tiny_gguf: Path, tmp_path: Path, device: str) -> None:
+    with pytest.raises(InputError, match=f"cannot use the device '{device}'"):
+        load_causal(str(tiny_gguf), cache=tmp_path, device=device)
+
+
 def test_four_bits_need_a_gpu_and_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(InputError, match="4 bits need a GPU"):

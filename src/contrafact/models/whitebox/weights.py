@@ -76,13 +76,12 @@ def load_causal(
 
     Raises:
         InputError: If the model is not there, cannot be had, or is not a causal language model,
-            if PyTorch or transformers is not installed, or for 4 bits without a GPU.
+            if PyTorch or transformers is not installed, if there is no such device, or for 4 bits
+            without a GPU.
     """
     _check_packages()
-    import torch
-
     check_precision(precision, device)
-    placed = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    placed = _placed(device)
     where = _locate(name, cache)
     with quietly():
         options = _options(precision, placed)
@@ -180,6 +179,20 @@ def _check_folder(folder: Path, name: str) -> None:
             f"no causal language model can be loaded from {name} (it holds no {_CONFIG})",
             mend=_FOLDER_MEND,
         )
+
+
+def _placed(device: str | None) -> "torch.device":
+    import torch
+
+    try:
+        placed = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        torch.empty(1, device=placed)
+    except (RuntimeError, AssertionError) as error:  # the latter where PyTorch has no CUDA
+        raise InputError(
+            f"PyTorch cannot use the device {device!r} ({first_line(error)})",
+            mend="name one that it has here, as cpu or cuda, or leave it out",
+        ) from error
+    return placed
 
 
 def _options(precision: Precision, device: "torch.device") -> dict[str, Any]:

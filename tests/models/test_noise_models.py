@@ -281,3 +281,43 @@ def test_what_does_not_fit_or_cannot_be_is_said(causal: CausalModel) -> None:
     with pytest.raises(InputError, match="not finite"):
         written(broken, PROMPTS, draws(5), ends=(0,))
     assert written(causal, [], []) == [] and infer(causal, [], [], []) == []
+
+
+def test_rows_that_ended_leave_the_batch_and_the_others_do_not_notice(
+    causal: CausalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from contrafact.models.whitebox.reading import PromptBatch
+
+    sizes: list[int] = []
+    feed = PromptBatch.feed
+
+    def counted(self: PromptBatch, tokens: torch.Tensor) -> None:
+        sizes.append(len(tokens))
+        feed(self, tokens)
+
+    monkeypatch.setattr(PromptBatch, "feed", counted)
+    prompts = [[1, row + 2, *range(row % 5)] for row in range(40)]
+    noises = [draw(9, f"row {row}") for row in range(40)]
+    ends = range(0, VOCABULARY, 9)  # an end comes soon, now here, now there
+    together = generate(causal, prompts, noises, max_tokens=40, ends=ends)
+    assert sizes[0] == 40 and min(sizes) == 8 and sizes == sorted(sizes, reverse=True)
+    for prompt, noise, one in zip(prompts, noises, together, strict=True):
+        (alone,) = generate(causal, [prompt], [noise], max_tokens=40, ends=ends)
+        assert alone.tokens == one.tokens or min(*alone.gaps, *one.gaps) < CLOSE
+        assert one.ended == (one.tokens[-1] in ends)
+
+
+def test_a_beginning_that_was_read_before_changes_no_text(causal: CausalModel) -> None:
+    from contrafact.models.whitebox.reading import read_prefix
+
+    beginning = (1, *range(20, 45))
+    with torch.inference_mode():
+        prefix = read_prefix(causal, beginning, None, 0)
+    assert prefix is not None
+    prompts = [[*beginning, 5, 9], [1, 5, 9], list(beginning), [*beginning[:9], 7]]
+    known = [(prefix, 26), (prefix, 1), (prefix, 25), (prefix, 9)]
+    noises = [draw(3, f"row {row}") for row in range(4)]
+    plain = generate(causal, prompts, noises, max_tokens=20)
+    again = generate(causal, prompts, noises, max_tokens=20, known=known)
+    for one, other in zip(plain, again, strict=True):
+        assert one.tokens == other.tokens or min(*one.gaps, *other.gaps) < CLOSE

@@ -22,7 +22,7 @@ from contrafact.models.whitebox.noise import (
 )
 from contrafact.models.whitebox.noise.sampling import choose
 from contrafact.models.whitebox.prefixes import PrefixStore, common_length
-from contrafact.models.whitebox.reading import Prefix, PromptBatch
+from contrafact.models.whitebox.reading import Prefix, PromptBatch, read_prefix
 from contrafact.models.whitebox.weights import CausalModel
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Answerer:
         for tokens in self._store.wanted(prompts):
             check()
             base, length = self._store.best(tokens)
-            prefix = self._extended(base, min(length, len(tokens) - 1), tokens)
+            prefix = read_prefix(self._causal, tokens, base, min(length, len(tokens) - 1))
             if prefix is None:
                 self._store = None
                 return
@@ -163,17 +163,6 @@ class Answerer:
             row.prefix, length = self._store.best(row.tokens)
             row.length = min(length, len(row.tokens) - 1)  # something must be fed
         self._store.remember(prompts)
-
-    def _extended(self, base: Prefix | None, length: int, tokens: tuple[int, ...]) -> Prefix | None:
-        """Return a beginning, computed from one that it shares ``length`` tokens with."""
-        from transformers.cache_utils import DynamicLayer
-
-        batch = PromptBatch(self._causal, [(tokens, base, length)])
-        batch.logits()
-        layers = getattr(batch.cache, "layers", [None])
-        if not all(type(layer) is DynamicLayer for layer in layers):
-            return None
-        return Prefix(tokens, [(layer.keys, layer.values) for layer in layers])
 
     def _decode(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
         import torch

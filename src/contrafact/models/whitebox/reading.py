@@ -10,7 +10,7 @@ from contrafact.models.whitebox.weights import CausalModel
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Prefix", "PromptBatch"]
+__all__ = ["Prefix", "PromptBatch", "read_prefix"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,7 @@ class PromptBatch:
         causal: The model.
         rows: Each row's tokens, the beginning that serves it, and how many of the tokens that
             serves; fewer than there are.
+        positions: How many of the last positions' logits `along` gives.
 
     Attributes:
         cache: The model's keys and values, once it has been asked for logits.
@@ -45,6 +46,8 @@ class PromptBatch:
         self,
         causal: CausalModel,
         rows: Sequence[tuple[tuple[int, ...], Prefix | None, int]],
+        *,
+        positions: int = 1,
     ):
         import torch
 
@@ -52,7 +55,8 @@ class PromptBatch:
         adapted = getattr(causal.model, "get_base_model", None)
         plain = causal.model if adapted is None else adapted()
         keeps = "logits_to_keep" in inspect.signature(plain.forward).parameters
-        self._few = {"logits_to_keep": 1} if keeps else {}
+        self._positions = positions
+        self._few = {"logits_to_keep": positions} if keeps else {}
         before = max(length for _, _, length in rows)
         width = max(len(tokens) - length for tokens, _, length in rows)
         fed = torch.zeros((len(rows), width), dtype=torch.long)
@@ -71,17 +75,38 @@ class PromptBatch:
 
     def logits(self) -> "torch.Tensor":
         """Return the last position's logits, ``(rows, vocabulary)``, float32."""
+        return self.along(use_cache=True)[:, -1].float()
+
+    def along(self, *, use_cache: bool = False) -> "torch.Tensor":
+        """Return the last positions' logits, ``(rows, positions, vocabulary)``.
+
+        Args:
+            use_cache: Whether to keep keys and values, for more tokens.
+        """
         output = self._causal.model(
             input_ids=self._fed,
             attention_mask=self._mask,
             position_ids=self._places,
             past_key_values=self.cache,
-            use_cache=True,
+            use_cache=use_cache,
             **self._few,
         )
-        self.cache = output.past_key_values
-        last: torch.Tensor = output.logits[:, -1].float()
-        return last
+        self.cache = output.past_key_values if use_cache else None
+        kept: torch.Tensor = output.logits[:, -self._positions :]
+        return kept
+
+    def keep(self, rows: Sequence[int]) -> bool:
+        """Go on with these rows alone; return whether the cache could part with the others."""
+        import torch
+
+        if _layers(self.cache) is None:
+            return False
+        index = torch.tensor(rows, device=self._mask.device)
+        self.cache.batch_select_indices(index)
+        self._fed, self._mask, self._places = (
+            own[index] for own in (self._fed, self._mask, self._places)
+        )
+        return True
 
     def feed(self, tokens: "torch.Tensor") -> None:
         """Append a token to each row: ``(rows,)``."""
@@ -90,6 +115,33 @@ class PromptBatch:
         self._fed = tokens.to(self._mask.device)[:, None]
         self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
         self._places = self._places[:, -1:] + 1
+
+
+def read_prefix(
+    causal: CausalModel, tokens: tuple[int, ...], base: Prefix | None, length: int
+) -> Prefix | None:
+    """Return a beginning, read once; None for a model whose memory is more than keys and values.
+
+    Args:
+        causal: The model.
+        tokens: The beginning.
+        base: Another, that it is computed from.
+        length: How many tokens it shares with that; fewer than it has.
+    """
+    batch = PromptBatch(causal, [(tokens, base, length)])
+    batch.logits()
+    layers = _layers(batch.cache)
+    if layers is None:
+        return None
+    return Prefix(tokens, [(layer.keys, layer.values) for layer in layers])
+
+
+def _layers(cache: Any) -> Sequence[Any] | None:
+    """Return a cache's layers if they hold a key and a value for every position, and no more."""
+    from transformers.cache_utils import DynamicLayer
+
+    layers = getattr(cache, "layers", [None])
+    return layers if all(type(layer) is DynamicLayer for layer in layers) else None
 
 
 def _cache(rows: Sequence[tuple[Prefix | None, int]], before: int) -> Any:

@@ -6,10 +6,9 @@ in every batch, or the first token that differs had a lead under ``CLOSE`` (1e-3
 runner-up; every token's lead is returned.
 """
 
-import inspect
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from contrafact.models.whitebox.noise.gumbel import DrawnNoise, Noise
 from contrafact.models.whitebox.noise.hindsight import HindsightNoise
 from contrafact.models.whitebox.noise.sampling import Sampling, choose, log_probabilities
 from contrafact.models.whitebox.noise.tokens import end_tokens
+from contrafact.models.whitebox.reading import Prefix, PromptBatch
 from contrafact.models.whitebox.weights import CausalModel
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Continuation", "generate", "infer"]
 
+_LEAST_ROWS = 8  # two to four rows cost more than eight on few cores
 _READ_TOKENS = 512  # of texts whose logits are made at once when noise is inferred
 _DEFAULT = Sampling()
 
@@ -56,6 +57,7 @@ def generate(
     rows: int = 48,
     progress: Callable[[int, int], None] | None = None,
     check: Callable[[], None] | None = None,
+    known: Sequence[tuple[Prefix | None, int]] | None = None,
 ) -> list[Continuation]:
     """Continue each prompt under its noise.
 
@@ -72,6 +74,8 @@ def generate(
         rows: Prompts in one batch; prompts of like length go together.
         progress: Called after each batch with the prompts done and the prompts there are.
         check: Called before each token; what it raises ends the work.
+        known: For each prompt, a beginning that the model has read before, and how many of the
+            prompt's tokens that serves, fewer than there are; see `PrefixStore`.
 
     Returns:
         One continuation per prompt, in order.
@@ -91,7 +95,10 @@ def generate(
     done: dict[int, Continuation] = {}
     for start in range(0, len(order), rows):
         part = order[start : start + rows]
-        batch = _Batch(causal, [prompts[index] for index in part])
+        batch = PromptBatch(
+            causal,
+            [(tuple(prompts[index]), *(known[index] if known else (None, 0))) for index in part],
+        )
         held = [noises[index] for index in part]
         written = _decode(batch, held, max_tokens, sampling, last, check)
         done.update(zip(part, written, strict=True))
@@ -143,52 +150,8 @@ def infer(
     return [made[index] for index in range(len(prompts))]
 
 
-class _Batch:
-    """Rows that go through the model together, padded on the left, with their KV cache."""
-
-    def __init__(self, causal: CausalModel, rows: Sequence[Sequence[int]]):
-        import torch
-
-        self._causal = causal
-        self._cache: Any = None
-        width = max(len(row) for row in rows)
-        # What stands in the padding is never attended to; any valid id will do.
-        self._fed = torch.zeros((len(rows), width), dtype=torch.long)
-        self._mask = torch.zeros((len(rows), width), dtype=torch.long)
-        for index, row in enumerate(rows):
-            self._fed[index, width - len(row) :] = torch.tensor(row)
-            self._mask[index, width - len(row) :] = 1
-        self._fed, self._mask = self._fed.to(causal.device), self._mask.to(causal.device)
-        # Without positions of their own, padded rows would count their padding.
-        self._places = (self._mask.cumsum(-1) - 1).clamp(min=0)
-        self._keeps = "logits_to_keep" in inspect.signature(_plain_model(causal).forward).parameters
-
-    def logits(self, keep: int, *, use_cache: bool) -> "torch.Tensor":
-        """Return the logits at the last positions, ``(rows, keep, vocabulary)``."""
-        few = {"logits_to_keep": keep} if self._keeps else {}
-        output = self._causal.model(
-            input_ids=self._fed,
-            attention_mask=self._mask,
-            position_ids=self._places,
-            past_key_values=self._cache,
-            use_cache=use_cache,
-            **few,
-        )
-        self._cache = output.past_key_values if use_cache else None
-        kept: torch.Tensor = output.logits[:, -keep:]
-        return kept
-
-    def feed(self, tokens: "torch.Tensor") -> None:
-        """Append a token to each row: ``(rows,)``."""
-        import torch
-
-        self._fed = tokens[:, None]
-        self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
-        self._places = self._places[:, -1:] + 1
-
-
 def _decode(
-    batch: _Batch,
+    batch: PromptBatch,
     noises: Sequence[Noise],
     max_tokens: int,
     sampling: Sampling,
@@ -200,25 +163,43 @@ def _decode(
     tokens: list[list[int]] = [[] for _ in noises]
     gaps: list[list[float]] = [[] for _ in noises]
     ended = [False] * len(noises)
+    rows = list(range(len(noises)))  # which text each row of the batch writes
     with torch.inference_mode():
         for position in range(max_tokens):
             if check is not None:
                 check()
-            logits = batch.logits(1, use_cache=True)[:, 0]
-            noise = _noise(noises, ended, position, logits.shape[-1])
+            logits = batch.logits()
+            held, over = [noises[text] for text in rows], [ended[text] for text in rows]
+            noise = _noise(held, over, position, logits.shape[-1])
             chosen, leads = choose(logits, torch.from_numpy(noise).to(logits.device), sampling)
-            for row, (token, lead) in enumerate(zip(chosen.tolist(), leads.tolist(), strict=True)):
-                if not ended[row]:
-                    tokens[row].append(token)
-                    gaps[row].append(lead)
-                    ended[row] = token in ends
+            for text, token, lead in zip(rows, chosen.tolist(), leads.tolist(), strict=True):
+                if not ended[text]:
+                    tokens[text].append(token)
+                    gaps[text].append(lead)
+                    ended[text] = token in ends
             if all(ended):
                 break
+            kept = _kept([ended[text] for text in rows])
+            if len(kept) < len(rows) and batch.keep(kept):
+                rows = [rows[row] for row in kept]
+                chosen = chosen[kept]
             batch.feed(chosen)
     return [
         Continuation(tuple(own), tuple(leads), end)
         for own, leads, end in zip(tokens, gaps, ended, strict=True)
     ]
+
+
+def _kept(ended: Sequence[bool]) -> list[int]:
+    """Return the rows that go on: all, until so many have ended that a smaller batch is worth it.
+
+    Rows that ended fill it up where fewer than ``_LEAST_ROWS`` go on: less would cost as much.
+    """
+    going = [row for row, over in enumerate(ended) if not over]
+    if 2 * max(len(going), _LEAST_ROWS) > len(ended):
+        return list(range(len(ended)))
+    over = [row for row, over in enumerate(ended) if over]
+    return sorted([*going, *over[: max(0, _LEAST_ROWS - len(going))]])
 
 
 def _noise(
@@ -246,9 +227,8 @@ def _read(
 
     longest = max(len(text) for text in texts)
     rows = [(*prompt, *text)[:-1] for prompt, text in zip(prompts, texts, strict=True)]
-    batch = _Batch(causal, rows)
     with torch.inference_mode():
-        logits = batch.logits(longest, use_cache=False)
+        logits = PromptBatch(causal, [(row, None, 0) for row in rows], positions=longest).along()
     for own, text in zip(logits, texts, strict=True):
         yield own[len(own) - len(text) :].cpu().clone()
 
@@ -286,9 +266,3 @@ def _check_possible(
                 f"{token}) has no probability at top-p {sampling.top_p:g}",
                 mend="use top-p 1",
             )
-
-
-def _plain_model(causal: CausalModel) -> Any:
-    """Return the model without an adapter's wrapping, whose ``forward`` names no arguments."""
-    wrapped = getattr(causal.model, "get_base_model", None)
-    return causal.model if wrapped is None else wrapped()

@@ -9,7 +9,9 @@ from contrafact.models.whitebox.noise.decoding import generate
 from contrafact.models.whitebox.noise.gumbel import Noise
 from contrafact.models.whitebox.noise.sampling import Sampling
 from contrafact.models.whitebox.noise.tokens import continuation_text, prompt_tokens
+from contrafact.models.whitebox.prefixes import PrefixStore
 from contrafact.models.whitebox.queue import BatchQueue
+from contrafact.models.whitebox.reading import Prefix, read_prefix
 from contrafact.models.whitebox.shared import shared_causal
 from contrafact.models.whitebox.weights import CausalModel, Precision
 
@@ -61,6 +63,8 @@ class Writer:
 
     def __init__(self, causal: CausalModel, *, batch: int = BATCH):
         self.causal = causal
+        # What prompts share is read once. None for a model whose memory does not allow it.
+        self._prefixes: PrefixStore | None = PrefixStore()
         self._queue: BatchQueue[_Wanted, list[Written]] = BatchQueue(
             self._write,
             alike=lambda wanted: (wanted.max_tokens, wanted.sampling),
@@ -120,7 +124,9 @@ class Writer:
             noises,
             max_tokens=batch[0].max_tokens,
             sampling=batch[0].sampling,
+            rows=len(rows),
             check=check,
+            known=self._known([tuple(row) for row in rows], check),
         )
         texts = (
             Written(
@@ -132,6 +138,30 @@ class Writer:
             if isinstance(answer, list):
                 answer += [next(texts) for _ in wanted.prompts]
         return answers
+
+    def _known(
+        self, rows: Sequence[tuple[int, ...]], check: Callable[[], None]
+    ) -> list[tuple[Prefix | None, int]] | None:
+        """Return the beginning that serves each prompt, and how much of it, reading what is new."""
+        import torch
+
+        if self._prefixes is None:
+            return None
+        for tokens in self._prefixes.wanted(rows):
+            check()
+            base, length = self._prefixes.best(tokens)
+            with torch.inference_mode():
+                prefix = read_prefix(self.causal, tokens, base, min(length, len(tokens) - 1))
+            if prefix is None:
+                self._prefixes = None
+                return None
+            self._prefixes.add(prefix)
+        known = []
+        for row in rows:
+            prefix, length = self._prefixes.best(row)
+            known.append((prefix, min(length, len(row) - 1)))  # something must be fed
+        self._prefixes.remember(rows)
+        return known
 
     def _too_long(self, prompt: int, text: int) -> PromptTooLong:
         return PromptTooLong(

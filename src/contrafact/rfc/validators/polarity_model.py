@@ -1,6 +1,7 @@
 """A model of financial tone from a folder, such as FinBERT's (RFC-BENCH, section 2.2.2)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from contrafact.errors import InputError
@@ -8,6 +9,7 @@ from contrafact.rfc.validators.options import Polarity
 
 __all__ = ["load_polarity_model"]
 
+_MEND = "name a folder that transformers saved, FinBERT's say"
 _SIGNS = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
 
 
@@ -25,9 +27,7 @@ def load_polarity_model(folder: str | Path) -> Polarity:
     """
     path = Path(folder)
     if not (path / "config.json").is_file():
-        raise InputError(
-            "holds no model", file=path, mend="name a folder that transformers saved, FinBERT's say"
-        )
+        raise InputError("holds no model", file=path, mend=_MEND)
     try:
         import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -37,11 +37,18 @@ def load_polarity_model(folder: str | Path) -> Polarity:
             mend="install contrafact with its extra 'whitebox'",
         ) from error
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
-        model = AutoModelForSequenceClassification.from_pretrained(path, local_files_only=True)
-    except (OSError, ValueError) as error:
-        said = str(error).splitlines()[0][:120]
-        raise InputError(f"cannot be loaded: {said}", file=path) from error
+        with _quiet():
+            tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
+            model, found = AutoModelForSequenceClassification.from_pretrained(
+                path, local_files_only=True, output_loading_info=True
+            )
+    except Exception as error:  # whatever the libraries say of weights that are none
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
+        raise InputError(
+            f"no classifier can be loaded from it ({said})", file=path, mend=_MEND
+        ) from error
+    if missing := sorted(found["missing_keys"]):
+        raise InputError(f"holds no classifier: it lacks {missing[0]}", file=path, mend=_MEND)
     labels = [str(model.config.id2label[i]).casefold() for i in range(model.config.num_labels)]
     if not {"positive", "negative"} <= set(labels):
         raise InputError(
@@ -61,3 +68,19 @@ def load_polarity_model(folder: str | Path) -> Polarity:
         return [float(tone) for tone in shares @ weights]
 
     return tones
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers from drawing bars and reporting what is refused here in one line."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

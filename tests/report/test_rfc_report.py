@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ def meta() -> ReportMeta:
     return ReportMeta(runs=(run,), created="2026-11-20T10:10:00Z")
 
 
+@cache
 def estimated(task: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     items = prepare_items(rows(task), task)
     bootstrap = Bootstrap(rng=np.random.default_rng(0), resamples=200)

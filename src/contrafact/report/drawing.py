@@ -113,7 +113,7 @@ def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: 
         height: In inches; the width is always the same.
     """
 
-    def drawn(theme: Theme, kind: str) -> bytes:
+    def drawn(theme: Theme, kinds: tuple[str, ...]) -> Iterator[bytes]:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Plot
 
@@ -122,23 +122,28 @@ def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: 
             plot = Plot(figsize=(_WIDTH, height), layout="constrained")
             FigureCanvasAgg(plot)
             draw(plot, colours)
-            sink = io.BytesIO()
-            see_through = kind == "svg"
-            plot.savefig(
-                sink,
-                format=kind,
-                dpi=200,
-                transparent=see_through,
-                metadata={"Date": None} if kind == "svg" else {"Software": None},
-            )
-        return sink.getvalue()
+            for kind in kinds:
+                sink = io.BytesIO()
+                see_through = kind == "svg"
+                plot.savefig(
+                    sink,
+                    format=kind,
+                    dpi=200,
+                    transparent=see_through,
+                    metadata={"Date": None} if kind == "svg" else {"Software": None},
+                )
+                yield sink.getvalue()
+                # What was laid out once stays where it is: to lay out is half of the work.
+                plot.set_layout_engine(None)
 
+    svg, png = drawn("light", ("svg", "png"))
+    (svg_dark,) = drawn("dark", ("svg",))
     return Figure(
         key=key,
         title=title,
         caption=caption,
         alt=visible_text(alt),
-        svg=drawn("light", "svg"),
-        svg_dark=drawn("dark", "svg"),
-        png=drawn("light", "png"),
+        svg=svg,
+        svg_dark=svg_dark,
+        png=png,
     )

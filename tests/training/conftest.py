@@ -29,6 +29,7 @@ TEMPLATE = (
 )
 PACK = {
     "finforce/generate": "Pair {% for shot in shots %}{% endfor %}: {{ headline }}",
+    "finforce/lm-counterfactuals-base": "New: {{ headline }};",
     "training/headline": "New:{% for example in examples %} {{ example }};{% endfor %}",
     "training/judge-pair": "Rate {{ headline }} | {{ risk }} | {{ opportunity }}",
 }
@@ -139,16 +140,16 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def write_config(small_model: Path, pack: Path, tmp_path: Path) -> Callable[..., Path]:
+@pytest.fixture(scope="session")
+def write_config(small_model: Path, pack: Path) -> Callable[..., Path]:
     """Write a config of a training that takes seconds; keys of its parts may be changed."""
 
-    def write(name: str = "small.yaml", **changes: Any) -> Path:
+    def write(folder: Path, **changes: Any) -> Path:
         made: dict[str, Any] = {
             "model": str(small_model),
-            "data": str(write_rows(tmp_path / "pairs.jsonl", rows(60, seed=5))),
+            "data": str(write_rows(folder / "pairs.jsonl", rows(60, seed=5))),
             "prompts": str(pack),
-            "held_out": 12,
+            "held_out": 8,
             "iterations": 1,
             "fluency_model": None,
             "lora": {"r": 4},
@@ -158,21 +159,22 @@ def write_config(small_model: Path, pack: Path, tmp_path: Path) -> Callable[...,
                 "learning_rate": 1e-3,
                 "evaluate_every": 2,
             },
-            "headlines": {"count": 12, "seed_examples": 2, "own_examples": 1, "max_tokens": 24},
-            "candidates": {"per_headline": 4, "max_tokens": 110, "temperature": 1.0},
+            "headlines": {"count": 10, "seed_examples": 2, "own_examples": 1, "max_tokens": 24},
+            "candidates": {"per_headline": 4, "max_tokens": 80, "temperature": 1.0},
             "judge": {"by": "checks"},
             "preferences": {"min_pairs": 4},
             "dpo": {
                 "batch": 2,
                 "effective_batch": 2,
-                "learning_rate": 1e-3,
+                "learning_rate": 3e-3,
                 "evaluate_every": 2,
-                "epochs": 2,
+                "epochs": 3,
+                "patience": 9,
             },
         }
         for key, value in changes.items():
             made[key] = {**made[key], **value} if isinstance(value, dict) else value
-        path = tmp_path / name
+        path = folder / "small.yaml"
         path.write_text(yaml.safe_dump(made), encoding="utf-8")
         return path
 

@@ -1,19 +1,27 @@
 """Self-rewarding training from end to end, with a small model that was taught its form."""
 
+import dataclasses
 import json
-import subprocess
-import sys
+import resource
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.training.config import load_config
+from contrafact.prompts import open_pack
+from contrafact.training import workshop
+from contrafact.training.candidates import by_method
+from contrafact.training.config import Candidates, load_config
+from contrafact.training.dialogue import pair_of, read_answer
+from contrafact.training.judging import Candidate
 from contrafact.training.run import train
+from contrafact.training.stages import Journal
 
 pytestmark = pytest.mark.slow
 
@@ -52,44 +60,88 @@ def stamps(out: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in out.glob("*/*/*")}
 
 
-def test_all_stages_are_done_once_and_killed_ones_are_gone_on_with(write_config, tmp_path):
-    config = write_config()
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    outcome, _ = run(config, whole)
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """As on a disk that is full: what grows past this many bytes cannot be written."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
-    # What it left, and that a checkpoint is a model as any other.
+
+@pytest.fixture(scope="module")
+def config(write_config, tmp_path_factory) -> Path:
+    return write_config(tmp_path_factory.mktemp("config"))
+
+
+@pytest.fixture(scope="module")
+def finished(config, tmp_path_factory) -> tuple[Path, Any]:
+    """A training that went through, and how it ended."""
+    out = tmp_path_factory.mktemp("srlm") / "out"
+    return out, run(config, out)[0]
+
+
+def test_its_checkpoints_are_models_and_its_tables_and_figures_are_there(finished):
+    out, outcome = finished
     assert outcome.saturated is None
-    assert [path.relative_to(whole).as_posix() for path in outcome.checkpoints] == [
+    assert [path.relative_to(out).as_posix() for path in outcome.checkpoints] == [
         "warm-up/model",
         "iteration-1/model",
     ]
     for name in ("config.json", "model.safetensors", "tokenizer.json"):
         assert (outcome.checkpoints[-1] / name).is_file()
     assert [row["checkpoint"] for row in outcome.metrics] == ["base", "warm-up", "iteration-1"]
+    assert all(row["valid_low"] <= row["valid"] <= row["valid_high"] for row in outcome.metrics)
     for name in ("metrics", "saturation", "losses"):
-        assert (whole / f"{name}.png").stat().st_size > 5_000
-        assert len(pd.read_csv(whole / f"{name}.csv"))
-    assert not list(whole.rglob(".*.part"))
+        assert (out / f"{name}.png").stat().st_size > 5_000
+        assert len(pd.read_csv(out / f"{name}.csv"))
+    assert not list(out.rglob(".*.part"))
 
-    # What it learned: losses on validation fall, rewards part.
-    supervised = [row["eval_loss"] for row in losses(whole, "warm-up") if "eval_loss" in row]
+
+def test_what_is_learned_can_be_seen_in_the_losses(finished):
+    out, _ = finished
+    supervised = [row["eval_loss"] for row in losses(out, "warm-up") if "eval_loss" in row]
     assert supervised[-1] < supervised[0]
-    margins = [
-        row["eval_rewards/margins"]
-        for row in losses(whole, "iteration-1")
-        if "eval_rewards/margins" in row
-    ]
-    assert margins[0] == pytest.approx(0, abs=1e-4)
-    assert margins[-1] > 0
+    preferred = losses(out, "iteration-1")
+    first = next(row for row in preferred if "eval_rewards/margins" in row)
+    assert first["eval_rewards/margins"] == pytest.approx(0, abs=1e-4)  # nothing learned yet
+    margins = [row["rewards/margins"] for row in preferred if "rewards/margins" in row]
+    assert fmean(margins[-4:]) > fmean(margins[:4])
+    assert fmean(margins[-4:]) > 0.05
 
-    # The same command again does nothing, without a word and without a model.
-    before = stamps(whole)
-    again, silence = run(config, whole)
-    assert (again.metrics, again.saturation) == (outcome.metrics, outcome.saturation)
-    assert silence == []
-    assert stamps(whole) == before
 
-    # Killed in the midst of one stage after the other, it comes to the same losses.
+def test_new_headlines_are_new_and_those_rejected_have_a_reason(finished):
+    out, _ = finished
+    kept = pd.read_json(out / "iteration-1" / "headlines" / "headlines.jsonl", lines=True)
+    held_out = pd.read_json(out / "data" / "held-out.jsonl", lines=True)
+    train = pd.read_json(out / "data" / "train.jsonl", lines=True)
+    assert kept["headline"].is_unique
+    assert not set(kept["headline"]) & {*held_out["headline"], *train["headline"]}
+    rejected = pd.read_json(out / "iteration-1" / "headlines" / "rejected.jsonl", lines=True)
+    assert rejected["reason"].str.len().min() > 0
+
+
+def test_the_same_command_again_does_nothing_without_a_model(finished, config, monkeypatch):
+    out, outcome = finished
+    before = stamps(out)
+    monkeypatch.setattr(workshop, "load_causal", None)  # would be called
+    again, said = run(config, out)
+    assert again == outcome
+    assert said == []
+    assert stamps(out) == before
+
+
+def test_another_training_is_refused_in_its_folder(finished, config):
+    out, _ = finished
+    with pytest.raises(InputError, match=r"holds another training \(it differs in seed\)"):
+        run(config, out, seed=9)
+
+
+def test_killed_in_any_stage_it_goes_on_and_comes_to_the_same(finished, config, tmp_path):
+    whole, _ = finished
+    killed = tmp_path / "killed"
     for kill in (
         ("warm-up: steps", 4),
         ("warm-up: held-out headlines", 1),
@@ -100,79 +152,118 @@ def test_all_stages_are_done_once_and_killed_ones_are_gone_on_with(write_config,
     ):
         with pytest.raises(KeyboardInterrupt):
             run(config, killed, kill=kill)
+    checkpoints = killed / "iteration-1" / ".model.part" / "trainer"
+    torn = max(checkpoints.glob("checkpoint-*")).with_name("checkpoint-99")
+    torn.mkdir()  # the kill came while this was being written
+    (torn / "adapter_model.safetensors").write_bytes(b"half")
     run(config, killed)
     for step in ("warm-up", "iteration-1"):
         assert losses(killed, step) == losses(whole, step)
-    for name in ("candidates/candidates", "scores/scores", "preferences/preferences"):
+    for name in ("headlines/headlines", "candidates/candidates", "preferences/preferences"):
         path = f"iteration-1/{name}.jsonl"
         assert (killed / path).read_text() == (whole / path).read_text()
 
-    # More iterations may be asked for later; anything else is another training.
-    more, _ = run(config, whole, iterations=2)
-    assert len(more.metrics) == 4 or more.saturated == 2
-    with pytest.raises(InputError, match=r"holds another training \(it differs in seed\)"):
-        run(config, whole, seed=9)
+
+def test_a_full_disk_is_told_in_one_line_and_earlier_checkpoints_stay(finished, config, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(finished[0], out)
+    for name in ("model", "evaluation"):
+        shutil.rmtree(out / "iteration-1" / name)
+    before = (out / "warm-up" / "model" / "model.safetensors").read_bytes()
+    with largest_file(300_000), pytest.raises(InputError) as caught:
+        run(config, out)
+    assert "iteration-1/model: the stage cannot be written" in str(caught.value)
+    assert "free some space" in str(caught.value)
+    assert (out / "warm-up" / "model" / "model.safetensors").read_bytes() == before
+    assert not (out / "iteration-1" / "model").exists()
+    assert run(config, out)[0] == replaced(finished[1], finished[0], out)  # with room again
+
+
+def replaced(outcome: Any, old: Path, new: Path) -> Any:
+    moved = tuple(new / path.relative_to(old) for path in outcome.checkpoints)
+    return dataclasses.replace(outcome, checkpoints=moved)
 
 
 def test_an_iteration_with_too_few_pairs_is_saturated_and_says_its_figures(write_config, tmp_path):
     config = write_config(
-        judge={"by": "self", "samples": 2, "max_tokens": 12}, preferences={"margin": 9.5}
+        tmp_path,
+        held_out=5,
+        warm_up={"examples": 12},
+        headlines={"count": 4},
+        judge={"by": "self", "samples": 2, "max_tokens": 12},
+        preferences={"margin": 9.5},
     )
     for _ in range(2):  # again says it again
         outcome, said = run(config, tmp_path / "out")
         assert outcome.saturated == 1
-        assert "saturated: 0 preference pairs of" in said[-1]
+        assert "saturated: 0 preference pairs of 4 headlines" in said[-1]
         assert "ties" in said[-1]
     assert not (tmp_path / "out" / "iteration-1" / "model").exists()
     scores = pd.read_json(tmp_path / "out" / "iteration-1" / "scores" / "scores.jsonl", lines=True)
     judged = scores[scores["valid"]]
+    assert len(judged)
     assert ((judged["samples"].map(len) + judged["unreadable"]) == 2).all()
     assert (scores.loc[~scores["valid"], "score"] == 0).all()
-    assert (scores["score"].dropna() >= 0).all()
 
 
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"model": "no/such/folder"}, "no such"),
-        ({"candidates": {"max_tokens": 250}}, "context of"),
+        ({"model": "no/such/folder"}, "there is no such file or folder"),
+        ({"candidates": {"max_tokens": 300}}, "the context of .* is too short: 256 tokens"),
         ({"data": "missing.jsonl"}, "there is no such file"),
-        ({"dpo": {"batch": 4}}, "effective_batch"),
+        ({"candidates": {"method": "nonsense"}}, "there is no method 'nonsense'"),
     ],
 )
-def test_what_cannot_work_is_said_before_anything_is_trained(
-    write_config, quick_contrafact, tmp_path, changes, told
+def test_what_cannot_work_is_said_before_anything_is_trained(write_config, tmp_path, changes, told):
+    with pytest.raises(InputError, match=told):
+        run(write_config(tmp_path, **changes), tmp_path / "out")
+    assert not (tmp_path / "out" / "data").exists()
+
+
+def test_candidates_can_be_those_of_counterfactuals_under_held_noise(small_model, pack, tmp_path):
+    settings = Candidates(
+        method="lm-counterfactuals:prompts=one", per_headline=3, max_tokens=80, temperature=1.0
+    )
+    about = ["Osk Mills cuts grain exports", "Corvin opens a pipeline"]
+
+    def made(model: str) -> list[Candidate]:
+        journal = Journal(tmp_path / "journal")
+        options = {"seed": 0, "iteration": 1, "journal": journal}
+        return by_method(model, open_pack(pack), about, settings, **options)
+
+    first = made(str(small_model))
+    assert [one.headline for one in first] == [about[0]] * 3 + [about[1]] * 3
+    said = [one for one in first if one.reply.text]
+    assert len({one.reply.text for one in said}) > 1
+    assert all(pair_of(read_answer(one.reply.text)) is not None for one in said)
+    assert made(str(small_model)) == first  # from the journal
+
+
+def test_weights_that_are_not_numbers_are_told(write_config, small_model, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    broken = tmp_path / "broken"
+    shutil.copytree(small_model, broken)
+    tensors = load_file(broken / "model.safetensors")
+    tensors["model.norm.weight"][0] = float("nan")
+    save_file(tensors, broken / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match="not finite"):
+        run(write_config(tmp_path, model=str(broken)), tmp_path / "out")
+
+
+def test_the_command_tells_a_wrong_config_and_shows_what_a_finished_training_found(
+    finished, config, quick_contrafact, tmp_path
 ):
-    done = quick_contrafact("train", "srlm", str(write_config(**changes)), "--out", "out")
-    assert done.returncode == 2, done.stderr
-    line = done.stderr.strip().splitlines()[-1]
-    assert line.startswith("contrafact: ")
-    assert told in line
-    assert "Traceback" not in done.stderr
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("model: m\nheadlines: {count: 3}\ndpo: {bta: 1}\n", encoding="utf-8")
+    done = quick_contrafact("train", "srlm", str(wrong))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"{wrong}:3: dpo.bta: extra inputs are not permitted" in done.stderr
 
-
-def test_a_full_disk_is_told_in_one_line_and_earlier_checkpoints_stay(write_config, tmp_path):
-    config = write_config()
-    out = tmp_path / "out"
-    with pytest.raises(KeyboardInterrupt):
-        run(config, out, kill=("iteration-1: new headlines", 1))
-    before = (out / "warm-up" / "model" / "model.safetensors").read_bytes()
-
-    code = (
-        "import resource, sys; from contrafact.cli.main import main;"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000));"
-        f"sys.argv = ['contrafact', 'train', 'srlm', {str(config)!r}, '--out', {str(out)!r}];"
-        "main()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 2, done.stderr
-    line = done.stderr.strip().splitlines()[-1]
-    assert "iteration-1/model: the stage cannot be written" in line
-    assert "Traceback" not in done.stderr
-    assert (out / "warm-up" / "model" / "model.safetensors").read_bytes() == before
-    assert not (out / "iteration-1" / "model").exists()
-
-    outcome, _ = run(config, out)  # and with room again it goes on
-    assert len(outcome.checkpoints) == 2
+    out, _ = finished
+    done = quick_contrafact("train", "srlm", str(config), "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "iteration-1" in done.stdout
+    assert f"--model whitebox/{out}/iteration-1/model" in done.stdout

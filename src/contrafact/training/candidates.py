@@ -21,7 +21,7 @@ from contrafact.training.judging import Candidate
 from contrafact.training.stages import Journal
 from contrafact.training.writing import Reply, Said, write_replies
 
-__all__ = ["by_method", "write_candidates"]
+__all__ = ["by_method", "check_method", "write_candidates"]
 
 _AT_ONCE = 48
 
@@ -94,14 +94,8 @@ def by_method(
 
     name = f"whitebox/{model}"
     context = MethodContext(pack=pack, seed=seed * 1_000 + iteration, models=(name,))
-    drawn: dict[str, Any] = {
-        "temperature": settings.temperature,
-        "top_p": settings.top_p,
-        "max_tokens": settings.max_tokens,
-    }
-    # A method that samples by itself takes these as its options, others through the model.
-    method = make_method(method_spec(settings.method, drawn), context)
-    ask = Ask(get_model(name, config=GenerateConfig(**drawn, seed=seed)))
+    method = make_method(method_spec(settings.method, _drawn(settings)), context)
+    ask = Ask(get_model(name, config=GenerateConfig(**_drawn(settings), seed=seed)))
     about = _keys(headlines, settings, iteration)
 
     async def all_of_them() -> None:
@@ -125,6 +119,24 @@ def by_method(
     return [
         Candidate(key, headline, Reply(journal[key], True)) for key, (headline, _) in about.items()
     ]
+
+
+def check_method(settings: Candidates, pack: PromptPack) -> None:
+    """Check that candidates can be made as a config says.
+
+    Raises:
+        InputError: There is no such method, or its prompts or options are not in order.
+    """
+    make_method(method_spec(settings.method, _drawn(settings)), MethodContext(pack=pack))
+
+
+def _drawn(settings: Candidates) -> dict[str, Any]:
+    """Return how texts are sampled: by a method that samples itself, or through the model."""
+    return {
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+        "max_tokens": settings.max_tokens,
+    }
 
 
 def _keys(

@@ -26,6 +26,7 @@ from contrafact.errors import InputError
 from contrafact.files.download import sha256_of
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.records import ForwardPair, Headline
+from contrafact.training.candidates import check_method
 from contrafact.training.config import TrainConfig
 from contrafact.training.data import example_row, load_pool, share_out
 from contrafact.training.dialogue import answer_text
@@ -83,6 +84,7 @@ def train(
     with alone(out):
         shop = Workshop(config, out, say, progress)
         _identify(shop)
+        check_method(config.candidates, shop.pack)
         run_stage(out / "data", lambda folder: _share_data(shop, folder))
         _evaluate(shop, "base", config.model)
         checkpoints = [out / "warm-up" / "model"]
@@ -112,7 +114,7 @@ def _identify(shop: Workshop) -> None:
         "prompts": shop.dialogue.identity,
     }
     path = shop.out / "training.json"
-    if not path.exists():
+    if not (shop.out / "data").is_dir():  # nothing is done yet that it would have to fit
         write_json(path, {"version": __version__, "facts": facts})
         return
     known = read_json(path)["facts"]

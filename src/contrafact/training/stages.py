@@ -8,7 +8,6 @@ import errno
 import fcntl
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +27,7 @@ __all__ = [
 ]
 
 _LOCK = ".lock"
+_DOING = "the stage cannot be written"
 _NO_ROOM = (
     *("no space left", "disk quota", "file too large", "os error 28", "os error 27"),
     *("pytorchstreamwriter failed", "inline_container", "iostream error", "unexpected pos"),
@@ -43,7 +43,7 @@ def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
 
     Raises:
         InputError: The disk is full, or the folder cannot be written. What other stages made is
-            as it was.
+            as it was, and what this one got is gone on from when there is room.
     """
     if folder.is_dir():
         return False
@@ -58,20 +58,14 @@ def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
     except InputError:
         raise
     except OSError as error:
-        raise _told(error, folder) from error
+        raise os_problem(error, folder, doing=_DOING) from error
     except Exception as error:
         # safetensors and PyTorch have errors of their own for a disk that is full.
         if any(sign in str(error).casefold() for sign in _NO_ROOM):
-            raise _told(OSError(errno.ENOSPC, "no space left on device"), folder) from error
+            full = OSError(errno.ENOSPC, "no space left on device")
+            raise os_problem(full, folder, doing=_DOING) from error
         raise
     return True
-
-
-def _told(error: OSError, folder: Path) -> InputError:
-    """Return the error, having made room again where it is room that lacks."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        shutil.rmtree(folder.with_name(f".{folder.name}.part"), ignore_errors=True)
-    return os_problem(error, folder, doing="the stage cannot be written")
 
 
 def _sync(path: Path) -> None:

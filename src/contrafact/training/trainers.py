@@ -300,9 +300,9 @@ def _run(trainer: Any, causal: CausalModel, config: TrainConfig, folder: Path) -
         for entry in trainer.state.log_history
     ]
     model = _merged(trainer, causal, config, kept)
-    shutil.rmtree(kept)
     model.save_pretrained(folder)
     causal.tokenizer.save_pretrained(folder)
+    shutil.rmtree(kept)
     return [entry for entry in measured if len(entry) > 1]
 
 

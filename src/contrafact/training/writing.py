@@ -2,20 +2,25 @@
 
 Each text is written under noise of its own, which its key and the seed give. So it is the same in
 every batch but for near ties (see `noise.decoding`), and batches are cut the same way after a
-restart, so that a killed stage goes on to the very result it was going to.
+restart, so that a killed stage goes on to the very result it was going to. The beginning that all
+prompts of a stage share, which is most of them, goes through the model once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from contrafact.errors import InputError
 from contrafact.models.whitebox.noise import (
+    Noise,
     Sampling,
     continuation_text,
     draw,
-    generate,
+    end_tokens,
     prompt_tokens,
 )
+from contrafact.models.whitebox.noise.sampling import choose
+from contrafact.models.whitebox.prefixes import common_length
+from contrafact.models.whitebox.reading import Prefix, PromptBatch
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.records import content_id
 from contrafact.training.stages import Journal
@@ -61,20 +66,30 @@ def write_replies(
         InputError: A prompt is too long for the model, or its logits are not numbers.
     """
     keys = sorted(prompts, key=lambda key: (len(prompts[key]), key))
+    tokens = {key: tuple(prompt_tokens(causal, prompts[key])) for key in keys}
+    longest = max(map(len, tokens.values()), default=0)
+    if longest + max_tokens > causal.context:
+        raise InputError(
+            f"a prompt of {longest:,} tokens and {max_tokens:,} more do not fit the context of "
+            f"{causal.context:,} tokens that {causal.name} has",
+            mend="use a model with a longer context, or fewer max_tokens",
+        )
+    prefix: Prefix | None = None
     replies: dict[str, Reply] = {}
     for start in range(0, len(keys), _ROWS):
         batch = keys[start : start + _ROWS]
         name = content_id(*batch, prefix="b")
         if name not in journal:
-            made = generate(
+            prefix = prefix or _shared(causal, list(tokens.values()))
+            made = _written(
                 causal,
-                [prompt_tokens(causal, prompts[key]) for key in batch],
+                [tokens[key] for key in batch],
+                prefix,
                 [draw(seed, key) for key in batch],
-                max_tokens=max_tokens,
-                sampling=sampling,
-                rows=_ROWS,
+                sampling,
+                max_tokens,
             )
-            journal.keep(name, [[continuation_text(causal, m.tokens), m.ended] for m in made])
+            journal.keep(name, [[one.text, one.ended] for one in made])
         for key, (text, ended) in zip(batch, journal[name], strict=True):
             replies[key] = Reply(text, ended)
         said(len(batch))
@@ -100,3 +115,58 @@ def check_room(causal: CausalModel, prompt: str, max_tokens: int, *, what: str) 
             f"takes {tokens:,} to ask and up to {max_tokens:,} to answer",
             mend="use a model with a longer context, a shorter prompt pack, or fewer max_tokens",
         )
+
+
+def _shared(causal: CausalModel, prompts: Sequence[tuple[int, ...]]) -> Prefix:
+    """Return what the model makes of the beginning that all prompts share."""
+    import torch
+
+    # What the first and the last in order share, all do; each feeds something of its own.
+    first, last = min(prompts), max(prompts)
+    tokens = first[: min(common_length(first, last), min(map(len, prompts)) - 1)]
+    if not tokens:
+        return Prefix((), ())
+    batch = PromptBatch(causal, [(tokens, None, 0)])
+    with torch.inference_mode():
+        batch.logits()
+    return Prefix(tokens, [(layer.keys, layer.values) for layer in batch.cache.layers])
+
+
+def _written(
+    causal: CausalModel,
+    prompts: Sequence[tuple[int, ...]],
+    prefix: Prefix,
+    noises: Sequence[Noise],
+    sampling: Sampling,
+    max_tokens: int,
+) -> list[Reply]:
+    """Return a batch of texts, each under its noise; as `noise.generate`, after a prefix."""
+    import numpy as np
+    import torch
+
+    ends = end_tokens(causal)
+    length = len(prefix.tokens)
+    batch = PromptBatch(
+        causal, [(prompt, prefix if length else None, length) for prompt in prompts]
+    )
+    own: list[list[int]] = [[] for _ in prompts]
+    ended = [False] * len(prompts)
+    with torch.inference_mode():
+        for position in range(max_tokens):
+            logits = batch.logits()
+            noise = np.zeros(logits.shape)
+            for row, done in enumerate(ended):
+                if not done:
+                    noise[row] = noises[row].at(position, logits.shape[-1])
+            chosen, _ = choose(logits, torch.from_numpy(noise).to(logits.device), sampling)
+            for row, token in enumerate(chosen.tolist()):
+                if not ended[row]:
+                    own[row].append(token)
+                    ended[row] = token in ends
+            if all(ended):
+                break
+            batch.feed(chosen)
+    return [
+        Reply(continuation_text(causal, tokens), end)
+        for tokens, end in zip(own, ended, strict=True)
+    ]

@@ -411,11 +411,13 @@ def test_the_command_takes_decisions_in_and_tells_what_it_left_out(quick_contraf
                "--field", "rating=verdict")  # fmt: skip
     run = quick_contrafact(*command)
     assert run.returncode == 0
-    assert run.stdout == "review: 1 decisions taken in, 1 were left out\n"
+    assert run.stdout == "review: decisions taken in: 1, there already: 0, left out: 1\n"
     assert run.stderr == (
         "e.json:1: there is no item 'i4' in this review; import the items first; left out\n"
     )
-    assert "0 decisions taken in, 1 were there already" in quick_contrafact(*command).stdout
+    assert (
+        "decisions taken in: 0, there already: 1, left out: 1" in quick_contrafact(*command).stdout
+    )
     proof = quick_contrafact("review", "prove")
     assert proof.returncode == 0, proof.stdout
     for arguments, told in (

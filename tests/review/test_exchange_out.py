@@ -156,6 +156,7 @@ def test_a_batch_that_was_returned_keeps_its_revision_and_drops_the_old_audit():
     assert (fate.state, fate.rewritten) == ("retained", "Shares fell.")
 
 
+@pytest.mark.slow
 def test_a_finished_review_goes_through_rfc_finalize(quick_contrafact, tmp_path):
     from importlib.resources import files
 

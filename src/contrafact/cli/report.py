@@ -24,6 +24,15 @@ def report(
             "are shown corrected by it beside the raw ones.",
         ),
     ] = None,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="What people said of a random part of the runs' items, as `review export --what "
+            "labels` or `finforce study score --out` wrote; repeat for several. Judged rates are "
+            "shown corrected by it.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -39,9 +48,11 @@ def report(
     from contrafact.exam.file import read_exams
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
+    from contrafact.report.labels import read_labels
 
     exams = read_exams(exam or [])
+    said = read_labels(labels) if labels else None
     tasks = read_tasks(dirs)
     folder = out or (dirs[0] if len(dirs) == 1 else Path("report"))
-    paths = build_report(tasks, folder, with_published=with_published, exams=exams)
+    paths = build_report(tasks, folder, with_published=with_published, exams=exams, labels=said)
     typer.echo(f"report: {paths.page}")

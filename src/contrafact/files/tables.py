@@ -14,7 +14,7 @@ from contrafact.files.atomic import atomic_path, whole_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["render_csv", "render_jsonl", "tame_text", "write_frame"]
+__all__ = ["render_csv", "render_jsonl", "write_frame"]
 
 
 def write_frame(frame: "pd.DataFrame", path: str | Path) -> None:
@@ -43,7 +43,7 @@ def write_frame(frame: "pd.DataFrame", path: str | Path) -> None:
         elif suffix == ".jsonl":
             temporary.write_bytes(render_jsonl(frame).encode())
         else:
-            tame_text(frame).to_parquet(temporary, engine="pyarrow", index=False)
+            _tame(frame).to_parquet(temporary, engine="pyarrow", index=False)
 
 
 def render_csv(frame: "pd.DataFrame") -> str:
@@ -123,8 +123,8 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
-def tame_text(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return a table without lone surrogates, which Parquet refuses: each becomes U+FFFD."""
+def _tame(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the table without lone surrogates, which Parquet refuses."""
     tame = frame.copy()
     for column in tame.columns:
         if tame[column].dtype == object or str(tame[column].dtype).startswith("str"):

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from contrafact.errors import InputError
 from contrafact.exam.file import Exam
 from contrafact.files.atomic import write_bytes, write_text
@@ -12,6 +14,7 @@ from contrafact.report.cobe.chapter import cobe_chapter
 from contrafact.report.corrected import check_exams
 from contrafact.report.finforce.chapter import finforce_chapter
 from contrafact.report.html import Page, render_page
+from contrafact.report.labels import check_labels
 from contrafact.report.rfc.chapter import rfc_chapter
 from contrafact.report.words import listed
 from contrafact.report.write import (
@@ -59,6 +62,7 @@ def build_report(
     resamples: int = 10_000,
     level: float = 0.95,
     exams: Sequence[Exam] = (),
+    labels: pd.DataFrame | None = None,
 ) -> ReportPaths:
     """Write tables, figures, ``results.json`` and ``report.html`` into a folder.
 
@@ -73,13 +77,17 @@ def build_report(
         resamples: How many resamples the intervals rest on.
         level: Their confidence level.
         exams: What is known of judges; judged rates are corrected by it.
+        labels: What people said of a random part of the items, as
+            `contrafact.report.labels.read_labels` returns it; judged rates are corrected by it.
 
     Raises:
-        InputError: There is nothing to report, an exam is of no judge in the runs, or a file
-            cannot be written.
+        InputError: There is nothing to report, an exam or a label is of no judge in the runs, or a
+            file cannot be written.
     """
     check_exams(exams, tasks)
-    options = Options(with_published, rng_seed, resamples, level, tuple(exams))
+    if labels is not None:
+        check_labels(labels, tasks)
+    options = Options(with_published, rng_seed, resamples, level, tuple(exams), labels)
     return write_chapters(make_chapters(tasks, options), options, out)
 
 
@@ -133,6 +141,7 @@ def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]
         },
         "published_shown": options.with_published,
         "exams": [exam.model_dump(include=_EXAM_NAMED) for exam in options.exams],
+        "labels": 0 if options.labels is None else len(options.labels),
     }
     parts = {chapter.task: _part(chapter) for chapter in chapters}
     if len(chapters) > 1:

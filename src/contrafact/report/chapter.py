@@ -38,6 +38,7 @@ class Options:
         resamples: How many resamples the intervals rest on.
         level: Their confidence level.
         exams: What is known of judges.
+        labels: What people said of the runs' items, as `contrafact.report.labels` reads it.
     """
 
     with_published: bool = False
@@ -45,6 +46,7 @@ class Options:
     resamples: int = 10_000
     level: float = 0.95
     exams: tuple[Exam, ...] = ()
+    labels: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Judged rates, raw and corrected by exams of their judges; and the leaderboard.
+"""Judged rates, raw and corrected by exams of their judges or by people; and the leaderboard.
 
 Ranks say no more than the paired comparisons behind them: systems that cannot be told apart share
 a rank. A rate whose judge was not examined, cannot tell, or is outside what was tested keeps its
@@ -13,9 +13,15 @@ import numpy as np
 import pandas as pd
 
 from contrafact.errors import InputError
-from contrafact.exam.correct import NOT_EXAMINED, corrected_scores, ranked_systems
+from contrafact.exam.correct import (
+    NOT_EXAMINED,
+    corrected_by_labels,
+    corrected_scores,
+    ranked_systems,
+)
 from contrafact.exam.file import Exam
 from contrafact.report.chapter import Options, TaskRuns
+from contrafact.report.labels import labels_for
 from contrafact.report.meta import ReportMeta
 from contrafact.report.table import Column, Table, format_number
 
@@ -37,9 +43,11 @@ class JudgedRates:
 
     Attributes:
         rates: As `contrafact.exam.correct.corrected_scores` returns them; corrected figures that
-            cannot be used are NaN.
+            cannot be used are NaN. Where people labelled items, also ``by_labels``, its bounds
+            ``by_labels_low`` and ``by_labels_high``, and ``labelled``, the number of items.
         ranks: As `contrafact.exam.correct.ranked_systems` returns them, with ``criterion``.
         examined: Whether any exam was given.
+        labelled: Whether people's labels were.
         labels: What a reader sees of each criterion.
         headline: The criteria of the leaderboard.
     """
@@ -47,6 +55,7 @@ class JudgedRates:
     rates: pd.DataFrame
     ranks: pd.DataFrame
     examined: bool
+    labelled: bool
     labels: Mapping[str, str]
     headline: Sequence[str]
 
@@ -111,8 +120,16 @@ def judged_rates(
         for column in headline
         if rates["criterion"].eq(column).any()
     ]
+    given = labels_for(options.labels, family)
+    if given is not None:
+        rates = _with_labels(rates, items, given, family, options.level)
     return JudgedRates(
-        rates, pd.concat(ranks, ignore_index=True), bool(options.exams), labels, headline
+        rates,
+        pd.concat(ranks, ignore_index=True),
+        bool(options.exams),
+        given is not None,
+        labels,
+        headline,
     )
 
 
@@ -164,10 +181,11 @@ def leaderboard_table(found: JudgedRates) -> Table:
 
 
 def corrected_table(found: JudgedRates) -> Table | None:
-    """Return every judged rate, raw and corrected, or None where no exam was given."""
-    if not found.examined:
+    """Return every judged rate, raw and corrected, or None where there is nothing to correct by."""
+    if not found.examined and not found.labelled:
         return None
     rates = found.rates
+    told = ("by_labels", "by_labels_low", "by_labels_high", "labelled")
     frame = pd.DataFrame(
         {
             "band": rates["system"] + ", judged by " + rates["judge"],
@@ -175,6 +193,7 @@ def corrected_table(found: JudgedRates) -> Table | None:
             "raw": rates["raw"],
             "raw_low": rates["raw_low"],
             "raw_high": rates["raw_high"],
+            **({name: rates[name] for name in told} if found.labelled else {}),
             "corrected": rates["corrected"],
             "corrected_low": rates["low"],
             "corrected_high": rates["high"],
@@ -186,9 +205,11 @@ def corrected_table(found: JudgedRates) -> Table | None:
             "known": [_known(row) for row in _lines(rates)],
         }
     )
-    columns = (
-        Column("criterion", "Passed", "text"),
-        Column("raw", "Raw, %", "share"),
+    by_people = (
+        Column("by_labels", "By people's labels, %", "share"),
+        Column("labelled", "Labelled", "count"),
+    )
+    by_exam = (
         Column("corrected", "Corrected, %", "share"),
         Column("n", "Verdicts", "count"),
         Column("sensitivity", "Sensitivity, %", "share", "In the exam"),
@@ -197,10 +218,26 @@ def corrected_table(found: JudgedRates) -> Table | None:
         Column("exam_wrong", "of", "count", "In the exam"),
         Column("known", "What is known of the judge", "text"),
     )
-    caption = (
+    columns = (
+        Column("criterion", "Passed", "text"),
+        Column("raw", "Raw, %", "share"),
+        *(by_people if found.labelled else ()),
+        *(by_exam if found.examined else (Column("n", "Verdicts", "count"),)),
+    )
+    by_exam_told = (
         "Sensitivity is the share of what should pass that the judge passes, specificity the "
         "share of what should fail that it fails, on items whose verdict is known. Where the two "
         "do not sum to more than 1 the judge cannot tell, and nothing is corrected."
+    )
+    by_labels_told = (
+        "By people's labels is what people would pass, from what most of them said of a random "
+        "part of these very items and what the judge said of all (prediction-powered inference); "
+        "it holds whatever the judge is worth."
+    )
+    caption = " ".join(
+        text
+        for text, told_of in ((by_labels_told, found.labelled), (by_exam_told, found.examined))
+        if told_of
     )
     title = "Judged rates, raw and corrected"
     return Table("corrected", title, caption, columns, frame, (), "band")
@@ -218,6 +255,23 @@ def exam_warnings(found: JudgedRates | None) -> list[tuple[str, str]]:
         return []
     said.append("Their raw rates are shown, and no corrected ones.")
     return [("Some judged rates cannot be corrected", " ".join(said))]
+
+
+def _with_labels(
+    rates: pd.DataFrame,
+    items: pd.DataFrame,
+    labels: pd.DataFrame,
+    family: Literal["finforce", "cobe"],
+    level: float,
+) -> pd.DataFrame:
+    """Return the rates with what people's labels make of them beside."""
+    on = ["system", "judge", "criterion"]
+    found = corrected_by_labels(items, labels, family=family, level=level)
+    names = {"corrected": "by_labels", "low": "by_labels_low", "high": "by_labels_high"}
+    if found.empty:
+        return rates.assign(**dict.fromkeys(names.values(), np.nan), labelled=np.nan)
+    own = found[[*on, *names, "labelled"]].rename(columns=names)
+    return rates.merge(own, on=on, how="left")
 
 
 def _lines(frame: pd.DataFrame) -> list[dict[str, Any]]:

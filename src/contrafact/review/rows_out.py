@@ -5,22 +5,22 @@ apostrophe stands before a cell that a spreadsheet would take for a formula; the
 commands take it off again.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
-from contrafact.files.atomic import write_bytes
+from contrafact.errors import InputError
+from contrafact.files.atomic import whole_text, write_bytes
 from contrafact.files.sheets import guarded
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["FORMS", "Form", "form_of", "render_rows", "write_rows"]
 
 Form = Literal["jsonl", "csv", "parquet"]
 FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
 
+_LARGEST = 2**63  # of what a column of whole numbers holds
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?", re.ASCII)
 
 
@@ -30,8 +30,6 @@ def form_of(path: str | Path) -> Form:
     Raises:
         InputError: It names none.
     """
-    from contrafact.errors import InputError
-
     suffix = Path(path).suffix.lower()
     if suffix.removeprefix(".") not in FORMS:
         raise InputError(
@@ -58,20 +56,20 @@ def render_rows(rows: Sequence[Mapping[str, Any]], form: Form) -> bytes:
         rows: The rows; the columns are those of all of them, in the order met.
         form: The file's form.
     """
+    columns: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        columns[whole_text(name)] = [row.get(name) for row in rows]
+    if form == "parquet":
+        return _parquet(columns)
     import pandas as pd
 
     from contrafact.files.tables import render_csv, render_jsonl
 
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    table = [[row.get(name) for name in columns] for row in rows]
-    frame = pd.DataFrame(table, columns=columns, dtype=object)
-    if form == "jsonl":
-        return render_jsonl(frame).encode()
     if form == "csv":
-        safe = frame.map(_safe)
-        safe.columns = pd.Index([_safe(name) for name in columns])
-        return render_csv(safe).encode()
-    return _parquet(frame)
+        columns = {_safe(name): [_safe(cell) for cell in own] for name, own in columns.items()}
+    # Objects, lest a column of texts be made one of another type, which holds no lone surrogates.
+    frame = pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in columns.items()})
+    return (render_csv(frame) if form == "csv" else render_jsonl(frame)).encode()
 
 
 def _safe(value: Any) -> Any:
@@ -81,27 +79,34 @@ def _safe(value: Any) -> Any:
     return guarded(value)
 
 
-def _parquet(frame: "pd.DataFrame") -> bytes:
+def _parquet(columns: Mapping[str, Sequence[Any]]) -> bytes:
     import io
 
-    from contrafact.files.tables import tame_text
+    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import parquet
 
+    table = pyarrow.table({name: _uniform(own) for name, own in columns.items()})
     sink = io.BytesIO()
-    tame_text(frame.apply(_uniform)).to_parquet(sink, engine="pyarrow", index=False)
+    parquet.write_table(table, sink)
     return sink.getvalue()
 
 
-def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
+def _uniform(column: Sequence[Any]) -> list[Any]:
     """Return a column whose values have one type: texts, where they have several or are nested."""
     kinds = {type(value) for value in column if value is not None}
-    if kinds <= {bool} or kinds <= {int} or kinds <= {int, float} or kinds <= {str}:
-        return column
-    return column.map(_text)
+    numbers = kinds <= {int, float} and all(
+        value is None or abs(value) < _LARGEST for value in column
+    )
+    if kinds <= {bool}:
+        return list(column)
+    if numbers and float in kinds:
+        return [None if value is None else float(value) for value in column]
+    return list(column) if numbers else [_text(value) for value in column]
 
 
 def _text(value: Any) -> str | None:
-    import json
-
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    return whole_text(value)

@@ -88,8 +88,9 @@ def agreement_panels(board: Board, stage: str) -> list[Panel]:
         title = f"{board.project.stage(stage).title}: agreement on {about}"
         key = f"{stage}.{question or 'verdict'}"
         found.append(_agreement(figures, key, title))
-        if figures.found is not None:
-            found.append(_matrix(figures, key, title.replace("agreement on", "who says what on")))
+        if figures.found is None:
+            break  # who has not answered has not answered any of the questions either
+        found.append(_matrix(figures, key, title.replace("agreement on", "who says what on")))
     return found
 
 
@@ -187,10 +188,8 @@ def _matrix(figures: AgreementFigures, key: str, title: str) -> Panel:
         for other in range(one + 1, len(matrix.categories))
         if matrix.counts[one, other]
     ]
-    pairs = ", ".join(
-        f"{first} and {second} {n:,} times" for n, first, second in sorted(told)[::-1]
-    )
-    said = f"Pairs of answers to one item that differ: {pairs or 'none'}."
+    pairs = ", ".join(f"{first} and {second}: {n:,}" for n, first, second in sorted(told)[::-1])
+    said = f"Pairs of people who differ on an item: {pairs or 'none'}."
     height = 1.6 + 0.5 * len(rows)
     return _panel(
         f"matrix-{key}", title, said, (corner, *matrix.categories), rows, plots.heat(matrix), height

@@ -40,6 +40,7 @@ _COLOURS = ("#1f6fb2", "#c8521b", "#1b8a6b", "#8a5a9e", "#a67c00", "#5d6670", "#
 _INK, _SOFT, _GRID, _ALERT = "#1b1f24", "#4b5563", "#d1d5db", "#8a1c1c"
 _WIDTH = 7.6
 _MOST_LINES = 6
+_MOST_STEPS = 400
 _SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -127,12 +128,14 @@ def cumulative(times: Mapping[str, Sequence[datetime]]) -> Draw:
         days = (last - first).total_seconds() > 3 * 86_400
         scale = 86_400.0 if days else 3_600.0
         for number, (who, own) in enumerate(_most_first(times).items()):
-            at = [(when - first).total_seconds() / scale for when in own]
+            # Not every decision of thousands is a step that can be seen.
+            step = 1 + len(own) // _MOST_STEPS
+            kept = range(step, len(own) + 1, step)
+            at = [(own[count - 1] - first).total_seconds() / scale for count in kept]
             end = (last - first).total_seconds() / scale
-            heights = [*range(1, len(at) + 1), len(at)]
             axes.step(
                 [*at, end],
-                heights,
+                [*kept, len(own)],
                 where="post",
                 color=_COLOURS[number % len(_COLOURS)],
                 linestyle=("-", "--", ":")[number // len(_COLOURS) % 3],

@@ -150,12 +150,8 @@ def export(
 
 def told(found: Adopted) -> str:
     """Return what became of decisions made elsewhere, in a sentence."""
-    said = f"{found.taken:,} decisions were taken in."
-    if found.known:
-        said += f" {found.known:,} were here already."
-    if found.problems:
-        said += f" {len(found.problems):,} were left out:"
-    return said
+    said = f"Decisions taken in: {found.taken:,}; here already: {found.known:,}"
+    return f"{said}; left out: {len(found.problems):,}."
 
 
 def _page(

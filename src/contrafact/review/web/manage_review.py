@@ -26,6 +26,9 @@ from contrafact.review.web.studio import Studio
 
 __all__ = ["router"]
 
+# An SVG that is opened by itself is a page of its own, and styles its lines.
+_DRAWN = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+
 router = APIRouter(prefix="/r/{review:review}")
 Text = Annotated[str, Form(max_length=1000)]
 _TOLD: dict[Export, str] = {
@@ -61,7 +64,7 @@ def plot(
     drawn = keeper_of(request).plot(review, key, "svg" if form == "svg" else "png", seq)
     if drawn is None:
         raise HTTPException(404, "There is no such figure.")
-    return Response(drawn, media_type=_TYPES[form])
+    return Response(drawn, media_type=_TYPES[form], headers=_DRAWN)
 
 
 @router.post("/stage", name="control_stage")

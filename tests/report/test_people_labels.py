@@ -1,0 +1,135 @@
+"""People's labels of a run's items: read from files, and judged rates corrected by them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.exam.correct import corrected_by_labels
+from contrafact.report.build import build_report
+from contrafact.report.chapter import Options, TaskRuns
+from contrafact.report.corrected import corrected_table, judged_rates
+from contrafact.report.finforce.panel import CRITERION_NAMES
+from contrafact.report.labels import check_labels, read_labels
+
+
+def runs_of(study):
+    items = study.make_items(headlines=40, systems=study.systems[:1], scored=False)
+    return [TaskRuns("finforce", items, study.make_meta())]
+
+
+def labels_of(items, share=0.6):
+    """Three people label a random part of the items, more strictly than the judge does."""
+    rng = np.random.default_rng(2)
+    drawn = items[items["directionality"].notna() & (rng.random(len(items)) < share)]
+    return [
+        {
+            "item": f"i{place}", "annotator": who, "question": "directionality",
+            "answer": bool(row["directionality"] and rng.random() < 0.7),
+            "system": row["system"], "judge": row["judge"], "draw": int(row["draw"]),
+            "sample_id": row["sample_id"], "side": row["side"],
+        }
+        for place, row in drawn.iterrows()
+        for who in ("Cem", "Dia", "Eve")
+    ]  # fmt: skip
+
+
+def written(tmp_path, rows, name="labels.csv"):
+    path = tmp_path / name
+    if path.suffix == ".csv":
+        pd.DataFrame(rows).to_csv(path, index=False)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.slow
+def test_a_report_shows_what_people_would_pass(study, tmp_path):
+    tasks = runs_of(study)
+    rows = labels_of(tasks[0].items)
+    labels = read_labels([written(tmp_path, rows)])
+    assert len(labels) == len(rows)
+    paths = build_report(tasks, tmp_path / "out", labels=labels, resamples=200)
+    table = pd.read_csv(paths.tables / "corrected.csv")
+    assert {"by_labels", "by_labels_low", "by_labels_high", "labelled"} <= set(table.columns)
+    results = json.loads(paths.results.read_text())
+    assert results["labels"] == len(rows)
+    rates = {row["criterion"]: row for row in results["judged_rates"]}
+    (wanted,) = corrected_by_labels(tasks[0].items, labels, family="finforce").to_dict("records")
+    shown = rates["directionality"]
+    assert shown["by_labels"] == pytest.approx(wanted["corrected"])
+    assert shown["by_labels_low"] == pytest.approx(wanted["low"])
+    assert shown["labelled"] == wanted["labelled"]
+    assert shown["by_labels"] < shown["raw"], "people are stricter here"
+    assert rates["forward_compatibility"]["by_labels"] is None
+    page = paths.page.read_text()
+    assert "prediction-powered inference" in page and "Sensitivity is the share" not in page
+
+
+def found(tasks, labels):
+    return judged_rates(
+        tasks[0].items,
+        tasks[0].meta,
+        Options(resamples=200, labels=labels),
+        family="finforce",
+        labels=CRITERION_NAMES,
+        headline=("directionality",),
+        rng=np.random.default_rng(0),
+    )
+
+
+def test_the_rate_by_labels_stands_beside_the_raw_one(study, tmp_path):
+    tasks = runs_of(study)
+    labels = read_labels([written(tmp_path, labels_of(tasks[0].items))])
+    table = corrected_table(found(tasks, labels))
+    assert [c.key for c in table.columns] == ["criterion", "raw", "by_labels", "labelled", "n"]
+    assert "prediction-powered" in table.caption and "Sensitivity" not in table.caption
+    row = table.frame.set_index("criterion").loc[CRITERION_NAMES["directionality"]]
+    assert row["by_labels_low"] < row["by_labels"] < row["by_labels_high"] < row["raw"]
+
+
+def test_without_labels_nothing_of_them_is_shown(study):
+    tasks = runs_of(study)
+    rates = found(tasks, None)
+    assert corrected_table(rates) is None
+    assert "by_labels" not in rates.rates.columns
+
+
+def test_files_say_the_same_in_every_form(study, tmp_path):
+    rows = labels_of(runs_of(study)[0].items)[:30]
+    marks = [{**row, "question": "trivial_consequences"} for row in rows]
+    blank = [{**rows[0], "answer": None}]
+    one = read_labels([written(tmp_path, [*rows, *marks, *blank])])
+    two = read_labels([written(tmp_path, rows, "labels.jsonl")])
+    pd.testing.assert_frame_equal(one, two)
+    assert set(one["answer"]) <= {0.0, 1.0} and "probability" not in one
+    with_chance = [{**row, "probability": 0.25} for row in rows]
+    assert set(read_labels([written(tmp_path, with_chance)])["probability"]) == {0.25}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"answer": "perhaps"}, "labels.csv:2: 'perhaps' is neither true nor false"),
+        ({"draw": "first"}, "labels.csv:2: 'first' is no number in 'draw'"),
+        ({"question": "mood"}, "there is no label"),
+    ],
+)
+def test_what_is_no_label_is_told(study, tmp_path, change, told):
+    row = labels_of(runs_of(study)[0].items)[0]
+    with pytest.raises(InputError) as caught:
+        read_labels([written(tmp_path, [row | change])])
+    assert told in str(caught.value)
+
+
+def test_labels_of_other_runs_are_refused(study, tmp_path):
+    tasks = runs_of(study)
+    row = labels_of(tasks[0].items)[0]
+    labels = read_labels([written(tmp_path, [row | {"system": "another"}])])
+    with pytest.raises(InputError, match="labels of 'another'"):
+        check_labels(labels, tasks)
+    del row["judge"]
+    with pytest.raises(InputError, match="there is no 'judge'"):
+        read_labels([written(tmp_path, [row])])

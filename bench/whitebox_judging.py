@@ -18,7 +18,7 @@ from bench import BenchResult, Timing
 from bench._clock import added
 from bench._headlines import headlines
 from bench._memory import Memory
-from contrafact.judges.letter import LetterVerdict, judge_letter
+from contrafact.judges.letter import TOP_LOGPROBS, LetterVerdict, judge_letter
 from contrafact.models.whitebox.noise import prompt_tokens
 from contrafact.models.whitebox.shared import shared_causal
 from contrafact.models.whitebox.weights import CausalModel
@@ -60,7 +60,9 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         shares, timing = memory.timed(_THEIRS, len(few), alone)
         baseline.append(timing)
         for verdict, share in zip(verdicts, shares, strict=False):
-            assert verdict.probability is not None
+            if verdict.probability is None or share is None:
+                same += verdict.probability is share
+                continue
             same += (verdict.probability > 0.5) == (share > 0.5)
             apart = max(apart, abs(verdict.probability - share))
     lengths = [len(prompt_tokens(causal, prompt)) for prompt in asked]
@@ -73,7 +75,8 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         target=TARGET,
         data=f"{len(asked) // 6} of {source}, six judgements each",
         notes=[
-            f"prompts have {sum(lengths) / len(lengths):.0f} tokens on average",
+            f"prompts have {sum(lengths) / len(lengths):.0f} tokens on average; the first reading "
+            "of each rubric counts, and weighs more in a short run",
             f"{same} of {added(baseline).items} verdicts are the same both ways; the probability "
             f"of T against F differs by at most {apart:.1e}",
             memory.note(),
@@ -107,12 +110,14 @@ def judged(model: Model, asked: Sequence[str]) -> list[LetterVerdict]:
     return asyncio.run(judge_all())
 
 
-def generated(causal: CausalModel, asked: Sequence[str]) -> list[float]:
-    """Generate a reply to each; return T's share of T and F, by the first token's scores."""
+def generated(causal: CausalModel, asked: Sequence[str]) -> list[float | None]:
+    """Generate a reply to each; return T's share of T and F, by the first token's scores.
+
+    None where neither is among the likeliest.
+    """
     import torch
 
-    letters = [_spelled(causal, letter) for letter in ("T", "F")]
-    shares = []
+    shares: list[float | None] = []
     for prompt in asked:
         fed = torch.tensor([prompt_tokens(causal, prompt)])
         with torch.inference_mode():
@@ -125,13 +130,13 @@ def generated(causal: CausalModel, asked: Sequence[str]) -> list[float]:
                 return_dict_in_generate=True,
                 output_logits=True,
             )
-        log_p = reply.logits[0][0].log_softmax(-1)
-        true, false = (math.fsum(math.exp(float(log_p[one])) for one in own) for own in letters)
-        shares.append(true / (true + false))
+        # As a judge reads it: among the likeliest tokens, those that are T or F but for space.
+        likeliest = reply.logits[0][0].log_softmax(-1).topk(TOP_LOGPROBS)
+        mass = {"T": 0.0, "F": 0.0}
+        for token, log_p in zip(*(part.tolist() for part in likeliest[::-1]), strict=True):
+            letter = causal.tokenizer.decode([token]).strip()
+            if letter in mass:
+                mass[letter] += math.exp(log_p)
+        both = mass["T"] + mass["F"]
+        shares.append(mass["T"] / both if both else None)
     return shares
-
-
-def _spelled(causal: CausalModel, letter: str) -> list[int]:
-    """Return the tokens that are a letter, but for space around it."""
-    vocabulary = causal.tokenizer.get_vocab().values()
-    return [token for token in vocabulary if causal.tokenizer.decode([token]).strip() == letter]

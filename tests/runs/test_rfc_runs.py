@@ -172,7 +172,7 @@ def test_a_killed_run_of_models_and_baselines_goes_on(
             "--method", "majority", "--out", "run", "--max-connections", "4",
         )  # fmt: skip
         with start_contrafact(*command, env=service.environment) as process:
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + 600
             while len(service.stats()["answered"]) < 12:
                 assert process.poll() is None, "the run ended before it could be killed"
                 assert time.monotonic() < deadline, "the run never came as far as to be killed"

@@ -47,7 +47,10 @@ def _receive(client: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 def _import() -> None:
-    """Import what commands do, but for PyTorch and llama.cpp, whose threads no fork would have."""
+    """Import what commands do, but for llama.cpp, whose threads no fork would have.
+
+    PyTorch, which spaCy imports, starts none before it computes.
+    """
     # The engine asks in every evaluation which packages are installed; here they stay the same.
     importlib.metadata.packages_distributions = functools.cache(
         importlib.metadata.packages_distributions

@@ -9,12 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
+from contrafact.prompts import open_pack
 from contrafact.records import ForwardPair
 from contrafact.training.checks import check_pairs
-from contrafact.training.config import load_config, preset_names
+from contrafact.training.config import JudgeSettings, load_config, preset_names
 from contrafact.training.data import load_pool, share_out
-from contrafact.training.dialogue import answer_text, pair_of, read_answer, read_score
+from contrafact.training.dialogue import (
+    Dialogue,
+    answer_text,
+    pair_of,
+    read_answer,
+    read_score,
+)
 from contrafact.training.headlines import headline_of
+from contrafact.training.judging import Candidate, by_inspect, score_candidates
 from contrafact.training.preferences import Scored, pair_up
 from contrafact.training.stages import Journal, alone, run_stage
 from contrafact.training.writing import Reply
@@ -302,6 +310,55 @@ def test_every_headline_is_counted_once_and_pairs_keep_the_margin(given_scores, 
     for one in made:
         assert one.chosen_score - one.rejected_score > margin
         assert one.chosen != one.rejected
+
+
+# Judges
+
+
+def candidates() -> list[Candidate]:
+    good = answer_text(HEADLINE, PAIR)
+    return [
+        Candidate(key, HEADLINE, Reply(text, True))
+        for key, text in {"a": good, "b": "no JSON", "c": good.replace("mount", "grow")}.items()
+    ]
+
+
+def test_another_model_judges_and_what_cannot_be_read_is_counted(tmp_path, monkeypatch):
+    from inspect_ai.model import ModelOutput
+
+    async def like(*_: object, **__: object) -> ModelOutput:
+        return ModelOutput.from_content("mockllm/model", "I like it.")
+
+    monkeypatch.setattr("inspect_ai.model.Model.generate", like)
+    settings = JudgeSettings(by="mockllm/model", samples=2)
+    replies = Journal(tmp_path / "journal")
+    replies.keep("a judged 0", "score: 6")  # from a start that was killed
+    replies.keep("a judged 1", "score: 7")
+    judge = by_inspect(settings, seed=0, journal=replies)
+    scored, reasons = score_candidates(candidates(), Dialogue(open_pack()), settings, judge)
+    assert [(one.score, one.valid, one.unreadable) for one in scored] == [
+        (6.5, True, 0),
+        (0.0, False, 0),  # nobody is asked about what cannot be read
+        (None, True, 2),  # never a score
+    ]
+    assert reasons == {"no 'score: …' in the reply": 2}
+
+
+def test_a_judge_that_cannot_be_had_or_fails_is_an_error_and_no_score(tmp_path, monkeypatch):
+    def ask(name: str) -> None:
+        settings = JudgeSettings(by=name, samples=1)
+        judge = by_inspect(settings, seed=0, journal=Journal(tmp_path / "journal"))
+        score_candidates(candidates(), Dialogue(open_pack()), settings, judge)
+
+    with pytest.raises(InputError, match="the judge 'nobody/here' cannot be had"):
+        ask("nobody/here")
+
+    async def refuse(*_: object, **__: object) -> None:
+        raise ValueError("the service is gone")
+
+    monkeypatch.setattr("inspect_ai.model.Model.generate", refuse)
+    with pytest.raises(InputError, match=r"failed: .*the service is gone.*repeat the command"):
+        ask("mockllm/model")
 
 
 # Stages

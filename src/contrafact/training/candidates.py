@@ -4,8 +4,8 @@ They are the model's own replies, or what a generation method makes with it: so 
 built from the outputs of ``lm-counterfactuals`` (section 5.4).
 """
 
-import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from contrafact.finforce.generation import run_method
@@ -19,6 +19,7 @@ from contrafact.training.config import Candidates
 from contrafact.training.dialogue import Dialogue, answer_text, pair_of
 from contrafact.training.judging import Candidate
 from contrafact.training.stages import Journal
+from contrafact.training.together import do_together
 from contrafact.training.writing import Reply, Said, write_replies
 
 __all__ = ["by_method", "check_method", "write_candidates"]
@@ -98,24 +99,15 @@ def by_method(
     ask = Ask(get_model(name, config=GenerateConfig(**_drawn(settings), seed=seed)))
     about = _keys(headlines, settings, iteration)
 
-    async def all_of_them() -> None:
-        free = asyncio.Semaphore(_AT_ONCE)
+    async def one(key: str, headline: str, number: int) -> None:
+        made = await run_method(method, Headline.of(headline), ask, draw=number + 1)
+        pair = pair_of(made)
+        journal.keep(key, "" if pair is None else answer_text(headline, pair))
+        said(1)
 
-        async def one(key: str, headline: str, number: int) -> None:
-            async with free:
-                made = await run_method(method, Headline.of(headline), ask, draw=number + 1)
-            pair = pair_of(made)
-            journal.keep(key, "" if pair is None else answer_text(headline, pair))
-            said(1)
-
-        async with asyncio.TaskGroup() as group:
-            for key, (headline, number) in about.items():
-                if key in journal:
-                    said(1)
-                else:
-                    group.create_task(one(key, headline, number))
-
-    asyncio.run(all_of_them())
+    todo = {key: of for key, of in about.items() if key not in journal}
+    said(len(about) - len(todo))
+    do_together((partial(one, key, *of) for key, of in todo.items()), at_once=_AT_ONCE)
     return [
         Candidate(key, headline, Reply(journal[key], True)) for key, (headline, _) in about.items()
     ]

@@ -5,10 +5,10 @@ points whoever judges, and nobody is asked about it. A judge's reply that cannot
 and left out of the average; it is never a score.
 """
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from contrafact.training.config import JudgeSettings
 from contrafact.training.dialogue import Dialogue, pair_of, read_answer, read_score
 from contrafact.training.preferences import Scored
 from contrafact.training.stages import Journal
+from contrafact.training.together import do_together
 from contrafact.training.writing import Reply, Said, write_replies
 
 __all__ = ["Candidate", "Judge", "by_inspect", "by_self", "score_candidates"]
@@ -132,43 +133,34 @@ def by_inspect(settings: JudgeSettings, *, seed: int, journal: Journal) -> Judge
     from inspect_ai.model import GenerateConfig, get_model
 
     def judge(prompts: Mapping[str, str], said: Said) -> Mapping[str, str]:
-        async def all_of_them() -> None:
+        try:
+            model = get_model(settings.by)
+        except Exception as error:
+            raise InputError(
+                f"the judge '{settings.by}' cannot be had: {failure_cause(error)}",
+                mend="name it as Inspect does, or say self or checks",
+            ) from error
+
+        async def one(number: int, key: str) -> None:
+            config = GenerateConfig(
+                temperature=settings.temperature,
+                top_p=settings.top_p,
+                max_tokens=settings.max_tokens,
+                seed=seed + number % settings.samples,
+            )
             try:
-                model = get_model(settings.by)
+                output = await model.generate(prompts[key], config=config)
             except Exception as error:
                 raise InputError(
-                    f"the judge '{settings.by}' cannot be had: {failure_cause(error)}",
-                    mend="name it as Inspect does, or say self or checks",
-                ) from error
-            free = asyncio.Semaphore(_AT_ONCE)
-
-            async def one(number: int, key: str) -> None:
-                async with free:
-                    output = await model.generate(
-                        prompts[key],
-                        config=GenerateConfig(
-                            temperature=settings.temperature,
-                            top_p=settings.top_p,
-                            max_tokens=settings.max_tokens,
-                            seed=seed + number % settings.samples,
-                        ),
-                    )
-                journal.keep(key, output.completion)
-                said(1)
-
-            todo = [(i, key) for i, key in enumerate(prompts) if key not in journal]
-            said(len(prompts) - len(todo))
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for number, key in todo:
-                        group.create_task(one(number, key))
-            except* Exception as errors:
-                raise InputError(
-                    f"the judge '{settings.by}' failed: {failure_cause(errors.exceptions[0])}",
+                    f"the judge '{settings.by}' failed: {failure_cause(error)}",
                     mend="repeat the command to go on: answers that came are kept",
-                ) from errors
+                ) from error
+            journal.keep(key, output.completion)
+            said(1)
 
-        asyncio.run(all_of_them())
+        todo = [(number, key) for number, key in enumerate(prompts) if key not in journal]
+        said(len(prompts) - len(todo))
+        do_together((partial(one, *each) for each in todo), at_once=_AT_ONCE)
         return {key: journal[key] for key in prompts}
 
     return judge

@@ -24,8 +24,10 @@ from contrafact.review.workflow import answer
 
 __all__ = ["COMMENT", "FLAG", "Adopted", "adopt"]
 
-COMMENT, FLAG = "comment", "flag"
-"""Names under which another tool's comments and flags are looked for, unless it is told others."""
+COMMENT = "comment"
+"""The name under which another tool's comments are looked for, unless it is told another."""
+FLAG = "flag"
+"""The name under which its flags are."""
 
 _NO = frozenset(("", "false", "no", "0", "none"))
 

@@ -52,7 +52,9 @@ _SHOWN: dict[StudyKind, tuple[str, ...]] = {
     "diagnose": ("original", "rewritten"),
     "reasons": ("paragraph", "original", "right_label", "given_label", "reasons"),
 }
-WRONG, RIGHT = "wrong", "right"
+WRONG = "wrong"
+RIGHT = "right"
+"""Whether the answer whose reasons are sorted was the right one."""
 CATEGORIES: dict[StudyKind, tuple[str, ...]] = {
     "agreement": MANIPULATIONS,
     "detect": MANIPULATIONS,

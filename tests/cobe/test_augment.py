@@ -10,12 +10,13 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from contrafact.cobe.augment import (
     WAYS,
     augment,
+    guard_approved,
     plan_variations,
     quoted_share,
     read_variation,
 )
 from contrafact.cobe.bundled import bundled_stories
-from contrafact.cobe.data import StoryNotes, load_stories, write_stories
+from contrafact.cobe.data import APPROVAL, StoryNotes, load_stories, write_stories
 from contrafact.errors import InputError
 from contrafact.prompts import open_pack
 from contrafact.records import DOMAINS
@@ -132,3 +133,15 @@ def test_the_core_story_itself_is_a_duplicate_and_free_queries_tell_no_intervent
     free = CORE.model_copy(update={"queries": ("What if?", *CORE.queries[1:])})
     with pytest.raises(InputError, match="2v1: its first query is in free form"):
         run([], plan=plan_variations([free], 1, np.random.default_rng(0)))
+
+
+def test_stories_that_were_approved_are_never_written_over(tmp_path):
+    out = tmp_path / "variations.json"
+    guard_approved(out)
+    story = bundled_stories()[0]
+    for more in ([{APPROVAL: True}], []):
+        write_stories([story][: len(more)], out, more)
+        guard_approved(out)
+    write_stories([story, story], out, [{APPROVAL: True}, {}])
+    with pytest.raises(InputError, match="does not await approval"):
+        guard_approved(out)

@@ -46,7 +46,7 @@ def augment(
 
     from contrafact.cli.steps import Steps
     from contrafact.cobe.augment import augment as augment_stories
-    from contrafact.cobe.augment import augment_template, plan_variations
+    from contrafact.cobe.augment import augment_template, guard_approved, plan_variations
     from contrafact.cobe.data import StoryNotes, load_stories, write_stories
     from contrafact.errors import InputError
     from contrafact.files.atomic import guard_output, write_text
@@ -61,6 +61,7 @@ def augment(
             mend="name a file that ends in .json with --out",
         )
     guard_output(out, file)
+    guard_approved(out)
     notes = StoryNotes()
     stories = load_stories(file, notes)
     for note in notes.lines():

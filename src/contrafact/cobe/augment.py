@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,6 +22,7 @@ from contrafact.cobe.phrasing import condition_of, queries
 from contrafact.corpus.duplicates import THRESHOLD, Text, find_duplicates
 from contrafact.errors import InputError
 from contrafact.files.atomic import whole_text
+from contrafact.files.jsonl import read_rows
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate
@@ -35,6 +37,7 @@ __all__ = [
     "Variation",
     "augment",
     "augment_template",
+    "guard_approved",
     "plan_variations",
     "quoted_share",
     "read_variation",
@@ -124,6 +127,24 @@ def augment_template(pack: PromptPack) -> PromptTemplate:
     """
     given = {"story", "intervention", "unchanged", "changed", "numerical", "latent", "answer"}
     return pack.template("cobe/augment", required={*given, "way", "domain"})
+
+
+def guard_approved(out: str | Path) -> None:
+    """Refuse to write over stories that a person has approved, by taking out their mark.
+
+    Raises:
+        InputError: The file holds a story that does not await approval, or cannot be read.
+    """
+    if not Path(out).exists():
+        return
+    for line, row in read_rows(out):
+        if not row.get(APPROVAL):
+            raise InputError(
+                "holds a story that does not await approval",
+                file=out,
+                line=line,
+                mend="name another file with --out, so that nobody's work is lost",
+            )
 
 
 def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) -> list[Variation]:

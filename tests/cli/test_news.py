@@ -383,3 +383,11 @@ def test_the_input_is_never_written_over(news, tmp_path, command):
     assert result.returncode == 2
     assert "is the input" in result.stderr
     assert len(rows(tmp_path / "n.jsonl")) == 4
+
+
+def test_a_file_with_a_header_and_no_rows_is_no_news(news, tmp_path):
+    (tmp_path / "n.csv").write_text("title,summary\n")
+    result = news("fetch", "file", "n.csv", "--out", "n.jsonl")
+    assert result.returncode == 2
+    assert "n.csv: the file holds no rows" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["n.csv"]

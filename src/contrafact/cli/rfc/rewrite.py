@@ -88,6 +88,17 @@ def rewrite(
     if (model is None) == (rewriter == "model"):
         problem = "--rewriter model needs a model" if model is None else "--model is not used"
         raise InputError(problem, mend="give --rewriter model and --model M together")
+    by_model = {
+        "--no-feedback": not feedback,
+        "--decoding": decoding is not None,
+        "--prompts": prompts is not None,
+        "--max-retries": max_retries is not None,
+        "--timeout": timeout is not None,
+    }
+    useless = by_model if model is None else {"--workers": workers is not None}
+    for option, given in useless.items():
+        if given:
+            raise InputError(f"{option} has no use with --rewriter {rewriter}", mend="leave it out")
     assignments = load_assignments(file)
     tries = attempts or _ATTEMPTS[rewriter]
     texts = [[one.item.id, one.manipulation, one.fields] for one in assignments]
@@ -99,8 +110,8 @@ def rewrite(
     }
     writer: ModelRewriter | None = None
     if model is not None:
-        given = {"max_retries": max_retries, "timeout": timeout}
-        transport = {name: value for name, value in given.items() if value is not None}
+        limits = {"max_retries": max_retries, "timeout": timeout}
+        transport = {name: value for name, value in limits.items() if value is not None}
         writer, told = _model_rewriter(
             model, seed, tries, feedback, decoding, prompts, transport, max_connections
         )

@@ -39,7 +39,11 @@ class Files:
         return [Request(path, path, {}, {"found_by": Path(path).name}) for path in self._paths]
 
     def read(self, request: Request, get: Get) -> Page:
-        """Read a file; a row without a title, or with one that is not text, is kept apart."""
+        """Read a file; a row without a title, or with one that is not text, is kept apart.
+
+        Raises:
+            InputError: It cannot be read, or holds no rows.
+        """
         rows: list[dict[str, Any]] = []
         rejected = []
         for line, row in read_rows(request.url):
@@ -49,4 +53,6 @@ class Files:
                 rejected.append(Rejected(f"{request.label}:{line}", error.problem, row))
             else:
                 rows.append({**row, **request.fields})
+        if not rows and not rejected:
+            raise InputError("the file holds no rows", file=request.url, mend="give at least one")
         return Page(tuple(rows), tuple(rejected))

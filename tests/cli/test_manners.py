@@ -271,18 +271,19 @@ def test_a_pipe_that_closes_early_is_no_error(tmp_path):
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_a_run_and_the_same_command_goes_on(quick_contrafact, start_service, tmp_path):
+def test_ctrl_c_stops_a_run_and_the_same_command_goes_on(
+    quick_contrafact, start_contrafact, start_service
+):
     with start_service("--latency", "0.5") as service:
         command = (
             "run", "finforce", "--model", service.model, "--fluency-model", "none",
             "--out", "out", "--max-connections", "2", "--limit", "12",
         )  # fmt: skip
-        with subprocess.Popen(
-            [sys.executable, "-m", "contrafact.cli.main", *command],
-            cwd=tmp_path, env=service.environment, text=True,
+        with start_contrafact(
+            *command, env=service.environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as process:  # fmt: skip
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 600
             while len(service.stats()["answered"]) < 4:
                 assert process.poll() is None
                 assert time.monotonic() < deadline
@@ -299,13 +300,11 @@ def test_ctrl_c_stops_a_run_and_the_same_command_goes_on(quick_contrafact, start
     assert sum(answered.values()) <= 12 + 2
 
 
-def test_a_terminal_sees_a_bar_and_a_pipe_sees_lines(service, tmp_path):
+def test_a_terminal_sees_a_bar_and_a_pipe_sees_lines(start_contrafact, service, tmp_path):
     (tmp_path / "news.jsonl").write_text('{"headline": "Mills close in Ostrava"}\n' * 3)
     master, slave = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "contrafact.cli.main", "generate", "news.jsonl", "--model",
-         service.model, "--out", "out.csv"],
-        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=slave,
+    with start_contrafact(
+        "generate", "news.jsonl", "--model", service.model, "--out", "out.csv", stderr=slave,
         env={**service.environment, "TERM": "xterm-256color"},
     ) as process:  # fmt: skip
         os.close(slave)

@@ -19,23 +19,29 @@ import socket
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
+from sqlalchemy import update
 
 sys.path.insert(0, str(Path(__file__).parent))
 from reviewers import studio
 
 from contrafact.review.loading import load_project
 from contrafact.review.project import Project
+from contrafact.review.store.passwords import hash_password
+from contrafact.review.store.tables import accounts
 from contrafact.review.store.verify import verify
 from contrafact.review.web.studio import open_studio
 
 REVIEW = "load"
 PASSWORD = "correct horse battery staple"
+PATIENCE = 300.0
+"""Seconds for which a decision is sent again that was not acknowledged."""
 
 
 @dataclass
@@ -107,8 +113,11 @@ def prepare(db: str, people: int, items: int) -> list[str]:
         store.define(REVIEW, load_review(), "manager")
         for name in names:
             store.enlist(REVIEW, name, ["annotator"], "manager")
-            secret = opened.accounts.invite(name, by="manager")
-            opened.accounts.accept(secret, PASSWORD)
+            opened.accounts.invite(name, by="manager")
+        # One hash is enough: they are slow to make, and every person has the same password.
+        one = {"password": hash_password(PASSWORD)}
+        with store.engine.begin() as connection:
+            connection.execute(update(accounts).values(one))
         store.import_items(REVIEW, made_pairs(items), "manager")
     return names
 
@@ -121,10 +130,9 @@ class Annotator:
         self.rng = np.random.default_rng(seed)
         self.client = httpx.AsyncClient(base_url=base, timeout=30)
 
-    async def work(self, until: float) -> None:
-        """Work until a time."""
-        await self._sign_in()
-        while time.monotonic() < until:
+    async def work(self, enough: Callable[[], bool]) -> None:
+        """Work until it is enough."""
+        while not enough():
             began = time.monotonic()
             reply = await self._ask("GET", f"/r/{REVIEW}/work")
             if reply is None:
@@ -135,16 +143,17 @@ class Annotator:
                 await asyncio.sleep(1)
                 continue
             await asyncio.sleep(self.rng.uniform(*self.think))
-            verdict = await self._answer(fields, until + 60)
+            verdict = await self._answer(fields)
             if verdict is not None:
                 self.log.acknowledged[fields["item"], self.name] = verdict
         await self.client.aclose()
 
-    async def _answer(self, fields: dict[str, str], give_up: float) -> str | None:
+    async def _answer(self, fields: dict[str, str]) -> str | None:
         said = self.rng.choice(["pass", "fail", "mis-category"], p=[0.8, 0.15, 0.05])
         fields["answer.category_correct"] = "false" if said == "mis-category" else "true"
         if said != "mis-category":
             fields["answer.rewrite_valid"] = str(said)
+        give_up = time.monotonic() + PATIENCE
         while time.monotonic() < give_up:
             began = time.monotonic()
             reply = await self._ask("POST", f"/r/{REVIEW}/work", fields)
@@ -170,7 +179,8 @@ class Annotator:
             return None
         return reply
 
-    async def _sign_in(self) -> None:
+    async def sign_in(self) -> None:
+        """Sign in, which is not timed."""
         while True:
             page = await self._ask("GET", "/sign-in")
             if page is None:
@@ -202,12 +212,16 @@ def run_load(
     seconds: float = 180.0,
     think: tuple[float, float] = (2.0, 5.0),
     kill: bool = False,
+    decisions: int | None = None,
 ) -> dict[str, Any]:
-    """Run all of it, and return what was seen; see the module's text."""
+    """Run all of it, and return what was seen; see the module's text.
+
+    With ``decisions`` it lasts until so many were acknowledged, however long that takes.
+    """
     names = prepare(db, people, items)
     log, port = Log(), _free_port()
     base = f"http://127.0.0.1:{port}"
-    found = asyncio.run(_drive(db, folder, names, base, port, seconds, think, kill, log))
+    found = asyncio.run(_drive(db, folder, names, base, port, seconds, decisions, think, kill, log))
     return {
         "database": db.split(":")[0] if "://" in db else "sqlite",
         "people": people,
@@ -230,36 +244,45 @@ async def _drive(
     base: str,
     port: int,
     seconds: float,
+    decisions: int | None,
     think: tuple[float, float],
     kill: bool,
     log: Log,
 ) -> dict[str, Any]:
     errors = folder / "server.log"
-    until = time.monotonic() + seconds
     first = studio(db, errors, port=port)
     server = (await asyncio.to_thread(first.__enter__)).process
-    workers = [
-        asyncio.create_task(Annotator(name, base, n, log, think).work(until))
-        for n, name in enumerate(names)
-    ]
+    people = [Annotator(name, base, n, log, think) for n, name in enumerate(names)]
+    for at in range(0, len(people), 4):
+        await asyncio.gather(*(one.sign_in() for one in people[at : at + 4]))
+    started = _server_seconds(server.pid)
+    began = time.monotonic()
+
+    def share() -> float:
+        if decisions is not None:
+            return len(log.acknowledged) / decisions
+        return (time.monotonic() - began) / seconds
+
+    workers = [asyncio.create_task(one.work(lambda: share() >= 1.0)) for one in people]
     if not kill:
         try:
             await asyncio.gather(*workers)
-            spent = _server_seconds(server.pid)
+            spent = _server_seconds(server.pid) - started
         finally:
             await asyncio.to_thread(first.__exit__, None, None, None)
         requests = len(log.pages) + len(log.answers)
         return {"server_cpu_ms_per_request": round(1000 * spent / max(1, requests), 1)}
-    await asyncio.sleep(seconds / 2)
+    while share() < 0.5:
+        await asyncio.sleep(0.05)
     server.send_signal(signal.SIGKILL)
     before = dict(log.acknowledged)
     await asyncio.to_thread(server.wait)
     await asyncio.to_thread(first.__exit__, None, None, None)
     lost = _lost(await asyncio.to_thread(_kept, db), before)
-    began = time.monotonic()
+    restarted = time.monotonic()
     second = studio(db, errors, port=port)
     await asyncio.to_thread(second.__enter__)
-    took = round(time.monotonic() - began, 2)
+    took = round(time.monotonic() - restarted, 2)
     try:
         await asyncio.gather(*workers)
     finally:
@@ -272,7 +295,7 @@ async def _drive(
 
 
 def _server_seconds(pid: int) -> float:
-    """Return the processor time of a process so far, its start and signing in included."""
+    """Return the processor time of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -78,7 +78,8 @@ class Residual:
     Attributes:
         wrong: The share of final items that are wrong.
         by_way: The same for each way in which items became final.
-        lost: The share of removed items and hard cases that were right.
+        lost: The share of removed items and hard cases that were right, of those that were
+            voted on: what a first reviewer alone removed is not known.
         people: How good everybody is found to be.
         risk: By final item, the chance that it is wrong.
         way: By final item, how it became final: the rule's reason.
@@ -136,7 +137,7 @@ def residual_error(
             _wrong(str(way), found, finals & (ways == way), level)
             for way in dict.fromkeys(ways[finals].tolist())
         ),
-        lost=_right("removed items", found, gone, level) if gone.any() else None,
+        lost=_right("removed after votes", found, gone, level) if gone.any() else None,
         people=tuple(
             Person(
                 name,

@@ -24,11 +24,11 @@ def nearby():
 
 
 @pytest.mark.slow
-def test_a_run_over_http_equals_one_in_process(contrafact, nearby, tmp_path):
+def test_a_run_over_http_equals_one_in_process(quick_contrafact, nearby, tmp_path):
     def run(model: str, out: str) -> None:
-        result = contrafact(
-            "run", "finforce", "--model", model, "--judge", model, "--out", out, "--limit", "2",
-            "--method", "few-shot", "--temperature", "0", "--max-tokens", "120",
+        result = quick_contrafact(
+            "run", "finforce", "--model", model, "--judge", model, "--out", out, "--limit", "1",
+            "--method", "few-shot", "--temperature", "0", "--max-tokens", "150",
             "--fluency-model", "none", "--max-connections", "1", env=nearby,
         )  # fmt: skip
         assert result.returncode == 0, result.stderr

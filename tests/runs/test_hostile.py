@@ -145,7 +145,7 @@ def test_a_run_against_a_service_bears_hostile_headlines(quick_contrafact, servi
 def test_a_run_of_the_embedded_model_bears_hostile_headlines(quick_contrafact, tmp_path, data):
     result = quick_contrafact(
         "run", "finforce", "--data", "hostile.jsonl", "--model", MODEL, "--out", "run",
-        "--fluency-model", "none", "--max-tokens", "40", "--temperature", "0",
+        "--fluency-model", "none", "--max-tokens", "12", "--temperature", "0",
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert result.returncode == 0, result.stderr

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx
@@ -51,21 +50,12 @@ def hidden(page, name="csrf"):
     return re.search(rf'name="{name}" value="([^"]*)"', page.text)[1]
 
 
-def wait_for(http, path):
-    for _ in range(100):
-        try:
-            return http.get(path)
-        except httpx.TransportError:
-            time.sleep(0.05)
-    pytest.fail("the server does not answer")
-
-
 def test_from_the_first_link_to_a_clean_stop(tmp_path, quick_contrafact):
     server = Server(tmp_path)
     try:
         link = server.link()
-        with httpx.Client(base_url=server.base, follow_redirects=True) as http:
-            page = wait_for(http, link)
+        with httpx.Client(base_url=server.base, follow_redirects=True, timeout=60) as http:
+            page = http.get(link)
             form = {"csrf": hidden(page), "password": PASSWORD, "again": PASSWORD}
             home = http.post(link, data=form)
             assert home.status_code == 200 and "Your reviews" in home.text
@@ -81,8 +71,8 @@ def test_from_the_first_link_to_a_clean_stop(tmp_path, quick_contrafact):
     assert link.rsplit("/", 1)[1] not in log and "Traceback" not in log
 
     again = Server(tmp_path)
-    with httpx.Client(base_url=again.base) as http:
-        wait_for(http, "/sign-in")
+    with httpx.Client(base_url=again.base, timeout=60) as http:
+        http.get("/sign-in")
     assert again.stop(signal.SIGINT) == 0
 
 
@@ -97,8 +87,8 @@ def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path):
         import ssl
 
         trusted = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
-        with httpx.Client(base_url=server.base, verify=trusted) as http:
-            answer = wait_for(http, "/sign-in")
+        with httpx.Client(base_url=server.base, verify=trusted, timeout=60) as http:
+            answer = http.get("/sign-in")
             assert answer.headers["set-cookie"].startswith("__Host-contrafact-visit=")
     finally:
         server.stop()

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LONGEST", "SHORTEST", "check_password", "hash_password", "matches", "outdated"]
 
-SHORTEST, LONGEST = 12, 200
-"""Characters of a password. Length is what makes one strong; no signs are demanded."""
+SHORTEST = 12
+"""Characters of a password, at least. Length is what makes one strong; no signs are demanded."""
+LONGEST = 200
+"""Characters of a password, at most: hashing a longer one would cost whoever serves."""
 
 # Each hash takes 64 MiB and a core: many at once would starve everything else.
 _AT_ONCE = BoundedSemaphore(2)

@@ -110,6 +110,7 @@ def bind(host: str, port: int, *, tls: bool, allow_remote: bool) -> socket.socke
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
+        listening.listen(128)  # whoever comes while the app starts waits, and is not refused
     except OSError as error:
         listening.close()
         said = error.strerror or str(error)

@@ -19,7 +19,7 @@ def arguments(model, judge, out, *more):
 def kill_after(process, ready):
     """Kill a started command with SIGKILL once `ready` says so, return nothing."""
     with process:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while process.poll() is None and not ready():
             assert time.monotonic() < deadline, "the run never came as far as to be killed"
             time.sleep(0.05)

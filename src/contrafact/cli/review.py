@@ -177,9 +177,8 @@ def _take_decisions(
     )
     for problem in found.problems:
         typer.echo(problem, err=True)
-    known = f", {found.known:,} were there already" if found.known else ""
-    left = f", {len(found.problems):,} were left out" if found.problems else ""
-    typer.echo(f"{review}: {found.taken:,} decisions taken in{known}{left}")
+    said = f"decisions taken in: {found.taken:,}, there already: {found.known:,}"
+    typer.echo(f"{review}: {said}, left out: {len(found.problems):,}")
 
 
 @app.command("export")

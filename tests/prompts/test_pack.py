@@ -24,6 +24,7 @@ def test_every_template_of_the_default_pack_is_used_by_the_program(monkeypatch):
     open_finforce(pack)
     open_rfc(pack)
     open_cobe(pack)
+    open_training(pack)
     shipped = {
         p.relative_to(pack.root).with_suffix("").as_posix() for p in pack.root.rglob("*.jinja")
     }
@@ -53,6 +54,12 @@ def open_rfc(pack):
     ErrorClasses(pack)
     ModelRewriter.open_templates(pack)
     label_template(pack)
+
+
+def open_training(pack):
+    from contrafact.training.dialogue import Dialogue
+
+    Dialogue(pack)
 
 
 def open_cobe(pack):

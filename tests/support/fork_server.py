@@ -11,6 +11,7 @@ import gc
 import importlib.metadata
 import json
 import os
+import signal
 import socket
 import sys
 from typing import Any
@@ -89,6 +90,8 @@ def _run(request: dict[str, Any], files: list[int]) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
+    # Whoever starts the tests in the background may have them ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])

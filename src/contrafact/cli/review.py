@@ -7,6 +7,7 @@ import typer
 
 from contrafact.cli.review_plan import estimate, plan, residual
 from contrafact.cli.review_serve import invite, serve
+from contrafact.cli.review_store import open_store
 
 if TYPE_CHECKING:
     from contrafact.review.store.store import Store
@@ -116,7 +117,7 @@ def import_(
         raise InputError("--stage and --annotator go with --from", mend="name the tool with --from")
     if made_with is not None and training:
         raise InputError("decisions are not items to train on", mend="leave --training out")
-    with _store(db) as store:
+    with open_store(db, new=True) as store:
         new = review not in store.reviews()
         if new and (project is None or made_with is not None):
             raise InputError(
@@ -214,7 +215,7 @@ def export(
     from contrafact.review.rows_out import form_of, write_rows
 
     form_of(out)
-    with _store(db) as store:
+    with open_store(db) as store:
         if what == "history":
             made = history_rows(store.history(review))
         else:
@@ -233,7 +234,7 @@ def prove(review: _Review = "review", db: _Database = "review.db") -> None:
     """
     from contrafact.review.store.verify import verify
 
-    with _store(db) as store:
+    with open_store(db) as store:
         problems = verify(store, review)
         events = len(store.history(review))
     for problem in problems:
@@ -241,19 +242,6 @@ def prove(review: _Review = "review", db: _Database = "review.db") -> None:
     if problems:
         raise typer.Exit(1)
     typer.echo(f"{review}: the state is what its {events:,} events say")
-
-
-def _store(db: str) -> "Store":
-    from contrafact.errors import InputError
-
-    try:
-        from contrafact.review.store.store import Store
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"the review studio needs the package {error.name}",
-            mend="pip install 'contrafact[review]'",
-        ) from error
-    return Store(db)
 
 
 def _pairs(given: list[str], option: str, form: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The database of reviews, as the commands open it."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -8,8 +9,12 @@ if TYPE_CHECKING:
 __all__ = ["open_store"]
 
 
-def open_store(db: str) -> "Store":
+def open_store(db: str, *, new: bool = False) -> "Store":
     """Open a database of reviews.
+
+    Args:
+        db: A file, or a URL.
+        new: Whether to make a file that is not there. Commands that only read make none.
 
     Raises:
         InputError: What the studio needs is not installed, or the database cannot be used.
@@ -17,10 +22,20 @@ def open_store(db: str) -> "Store":
     from contrafact.errors import InputError
 
     try:
+        from contrafact.review.store.database import database_url
         from contrafact.review.store.store import Store
     except ModuleNotFoundError as error:
         raise InputError(
             f"the review studio needs the package {error.name}",
             mend="pip install 'contrafact[review]'",
         ) from error
+    url = database_url(db)
+    file = Path(str(url.database))
+    lite = url.get_backend_name() == "sqlite"
+    if lite and not new and file.parent.is_dir() and not file.exists():
+        raise InputError(
+            "there is no review in this place",
+            file=file if "://" in db else db,
+            mend="import items first: contrafact review import",
+        )
     return Store(db)

@@ -149,8 +149,8 @@ def test_training_items_bring_their_answers(quick_contrafact, tmp_path):
             ("import", "pairs.jsonl", "--project", "rfc-rewrite", "--person", "Ada"),
             "is not of the form NAME=ROLE",
         ),
-        (("export", "--out", "x.csv"), "there is no review 'review'"),
-        (("prove",), "there is no review 'review'"),
+        (("export", "--out", "x.csv"), "there is no review in this place"),
+        (("prove",), "there is no review in this place"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(quick_contrafact, pairs, arguments, told):

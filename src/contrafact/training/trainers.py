@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.conversion import quietly
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.training.config import Dpo, Lora, TrainConfig, WarmUp
 
@@ -61,21 +62,14 @@ def check_trainers() -> None:
 def _quietly() -> Iterator[None]:
     """Keep the libraries' bars, notes and warnings off the terminal, and give them back after."""
     import datasets
-    from transformers.utils import logging
 
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     maps = datasets.are_progress_bars_disabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
     datasets.disable_progress_bars()
     try:
-        with warnings.catch_warnings():
+        with quietly(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             yield
     finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
         if not maps:
             datasets.enable_progress_bars()
 

@@ -1,10 +1,10 @@
 """A model of financial tone from a folder, such as FinBERT's (RFC-BENCH, section 2.2.2)."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.conversion import quietly
 from contrafact.rfc.validators.options import Polarity
 
 __all__ = ["load_polarity_model"]
@@ -37,7 +37,7 @@ def load_polarity_model(folder: str | Path) -> Polarity:
             mend="install contrafact with its extra 'whitebox'",
         ) from error
     try:
-        with _quiet():
+        with quietly():
             tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
             model, found = AutoModelForSequenceClassification.from_pretrained(
                 path, local_files_only=True, output_loading_info=True
@@ -68,19 +68,3 @@ def load_polarity_model(folder: str | Path) -> Polarity:
         return [float(tone) for tone in shares @ weights]
 
     return tones
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep transformers from drawing bars and reporting what is refused here in one line."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 
 from contrafact.errors import InputError
 from contrafact.models.whitebox.noise import (
-    Noise,
     Sampling,
     continuation_text,
     draw,
-    end_tokens,
+    generate,
     prompt_tokens,
 )
-from contrafact.models.whitebox.noise.sampling import choose
 from contrafact.models.whitebox.prefixes import common_length
-from contrafact.models.whitebox.reading import Prefix, PromptBatch
+from contrafact.models.whitebox.reading import Prefix, read_prefix
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.records import content_id
 from contrafact.training.stages import Journal
@@ -74,22 +72,24 @@ def write_replies(
             f"{causal.context:,} tokens that {causal.name} has",
             mend="use a model with a longer context, or fewer max_tokens",
         )
-    prefix: Prefix | None = None
+    known: tuple[Prefix | None, int] | None = None
     replies: dict[str, Reply] = {}
     for start in range(0, len(keys), _ROWS):
         batch = keys[start : start + _ROWS]
         name = content_id(*batch, prefix="b")
         if name not in journal:
-            prefix = prefix or _shared(causal, list(tokens.values()))
-            made = _written(
+            if known is None:
+                prefix = _shared(causal, list(tokens.values()))
+                known = prefix, len(prefix.tokens) if prefix else 0
+            made = generate(
                 causal,
                 [tokens[key] for key in batch],
-                prefix,
                 [draw(seed, key) for key in batch],
-                sampling,
-                max_tokens,
+                max_tokens=max_tokens,
+                sampling=sampling,
+                known=[known] * len(batch),
             )
-            journal.keep(name, [[one.text, one.ended] for one in made])
+            journal.keep(name, [[continuation_text(causal, m.tokens), m.ended] for m in made])
         for key, (text, ended) in zip(batch, journal[name], strict=True):
             replies[key] = Reply(text, ended)
         said(len(batch))
@@ -117,56 +117,12 @@ def check_room(causal: CausalModel, prompt: str, max_tokens: int, *, what: str) 
         )
 
 
-def _shared(causal: CausalModel, prompts: Sequence[tuple[int, ...]]) -> Prefix:
-    """Return what the model makes of the beginning that all prompts share."""
+def _shared(causal: CausalModel, prompts: Sequence[tuple[int, ...]]) -> Prefix | None:
+    """Return what the model makes of the beginning that all prompts share, if it can be kept."""
     import torch
 
     # What the first and the last in order share, all do; each feeds something of its own.
     first, last = min(prompts), max(prompts)
     tokens = first[: min(common_length(first, last), min(map(len, prompts)) - 1)]
-    if not tokens:
-        return Prefix((), ())
-    batch = PromptBatch(causal, [(tokens, None, 0)])
     with torch.inference_mode():
-        batch.logits()
-    return Prefix(tokens, [(layer.keys, layer.values) for layer in batch.cache.layers])
-
-
-def _written(
-    causal: CausalModel,
-    prompts: Sequence[tuple[int, ...]],
-    prefix: Prefix,
-    noises: Sequence[Noise],
-    sampling: Sampling,
-    max_tokens: int,
-) -> list[Reply]:
-    """Return a batch of texts, each under its noise; as `noise.generate`, after a prefix."""
-    import numpy as np
-    import torch
-
-    ends = end_tokens(causal)
-    length = len(prefix.tokens)
-    batch = PromptBatch(
-        causal, [(prompt, prefix if length else None, length) for prompt in prompts]
-    )
-    own: list[list[int]] = [[] for _ in prompts]
-    ended = [False] * len(prompts)
-    with torch.inference_mode():
-        for position in range(max_tokens):
-            logits = batch.logits()
-            noise = np.zeros(logits.shape)
-            for row, done in enumerate(ended):
-                if not done:
-                    noise[row] = noises[row].at(position, logits.shape[-1])
-            chosen, _ = choose(logits, torch.from_numpy(noise).to(logits.device), sampling)
-            for row, token in enumerate(chosen.tolist()):
-                if not ended[row]:
-                    own[row].append(token)
-                    ended[row] = token in ends
-            if all(ended):
-                break
-            batch.feed(chosen)
-    return [
-        Reply(continuation_text(causal, tokens), end)
-        for tokens, end in zip(own, ended, strict=True)
-    ]
+        return read_prefix(causal, tokens, None, 0) if tokens else None

@@ -3,7 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.stats.sampling_design import inclusion_probabilities, pivotal_sample
+from contrafact.stats.sampling_design import (
+    even_allocation,
+    inclusion_probabilities,
+    pivotal_sample,
+)
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -92,3 +96,13 @@ def test_whole_expectations_give_whole_strata():
 def test_misuse_of_a_draw_is_refused(probabilities, strata, message):
     with pytest.raises(ValueError, match=message):
         pivotal_sample(probabilities, rng(), strata=strata)
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.integers(0, 200))
+def test_draws_are_shared_out_evenly_and_none_is_lost(sizes, n):
+    given_out = even_allocation(sizes, n)
+    assert sum(given_out) == min(n, sum(sizes))
+    assert all(own <= size for own, size in zip(given_out, sizes, strict=True))
+    # A stratum that still has items has at most one draw less than any other.
+    open_ones = [own for own, size in zip(given_out, sizes, strict=True) if own < size]
+    assert not open_ones or max(given_out) - min(open_ones) <= 1

@@ -26,6 +26,7 @@ from contrafact.stats.agreement import (
     with_interval,
 )
 from contrafact.stats.intervals import Interval, cluster_bootstrap
+from contrafact.stats.sampling_design import even_allocation
 from contrafact.text.fence import printable
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def draw_study(
             f"{n} responses cannot show every system of these runs",
             mend=f"ask for at least {len(strata)} with --n",
         )
-    sizes = _allocate([len(stratum) for stratum in strata], n)
+    sizes = even_allocation([len(stratum) for stratum in strata], n)
     chosen: list[tuple[int, float]] = []
     for stratum, size in zip(strata, sizes, strict=True):
         stories = pool.loc[stratum, "sample_id"].tolist()
@@ -219,11 +220,11 @@ class _Study:
                 ("ac1", partial(gwet_ac1, categories=[YES, NO, OTHER])),
             ):
                 own = with_interval(function, table, clusters=clusters, **self._settings)
-                figures |= _spread(name, own)
+                figures |= own.columns(name)
             share = cluster_bootstrap(
                 unanimous, [clusters[place] for place in whole], **self._settings
             )
-            figures |= _spread("unanimous", share)
+            figures |= share.columns("unanimous")
         others = sum(cell == OTHER for row in table for cell in row)
         return {"items": len(rated), "raters": len(self.people), "other": others} | figures
 
@@ -258,18 +259,15 @@ class _Study:
         if not pairs:
             return row
         table = np.array(pairs, dtype=object)
-        row |= _spread("accuracy", self._share([a == b for a, b in pairs], clusters))
+        row |= self._share([a == b for a, b in pairs], clusters).columns("accuracy")
         for figure, within in (("precision", 1), ("recall", 0)):
             own = [place for place, pair in enumerate(pairs) if pair[within] == YES]
-            row |= _spread(
-                figure,
-                self._share(
-                    [pairs[place] == (YES, YES) for place in own], [clusters[p] for p in own]
-                ),
-            )
+            row |= self._share(
+                [pairs[place] == (YES, YES) for place in own], [clusters[p] for p in own]
+            ).columns(figure)
         row |= self._f1(pairs, clusters)
         kappa = with_interval(cohen_kappa, table, clusters=clusters, **self._settings)
-        return row | _spread("kappa", kappa)
+        return row | kappa.columns("kappa")
 
     def pairs(self) -> list[dict[str, Any]]:
         verdicts = {item.item: item.judge_verdict for item in self.key if item.judge_verdict}
@@ -297,7 +295,7 @@ class _Study:
                 with_interval(function, table, clusters=groups, **self._settings)
                 for function in (percent_agreement, cohen_kappa)
             )
-            rows.append(about | _spread("percent", percent) | _spread("kappa", kappa))
+            rows.append(about | percent.columns("percent") | kappa.columns("kappa"))
         return rows
 
     def _share(self, values: Sequence[bool], clusters: Sequence[str]) -> Interval:
@@ -313,7 +311,7 @@ class _Study:
             weights=[2.0 if one else 1.0 for one in both] if own else None,
             **self._settings,
         )
-        return _spread("f1", interval)
+        return interval.columns("f1")
 
 
 def _spread_over(stories: Sequence[str], size: int, rng: np.random.Generator) -> list[int]:
@@ -325,21 +323,3 @@ def _spread_over(stories: Sequence[str], size: int, rng: np.random.Generator) ->
         rounds.append((seen[stories[place]], len(rounds), place))
         seen[stories[place]] += 1
     return [place for _, _, place in sorted(rounds)[:size]]
-
-
-def _allocate(sizes: list[int], n: int) -> list[int]:
-    """Share ``n`` out evenly over strata of these sizes; what a small one lacks goes to others."""
-    given = [0] * len(sizes)
-    left = min(n, sum(sizes))
-    while left:
-        open_strata = [i for i, size in enumerate(sizes) if given[i] < size]
-        share = max(1, left // len(open_strata))
-        for i in open_strata[:left]:
-            more = min(share, sizes[i] - given[i], left)
-            given[i] += more
-            left -= more
-    return given
-
-
-def _spread(name: str, interval: Interval) -> dict[str, float]:
-    return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}

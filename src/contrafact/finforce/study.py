@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.files.sheets import item_check
+from contrafact.files.sheets import item_check, item_names
 from contrafact.finforce.study_sheet import (
     ANSWER_COLUMNS,
     KEY_COLUMNS,
@@ -26,6 +26,7 @@ from contrafact.records import CRITERIA
 from contrafact.stats.agreement import cohen_kappa, gwet_ac1, with_interval
 from contrafact.stats.intervals import Interval, cluster_bootstrap
 from contrafact.stats.sampling import horvitz_thompson_mean
+from contrafact.stats.sampling_design import even_allocation
 from contrafact.text.fence import printable
 
 if TYPE_CHECKING:
@@ -101,14 +102,14 @@ def draw(
             f"{n} items cannot show every system and side of these runs",
             mend=f"ask for at least {len(strata)} with --n",
         )
-    sizes = _allocate([len(stratum) for stratum in strata], n)
+    sizes = even_allocation([len(stratum) for stratum in strata], n)
     chosen: list[int] = []
     probabilities: list[float] = []
     for stratum, size in zip(strata, sizes, strict=True):
         chosen += [int(row) for row in rng.choice(stratum, size=size, replace=False)]
         probabilities += [size / len(stratum)] * size
     order = rng.permutation(len(chosen))
-    names = _names(len(chosen), rng)
+    names = item_names(len(chosen), rng)
     sheet, key = [], []
     for name, place in zip(names, order, strict=True):
         row = pool.iloc[chosen[place]]
@@ -182,7 +183,7 @@ def score(
         between += [{"criterion": criterion} | row for row in study.between(own)]
     marks = [
         {"error_class": question, "annotator": name, "n": len(own)}
-        | _spread("share", study.weighted(own, own["answer"]))
+        | study.weighted(own, own["answer"]).columns("share")
         for question in OPTIONAL_COLUMNS
         for name in answers.annotators
         if len(own := labels[(labels["question"] == question) & (labels["annotator"] == name)])
@@ -228,10 +229,10 @@ class _Study:
             coefficients.append((kappa.estimate, ac1.estimate))
             rows.append(
                 {"annotator": name, "n": len(own)}
-                | _spread("agreement", self.weighted(own, agrees))
-                | _spread("unweighted", self._plain(own, agrees))
-                | _spread("kappa", kappa)
-                | _spread("ac1", ac1)
+                | self.weighted(own, agrees).columns("agreement")
+                | self._plain(own, agrees).columns("unweighted")
+                | kappa.columns("kappa")
+                | ac1.columns("ac1")
             )
         if rows:
             agrees = (known["answer"] == known["judge_verdict"]).astype(float)
@@ -244,8 +245,8 @@ class _Study:
             kappas, ac1s = zip(*coefficients, strict=True)
             rows.append(
                 {"annotator": AVERAGE, "n": len(means)}
-                | _spread("agreement", self.weighted(means, means["agrees"]))
-                | _spread("unweighted", self._plain(means, means["agrees"]))
+                | self.weighted(means, means["agrees"]).columns("agreement")
+                | self._plain(means, means["agrees"]).columns("unweighted")
                 | {"kappa": float(np.mean(kappas)), "ac1": float(np.mean(ac1s))}
             )
         return rows
@@ -261,9 +262,9 @@ class _Study:
         )
         passed, failed = votes[votes["share"] > 0.5], votes[votes["share"] < 0.5]
         return (
-            _spread("sensitivity", self.weighted(passed, passed["judge_verdict"]))
+            self.weighted(passed, passed["judge_verdict"]).columns("sensitivity")
             | {"passed": len(passed)}
-            | _spread("specificity", self.weighted(failed, failed["judge_verdict"] == False))  # noqa: E712
+            | self.weighted(failed, failed["judge_verdict"] == False).columns("specificity")  # noqa: E712
             | {"failed": len(failed), "split": len(votes) - len(passed) - len(failed)}
         )
 
@@ -280,9 +281,9 @@ class _Study:
             kappa, ac1 = self._chance_corrected(own, both)
             rows.append(
                 {"annotator": one, "other": other, "n": len(both)}
-                | _spread("agreement", self.weighted(own, both[one] == both[other]))
-                | _spread("kappa", kappa)
-                | _spread("ac1", ac1)
+                | self.weighted(own, both[one] == both[other]).columns("agreement")
+                | kappa.columns("kappa")
+                | ac1.columns("ac1")
             )
         return rows
 
@@ -320,33 +321,7 @@ def _strata(pool: "pd.DataFrame") -> "list[pd.Index[Any]]":
     return [group.index for _, group in keys.groupby(["system", "judge", "side"], sort=True)]
 
 
-def _allocate(sizes: list[int], n: int) -> list[int]:
-    """Share ``n`` out evenly over strata of these sizes; what a small one lacks goes to others."""
-    given = [0] * len(sizes)
-    left = min(n, sum(sizes))
-    while left:
-        open_strata = [i for i, size in enumerate(sizes) if given[i] < size]
-        share = max(1, left // len(open_strata))
-        for i in open_strata[:left]:
-            more = min(share, sizes[i] - given[i], left)
-            given[i] += more
-            left -= more
-    return given
-
-
-def _names(n: int, rng: np.random.Generator) -> list[str]:
-    """Return distinct names that say nothing."""
-    names: dict[str, None] = {}
-    while len(names) < n:
-        names[f"i{rng.bytes(4).hex()}"] = None
-    return list(names)
-
-
 def _written(verdict: float) -> str:
     if math.isnan(verdict):
         return ""
     return "TRUE" if verdict else "FALSE"
-
-
-def _spread(name: str, interval: Interval) -> dict[str, Any]:
-    return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}

@@ -26,7 +26,6 @@ from contrafact.rfc.study_sheet import (
 )
 from contrafact.stats.agreement import cohen_kappa, gwet_ac1, percent_agreement, with_interval
 from contrafact.stats.classification import classification
-from contrafact.stats.intervals import Interval
 from contrafact.stats.sampling import horvitz_thompson_mean
 from contrafact.text.fence import printable
 
@@ -188,11 +187,11 @@ def _figures(
         **settings,
     )
     return (
-        _spread("percent", percent)
-        | _spread("macro_f1", matched.figures["f1", "valid"])
-        | _spread("kappa", kappa)
-        | _spread("ac1", ac1)
-        | _spread("weighted", weighted)
+        percent.columns("percent")
+        | matched.figures["f1", "valid"].columns("macro_f1")
+        | kappa.columns("kappa")
+        | ac1.columns("ac1")
+        | weighted.columns("weighted")
     )
 
 
@@ -206,7 +205,3 @@ def _shown(kind: StudyKind, one: _Drawn) -> dict[str, str]:
 
 def _gold(kind: StudyKind, one: _Drawn) -> str:
     return {"detect": one.member, "diagnose": one.pair.manipulation}.get(kind, "")
-
-
-def _spread(name: str, interval: Interval) -> dict[str, float]:
-    return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}

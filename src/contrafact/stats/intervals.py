@@ -74,6 +74,10 @@ class Interval:
     clusters: int
     method: str
 
+    def columns(self, name: str) -> dict[str, float]:
+        """Return the estimate and its bounds as columns of a table, under this name."""
+        return {name: self.estimate, f"{name}_low": self.low, f"{name}_high": self.high}
+
 
 def cluster_bootstrap(
     values: ArrayLike,

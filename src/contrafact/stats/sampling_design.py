@@ -13,14 +13,36 @@ for. Strata are gone through one after another, so that each gets its expected n
 rounded up or down.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from contrafact.stats._checks import finite_values
 
-__all__ = ["inclusion_probabilities", "pivotal_sample"]
+__all__ = ["even_allocation", "inclusion_probabilities", "pivotal_sample"]
 
 _CERTAIN = 1e-9
+
+
+def even_allocation(sizes: Sequence[int], n: int) -> list[int]:
+    """Share ``n`` draws out evenly over strata of these sizes.
+
+    What a small stratum lacks goes to the others; all items are drawn where ``n`` is more.
+
+    Returns:
+        Draws per stratum, in order.
+    """
+    given = [0] * len(sizes)
+    left = min(n, sum(sizes))
+    while left:
+        open_strata = [i for i, size in enumerate(sizes) if given[i] < size]
+        share = max(1, left // len(open_strata))
+        for i in open_strata[:left]:
+            more = min(share, sizes[i] - given[i], left)
+            given[i] += more
+            left -= more
+    return given
 
 
 def inclusion_probabilities(

@@ -258,3 +258,56 @@ def service() -> Iterator[Service]:
 @pytest.fixture
 def start_service():
     return serving
+
+
+@pytest.fixture(scope="session")
+def byte_model() -> Callable[..., Path]:
+    """Save a small model of random weights whose tokens are bytes, and return its folder."""
+    return _save_byte_model
+
+
+def _save_byte_model(
+    folder: Path,
+    *,
+    chat: bool = True,
+    seed: int = 0,
+    drop: int = 0,
+    context: int = 200,
+    liked: str = "",
+) -> Path:
+    """Args: a chat template or none; bytes left out; tokens of context; letters it prefers."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())[drop:]
+    words = ["<s>", "</s>", "<u>", "<a>", *alphabet]
+    tokenizer = Tokenizer(models.BPE({word: i for i, word in enumerate(words)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    template = "{% for m in messages %}<u>{{ m['content'] }}</s>{% endfor %}<a>"
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token="<s>",
+        eos_token="</s>",
+        extra_special_tokens=["<u>", "<a>"],
+        chat_template=template if chat else None,
+    ).save_pretrained(folder)
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=len(words),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=context,
+        initializer_range=0.3,
+        bos_token_id=0,
+        eos_token_id=1,
+        tie_word_embeddings=False,
+    )
+    model = LlamaForCausalLM(config)
+    with torch.no_grad():
+        model.get_output_embeddings().weight[[words.index(letter) for letter in liked]] *= 8
+    model.save_pretrained(folder)
+    return folder

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
 
 from contrafact.errors import InputError
 from contrafact.models.whitebox.noise import (
@@ -16,45 +15,11 @@ from contrafact.models.whitebox.noise import (
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 
 TEXT = "Aldmoor gains 3%, – and »ärgert« nobody"
-TEMPLATE = "{% for m in messages %}<u>{{ m['content'] }}</s>{% endfor %}<a>"
-
-
-def save(folder: Path, *, template: str | None = TEMPLATE, seed: int = 0, drop: int = 0) -> Path:
-    """A model of random weights whose tokens are bytes."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())[drop:]
-    words = ["<s>", "</s>", "<u>", "<a>", *alphabet]
-    tokenizer = Tokenizer(models.BPE({word: i for i, word in enumerate(words)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token="<s>",
-        eos_token="</s>",
-        extra_special_tokens=["<u>", "<a>"],
-        chat_template=template,
-    ).save_pretrained(folder)
-    torch.manual_seed(seed)
-    config = LlamaConfig(
-        vocab_size=len(words),
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=200,
-        initializer_range=0.3,
-        bos_token_id=0,
-        eos_token_id=1,
-    )
-    LlamaForCausalLM(config).save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save(tmp_path_factory.mktemp("model"))
+def folder(tmp_path_factory: pytest.TempPathFactory, byte_model) -> Path:
+    return byte_model(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")
@@ -88,12 +53,12 @@ def test_a_text_the_model_wrote_itself_comes_back_too(causal: CausalModel) -> No
 
 
 def test_another_prompt_and_another_model_change_the_text(
-    causal: CausalModel, tmp_path: Path
+    causal: CausalModel, tmp_path: Path, byte_model
 ) -> None:
     prompt = counterfactual_texts(causal, "Up?", "Down?", text=TEXT, samples=3)
     assert all(one.counterfactual != TEXT for one in prompt)
     assert len({one.counterfactual for one in prompt}) > 1  # noise that fits is many
-    other = load_causal(str(save(tmp_path, seed=1)))
+    other = load_causal(str(byte_model(tmp_path, seed=1)))
     model = counterfactual_texts(causal, "Up?", "Up?", text=TEXT, other=other)
     assert model[0].counterfactual != TEXT
     again = counterfactual_texts(causal, "Up?", "Up?", text=TEXT, other=causal)
@@ -101,9 +66,9 @@ def test_another_prompt_and_another_model_change_the_text(
 
 
 def test_models_with_other_tokens_and_prompts_without_template_are_refused(
-    causal: CausalModel, tmp_path: Path
+    causal: CausalModel, tmp_path: Path, byte_model
 ) -> None:
-    other = load_causal(str(save(tmp_path, template=None, drop=3)))
+    other = load_causal(str(byte_model(tmp_path, chat=False, drop=3)))
     with pytest.raises(InputError, match="do not share their tokens"):
         counterfactual_texts(causal, "Up?", "Up?", text="x", other=other)
     with pytest.raises(InputError, match="no chat template"):

@@ -2,50 +2,11 @@
 
 import pandas as pd
 import pytest
-import torch
-
-TEMPLATE = (
-    "{% for m in messages %}<u>{{ m['content'] }}</s>{% endfor %}"
-    "{% if add_generation_prompt %}<a>{% endif %}"
-)
 
 
 @pytest.fixture(scope="module")
-def judge(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A small random model whose tokens are bytes; it prefers T and F to other letters."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    folder = tmp_path_factory.mktemp("judge")
-    words = ["<s>", "</s>", "<u>", "<a>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
-    tokenizer = Tokenizer(models.BPE({word: i for i, word in enumerate(words)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token="<s>",
-        eos_token="</s>",
-        extra_special_tokens=["<u>", "<a>"],
-        chat_template=TEMPLATE,
-    ).save_pretrained(folder)
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(words),
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=8192,
-        initializer_range=0.3,
-        bos_token_id=0,
-        eos_token_id=1,
-        tie_word_embeddings=False,
-    )
-    model = LlamaForCausalLM(config)
-    with torch.no_grad():
-        head = model.get_output_embeddings().weight
-        head[[words.index("T"), words.index("F")]] *= 8
-    model.save_pretrained(folder)
+def judge(tmp_path_factory: pytest.TempPathFactory, byte_model) -> str:
+    folder = byte_model(tmp_path_factory.mktemp("judge"), context=8192, liked="TF")
     return f"whitebox/{folder}"
 
 

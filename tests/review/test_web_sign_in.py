@@ -1,0 +1,231 @@
+"""Signing in and out, invitations, sessions, and guessing at passwords."""
+
+import logging
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import select
+
+from contrafact.review.recorder import Refused
+from contrafact.review.store.sessions import Limits, Slowed
+from contrafact.review.store.tables import attempts, sessions
+
+PASSWORD = "otter lantern gravel 7"
+
+
+def location(response):
+    assert response.status_code == 303
+    return response.headers["location"]
+
+
+def test_signing_in_always_gives_a_new_session(site):
+    studio = site()
+    studio.account("Ada")
+    planted = "planted-by-somebody-else"
+    browser = studio.browser()
+    browser.http.cookies.set("contrafact-session", planted)
+    browser.sign_in("Ada")
+    first = [c.value for c in browser.http.cookies.jar if c.name == "contrafact-session"]
+    assert first and planted not in first[-1:]
+    other = studio.browser()
+    other.http.cookies.set("contrafact-session", planted)
+    assert location(other.get("/")).startswith("/sign-in")
+
+    # Signing in again ends the session that the browser had.
+    again = studio.browser("Ada")
+    old = again.http.cookies["contrafact-session"]
+    page = again.get("/").text
+    fields = again.fields(page) | {"name": "Ada", "password": PASSWORD}
+    assert location(again.http.post("/sign-in", data=fields)) == "/"
+    assert again.http.cookies["contrafact-session"] != old
+    other.http.cookies.set("contrafact-session", old)
+    assert location(other.get("/")).startswith("/sign-in")
+
+
+def test_signing_out_ends_the_session_on_the_server(site):
+    studio = site()
+    studio.account("Ada")
+    browser = studio.browser("Ada")
+    kept = browser.http.cookies["contrafact-session"]
+    assert location(browser.http.post("/sign-out", data=browser.fields(browser.get("/").text)))
+    browser.http.cookies.set("contrafact-session", kept)
+    assert location(browser.get("/")) == "/sign-in?next=%2F"
+    with studio.store.engine.begin() as connection:
+        assert connection.execute(select(sessions)).all() == []
+
+
+def test_sessions_end_when_idle_and_at_the_end_of_the_day(site):
+    studio = site()
+    studio.account("Ada")
+    browser = studio.browser("Ada")
+    limits = Limits()
+    for _ in range(5):
+        studio.now += limits.idle.total_seconds() - 60
+        assert browser.get("/").status_code == 200
+    studio.now += limits.life.total_seconds() - 5 * (limits.idle.total_seconds() - 60) + 1
+    assert browser.get("/").status_code == 303, "12 hours are over, busy or not"
+    idle = studio.browser("Ada")
+    studio.now += limits.idle.total_seconds() + 1
+    assert idle.get("/").status_code == 303
+
+
+def test_cookies_are_kept_from_scripts_and_other_sites(site, tmp_path):
+    plain = site()
+    plain.account("Ada")
+    cookie = plain.browser().sign_in("Ada").headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Lax" in cookie and "Secure" not in cookie
+    safe = site(str(tmp_path / "tls.db"), secure=True)
+    safe.account("Ada")
+    answer = safe.browser().sign_in("Ada")
+    assert re.match("__Host-contrafact-session=.*; Secure", answer.headers["set-cookie"])
+    assert "max-age" in answer.headers["strict-transport-security"]
+
+
+def test_an_invitation_works_once(site):
+    studio = site()
+    secret = studio.accounts.invite("Ada", by="Max")
+    browser = studio.browser()
+    page = browser.get(f"/invite/{secret}")
+    assert page.status_code == 200 and "Welcome, Ada" in page.text
+    fields = browser.fields(page.text)
+    short = browser.http.post(
+        f"/invite/{secret}", data={**fields, "password": "short", "again": "short"}
+    )
+    assert short.status_code == 422 and "shorter than 12" in short.text
+    other = browser.http.post(
+        f"/invite/{secret}", data={**fields, "password": PASSWORD, "again": "other"}
+    )
+    assert other.status_code == 422 and "not the same" in other.text
+    taken = browser.http.post(
+        f"/invite/{secret}", data={**fields, "password": PASSWORD, "again": PASSWORD}
+    )
+    assert location(taken) == "/"
+    assert "Ada" in browser.get("/").text
+    assert studio.browser().get(f"/invite/{secret}").status_code == 404
+    with pytest.raises(Refused, match="not good any more"):
+        studio.accounts.accept(secret, PASSWORD)
+
+
+def test_a_later_invitation_voids_the_earlier_and_ends_sessions_when_used(site):
+    studio = site()
+    studio.account("Ada")
+    browser = studio.browser("Ada")
+    first, second = (studio.accounts.invite("Ada", by="Max") for _ in range(2))
+    assert studio.accounts.invited(first) is None
+    assert browser.get("/").status_code == 200, "an unused link changes nothing"
+    studio.accounts.accept(second, "another lantern of gravel")
+    assert browser.get("/").status_code == 303
+    assert studio.browser().sign_in("Ada").status_code == 401
+    assert studio.browser().sign_in("Ada", "another lantern of gravel").status_code == 303
+    old = studio.accounts.invite("Ben", by="Max")
+    studio.now += 8 * 86_400
+    assert studio.accounts.invited(old) is None
+
+
+@pytest.mark.parametrize(
+    "password", ["aaaaaaaaaaaaaaaa", "AdaAdaAdaAdaAda1", "x" * 201, "ababababababab"]
+)
+def test_weak_passwords_are_refused(site, password):
+    studio = site()
+    secret = studio.accounts.invite("Ada", by="Max")
+    with pytest.raises(Refused, match="password"):
+        studio.accounts.accept(secret, password)
+    assert studio.accounts.invited(secret) == "Ada"
+
+
+def test_guessing_at_an_account_is_slowed_and_logged(site, caplog):
+    studio = site()
+    studio.account("Ada")
+    caplog.set_level(logging.INFO)
+    browser = studio.browser()
+    for _ in range(5):
+        assert browser.sign_in("Ada", "not the password").status_code == 401
+    slowed = studio.browser(address="198.51.100.1").sign_in("Ada")
+    assert slowed.status_code == 429, "from anywhere, and with the right password"
+    assert int(slowed.headers["retry-after"]) >= 1
+    waits = []
+    for _ in range(9):
+        with pytest.raises(Slowed) as refused:
+            studio.studio.sessions.sign_in("Ada", "not the password")
+        waits.append(refused.value.seconds)
+        studio.now += refused.value.seconds
+        with pytest.raises(Refused, match="do not go together"):
+            studio.studio.sessions.sign_in("Ada", "not the password")
+    assert waits == [2, 3, 5, 9, 17, 33, 65, 121, 121]
+    studio.now += 121
+    assert browser.sign_in("Ada").status_code == 303
+    assert studio.browser("Ada"), "a success ends it"
+    failed = [e for e in studio.accounts.audit_log() if e.action == "sign-in failed"]
+    assert len(failed) == 14
+    assert {(e.who, e.address) for e in failed} == {("Ada", "192.0.2.7"), ("Ada", "")}
+    assert "next attempt in" in failed[0].detail
+    assert "from 192.0.2.7 failed" in caplog.text
+    assert "not the password" not in caplog.text
+
+
+def test_trying_many_names_from_one_address_is_slowed(site):
+    studio = site()
+    studio.account("Ada")
+    browser = studio.browser()
+    answers = [browser.sign_in(f"Nobody{n}").status_code for n in range(21)]
+    assert answers == [401] * 20 + [429]
+    assert studio.browser(address="198.51.100.1").sign_in("Ada").status_code == 303
+
+
+def test_a_whole_team_may_sign_in_at_once_from_one_address(site):
+    studio = site()
+    names = [studio.account(f"P{n}") for n in range(30)]
+    with ThreadPoolExecutor(30) as pool:
+        secrets = list(
+            pool.map(
+                lambda n: studio.studio.sessions.sign_in(n, PASSWORD, address="192.0.2.1"), names
+            )
+        )
+    assert [studio.studio.sessions.account(s).name for s in secrets] == names
+
+
+def test_many_guesses_at_once_do_not_get_round_the_waiting(site):
+    studio = site()
+    studio.account("Ada")
+
+    def guess(n):
+        try:
+            studio.studio.sessions.sign_in("Ada", f"guess number {n}", address=f"192.0.2.{n}")
+        except Slowed:
+            return "slowed"
+        except Refused:
+            return "looked at"
+
+    with ThreadPoolExecutor(20) as pool:
+        done = list(pool.map(guess, range(20)))
+    assert done.count("looked at") == Limits().free
+
+
+def test_it_does_not_tell_whether_a_name_is_known(site):
+    studio = site()
+    studio.account("Ada")
+    pages = [
+        re.sub(r'value="[^"]*"', "", studio.browser().sign_in(name, "not the password").text)
+        for name in ("Ada", "Nobody", "\x00", "x" * 201)
+    ]
+    assert len(set(pages)) == 1
+    with studio.store.engine.begin() as connection:
+        assert len(connection.execute(select(attempts)).all()) == 4
+
+
+@pytest.mark.parametrize(
+    ("wanted", "gone"),
+    [
+        ("/r/ours/work?last=a", "/r/ours/work?last=a"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("https://evil.example", "/"),
+        ("/a\r\nset-cookie: x=1", "/"),
+    ],
+)
+def test_signing_in_leads_nowhere_else(site, wanted, gone):
+    studio = site()
+    studio.account("Ada")
+    form = {"name": "Ada", "password": PASSWORD, "next": wanted}
+    assert location(studio.browser().post("/sign-in", form)) == gone

@@ -131,7 +131,8 @@ class Annotator:
         self.client = httpx.AsyncClient(base_url=base, timeout=30)
 
     async def work(self, enough: Callable[[], bool]) -> None:
-        """Work until it is enough."""
+        """Work until it is enough; people come one by one, and not all at the same moment."""
+        await asyncio.sleep(self.rng.uniform(0, self.think[1]))
         while not enough():
             began = time.monotonic()
             reply = await self._ask("GET", f"/r/{REVIEW}/work")

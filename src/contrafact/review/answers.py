@@ -51,6 +51,7 @@ def ballot_of(
     """Return the ballot that the answers make.
 
     Answers to questions that are not asked, because another answer rules them out, are left out.
+    In training nobody is asked to say why.
 
     Raises:
         InputError: An answer is missing, unknown, or lacks the comment or text that it needs.
@@ -72,7 +73,7 @@ def ballot_of(
                 f"'{answer[:40]}' is no answer to '{name}'",
                 mend=f"answer {', '.join(question.options)}",
             )
-        if answer in question.comment_on and not said:
+        if answer in question.comment_on and not said and stage.kind != "training":
             raise InputError(f"'{answer}' needs a comment", mend="say why in a few words")
         given[name] = answer
     if flagged and not said:

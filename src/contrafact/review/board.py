@@ -5,6 +5,7 @@ board on any machine. What may happen next is decided in :mod:`contrafact.review
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -165,6 +166,7 @@ class Board:
         self.trainees: dict[tuple[str, str], Trainee] = {}
         self.held: dict[str, str] = {}
         self.last: dict[str, tuple[str, int]] = {}
+        self.decided: Counter[str] = Counter()
         self.requests: dict[str, int] = {}
         self.closed: set[str] = set()
 
@@ -251,6 +253,7 @@ class Board:
             item.text_version = text_version(self.project, item.fields)
         if self.held.get(event.who) == item.id:
             del self.held[event.who]
+        self.decided[event.who] += 1
         if "origin" not in body:  # a decision brought in from elsewhere is not theirs to undo
             self.last[event.who] = (item.id, event.seq)
 
@@ -272,6 +275,7 @@ class Board:
         self._fill(item, vote.slot, Slot(item.slots[vote.slot].role, event.who, until))
         self.held[event.who] = item.id
         del self.last[event.who]
+        self.decided[event.who] -= 1
 
     def _moved(self, event: Event) -> None:
         item = self.items[str(event.item)]

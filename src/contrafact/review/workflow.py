@@ -19,7 +19,7 @@ from contrafact.review.moves import close_if_complete, leave, release, waiting_a
 from contrafact.review.project import Stage
 from contrafact.review.recorder import Recorder, Refused
 
-__all__ = ["LEASE", "answer", "settle", "undo"]
+__all__ = ["LEASE", "answer", "settle", "undo", "undoable"]
 
 LEASE = timedelta(minutes=30)
 """How long an item stays with somebody who does not answer."""
@@ -131,12 +131,8 @@ def undo(
     if who not in board.last:
         raise Refused("there is no decision of yours to undo")
     name, seq = board.last[who]
-    item = board.items[name]
-    vote = next((v for v in item.votes if v.seq == seq), None)
-    here = vote is not None and (item.stage, item.round) == (vote.stage, vote.round)
-    closed = item.batch is not None and board.batches[item.batch].result is not None
-    latest = item.before is not None and item.votes[-1].seq == seq
-    if vote is None or closed or not (here or latest):
+    vote = undoable(board, who)
+    if vote is None:
         raise Refused("others have gone on from your last decision", mend="tell the manager")
     record = Recorder(board, now)
     body = {"answer": seq, "until": (now + lease).isoformat()}
@@ -151,6 +147,20 @@ def undo(
         body=body,
     )
     return record.events
+
+
+def undoable(board: Board, who: str) -> Vote | None:
+    """Return the vote that somebody may take back: their last, if nobody has built on it."""
+    if who not in board.last:
+        return None
+    name, seq = board.last[who]
+    item = board.items[name]
+    vote = next((v for v in item.votes if v.seq == seq), None)
+    if vote is None or (item.batch is not None and board.batches[item.batch].result is not None):
+        return None
+    here = (item.stage, item.round) == (vote.stage, vote.round)
+    latest = item.before is not None and item.votes[-1].seq == seq
+    return vote if here or latest else None
 
 
 def settle(

@@ -2,8 +2,9 @@
 
 import pytest
 
+from contrafact.errors import InputError
 from contrafact.review.desk import staffing_problems, train
-from contrafact.review.intake import enlist, import_gold
+from contrafact.review.intake import define, enlist, import_gold
 from contrafact.review.recorder import Refused
 from contrafact.review.workflow import LEASE, answer, undo
 
@@ -21,6 +22,21 @@ def test_nobody_works_before_they_reach_the_threshold_in_training(office, review
     assert made.board.trainee("Cem", "training").passed
     assert not made.next("Cem").training
     assert made.next("Dia").training
+
+
+def test_in_training_nobody_is_asked_to_say_why(office):
+    made = office("judge-agreement", items=1, trained=False)
+    asked = made.board.project.model_dump(mode="json")
+    for question in asked["questions"]:
+        question["comment_on"] = question["options"][:1]
+    define(made.board, type(made.board.project).model_validate(asked), "Max", made.now)
+    task = made.next("Cem")
+    given = {"forward_compatibility": "true", "directionality": "true"}
+    train(made.board, "Cem", task.item, task.stage, task.round, given, now=made.now)
+    assert made.board.trainee("Cem", "training").rounds[0][task.item] is True
+    enlist(made.board, "Dia", ["annotator"], "Max", made.now, trained=True)
+    with pytest.raises(InputError, match="needs a comment"):
+        made.say("Dia", given)
 
 
 def test_training_without_items_is_said_and_can_be_passed_by(office):

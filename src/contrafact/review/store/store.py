@@ -231,12 +231,6 @@ class Store:
         with self._lock(review), self._reading.begin() as connection:
             return look(self._board(connection, review, lock=False))
 
-    def decided(self, review: str, who: str) -> int:
-        """Return how many of somebody's decisions stand; training apart."""
-        own = (votes.c.review == review) & (votes.c.person == who)
-        with self._reading.begin() as connection:
-            return int(connection.scalar(select(func.count()).select_from(votes).where(own)) or 0)
-
     def last_said(
         self, review: str, who: str, assignment: desk.Assignment
     ) -> Mapping[str, Any] | None:

@@ -142,7 +142,6 @@ def _form(
         questions=[project.question(name) for name in given.stage.questions],
         guidelines=guidelines_html(project.guidelines),
         guidelines_version=project.guidelines_version,
-        decided=studio.store.decided(found.review, found.person.name),
         learned=news,
         problem=problem,
         missing=typed.missing(project, given.stage) if problem else [],

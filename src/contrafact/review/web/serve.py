@@ -20,6 +20,7 @@ __all__ = ["FIRST_MANAGER", "bind", "invite_link", "serve"]
 FIRST_MANAGER = "manager"
 """The account that is made where nobody manages yet."""
 _PATIENCE = 10  # seconds that running requests get when the server is stopped
+_KEEP_ALIVE = 75  # seconds that a browser's line stays open without a request
 
 
 def serve(
@@ -137,6 +138,9 @@ def _config(
         proxy_headers=behind_proxy,
         forwarded_allow_ips="127.0.0.1,::1",
         timeout_graceful_shutdown=_PATIENCE,
+        # Longer than people look at an item: a line that the server closes just as a browser uses
+        # it again costs an answer.
+        timeout_keep_alive=_KEEP_ALIVE,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from contrafact.review.board import Board, Item, Vote
 from contrafact.review.desk import Assignment, visible_votes
 from contrafact.review.project import Project, Stage
+from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
 __all__ = ["Idle", "Learned", "Progress", "Said", "Sheet", "compared", "idle", "learned", "sheet"]
@@ -21,11 +22,13 @@ class Progress:
         done: Items whose way has ended; in training, items of the round that are answered.
         total: All items; in training, the round's.
         here: Items at this stage that still need somebody.
+        own: How many of the person's decisions stand; training apart.
     """
 
     done: int
     total: int
     here: int
+    own: int
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def sheet(board: Board, who: str, assignment: Assignment) -> Sheet:
     if assignment.training:
         answered = board.trainee(who, stage.id).rounds[-1]
         done = sum(right is not None for right in answered.values())
-        progress = Progress(done, len(answered), len(answered) - done)
+        progress = Progress(done, len(answered), len(answered) - done, board.decided[who])
         fields: Mapping[str, Any] = board.gold_fields[assignment.item]
         return Sheet(assignment, project, stage, fields, (), progress, False)
     item = board.items[assignment.item]
@@ -152,15 +155,15 @@ def sheet(board: Board, who: str, assignment: Assignment) -> Sheet:
         stage,
         item.fields,
         tuple(_said(project, item, vote) for vote in votes),
-        Progress(_ended(board), len(board.items), len(board.at[stage.id])),
-        who in board.last,
+        Progress(_ended(board), len(board.items), len(board.at[stage.id]), board.decided[who]),
+        undoable(board, who) is not None,
     )
 
 
 def idle(board: Board, who: str) -> Idle:
     """Return what is told to somebody for whom there is nothing now."""
     total = len(board.items)
-    return Idle(total - _ended(board), total, who in board.last)
+    return Idle(total - _ended(board), total, undoable(board, who) is not None)
 
 
 def learned(board: Board, who: str, item: str) -> Learned | None:

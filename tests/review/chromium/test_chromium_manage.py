@@ -1,0 +1,141 @@
+"""A manager's way in a real Chromium: from an empty studio to the files of what was decided."""
+
+import csv
+import json
+
+import pandas as pd
+import pytest
+
+PASSWORD = "otter lantern gravel 7"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def manager(served, open_tab):
+    """An empty studio, and its manager's tab."""
+    studio = served()
+    studio.account("Max", manager=True)
+    tab = open_tab(studio.base)
+    tab.sign_in("Max")
+    tab.studio = studio
+    return tab
+
+
+def go(tab, act):
+    """Do what leads to another page."""
+    with tab.page.expect_navigation():
+        act()
+
+
+def downloaded(tab, label, folder):
+    """Click on a link to a file, and return where the browser put it."""
+    with tab.page.expect_download() as coming:
+        tab.page.get_by_label(label, exact=True).click()
+    path = folder / coming.value.suggested_filename
+    coming.value.save_as(path)
+    return path
+
+
+def open_review(tab, name, project):
+    tab.page.goto("/manage")
+    tab.page.get_by_label("Its name").fill(name)
+    tab.page.get_by_label("What is asked").select_option(project)
+    go(tab, tab.page.get_by_role("button", name="Open the review").click)
+
+
+def import_items(tab, path):
+    tab.page.get_by_label("A file of any rfc, finforce or cobe command").set_input_files(path)
+    go(tab, tab.page.get_by_role("button", name="Import items").click)
+
+
+def written(path, items):
+    path.write_text("".join(json.dumps({"id": k} | v) + "\n" for k, v in items.items()))
+    return path
+
+
+def test_from_an_empty_studio_to_the_exports(manager, open_tab, review_team, tmp_path):
+    page = manager.page
+    open_review(manager, "edits", "cobe-rating")
+    page.get_by_role("link", name="Import").click()
+    items = {f"i{n}": review_team.item(n) for n in range(3)}
+    import_items(manager, written(tmp_path / "items.jsonl", items))
+    assert "3 of 3 items are new." in page.inner_text("[role=status]")
+
+    raters = ("Ada", "Ben", "Cem")
+    for name in raters:
+        page.goto("/manage/people")
+        page.get_by_label("Their name").fill(name)
+        go(manager, page.get_by_role("button", name="Make a link").click)
+        link = page.inner_text(".link")
+        page.goto("/manage/r/edits/team")
+        page.get_by_label("Who").select_option(name)
+        page.locator("form.wide").get_by_label("rater").check()
+        go(manager, page.get_by_role("button", name="Add", exact=True).click)
+
+        tab = open_tab(manager.base)
+        tab.page.goto(link)
+        tab.page.get_by_label("Password").fill(PASSWORD)
+        tab.page.get_by_label("The same again").fill(PASSWORD)
+        go(tab, tab.page.get_by_role("button", name="Set the password").click)
+        if not tab.page.get_by_role("button", name="Sign out").count():
+            tab.sign_in(name)
+        tab.page.goto("/r/edits/work")
+        for number in range(3):
+            tab.press("2" if (name, number) == ("Cem", 2) else "1", "Enter")
+        assert "Nothing for you now" in tab.page.inner_text("h1")
+
+    go(manager, lambda: page.goto("/manage/r/edits"))
+    assert "9" in page.inner_text("main")
+    for image in page.locator("figure img").all():
+        image.scroll_into_view_if_needed()
+    page.wait_for_load_state("networkidle")
+    widths = page.eval_on_selector_all("figure img", "all => all.map(one => one.naturalWidth)")
+    assert widths and all(widths), "every plot is drawn"
+
+    lines = downloaded(manager, "Decisions as jsonl", tmp_path).read_text().splitlines()
+    said = [json.loads(line) for line in lines]
+    assert sorted((row["item_id"], row["decided_by"]) for row in said) == sorted(
+        (item, name) for item in items for name in raters
+    )
+    assert sum(row["decision"] == "No" for row in said) == 1
+    with downloaded(manager, "Decisions as csv", tmp_path).open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 9
+    assert len(pd.read_parquet(downloaded(manager, "Decisions as parquet", tmp_path))) == 9
+    history = downloaded(manager, "History as jsonl", tmp_path).read_text().splitlines()
+    assert len(history) == manager.studio.store.read("edits", lambda board: board.seq)
+    page.goto("/manage/log")
+    log = page.inner_text("table")
+    assert "exported" in log and "edits: decisions.parquet" in log and "items.jsonl" in log
+
+
+def test_a_closed_stage_gives_nothing_out_and_what_is_held_can_be_taken_back(manager, open_tab):
+    studio, page = manager.studio, manager.page
+    studio.review("ours", "cobe-rating", items=2)
+    cem = open_tab(manager.base)
+    cem.sign_in("Cem")
+    cem.page.goto("/r/ours/work")
+    held = cem.page.locator("input[name=item]").get_attribute("value")
+
+    page.goto("/manage/r/ours")
+    page.get_by_text("In hand: 1 item").click()
+    go(manager, page.get_by_role("button", name=f"Take {held} back from Cem").click)
+    assert studio.store.read("ours", lambda board: dict(board.held)) == {}
+    go(manager, page.get_by_role("button", name="Close", exact=False).first.click)
+    cem.page.goto("/r/ours/work")
+    assert "Nothing for you now" in cem.page.inner_text("h1")
+    go(manager, page.get_by_role("button", name="Open", exact=False).first.click)
+    cem.page.goto("/r/ours/work")
+    assert cem.page.locator("input[name=item]").count()
+
+
+def test_a_file_that_does_not_fit_is_told_by_its_line_and_nothing_is_taken(manager, tmp_path):
+    studio, page = manager.studio, manager.page
+    studio.review("ours", "cobe-rating", items=0)
+    page.goto("/manage/r/ours/import")
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"id": "a", "text": "One."}\n{"id": \n')
+    import_items(manager, bad)
+    told = page.inner_text("[role=alert]")
+    assert "Nothing was imported" in told and "bad.jsonl" in told and "2" in told
+    assert studio.store.read("ours", lambda board: len(board.items)) == 0
+    manager.said.clear()  # the browser says that the answer was a 422

@@ -1,0 +1,98 @@
+"""Annotating and adjudicating in a real Chromium: by keyboard, on a phone, without scripts."""
+
+import pytest
+
+WORK = "/r/ours/work"
+PASSWORD = "otter lantern gravel 7"
+pytestmark = pytest.mark.slow
+
+
+def test_ten_items_by_keyboard_alone_then_a_flag_an_undo_and_a_ruling(served, open_tab):
+    studio = served()
+    studio.review("ours", "rfc-rewrite", items=10)
+    for who, answers in (("Ada", {"review": "pass"}), ("Ben", {"audit": "pass"})):
+        browser = studio.browser(who)
+        while "answer." in (page := browser.get(WORK)).text:
+            browser.submit(page, answers)
+
+    tab = open_tab(studio.base)
+    tab.sign_in("Cem")
+    tab.page.goto(WORK)
+    for number in range(10):
+        assert f"You have decided {number};" in tab.page.inner_text("#progress")
+        if number == 3:
+            tab.page.keyboard.press("f")
+            tab.page.keyboard.type("1 figure is not turned")
+            tab.page.keyboard.press("Escape")
+        # The second question appears when the first is answered so that it is asked.
+        assert not tab.page.is_visible("#q-rewrite_valid")
+        tab.page.keyboard.press("1")
+        assert tab.page.is_visible("#q-rewrite_valid")
+        tab.press("2" if number == 9 else "p", "Enter")
+    tab.press("u")
+    assert tab.page.is_checked("#q-rewrite_valid input[value=fail]")
+    tab.press("k", "j", "1", "Enter")
+    assert "Nothing for you now" in tab.page.inner_text("h1")
+    votes = studio.store.read("ours", lambda b: [i.votes[-1] for i in b.items.values()])
+    cems = [v for v in votes if v.who == "Cem"]
+    assert len(cems) == 10 and {v.ballot.verdict for v in cems} == {"pass"}
+    assert [v.ballot.comment for v in cems if v.ballot.flagged] == ["1 figure is not turned"]
+
+    dia = studio.browser("Dia")
+    while "answer." in (page := dia.get(WORK)).text:
+        dia.submit(page, {"category_correct": "true", "rewrite_valid": "pass"})
+    ben = open_tab(studio.base)
+    ben.sign_in("Ben")
+    ben.page.goto(WORK)
+    assert ben.page.url.endswith("/adjudicate")
+    assert "1 figure is not turned" in ben.page.inner_text("main")
+    ben.press("1", "Enter")
+    assert studio.store.read("ours", lambda board: board.decided["Ben"]) == 1 + sum(
+        v.stage == "audit"
+        for i in studio.store.read("ours", lambda b: b.items).values()
+        for v in i.votes
+    )
+
+
+def test_a_flag_without_a_word_is_stopped_and_keys_can_be_turned_off(served, open_tab):
+    studio = served()
+    studio.review("ours", "cobe-rating", items=1)
+    tab = open_tab(studio.base)
+    tab.sign_in("Cem")
+    tab.page.goto(WORK)
+    for key in ("1", "f", "Escape", "Enter"):
+        tab.page.keyboard.press(key)
+    assert tab.page.evaluate("document.activeElement.id") == "comment"
+    assert studio.store.read("ours", lambda board: board.decided["Cem"]) == 0
+    tab.page.keyboard.press("Escape")
+    tab.page.keyboard.press("?")
+    assert tab.page.is_visible("#help")
+    tab.page.uncheck("#keys-on")
+    tab.page.keyboard.press("Escape")
+    tab.page.keyboard.press("2")
+    assert tab.page.is_checked("input[value=Yes]"), "single keys do nothing any more"
+
+
+def test_it_works_on_a_phone_and_without_javascript(served, open_tab):
+    studio = served()
+    studio.review("ours", "rfc-rewrite", items=1)
+    tab = open_tab(
+        studio.base,
+        java_script_enabled=False,
+        viewport={"width": 360, "height": 740},
+        has_touch=True,
+    )
+    tab.page.goto("/sign-in")
+    tab.page.fill("#name", "Ada")
+    tab.page.fill("#password", PASSWORD)
+    tab.page.click("main button")
+    tab.page.goto(WORK)
+    width = tab.page.locator("main").bounding_box()["width"]
+    assert width <= 360
+    boxes = [s.bounding_box() for s in tab.page.locator(".sides > section").all()]
+    assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"] - 1, "one below the other"
+    tab.page.check("input[value=revise]")
+    tab.page.fill("#correction", "Shares of Alder Works sank.")
+    tab.page.click("#submit")
+    assert "All" in tab.page.inner_text("h1") or "Nothing" in tab.page.inner_text("h1")
+    assert studio.store.read("ours", lambda board: board.decided["Ada"]) == 1

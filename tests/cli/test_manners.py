@@ -345,7 +345,7 @@ def test_a_providers_key_is_in_no_file_of_a_run(quick_contrafact, service, tmp_p
     result = quick_contrafact(
         "run", "finforce", "--model", service.model, "--judge", service.judge, "--limit", "1",
         "--out", "out", "--fluency-model", "none", "-M", f"api_key={secret}",
-        env=service.environment,
+        "--judge-arg", f"api_key={secret}", env=service.environment,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     keys = (secret.encode(), service.environment["FAKE_API_KEY"].encode())

@@ -1,5 +1,7 @@
 """A run whose judge is a white-box model, through the command line."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -14,9 +16,11 @@ def judge(tmp_path_factory: pytest.TempPathFactory, byte_model) -> str:
 def test_cobe_is_judged_by_the_next_tokens_probabilities(quick_contrafact, tmp_path, judge):
     result = quick_contrafact(
         "run", "cobe", "--model", judge, "--judge", judge, "--limit", "1", "--max-tokens", "8",
-        "--temperature", "0", "--out", "run",
+        "--temperature", "0", "--out", "run", "--judge-arg", "rows=2",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["settings"]["judge_args"] == {"rows": 2}
     verdicts = pd.read_parquet(tmp_path / "run" / "verdicts.parquet")
     assert len(verdicts) >= 3 and set(verdicts["judge"]) == {judge}
     told = verdicts["probability"].notna()
@@ -25,3 +29,16 @@ def test_cobe_is_judged_by_the_next_tokens_probabilities(quick_contrafact, tmp_p
     rows = pd.read_csv(tmp_path / "run" / "usage.csv")
     assert rows["model"].tolist() == [judge]
     assert rows["cached_tokens"].iloc[0] > 0
+
+
+def test_a_judges_provider_arguments_are_the_judges_alone(quick_contrafact, service, judge):
+    for arguments, told in (
+        (("--judge-arg", "rowz=2"), "rowz"),
+        (("--judge-arg", "rows"), "--judge-arg rows is not KEY=VALUE"),
+    ):
+        refused = quick_contrafact(
+            "run", "cobe", "--model", service.model, "--judge", judge, "--limit", "1", *arguments,
+            env=service.environment,
+        )  # fmt: skip
+        assert refused.returncode == 2 and told in refused.stderr
+        assert "Traceback" not in refused.stderr

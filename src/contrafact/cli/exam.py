@@ -53,6 +53,12 @@ def exam(
         bool,
         typer.Option("--structured/--no-structured", help="finforce: ask for JSON by schema."),
     ] = True,
+    judge_arg: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument of the judges."
+        ),
+    ] = None,
     max_connections: Annotated[
         int, typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Calls under way at once.")
     ] = 16,
@@ -81,6 +87,7 @@ def exam(
 
     from inspect_ai.model import GenerateConfig
 
+    from contrafact.cli.key_values import key_values
     from contrafact.cli.steps import Steps
     from contrafact.errors import InputError
     from contrafact.exam.run import conclude, items_for
@@ -89,6 +96,7 @@ def exam(
     from contrafact.prompts import open_pack
     from contrafact.rfc.build.answer_file import AnswerFile
     from contrafact.runs.execute import TRANSPORT
+    from contrafact.runs.manifest import without_secrets
     from contrafact.runs.prepare import open_model
 
     if out.suffix != ".json":
@@ -121,7 +129,12 @@ def exam(
         **{name: value for name, value in given.items() if value is not None},
         "max_connections": max_connections,
     }
-    models = {name: open_model(name, config=GenerateConfig(**calls)) for name in judges}
+    judge_args = key_values("--judge-arg", judge_arg)
+    if judge_args:
+        settings["judge_args"] = without_secrets(judge_args)
+    models = {
+        name: open_model(name, config=GenerateConfig(**calls), **judge_args) for name in judges
+    }
     facts = {
         "judge": judges,
         "family": family,

@@ -133,7 +133,16 @@ def run(
     model_arg: Annotated[
         list[str] | None,
         typer.Option(
-            "-M", metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument."
+            "-M",
+            metavar="KEY=VALUE",
+            rich_help_panel=_TRANSPORT,
+            help="Provider argument of the models under test.",
+        ),
+    ] = None,
+    judge_arg: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument of the judges."
         ),
     ] = None,
     max_connections: Annotated[
@@ -168,6 +177,8 @@ def run(
     Example: contrafact run finforce --model embedded/smollm2-135m
     --judge embedded/smollm2-135m --limit 10 --temperature 0
     """
+    from contrafact.cli.key_values import key_values
+
     sampling = {
         "temperature": temperature,
         "top_p": top_p,
@@ -205,7 +216,8 @@ def run(
         "judge_faults": judge_faults or None,
         "structured": None if structured else False,
         "generation": _given(sampling),
-        "model_args": _pairs(model_arg or []),
+        "model_args": key_values("-M", model_arg),
+        "judge_args": key_values("--judge-arg", judge_arg),
         "transport": _given(transport),
         "shared_cache": cache or None,
     }
@@ -337,20 +349,3 @@ def _settings(given: dict[str, Any], preset: str | None) -> "RunSettings":
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
-
-
-def _pairs(arguments: list[str]) -> dict[str, Any]:
-    import json
-
-    from contrafact.errors import InputError
-
-    pairs: dict[str, Any] = {}
-    for argument in arguments:
-        key, equals, value = argument.partition("=")
-        if not equals or not key:
-            raise InputError(f"-M {argument} is not KEY=VALUE", mend="write e.g. -M threads=2")
-        try:
-            pairs[key] = json.loads(value)
-        except ValueError:
-            pairs[key] = value
-    return pairs

@@ -91,7 +91,11 @@ def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
     # Judges see nothing of what is set for the models under test but how calls are made.
     others = GenerateConfig(**settings.transport)
     judges = [
-        open_model(name, config=others.merge(_bounds(name, settings.transport)))
+        open_model(
+            name,
+            config=others.merge(_bounds(name, settings.transport)),
+            **settings.judge_args,
+        )
         for name in settings.judges
     ]
     return subjects, judges

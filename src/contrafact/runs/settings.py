@@ -59,6 +59,9 @@ class RunSettings(BaseModel):
     model_args: dict[str, Any] = Field(
         default_factory=dict, description="Provider arguments of the models under test."
     )
+    judge_args: dict[str, Any] = Field(
+        default_factory=dict, description="Provider arguments of the judges."
+    )
     transport: dict[str, Any] = Field(
         default_factory=dict,
         description="Settings that change no answer: connections, retries, timeouts, batch mode.",
@@ -88,7 +91,7 @@ _NOT_IDENTITY = {
     *("transport", "shared_cache", "preset", "data", "shots_from", "prompts", "background"),
 }
 # Settings that came after the first release: runs that do not use them are who they were.
-_LATER = ("rationale", "logprobs", "judge_context")
+_LATER = ("rationale", "logprobs", "judge_context", "judge_args")
 
 
 def identity(settings: RunSettings, contents: dict[str, str]) -> str:

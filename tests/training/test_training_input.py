@@ -39,6 +39,7 @@ def test_the_presets_are_valid_and_the_papers_has_the_papers_settings():
         ("model: [\n", "not YAML"),
         ("", "holds no keys"),
         ("model: m\nheadlines: {count: 3}\nlora: {dropout: .nan}\n", ":3: lora.dropout: "),
+        ("model: m\nheadlines: {count: 3}\nlora: {targets: []}\n", ":3: lora.targets"),
     ],
 )
 def test_a_wrong_config_is_told_with_its_line_and_key(tmp_path, text, told):

@@ -7,12 +7,13 @@ appendix B.2), where one is known.
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
 
 __all__ = [
+    "ALL_LINEAR",
     "Candidates",
     "Dpo",
     "Headlines",
@@ -25,6 +26,8 @@ __all__ = [
     "preset_names",
 ]
 
+ALL_LINEAR = "all-linear"
+"""Every linear layer but the head."""
 _PRESETS = Path(__file__).parent / "presets"
 _MENDS = {
     "extra_forbidden": "remove it, or check its spelling",
@@ -50,6 +53,16 @@ class Lora(_Part):
     r: int = Field(default=64, ge=1, description="Its rank.")
     alpha: int = Field(default=16, ge=1, description="Its scale, over the rank.")
     dropout: float = Field(default=0.1, ge=0, lt=1, description="On what goes into it.")
+    targets: tuple[str, ...] = Field(
+        default=(ALL_LINEAR,),
+        min_length=1,
+        description="The layers it stands beside, by the ends of their names.",
+    )
+
+    @field_validator("targets", mode="before")
+    @classmethod
+    def _one_name(cls, given: object) -> object:
+        return (given,) if isinstance(given, str) else given
 
 
 class _Learning(_Part):

@@ -41,7 +41,7 @@ from contrafact.training.stages import (
     write_lines,
 )
 from contrafact.training.tables import write_tables
-from contrafact.training.trainers import check_trainers, warm_up
+from contrafact.training.trainers import check_targets, check_trainers, warm_up
 from contrafact.training.workshop import JOURNAL, Progress, StepBar, Workshop, told_losses
 from contrafact.training.writing import check_room
 
@@ -130,6 +130,7 @@ def _identify(shop: Workshop) -> None:
 def _share_data(shop: Workshop, folder: Path) -> None:
     config = shop.config
     causal = shop.model(config.model)
+    check_targets(causal, config.lora)
     check_room(
         causal,
         shop.dialogue.ask_pair("-"),

@@ -20,9 +20,9 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.models.whitebox.conversion import quietly
 from contrafact.models.whitebox.weights import CausalModel, load_causal
-from contrafact.training.config import Dpo, Lora, TrainConfig, WarmUp
+from contrafact.training.config import ALL_LINEAR, Dpo, Lora, TrainConfig, WarmUp
 
-__all__ = ["Lesson", "Loss", "Steps", "check_trainers", "prefer", "warm_up"]
+__all__ = ["Lesson", "Loss", "Steps", "check_targets", "check_trainers", "prefer", "warm_up"]
 
 Steps = Callable[[int, int], None]
 """Called after each step with the steps done and the steps there are."""
@@ -58,6 +58,26 @@ def check_trainers() -> None:
         )
 
 
+def check_targets(causal: CausalModel, lora: Lora) -> None:
+    """Check that a model has the layers that the adapter is to stand beside.
+
+    Raises:
+        InputError: It has none of some name.
+    """
+    from torch.nn import Linear
+
+    if lora.targets == (ALL_LINEAR,):
+        return
+    modules = causal.model.named_modules()
+    there = sorted({name.rpartition(".")[2] for name, one in modules if isinstance(one, Linear)})
+    for name in lora.targets:
+        if name not in there:
+            raise InputError(
+                f"lora.targets: {causal.name} has no layer '{name}'",
+                mend=f"use all-linear, or some of {', '.join(there)}",
+            )
+
+
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Keep the libraries' bars, notes and warnings off the terminal, and give them back after."""
@@ -66,12 +86,32 @@ def _quietly() -> Iterator[None]:
     maps = datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
     try:
-        with quietly(), warnings.catch_warnings():
+        with quietly(), _labelled_positions_alone(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             yield
     finally:
         if not maps:
             datasets.enable_progress_bars()
+
+
+@contextmanager
+def _labelled_positions_alone() -> Iterator[None]:
+    """Have trl's loss look at the positions that have a label, as it does where Triton is.
+
+    Elsewhere it makes logits for prompts as well, which count for nothing: on a CPU, with short
+    replies to long prompts, a third to a half of a step. The losses are the same.
+    """
+    from trl.trainer import utils
+
+    asked = getattr(utils, "_use_triton", None)
+    if asked is None:  # another version, which may have no need of it
+        yield
+        return
+    utils._use_triton = lambda device: True
+    try:
+        yield
+    finally:
+        utils._use_triton = asked
 
 
 @_quietly()
@@ -253,7 +293,7 @@ def _adapter(lora: Lora) -> Any:
         r=lora.r,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
-        target_modules="all-linear",
+        target_modules=ALL_LINEAR if lora.targets == (ALL_LINEAR,) else list(lora.targets),
         bias="none",
         task_type="CAUSAL_LM",
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from contrafact.models.whitebox.growing import growing_layer, make_room
 from contrafact.models.whitebox.weights import CausalModel
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class PromptBatch:
         """Append a token to each row: ``(rows,)``."""
         import torch
 
+        if _layers(self.cache) is not None:
+            make_room(self.cache)
         self._fed = tokens.to(self._mask.device)[:, None]
         self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
         self._places = self._places[:, -1:] + 1
@@ -141,7 +144,8 @@ def _layers(cache: Any) -> Sequence[Any] | None:
     from transformers.cache_utils import DynamicLayer
 
     layers = getattr(cache, "layers", [None])
-    return layers if all(type(layer) is DynamicLayer for layer in layers) else None
+    plain = (DynamicLayer, growing_layer())
+    return layers if all(type(layer) in plain for layer in layers) else None
 
 
 def _cache(rows: Sequence[tuple[Prefix | None, int]], before: int) -> Any:

@@ -81,15 +81,16 @@ def choose(
     Raises:
         InputError: If a row's logits are not numbers.
     """
+    scaled = _scaled(logits, sampling)
     if sampling.top_p == 1:  # the normaliser is the same for all of a row's tokens
-        scores = _scaled(logits, sampling) + noise
-    else:
-        scores = log_probabilities(logits, sampling) + noise
+        scores = scaled + noise
+    else:  # so is that of the nucleus
+        log_p = scaled.log_softmax(-1)
+        scores = log_p.masked_fill(~_nucleus(log_p, sampling.top_p), -math.inf) + noise
     first, second = scores.topk(2).values.T
     tokens = scores.argmax(-1)
     gaps = (first - second) * sampling.temperature
     if sampling.top_p < 1:
-        log_p = _scaled(logits, sampling).log_softmax(-1)
         near = CLOSE / sampling.temperature
         gaps = gaps.masked_fill(_on_edge(log_p, noise, tokens, sampling.top_p, near), 0)
     return tokens, gaps

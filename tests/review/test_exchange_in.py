@@ -384,6 +384,48 @@ def test_potatos_earlier_files_lie_in_a_folder_per_person(board, review_team, tm
 
 
 @pytest.mark.parametrize(
+    "labels",
+    [
+        [[{"schema": "rating", "name": "Yes"}, True]],
+        [[{"schema": "rating", "name": "Yes"}, "Yes"], [{"schema": "why", "name": "a"}, "false"]],
+        {"rating": {"Yes": "true", "No": "false"}},
+    ],
+)
+def test_what_potatos_server_keeps_of_a_person(board, review_team, tmp_path, labels):
+    state = {
+        "user_id": "Cem",
+        "instance_id_ordering": ["i0", "i1"],
+        "instance_id_to_label_to_value": {"i0": labels, "i1": []},
+        "instance_id_to_span_to_value": {},
+    }
+    path = tmp_path / "user_state.json"
+    path.write_text(json.dumps(state, indent=2))
+    found, _ = take(board, review_team, path, "potato", people={})
+    assert found.taken == 1 and "nothing is answered" in found.problems[0]
+    vote = board.items["i0"].votes[0]
+    assert (vote.who, vote.ballot.verdict) == ("Cem", "Yes")
+    again, _ = take(board, review_team, path, "potato", people={})
+    assert (again.taken, again.known) == (0, 1)
+
+
+def test_a_persons_file_of_another_form_is_told(tmp_path):
+    path = tmp_path / "user_state.json"
+    path.write_text(json.dumps({"instance_id_to_label_to_value": {"i0": [["rating", "Yes"]]}}))
+    with pytest.raises(InputError, match="user_state.json: the labels of 'i0' are not"):
+        read_foreign(path, "potato")
+
+
+def test_label_studios_flat_exports_hold_several_texts_as_json(tmp_path):
+    row = {
+        "id": 5, "annotator": "cem@example.org", "annotation_id": 44, "agreement": 0.5,
+        "item_id": "i0", "rating": "Other", "comment": json.dumps([{"text": ["one", "two"]}]),
+    }  # fmt: skip
+    (one,) = read_foreign(written(tmp_path, "flat.csv", [row]), "label-studio")
+    assert one.answers["comment"] == ("one", "two")
+    assert "agreement" not in one.answers
+
+
+@pytest.mark.parametrize(
     ("tool", "row", "told"),
     [
         ("label-studio", {"text": "x"}, ":1: this is no task of Label Studio"),

@@ -2,10 +2,12 @@
 
 Label Studio: JSON (a list of tasks with ``annotations``), JSON-MIN and CSV (a row per annotation,
 the controls' names as columns). Potato: JSON Lines, CSV, TSV and Parquet of its exporters (a row
-per item and user, ``labels`` or a column per scheme) and the ``annotated_instances.jsonl`` of
-earlier versions. Nothing is decided here; :mod:`contrafact.review.adopt` does that.
+per item and user, ``labels`` or a column per scheme), the ``user_state.json`` that it keeps of each
+person, and the ``annotated_instances.jsonl`` of earlier versions. Nothing is decided here;
+:mod:`contrafact.review.adopt` does that.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +23,8 @@ Tool = Literal["label-studio", "potato"]
 TOOLS: tuple[Tool, ...] = ("label-studio", "potato")
 
 _MIN_KEYS = ("annotation_id", "annotator")
+_MIN_FACTS = ("id", *_MIN_KEYS, "created_at", "updated_at", "lead_time", "agreement", "history")
+_STATE_LABELS = "instance_id_to_label_to_value"
 _POTATO_IDS = ("instance_id", "id")
 _POTATO_USERS = ("user_id", "user", "annotator")
 _POTATO_LABELS = ("labels", "label_annotations")
@@ -64,7 +68,10 @@ def read_foreign(path: str | Path, tool: Tool, *, annotator: str | None = None) 
         InputError: The file cannot be read, or a row is not of the tool's form; the line is named.
     """
     found: list[Foreign] = []
-    for line, given in read_rows(path):
+    state = _state(path) if tool == "potato" else None
+    if state is not None:
+        found += _of_state(state, source_name(path), annotator or Path(path).parent.name)
+    for line, given in () if state is not None else read_rows(path):
         row = plain(given)
         try:
             if tool == "label-studio":
@@ -114,11 +121,10 @@ def _label_studio(line: int, row: dict[str, Any]) -> Iterator[Foreign]:
 
 
 def _minimal(line: int, row: dict[str, Any]) -> Foreign:
-    facts = ("id", *_MIN_KEYS, "created_at", "updated_at", "lead_time")
     answers = {
         str(name): values
         for name, value in row.items()
-        if name not in facts and (values := _texts(value))
+        if name not in _MIN_FACTS and (values := _texts(_unpacked(value)))
     }
     return Foreign(
         line,
@@ -129,6 +135,16 @@ def _minimal(line: int, row: dict[str, Any]) -> Foreign:
         str(row.get("updated_at") or row.get("created_at") or ""),
         str(row["annotation_id"]),
     )
+
+
+def _unpacked(value: object) -> object:
+    """Return what a cell holds: what is more than one choice or text is written as JSON there."""
+    if isinstance(value, str) and value[:2] in ("[{", '["', '{"'):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
 
 
 def _ids(data: Mapping[str, Any], *names: str) -> tuple[str, ...]:
@@ -166,6 +182,40 @@ def _potato(line: int, row: dict[str, Any], annotator: str | None) -> Iterator[F
     labels = next((row[name] for name in _POTATO_LABELS if isinstance(row.get(name), dict)), None)
     answers = _flat(row) if labels is None else _nested(labels)
     yield Foreign(line, ids[:1], {}, user, answers, key=f"{ids[0]} {user}")
+
+
+def _state(path: str | Path) -> dict[str, Any] | None:
+    """Return what Potato's server keeps of a person; None for any other file."""
+    if Path(path).suffix != ".json":
+        return None
+    try:
+        held = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError):
+        return None  # whoever reads rows tells what is wrong with it
+    return held if isinstance(held, dict) and _STATE_LABELS in held else None
+
+
+def _of_state(state: Mapping[str, Any], name: str, annotator: str) -> Iterator[Foreign]:
+    """Read ``{item: [[{schema, name}, value], …]}``, or ``{item: {schema: {name: value}}}``."""
+    user = str(state.get("user_id") or annotator)
+    items = state[_STATE_LABELS]
+    if not isinstance(items, dict):
+        raise InputError(f"'{_STATE_LABELS}' is no object", file=name, mend="export it again")
+    for item, given in items.items():
+        labels: dict[str, Any] = given if isinstance(given, dict) else {}
+        for entry in given if isinstance(given, list) else ():
+            match entry:
+                case [{"schema": str(schema), "name": str(label)}, value]:
+                    labels.setdefault(schema, {})[label] = value
+                case _:
+                    raise InputError(
+                        f"the labels of '{str(item)[:40]}' are not [[{{schema, name}}, value], …]",
+                        file=name,
+                        mend="export with Potato's csv, tsv, jsonl or parquet exporter",
+                    )
+        answers = _nested(labels)
+        skipped = "" if answers else "nothing is answered"
+        yield Foreign(1, (str(item),), {}, user, answers, key=f"{item} {user}", skipped=skipped)
 
 
 def _nested(labels: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

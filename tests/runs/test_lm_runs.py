@@ -30,6 +30,11 @@ def test_a_grid_of_options_is_run_told_apart_reported_and_not_run_again(contrafa
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
     assert set(items["system"]) == {f"{MODEL} · {method}" for method in settings["methods"]}
     assert len(items) == 2 * 2 * 2
+    used = pd.read_csv(tmp_path / "run" / "usage.csv")
+    assert set(used["model"]) == {MODEL}
+    assert used["calls"].sum() == 2 * 2 * 3, "a base and two sides, though nobody was called"
+    assert (used["input_tokens"] > used["calls"]).all()
+    assert used["output_tokens"].between(1, 40 * used["calls"]).all()
     # One base per headline, whatever the noise of its counterfactuals.
     assert items.groupby("sample_id")["base"].nunique().tolist() == [1, 1]
     read = items["text"].notna()

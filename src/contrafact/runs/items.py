@@ -74,9 +74,18 @@ _USAGE = ("model", "calls", "input_tokens", "output_tokens", "reasoning_tokens",
 
 
 def _usage(log: EvalLog) -> list[dict[str, Any]]:
-    """Return what each model of a log was sent and gave back, and in how many calls."""
+    """Return what each model of a log was sent and gave back, and in how many calls.
+
+    What a method writes with weights of its own, and asks nobody for, counts as it says itself.
+    """
     counts: dict[str, list[int]] = {}
     for sample in log.samples or []:
+        trace = (sample.store.get("generation") or {}).get("trace", {})
+        if "prompt_tokens" in trace:
+            row = counts.setdefault(log.eval.model, [0] * (len(_USAGE) - 1))
+            row[0] += len(trace["prompt_tokens"])
+            row[1] += sum(trace["prompt_tokens"].values())
+            row[2] += sum(map(len, trace["tokens"].values()))
         for event in sample.events:
             if event.event != "model" or event.output.empty:
                 continue

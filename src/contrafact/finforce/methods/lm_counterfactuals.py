@@ -185,6 +185,7 @@ def _generation(written: "Mapping[str, Written]", model: str) -> Generation:
         "base_ended": base.ended,
         "base_distance": distances,
         "tokens": {part: list(one.tokens) for part, one in written.items()},
+        "prompt_tokens": {part: one.prompt_tokens for part, one in written.items()},
         # Infinity where there was no runner-up, which JSON cannot say.
         "least_lead": {
             part: one.least_lead if math.isfinite(one.least_lead) else None

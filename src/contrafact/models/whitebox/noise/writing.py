@@ -37,12 +37,14 @@ class Written:
         ended: Whether the model ended it, or it was cut at the token limit.
         least_lead: The smallest lead of a token over its runner-up, in logits. Above 0.001, the
             text is the same in every batch.
+        prompt_tokens: How many tokens the prompt has.
     """
 
     text: str
     tokens: tuple[int, ...]
     ended: bool
     least_lead: float
+    prompt_tokens: int
 
 
 @dataclass(frozen=True)
@@ -130,9 +132,13 @@ class Writer:
         )
         texts = (
             Written(
-                continuation_text(self.causal, one.tokens), one.tokens, one.ended, min(one.gaps)
+                continuation_text(self.causal, one.tokens),
+                one.tokens,
+                one.ended,
+                min(one.gaps),
+                len(row),
             )
-            for one in made
+            for one, row in zip(made, rows, strict=True)
         )
         for wanted, answer in zip(batch, answers, strict=True):
             if isinstance(answer, list):

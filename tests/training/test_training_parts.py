@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from contrafact.errors import InputError
 from contrafact.prompts import open_pack
 from contrafact.records import ForwardPair
+from contrafact.training import headlines
 from contrafact.training.checks import check_pairs
-from contrafact.training.config import JudgeSettings
+from contrafact.training.config import Headlines, JudgeSettings
 from contrafact.training.dialogue import (
     Dialogue,
     answer_text,
@@ -129,6 +130,29 @@ def test_a_headline_that_was_cut_off_is_none():
 
 def scored(headline: str, text: str, score: float | None, **more: Any) -> Scored:
     return Scored(headline, text, True, more.pop("valid", True), score, **more)
+
+
+def test_a_headline_that_says_again_what_was_asked_is_none(tmp_path, monkeypatch):
+    dialogue = Dialogue(open_pack(None))
+    said = " ".join(dialogue.ask_headline([]).split()[-9:])
+    replies = iter([f"Copper hits a record, {said}", "Copper hits a record as mines close"])
+
+    def write(causal: Any, prompts: dict[str, str], **_: Any) -> dict[str, Reply]:
+        return {key: Reply(next(replies), True) for key in prompts}
+
+    monkeypatch.setattr(headlines, "write_replies", write)
+    made = headlines.write_headlines(
+        None,  # nothing is written by a model here
+        dialogue,
+        ["Grain exports rise in Odesa"],
+        [],
+        Headlines(count=1, tries=2),
+        seed=0,
+        iteration=1,
+        journal=Journal(tmp_path / "journal"),
+    )
+    assert made.kept == ("Copper hits a record as mines close",)
+    assert [reason for _, reason in made.rejected] == ["repeats what was asked"]
 
 
 def test_the_best_is_set_against_the_worst_and_ties_are_counted():

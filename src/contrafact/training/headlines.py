@@ -25,6 +25,8 @@ __all__ = ["Written", "headline_of", "write_headlines"]
 
 _ROUND = 48
 _LONGEST = 250
+_ECHO = 6  # words in a row that are no coincidence
+_MARKS = ".,:;!?\"'“”‘’"
 _FEWEST_WORDS = 4
 _WRAPS = re.compile(r"^</?example>|</?example>$|^[\"“'‘*\-•\s]+|[\"”'’*\s]+$")
 _LABEL = re.compile(r"^(?:new\s+)?(?:headline|title|news|answer)\s*\d*\s*[:.]\s*", re.IGNORECASE)
@@ -95,6 +97,7 @@ def write_headlines(
     """
     sampling = Sampling(settings.temperature, settings.top_p)
     before = [Text(content_id(text, prefix="h"), text) for text in dict.fromkeys([*seeds, *known])]
+    asked = _runs(dialogue.ask_headline([]))
     kept: list[Text] = []
     rejected: list[tuple[str, str]] = []
     most = int(settings.tries * settings.count)
@@ -124,6 +127,8 @@ def write_headlines(
         fresh: list[Text] = []
         for key in prompts:
             text, reason = headline_of(replies[key])
+            if reason is None and asked & _runs(text):
+                reason = "repeats what was asked"
             if reason is None:
                 fresh.append(Text(content_id(text, prefix="h"), text))
             else:
@@ -135,6 +140,12 @@ def write_headlines(
         kept += new[:room]
         said(len(new[:room]))
     return Written(tuple(one.text for one in kept), tuple(rejected))
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """Return every run of `_ECHO` words."""
+    words = [word.strip(_MARKS).casefold() for word in text.split()]
+    return {tuple(words[at : at + _ECHO]) for at in range(len(words) - _ECHO + 1)}
 
 
 def _some(rng: np.random.Generator, texts: Sequence[str], count: int) -> list[str]:

@@ -8,6 +8,7 @@ of threads the losses on a CPU are the same in every run, killed in between or n
 import copy
 import importlib.util
 import json
+import logging
 import math
 import shutil
 import warnings
@@ -85,11 +86,16 @@ def _quietly() -> Iterator[None]:
 
     maps = datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
+    # It warns of the texts that stand in for our tokens, which it makes nothing of.
+    trl = logging.getLogger("trl")
+    level = trl.level
+    trl.setLevel(logging.ERROR)
     try:
         with quietly(), _labelled_positions_alone(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             yield
     finally:
+        trl.setLevel(level)
         if not maps:
             datasets.enable_progress_bars()
 

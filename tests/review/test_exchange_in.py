@@ -411,7 +411,7 @@ def test_what_potatos_server_keeps_of_a_person(board, review_team, tmp_path, lab
 def test_a_persons_file_of_another_form_is_told(tmp_path):
     path = tmp_path / "user_state.json"
     path.write_text(json.dumps({"instance_id_to_label_to_value": {"i0": [["rating", "Yes"]]}}))
-    with pytest.raises(InputError, match="user_state.json: the labels of 'i0' are not"):
+    with pytest.raises(InputError, match=r"user_state\.json: the labels of 'i0' are not"):
         read_foreign(path, "potato")
 
 

@@ -48,6 +48,7 @@ def test_axe_finds_nothing(served, open_tab, axe):
     tab.press("Enter")
     tab.page.wait_for_selector(".wrong")
     check()
+    tab.said.clear()  # and here, that an answer was missing: a 422
     studio.account("Man", manager=True)
     tab.context.clear_cookies()
     tab.sign_in("Man")

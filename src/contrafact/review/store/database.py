@@ -100,4 +100,4 @@ def _begin(connection: Connection) -> None:
     # By the driver itself: the way through the library costs as much as a query.
     driver = connection.connection.dbapi_connection
     assert driver is not None
-    driver.execute("BEGIN" if reads else "BEGIN IMMEDIATE")  # type: ignore[attr-defined]
+    driver.execute("BEGIN" if reads else "BEGIN IMMEDIATE")

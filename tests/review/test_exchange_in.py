@@ -411,8 +411,11 @@ def test_what_potatos_server_keeps_of_a_person(board, review_team, tmp_path, lab
 def test_a_persons_file_of_another_form_is_told(tmp_path):
     path = tmp_path / "user_state.json"
     path.write_text(json.dumps({"instance_id_to_label_to_value": {"i0": [["rating", "Yes"]]}}))
-    with pytest.raises(InputError, match=r"user_state\.json: the labels of 'i0' are not"):
+    with pytest.raises(InputError, match=r"user_state\.json:1: the labels of 'i0' are not"):
         read_foreign(path, "potato")
+    renamed = path.rename(tmp_path / "export.json")
+    with pytest.raises(InputError, match="nobody is named"):
+        read_foreign(renamed, "potato")
 
 
 def test_label_studios_flat_exports_hold_several_texts_as_json(tmp_path):

@@ -25,6 +25,7 @@ TOOLS: tuple[Tool, ...] = ("label-studio", "potato")
 _MIN_KEYS = ("annotation_id", "annotator")
 _MIN_FACTS = ("id", *_MIN_KEYS, "created_at", "updated_at", "lead_time", "agreement", "history")
 _STATE_LABELS = "instance_id_to_label_to_value"
+_POTATO_OWN = ("user_state.json", "annotated_instances.jsonl")
 _POTATO_IDS = ("instance_id", "id")
 _POTATO_USERS = ("user_id", "user", "annotator")
 _POTATO_LABELS = ("labels", "label_annotations")
@@ -69,9 +70,7 @@ def read_foreign(path: str | Path, tool: Tool, *, annotator: str | None = None) 
     """
     found: list[Foreign] = []
     state = _state(path) if tool == "potato" else None
-    if state is not None:
-        found += _of_state(state, source_name(path), annotator or Path(path).parent.name)
-    for line, given in () if state is not None else read_rows(path):
+    for line, given in read_rows(path) if state is None else [(1, state)]:
         row = plain(given)
         try:
             if tool == "label-studio":
@@ -171,7 +170,7 @@ def _result(result: object) -> tuple[str, tuple[str, ...]]:
 
 def _potato(line: int, row: dict[str, Any], annotator: str | None) -> Iterator[Foreign]:
     ids = tuple(str(row[name]) for name in _POTATO_IDS if row.get(name) not in (None, ""))
-    if not ids:
+    if not ids and _STATE_LABELS not in row:
         raise InputError(
             "this is no row of Potato: 'instance_id' is not there",
             mend="export with its csv, tsv, jsonl or parquet exporter",
@@ -179,6 +178,9 @@ def _potato(line: int, row: dict[str, Any], annotator: str | None) -> Iterator[F
     user = next((str(row[n]) for n in _POTATO_USERS if row.get(n) not in (None, "")), annotator)
     if not user:
         raise InputError("nobody is named ('user_id')", mend="say whose file this is")
+    if _STATE_LABELS in row:
+        yield from _of_state(line, row[_STATE_LABELS], user)
+        return
     labels = next((row[name] for name in _POTATO_LABELS if isinstance(row.get(name), dict)), None)
     answers = _flat(row) if labels is None else _nested(labels)
     yield Foreign(line, ids[:1], {}, user, answers, key=f"{ids[0]} {user}")
@@ -195,12 +197,10 @@ def _state(path: str | Path) -> dict[str, Any] | None:
     return held if isinstance(held, dict) and _STATE_LABELS in held else None
 
 
-def _of_state(state: Mapping[str, Any], name: str, annotator: str) -> Iterator[Foreign]:
+def _of_state(line: int, items: object, user: str) -> Iterator[Foreign]:
     """Read ``{item: [[{schema, name}, value], …]}``, or ``{item: {schema: {name: value}}}``."""
-    user = str(state.get("user_id") or annotator)
-    items = state[_STATE_LABELS]
     if not isinstance(items, dict):
-        raise InputError(f"'{_STATE_LABELS}' is no object", file=name, mend="export it again")
+        raise InputError(f"'{_STATE_LABELS}' is no object", mend="export it again")
     for item, given in items.items():
         labels: dict[str, Any] = given if isinstance(given, dict) else {}
         for entry in given if isinstance(given, list) else ():
@@ -210,12 +210,11 @@ def _of_state(state: Mapping[str, Any], name: str, annotator: str) -> Iterator[F
                 case _:
                     raise InputError(
                         f"the labels of '{str(item)[:40]}' are not [[{{schema, name}}, value], …]",
-                        file=name,
                         mend="export with Potato's csv, tsv, jsonl or parquet exporter",
                     )
         answers = _nested(labels)
         skipped = "" if answers else "nothing is answered"
-        yield Foreign(1, (str(item),), {}, user, answers, key=f"{item} {user}", skipped=skipped)
+        yield Foreign(line, (str(item),), {}, user, answers, key=f"{item} {user}", skipped=skipped)
 
 
 def _nested(labels: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -277,6 +276,6 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _folder(path: str | Path) -> str | None:
-    """Return the folder that a person's own file lies in, as earlier versions of Potato had it."""
+    """Return the folder that a person's own file lies in; none for files of several people."""
     file = Path(path)
-    return file.parent.name or None if file.name == "annotated_instances.jsonl" else None
+    return file.parent.name or None if file.name in _POTATO_OWN else None

@@ -128,12 +128,12 @@ def undo(
     """
     if request is not None and request in board.requests:
         return []
-    if who not in board.last:
-        raise Refused("there is no decision of yours to undo")
-    name, seq = board.last[who]
     vote = undoable(board, who)
+    if vote is None and who not in board.last:
+        raise Refused("there is no decision of yours to undo")
     if vote is None:
         raise Refused("others have gone on from your last decision", mend="tell the manager")
+    name, seq = board.last[who]
     record = Recorder(board, now)
     body = {"answer": seq, "until": (now + lease).isoformat()}
     record.add(

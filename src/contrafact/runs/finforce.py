@@ -141,6 +141,12 @@ class FinforceRun(Prepared):
             )
         return rows
 
+    def written_here(self, sample: EvalSample) -> Sequence[tuple[int, int]]:
+        """See `Prepared`; it is what ``lm-counterfactuals`` keeps of its texts."""
+        trace = sample.store.get("generation", {}).get("trace", {})
+        read = trace.get("prompt_tokens", {})
+        return [(tokens, len(trace["tokens"][part])) for part, tokens in read.items()]
+
     def write_tables(
         self, folder: Path, evaluated: Sequence[Evaluated], scorer: "CausalModel | None"
     ) -> None:

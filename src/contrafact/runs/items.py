@@ -50,7 +50,7 @@ def write_items(
     usage: list[dict[str, Any]] = []
     for header in logs:
         log = read_eval_log(header.location)
-        usage += _usage(log)
+        usage += _usage(prepared, log)
         label = prepared.label(log)
         scored: list[EvalSample] = []
         for sample in sorted(log.samples or [], key=lambda s: (str(s.id), s.epoch)):
@@ -73,19 +73,18 @@ _ERROR_LINE = re.compile(r"^([\w.]+(?:Error|Exception|Timeout)\w*: .+)$", re.MUL
 _USAGE = ("model", "calls", "input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
 
 
-def _usage(log: EvalLog) -> list[dict[str, Any]]:
+def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
     """Return what each model of a log was sent and gave back, and in how many calls.
 
-    What a method writes with weights of its own, and asks nobody for, counts as it says itself.
+    A text that was written here, with no call in the log, counts as one.
     """
     counts: dict[str, list[int]] = {}
     for sample in log.samples or []:
-        trace = (sample.store.get("generation") or {}).get("trace", {})
-        if "prompt_tokens" in trace:
+        for read, written in prepared.written_here(sample):
             row = counts.setdefault(log.eval.model, [0] * (len(_USAGE) - 1))
-            row[0] += len(trace["prompt_tokens"])
-            row[1] += sum(trace["prompt_tokens"].values())
-            row[2] += sum(map(len, trace["tokens"].values()))
+            row[0] += 1
+            row[1] += read
+            row[2] += written
         for event in sample.events:
             if event.event != "model" or event.output.empty:
                 continue

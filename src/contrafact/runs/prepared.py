@@ -130,6 +130,14 @@ class Prepared(ABC):
         metadata = log.eval.metadata or {}
         return system_label(log.eval.model, metadata["method"], metadata["shots"])
 
+    def written_here(self, sample: "EvalSample") -> Sequence[tuple[int, int]]:
+        """Return what weights of our own wrote for a sample, with no call in its log.
+
+        Returns:
+            For each text the tokens that were read and those that were written.
+        """
+        return ()
+
     @abstractmethod
     def write_tables(
         self, folder: Path, evaluated: Sequence[Evaluated], scorer: "CausalModel | None"

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -86,7 +87,8 @@ def test_from_an_empty_studio_to_the_exports(manager, open_tab, review_team, tmp
         assert ended in tab.page.inner_text("h1")
 
     go(manager, lambda: page.goto("/manage/r/edits"))
-    assert "9" in page.inner_text("main")
+    people = page.get_by_role("region", name="Throughput, as a table").inner_text()
+    assert all(re.search(rf"^{name}\s+3\b", people, re.MULTILINE) for name in raters), people
     for image in page.locator("figure img").all():
         image.scroll_into_view_if_needed()
     page.wait_for_load_state("networkidle")

@@ -1,6 +1,7 @@
 """A small team, made-up items, and answers for any question."""
 
 import html
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from contrafact.review.answers import asked
@@ -287,3 +289,22 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     for one in made:
         one.store.close()
     passwords._nobodys.cache_clear()
+
+
+@pytest.fixture
+def written() -> Callable[..., Path]:
+    """Write rows into a file of the form that its name says."""
+
+    def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> Path:
+        path = folder / name
+        if path.suffix == ".jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        elif path.suffix == ".json":
+            path.write_text(json.dumps(rows))
+        elif path.suffix == ".csv":
+            pd.DataFrame(rows).to_csv(path, index=False)
+        else:
+            pd.DataFrame(rows).to_parquet(path)
+        return path
+
+    return write

@@ -5,7 +5,7 @@ import json
 import resource
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -14,8 +14,9 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.weights import load_causal
 from contrafact.prompts import open_pack
-from contrafact.training import workshop
+from contrafact.training import trainers, workshop
 from contrafact.training.candidates import by_method
 from contrafact.training.config import Candidates, load_config
 from contrafact.training.dialogue import pair_of, read_answer
@@ -110,6 +111,22 @@ def test_what_is_learned_can_be_seen_in_the_losses(finished):
     margins = [row["rewards/margins"] for row in preferred if "rewards/margins" in row]
     assert fmean(margins[-4:]) > fmean(margins[:4])
     assert fmean(margins[-4:]) > 0.05
+
+
+def test_logits_of_prompts_count_for_nothing(config, small_model, tmp_path, monkeypatch):
+    settings = load_config(str(config))
+    lessons = [trainers.Lesson([5, 6, 7, 8][: 2 + n % 3], [9 + n, 10, 11]) for n in range(8)]
+
+    def learned(name: str) -> list[trainers.Loss]:
+        causal = load_causal(str(small_model))
+        return trainers.warm_up(causal, lessons, lessons[:2], settings, tmp_path / name)
+
+    alone = learned("alone")
+    monkeypatch.setattr(trainers, "_labelled_positions_alone", nullcontext)
+    whole = learned("whole")
+    assert len(alone) > 2
+    for one, other in zip(alone, whole, strict=True):
+        assert one == pytest.approx(other, rel=1e-4)
 
 
 def test_new_headlines_are_new_and_those_rejected_have_a_reason(finished):

@@ -105,7 +105,7 @@ def _labelled_positions_alone() -> Iterator[None]:
     """Have trl's loss look at the positions that have a label, as it does where Triton is.
 
     Elsewhere it makes logits for prompts as well, which count for nothing: on a CPU, with short
-    replies to long prompts, a third to a half of a step. The losses are the same.
+    replies to long prompts, a third of a step. The losses are the same.
     """
     from trl.trainer import utils
 

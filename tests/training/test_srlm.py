@@ -229,6 +229,7 @@ def test_an_iteration_with_too_few_pairs_is_saturated_and_says_its_figures(write
         ({"model": "no/such/folder"}, "there is no such file or folder"),
         ({"candidates": {"max_tokens": 300}}, "the context of .* is too short: 256 tokens"),
         ({"lora": {"targets": ["q_proj", "no_proj"]}}, "has no layer 'no_proj'"),
+        ({"lora": {"targets": "lm_head"}}, "has no layer 'lm_head'"),
         ({"data": "missing.jsonl"}, "there is no such file"),
         ({"candidates": {"method": "nonsense"}}, "there is no method 'nonsense'"),
     ],

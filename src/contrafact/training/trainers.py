@@ -63,18 +63,24 @@ def check_targets(causal: CausalModel, lora: Lora) -> None:
     """Check that a model has the layers that the adapter is to stand beside.
 
     Raises:
-        InputError: It has none of some name.
+        InputError: It has none of some name. The head, which trl reads past an adapter, is none.
     """
     from torch.nn import Linear
 
     if lora.targets == (ALL_LINEAR,):
         return
-    modules = causal.model.named_modules()
-    there = sorted({name.rpartition(".")[2] for name, one in modules if isinstance(one, Linear)})
+    head = causal.model.get_output_embeddings()
+    there = sorted(
+        {
+            name.rpartition(".")[2]
+            for name, one in causal.model.named_modules()
+            if isinstance(one, Linear) and one is not head
+        }
+    )
     for name in lora.targets:
         if name not in there:
             raise InputError(
-                f"lora.targets: {causal.name} has no layer '{name}'",
+                f"lora.targets: {causal.name} has no layer '{name}' for it",
                 mend=f"use all-linear, or some of {', '.join(there)}",
             )
 

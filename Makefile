@@ -38,7 +38,7 @@ bench: $(VENV)/.dev
 
 # 100,000 stories of known answers, every one proven and read back.
 verify: $(VENV)/.run
-	$(BIN)/python -m contrafact.cobe.synth.verify
+	$(BIN)/python -m contrafact.families.cobe.synth.verify
 
 clean:
 	rm -rf $(VENV) demo

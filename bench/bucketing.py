@@ -15,7 +15,7 @@ import numpy as np
 from bench import BenchResult, Timing
 from bench._clock import added, timed
 from bench._paragraphs import paragraphs
-from contrafact.rfc.build.bucket import LISTS_USED, bucket
+from contrafact.families.rfc.pipeline.bucket import LISTS_USED, bucket
 from contrafact.text.words import LISTS, Spots, lexicon
 from contrafact.text.words.context import choose_form, guards
 from contrafact.text.words.matcher import HYPHENS

@@ -12,7 +12,7 @@ from pathlib import Path
 from bench import BenchResult, Timing
 from bench._clock import added, timed
 from bench._paragraphs import paragraphs
-from contrafact.rfc.validators import check_pairs
+from contrafact.families.rfc.contracts import check_pairs
 from contrafact.text.phrases import entities_many
 from contrafact.text.quantities import quantities, render
 from contrafact.text.words import lexicon

@@ -28,8 +28,8 @@ from inspect_ai.model import get_model
 from bench import BenchResult
 from bench._clock import timed
 from bench._headlines import headlines
-from contrafact.finforce.generation import run_method
-from contrafact.finforce.judging import JUDGE_CONFIG, criteria_of
+from contrafact.families.finforce.generation import run_method
+from contrafact.families.finforce.judging import JUDGE_CONFIG, criteria_of
 from contrafact.judges.judge import judge_once
 from contrafact.models.asking import Ask
 from contrafact.records import SIDES

@@ -63,7 +63,7 @@ def prepare(studio: Studio) -> None:
     for name in (*TEAM, "Max"):
         secret = studio.accounts.invite(name, by="command line", manager=name == "Max")
         studio.accounts.accept(secret, PASSWORD)
-    with_samples = str(files("contrafact.rfc").joinpath("samples", "pairs.jsonl"))
+    with_samples = str(files("contrafact.families.rfc").joinpath("samples", "pairs.jsonl"))
     store.import_items("spring", read_items(with_samples, project), "Max")
     decide(studio, "Ada", {"review": "pass"})
     decide(studio, "Ben", {"audit": "pass"})

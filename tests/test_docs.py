@@ -122,7 +122,7 @@ def test_modules_named_in_a_folders_readme_exist(readme):
 
 
 def test_all_methods_and_templates_are_documented():
-    from contrafact.finforce.methods import method_names
+    from contrafact.families.finforce.methods import method_names
     from contrafact.prompts.pack import DEFAULT_PACK
 
     text = (ROOT / "docs" / "finforce.md").read_text(encoding="utf-8")
@@ -137,8 +137,8 @@ def test_all_methods_and_templates_are_documented():
 def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-    from contrafact.finforce.generation import run_method
-    from contrafact.finforce.methods import MethodContext, make_method
+    from contrafact.families.finforce.generation import run_method
+    from contrafact.families.finforce.methods import MethodContext, make_method
     from contrafact.models.asking import Ask
     from contrafact.records import Headline
 

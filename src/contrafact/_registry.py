@@ -8,11 +8,11 @@ from typing import Any
 
 from inspect_ai.model import modelapi
 
-from contrafact.cobe.task import cobe
-from contrafact.finforce.task import finforce
-from contrafact.rfc.detect import rfc_detect
-from contrafact.rfc.diagnose import rfc_diagnose
-from contrafact.rfc.solvers.entries import (
+from contrafact.families.cobe.task import cobe
+from contrafact.families.finforce.task import finforce
+from contrafact.families.rfc.detect import rfc_detect
+from contrafact.families.rfc.diagnose import rfc_diagnose
+from contrafact.families.rfc.solvers.entries import (
     rfc_coherence,
     rfc_majority,
     rfc_memory,

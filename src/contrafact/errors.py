@@ -1,4 +1,4 @@
-"""The error a user can mend: one line, naming the file, the line and the mend."""
+"""The error a user can fix: one line, naming the file, the line and the hint."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ class InputError(Exception):
         problem: What is wrong, in one clause.
         file: The file it was found in, if any.
         line: The line in that file, counted from 1, if known.
-        mend: What to do about it.
+        hint: What to do about it.
     """
 
     def __init__(
@@ -21,12 +21,12 @@ class InputError(Exception):
         *,
         file: str | Path | None = None,
         line: int | None = None,
-        mend: str | None = None,
+        hint: str | None = None,
     ) -> None:
         self.problem = problem
         self.file = None if file is None else str(file)
         self.line = line
-        self.mend = mend
+        self.hint = hint
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -34,6 +34,6 @@ class InputError(Exception):
         if self.file is not None:
             where = f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: "
         text = f"{where}{self.problem}"
-        if self.mend:
-            text += f"; {self.mend}"
+        if self.hint:
+            text += f"; {self.hint}"
         return " ".join(text.split())

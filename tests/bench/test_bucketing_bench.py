@@ -4,7 +4,7 @@ import pytest
 from bench._paragraphs import paragraphs
 
 from bench import bucketing
-from contrafact.rfc.build.bucket import bucket
+from contrafact.families.rfc.pipeline.bucket import bucket
 
 OWN = [
     "Norrick Steel's record-high profit fell short of expectations in May, since costs rose 3%.",

@@ -9,11 +9,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from contrafact.finforce.categories import CATEGORIES
-from contrafact.finforce.release import row_schema
-from contrafact.finforce.screen import proposal_by_rule, proposal_from_reply, screening_rules
-from contrafact.finforce.screen_files import Answer, verdict
-from contrafact.finforce.screen_model import category_meanings
+from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.release import row_schema
+from contrafact.families.finforce.screen import (
+    proposal_by_rule,
+    proposal_from_reply,
+    screening_rules,
+)
+from contrafact.families.finforce.screen_files import Answer, verdict
+from contrafact.families.finforce.screen_model import category_meanings
 
 RATE = "Bank of Korea lowers its policy rate by 25 basis points"
 PRICES = "Norvania's inflation slows to 3.1% in May"

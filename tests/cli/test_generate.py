@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.families.finforce.bulk_stream import arriving_rows
 from contrafact.files.jsonl import read_rows
-from contrafact.finforce.bulk_stream import arriving_rows
 
 NEWS = [
     "Brackwater Ferries books fewest passengers in a decade",
@@ -97,7 +97,7 @@ def test_rows_come_back_in_order_in_every_format(generate, tmp_path, source, res
 
 
 def test_columns_of_the_input_are_never_touched(generate, tmp_path):
-    given = {"headline": NEWS[0], "id": 7, "valid": "maybe", "error": "E17", "mended": None}
+    given = {"headline": NEWS[0], "id": 7, "valid": "maybe", "error": "E17", "repairs": None}
     write(tmp_path / "in.jsonl", [given, {"headline": NEWS[1], "contrafact_id": "mine"}])
     assert generate("in.jsonl", "--out", "out.jsonl").returncode == 0
     first, second = read(tmp_path / "out.jsonl")
@@ -426,7 +426,7 @@ def test_a_key_never_reaches_what_is_written(generate, service, tmp_path):
 
 
 def test_a_cause_is_told_without_the_secrets_of_the_environment(monkeypatch):
-    from contrafact.finforce.bulk import failure_cause
+    from contrafact.families.finforce.bulk import failure_cause
 
     monkeypatch.setenv("SOME_API_KEY", "sk-abcdefgh")
     try:

@@ -21,7 +21,7 @@ ANSWERS = {
 def pairs(tmp_path):
     """The bundled pairs, as a user's file."""
     path = tmp_path / "pairs.jsonl"
-    path.write_bytes(files("contrafact.rfc").joinpath("samples/pairs.jsonl").read_bytes())
+    path.write_bytes(files("contrafact.families.rfc").joinpath("samples/pairs.jsonl").read_bytes())
     return path
 
 

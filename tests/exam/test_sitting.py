@@ -9,9 +9,9 @@ from contrafact.errors import InputError
 from contrafact.exam.finforce import FinforceExaminer, finforce_items
 from contrafact.exam.rows import exam_rows
 from contrafact.exam.sitting import questions_of, sit
+from contrafact.families.rfc.pipeline.answer_file import AnswerFile
 from contrafact.prompts import open_pack
 from contrafact.records import Verdict
-from contrafact.rfc.build.answer_file import AnswerFile
 
 ITEMS = finforce_items()[:6]
 

@@ -245,7 +245,7 @@ def test_a_refusal_is_not_tried_again(server, get, tmp_path, code, said):
     with pytest.raises(InputError) as caught:
         get()
     assert said in str(caught.value)
-    assert caught.value.mend
+    assert caught.value.hint
     assert len(server.asked) == 1
     assert visible(tmp_path) == []
 

@@ -96,7 +96,7 @@ def test_a_bad_file_is_named_with_its_line(tmp_path, name, data, line, said):
     found = error(tmp_path, name, data)
     assert said in str(found)
     assert found.line == line
-    assert found.mend
+    assert found.hint
     assert "\n" not in str(found)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import whole_text
+from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows
 from contrafact.files.tables import render_csv, render_jsonl, write_frame
 
@@ -47,8 +47,8 @@ def test_csv_round_trip(rows):
     found = back(table(rows, COLUMNS), ".csv")
     assert len(found) == len(rows)
     for row, (text, maybe, flag, number, count) in zip(found, rows, strict=True):
-        assert row["text"] == whole_text(text)
-        assert row["maybe, text"] == whole_text(maybe or "")
+        assert row["text"] == replace_surrogates(text)
+        assert row["maybe, text"] == replace_surrogates(maybe or "")
         assert row["flag"] == ("" if flag is None else str(flag))
         assert float(row["number"].replace("Infinity", "inf")) == number
         assert int(row["count"]) == count
@@ -70,7 +70,13 @@ def test_jsonl_round_trip(rows):
 def test_parquet_round_trip(rows):
     found = back(table(rows, COLUMNS), ".parquet")
     assert [tuple(row.values()) for row in found] == [
-        (whole_text(text), None if maybe is None else whole_text(maybe), flag, number, count)
+        (
+            replace_surrogates(text),
+            None if maybe is None else replace_surrogates(maybe),
+            flag,
+            number,
+            count,
+        )
         for text, maybe, flag, number, count in rows
     ]
 
@@ -93,7 +99,7 @@ def _joined(values) -> list[object]:
 @settings(max_examples=40, deadline=None)
 def test_a_single_column_loses_no_row(texts):
     found = back(table([(text,) for text in texts], ["only"]), ".csv")
-    assert [row["only"] for row in found] == [whole_text(text) for text in texts]
+    assert [row["only"] for row in found] == [replace_surrogates(text) for text in texts]
 
 
 def test_missing_values_of_every_kind():

@@ -1,4 +1,4 @@
-"""Replies: mended and counted, or invalid with a reason; never guessed."""
+"""Replies: repaired and counted, or invalid with a reason; never guessed."""
 
 import json
 
@@ -13,7 +13,7 @@ VALUE = {"a": "x", "b": True}
 
 
 @pytest.mark.parametrize(
-    ("text", "mended"),
+    ("text", "repairs"),
     [
         (PLAIN, ()),
         (f"```json\n{PLAIN}\n```", ("code fence",)),
@@ -24,10 +24,10 @@ VALUE = {"a": "x", "b": True}
         (f"{PLAIN}\n{PLAIN}", ("text around the object",)),
     ],
 )
-def test_what_can_be_mended_is_and_is_named(text, mended):
+def test_what_can_be_mended_is_and_is_named(text, repairs):
     reply = read_json_object(text)
     assert reply.value == VALUE
-    assert reply.mended == mended
+    assert reply.repairs == repairs
 
 
 @pytest.mark.parametrize(

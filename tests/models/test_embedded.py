@@ -240,13 +240,13 @@ def test_a_file_that_is_not_gguf_or_only_begins_like_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_missing_package_names_the_mend(
-    package: str, mend: str, monkeypatch: pytest.MonkeyPatch
+    package: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = __import__("importlib.util").util.find_spec
     monkeypatch.setattr(
         "importlib.util.find_spec", lambda name, *rest: None if name == package else real(name)
     )
-    with pytest.raises(InputError, match=mend):
+    with pytest.raises(InputError, match=hint):
         get_model("embedded/smollm2-135m", memoize=False)
 
 

@@ -32,9 +32,9 @@ def test_every_template_of_the_default_pack_is_used_by_the_program(monkeypatch):
 
 
 def open_finforce(pack):
-    from contrafact.finforce.judging import Judging
-    from contrafact.finforce.methods import MethodContext, make_method, method_names
-    from contrafact.finforce.screen_model import screening_template
+    from contrafact.families.finforce.judging import Judging
+    from contrafact.families.finforce.methods import MethodContext, make_method, method_names
+    from contrafact.families.finforce.screen_model import screening_template
 
     for name in method_names():
         make_method(name, MethodContext(pack=pack))
@@ -43,10 +43,10 @@ def open_finforce(pack):
 
 
 def open_rfc(pack):
-    from contrafact.rfc.build.label_model import label_template
-    from contrafact.rfc.build.model_rewriter import ModelRewriter
-    from contrafact.rfc.error_classes import ErrorClasses
-    from contrafact.rfc.solvers.lookup import SolverContext, make_solver, solver_names
+    from contrafact.families.rfc.error_classes import ErrorClasses
+    from contrafact.families.rfc.pipeline.label_model import label_template
+    from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
+    from contrafact.families.rfc.solvers.lookup import SolverContext, make_solver, solver_names
 
     for task in ("rfc-detect", "rfc-diagnose"):
         for name in solver_names():
@@ -63,9 +63,9 @@ def open_training(pack):
 
 
 def open_cobe(pack):
-    from contrafact.cobe.augment import augment_template
-    from contrafact.cobe.judging import Judging
-    from contrafact.cobe.solvers import SolverContext, make_solver, solver_names
+    from contrafact.families.cobe.augment import augment_template
+    from contrafact.families.cobe.judging import Judging
+    from contrafact.families.cobe.solvers import SolverContext, make_solver, solver_names
 
     for name in solver_names():
         make_solver(name, SolverContext(pack=pack))

@@ -114,7 +114,7 @@ def make_items(
                             "category": CATEGORIES[min(3, i % 7)] if i % 11 else None,
                             "text": _text(headline, side, rng) if ok else None,
                             "invalid_reason": invalid,
-                            "mended": int(rng.random() < 0.1),
+                            "repairs": int(rng.random() < 0.1),
                             **verdicts,
                             "perplexity": surprise[i] * np.exp(rng.normal(0.2 - shots / 10, 0.3))
                             if ok and scored and rng.random() > 0.01

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contrafact.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.errors import InputError
 from contrafact.exam.file import Exam, Pack
 from contrafact.exam.rows import ExamRow
 from contrafact.exam.score import examine
+from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.report.build import build_report
 from contrafact.report.chapter import TaskRuns

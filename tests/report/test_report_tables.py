@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.finforce.published import published_rows
+from contrafact.families.finforce.published import published_rows
 from contrafact.report.finforce.comparable import Comparability, comparability
 from contrafact.report.finforce.comparisons import comparison_table, paired_figures
 from contrafact.report.finforce.counts import error_table, invalid_table, reason_table

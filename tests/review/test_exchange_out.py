@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
+from contrafact.families.rfc.decisions import ReviewDecision, load_decisions
+from contrafact.families.rfc.pipeline.review_path import follow
 from contrafact.files.sheets import unguarded
 from contrafact.review.desk import assign
 from contrafact.review.export import (
@@ -28,8 +30,6 @@ from contrafact.review.intake import import_items
 from contrafact.review.loading import load_project
 from contrafact.review.rows_out import render_rows, write_rows
 from contrafact.review.workflow import answer
-from contrafact.rfc.build.review_path import follow
-from contrafact.rfc.decisions import ReviewDecision, load_decisions
 
 CELLS = st.one_of(
     st.none(),
@@ -162,7 +162,7 @@ def test_a_finished_review_goes_through_rfc_finalize(quick_contrafact, tmp_path)
 
     from contrafact.review.store.store import Store
 
-    pairs = files("contrafact.rfc").joinpath("samples/pairs.jsonl").read_text("utf-8")
+    pairs = files("contrafact.families.rfc").joinpath("samples/pairs.jsonl").read_text("utf-8")
     lines = pairs.splitlines()
     ids = [json.loads(line)["id"] for line in lines]
     (tmp_path / "pairs.jsonl").write_text(pairs)
@@ -243,8 +243,8 @@ def rate(board, team, people, say):
 
 
 def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, review_team, tmp_path):
-    from contrafact.finforce.study import draw
-    from contrafact.finforce.study_sheet import write_study
+    from contrafact.families.finforce.study import draw
+    from contrafact.families.finforce.study_sheet import write_study
 
     sheet, key = draw(judged_items(), 8, np.random.default_rng(0))
     write_study(sheet, key, tmp_path / "study.csv")

@@ -3,11 +3,11 @@
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.finforce.categories import CATEGORIES
+from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.rfc.decisions import ALLOWED
 from contrafact.review.loading import builtin_projects, load_project, project_from
 from contrafact.review.project import Project
 from contrafact.review.soundness import first_problem
-from contrafact.rfc.decisions import ALLOWED
 
 OWN = """
 name = "tone"

@@ -26,7 +26,9 @@ def bundled_pairs(path: Path) -> dict[str, str]:
     """Write the bundled pairs; return their rewritten texts by id."""
     from importlib.resources import files
 
-    text = files("contrafact.rfc").joinpath("samples/pairs.jsonl").read_text(encoding="utf-8")
+    text = (
+        files("contrafact.families.rfc").joinpath("samples/pairs.jsonl").read_text(encoding="utf-8")
+    )
     path.write_text(text, encoding="utf-8")
     return {row["id"]: row["rewritten"] for row in map(json.loads, text.splitlines())}
 

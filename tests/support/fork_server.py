@@ -70,8 +70,8 @@ def _import() -> None:
     from matplotlib.backends import backend_agg, backend_svg
 
     import contrafact.cli.main
-    import contrafact.finforce.bulk_journal
-    import contrafact.finforce.methods
+    import contrafact.families.finforce.bulk_journal
+    import contrafact.families.finforce.methods
     import contrafact.report.build
     import contrafact.runs.execute  # noqa: F401
     from contrafact.text.pipeline import parsed, recognised

@@ -148,18 +148,18 @@ class World:
 
     Attributes:
         truth: By rewritten text, whether it is right, flawed, or in the wrong category.
-        mended: The chance that a text that was written anew is right.
+        repairs: The chance that a text that was written anew is right.
     """
 
     truth: dict[str, str]
-    mended: float = 0.9
+    repairs: float = 0.9
 
     def rewrite(self, text: str, rng: np.random.Generator) -> str:
         """Return a text written anew, and know from now on whether it is right."""
         new = text.replace(" ", "  ", 1)
         while new in self.truth:
             new = new.replace(" ", "  ", 1)
-        self.truth[new] = RIGHT if rng.random() < self.mended else FLAWED
+        self.truth[new] = RIGHT if rng.random() < self.repairs else FLAWED
         return new
 
 

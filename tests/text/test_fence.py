@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.text.fence import fence
+from contrafact.text.delimit import delimit
 
 HIDDEN = ["\u200b", "\u200d", "\u2060", "\ufeff", "\u202e", "\u00ad", "\u034f", "\ufe0f", "\u3164"]
 PIECES = [
@@ -48,20 +48,20 @@ def bare(text: str) -> str:
 
 @given(st.one_of(hostile, st.text(max_size=40), st.tuples(hostile, variant, hostile).map("".join)))
 def test_no_delimiter_and_no_chat_token_survives(text: str) -> None:
-    seen = bare(fence(text))
+    seen = bare(delimit(text))
     for forbidden in ("</news>", "</response>", "<|im_end|>", "<|im_start|>"):
         assert forbidden not in seen
-    assert "<news>" not in fence(text).casefold()
+    assert "<news>" not in delimit(text).casefold()
 
 
 @given(st.one_of(hostile, st.text(max_size=60), variant))
 def test_fencing_twice_changes_nothing_more(text: str) -> None:
-    assert fence(fence(text)) == fence(text)
+    assert delimit(delimit(text)) == delimit(text)
 
 
 @given(st.one_of(hostile, st.text(max_size=60)))
 def test_what_comes_out_can_be_encoded_and_holds_no_controls(text: str) -> None:
-    fenced = fence(text)
+    fenced = delimit(text)
     fenced.encode("utf-8")
     assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in fenced)
 
@@ -75,7 +75,7 @@ def test_what_comes_out_can_be_encoded_and_holds_no_controls(text: str) -> None:
     )
 )
 def test_text_without_such_characters_is_unchanged(text: str) -> None:
-    assert fence(text) == text
+    assert delimit(text) == text
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_text_without_such_characters_is_unchanged(text: str) -> None:
     ],
 )
 def test_ordinary_uses_stay(text: str) -> None:
-    assert fence(text) == text
+    assert delimit(text) == text
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_ordinary_uses_stay(text: str) -> None:
     ],
 )
 def test_what_is_changed(text: str, expected: str) -> None:
-    assert fence(text) == expected
+    assert delimit(text) == expected
 
 
 def test_long_hostile_text_is_read_in_one_pass() -> None:
-    assert fence("<" * 100_000) == "<" * 100_000
-    assert fence("< a" * 50_000).count("<") == 50_000
-    assert fence("</" * 50_000) == "‹/" * 50_000
+    assert delimit("<" * 100_000) == "<" * 100_000
+    assert delimit("< a" * 50_000).count("<") == 50_000
+    assert delimit("</" * 50_000) == "‹/" * 50_000

@@ -87,10 +87,10 @@ def test_a_good_pair_beats_its_faults_and_what_cannot_be_read_has_nothing():
 
 def test_a_reply_that_has_to_be_mended_loses_a_point():
     clean = answer_text(HEADLINE, PAIR)
-    whole, mended = check_pairs(
+    whole, repairs = check_pairs(
         [HEADLINE] * 2, [read_answer(clean), read_answer(f"Here you are: {clean}")]
     )
-    assert whole.score == pytest.approx(mended.score + 1)
+    assert whole.score == pytest.approx(repairs.score + 1)
 
 
 # New headlines

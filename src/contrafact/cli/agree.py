@@ -66,7 +66,7 @@ def agree(
     from contrafact.files.atomic import write_text
 
     if out is not None and (out.suffix != ".json" or out.is_dir()):
-        raise InputError("the result is a JSON file", file=out, mend="name it .json")
+        raise InputError("the result is a JSON file", file=out, hint="name it .json")
     table = read_ratings(file, raters=rater or (), count=count)
     named = [one.strip() for one in (categories or "").split(",") if one.strip()]
     found = agreement(table, categories=named, reference=reference, positive=positive, seed=seed)

@@ -45,10 +45,10 @@ def augment(
     from inspect_ai.model import GenerateConfig
 
     from contrafact.cli.steps import Steps
-    from contrafact.cobe.augment import augment as augment_stories
-    from contrafact.cobe.augment import augment_template, guard_approved, plan_variations
-    from contrafact.cobe.data import StoryNotes, load_stories, write_stories
     from contrafact.errors import InputError
+    from contrafact.families.cobe.augment import augment as augment_stories
+    from contrafact.families.cobe.augment import augment_template, guard_approved, plan_variations
+    from contrafact.families.cobe.data import StoryNotes, load_stories, write_stories
     from contrafact.files.atomic import guard_output, write_text
     from contrafact.prompts import open_pack
     from contrafact.runs.execute import TRANSPORT
@@ -58,7 +58,7 @@ def augment(
         raise InputError(
             "the new stories are written to a JSON file",
             file=out,
-            mend="name a file that ends in .json with --out",
+            hint="name a file that ends in .json with --out",
         )
     guard_output(out, file)
     guard_approved(out)

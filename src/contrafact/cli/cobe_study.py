@@ -38,8 +38,8 @@ def sample(
     """
     import numpy as np
 
-    from contrafact.cobe.study import draw_study
-    from contrafact.cobe.study_sheet import write_study
+    from contrafact.families.cobe.study import draw_study
+    from contrafact.families.cobe.study_sheet import write_study
     from contrafact.report.frames import read_runs
 
     items, _ = read_runs(runs, task="cobe")
@@ -74,8 +74,8 @@ def score(
     """
     import numpy as np
 
-    from contrafact.cobe.study import score_study
-    from contrafact.cobe.study_sheet import read_answers, read_key
+    from contrafact.families.cobe.study import score_study
+    from contrafact.families.cobe.study_sheet import read_answers, read_key
     from contrafact.files.sheets import find_key
     from contrafact.files.tables import write_frame
 
@@ -131,7 +131,7 @@ def _cell(row: "Mapping[Hashable, object]", name: str) -> str:
 
 
 def _show_published() -> None:
-    from contrafact.cobe.published import published_facts
+    from contrafact.families.cobe.published import published_facts
 
     study = published_facts().study
     typer.echo(

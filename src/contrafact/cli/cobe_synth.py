@@ -41,10 +41,10 @@ def synth(
     from collections import Counter
 
     from contrafact.cli.steps import Steps
-    from contrafact.cobe.data import write_stories
-    from contrafact.cobe.synth.draw import choose, domain_named, draw_stories
-    from contrafact.cobe.synth.loading import bundled_templates, load_templates
-    from contrafact.cobe.synth.story import known_answers
+    from contrafact.families.cobe.data import write_stories
+    from contrafact.families.cobe.synth.draw import choose, domain_named, draw_stories
+    from contrafact.families.cobe.synth.loading import bundled_templates, load_templates
+    from contrafact.families.cobe.synth.story import known_answers
     from contrafact.files.atomic import guard_output
 
     guard_output(out, templates)

@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from contrafact.corpus.datasets import FileProgress
-    from contrafact.finforce.check import CheckReport
+    from contrafact.families.finforce.check import CheckReport
 
 __all__ = ["app"]
 
@@ -60,8 +60,8 @@ def fetch(
         paths = fetch_dataset(name, progress)
     for path in paths:
         if dataset.schema == "finforce":
-            from contrafact.finforce.check import check_items
-            from contrafact.finforce.data import raw_items
+            from contrafact.families.finforce.check import check_items
+            from contrafact.families.finforce.data import raw_items
 
             report = check_items(raw_items(path))
             found = f"{len(report.violations)} violations, {len(report.notes)} notes"
@@ -87,11 +87,11 @@ def check(
     Example: contrafact data check headlines.csv
     """
     from contrafact.errors import InputError
-    from contrafact.finforce.check import check_items
-    from contrafact.finforce.data import raw_items
+    from contrafact.families.finforce.check import check_items
+    from contrafact.families.finforce.data import raw_items
 
     if schema is not None and schema not in SCHEMAS:
-        raise InputError(f"there is no schema '{schema}'", mend=f"use {' or '.join(SCHEMAS)}")
+        raise InputError(f"there is no schema '{schema}'", hint=f"use {' or '.join(SCHEMAS)}")
     if schema == "cobe" or (schema is None and _holds_stories(file)):
         from contrafact.cli.data_stories import check_story_file
 
@@ -99,7 +99,7 @@ def check(
         return
     report = check_items(raw_items(file))
     if report.rows == 0:
-        raise InputError("the file holds no rows", file=file, mend="give at least one row")
+        raise InputError("the file holds no rows", file=file, hint="give at least one row")
     _show(report)
     if report.violations:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ import typer
 from contrafact.cli.tables import show_table
 
 if TYPE_CHECKING:
-    from contrafact.cobe.check import Share, StoryReport
+    from contrafact.families.cobe.check import Share, StoryReport
 
 __all__ = ["check_story_file"]
 
@@ -29,7 +29,7 @@ def check_story_file(file: str) -> None:
         InputError: The file cannot be read.
         typer.Exit: with 1 if a story cannot be used.
     """
-    from contrafact.cobe.check import check_stories
+    from contrafact.families.cobe.check import check_stories
 
     report = check_stories(file)
     typer.echo(f"{report.rows:,} rows, {report.stories:,} stories that can be used.")

@@ -92,15 +92,15 @@ def exam(
     from contrafact.errors import InputError
     from contrafact.exam.run import conclude, items_for
     from contrafact.exam.sitting import questions_of, sit
+    from contrafact.families.rfc.pipeline.answer_file import AnswerFile
     from contrafact.files.atomic import guard_output
     from contrafact.prompts import open_pack
-    from contrafact.rfc.build.answer_file import AnswerFile
     from contrafact.runs.execute import TRANSPORT
     from contrafact.runs.manifest import without_secrets
     from contrafact.runs.prepare import open_model
 
     if out.suffix != ".json":
-        raise InputError("the result is a JSON file", file=out, mend="name it .json")
+        raise InputError("the result is a JSON file", file=out, hint="name it .json")
     guard_output(out, data)
     pack = open_pack(prompts)
     examiner: Examiner
@@ -108,7 +108,7 @@ def exam(
         from contrafact.exam.finforce import FinforceExaminer
 
         if judge_context:
-            raise InputError("--judge-context is for cobe", mend="leave it out")
+            raise InputError("--judge-context is for cobe", hint="leave it out")
         examiner = FinforceExaminer(pack, structured=structured)
         settings: dict[str, Any] = {"structured": structured}
     else:

@@ -45,8 +45,8 @@ def sample(
     """
     import numpy as np
 
-    from contrafact.finforce.study import draw
-    from contrafact.finforce.study_sheet import write_study
+    from contrafact.families.finforce.study import draw
+    from contrafact.families.finforce.study_sheet import write_study
     from contrafact.report.frames import read_runs
 
     items, _ = read_runs(runs)
@@ -82,10 +82,10 @@ def score(
     """
     import numpy as np
 
+    from contrafact.families.finforce.study import score as score_study
+    from contrafact.families.finforce.study_sheet import read_answers, read_key
     from contrafact.files.sheets import find_key
     from contrafact.files.tables import write_frame
-    from contrafact.finforce.study import score as score_study
-    from contrafact.finforce.study_sheet import read_answers, read_key
 
     key_frame = read_key(key or find_key(files))
     answers = read_answers(files, key_frame)
@@ -146,7 +146,7 @@ def _cell(row: "Mapping[Hashable, object]", column: str) -> str:
 
 
 def _show_published() -> None:
-    from contrafact.finforce.published import published_facts
+    from contrafact.families.finforce.published import published_facts
 
     facts = published_facts()
     figures = ", ".join(f"{name} {value:.1f}%" for name, value in facts.study_agreement.items())

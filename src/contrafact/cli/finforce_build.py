@@ -8,8 +8,8 @@ import typer
 
 if TYPE_CHECKING:
     from contrafact.corpus.journal import Journal
-    from contrafact.finforce.screen import Proposal
-    from contrafact.finforce.screen_files import Candidate
+    from contrafact.families.finforce.screen import Proposal
+    from contrafact.families.finforce.screen_files import Candidate
     from contrafact.prompts import PromptTemplate
 
 __all__ = ["release", "screen"]
@@ -68,22 +68,22 @@ def screen(
     from contrafact.corpus.journal import Journal
     from contrafact.corpus.ledger import Ledger, ledger_path
     from contrafact.errors import InputError
-    from contrafact.files.jsonl import write_rows
-    from contrafact.files.tables import write_frame
-    from contrafact.finforce.screen_files import (
+    from contrafact.families.finforce.screen_files import (
         SHEET_COLUMNS,
         proposal_event,
         screened_row,
         sheet_row,
     )
+    from contrafact.files.jsonl import write_rows
+    from contrafact.files.tables import write_frame
     from contrafact.prompts import open_pack
 
     if out.is_dir():
-        raise InputError("is a folder", file=out, mend="name a file in it")
+        raise InputError("is a folder", file=out, hint="name a file in it")
     pack = open_pack(prompts)
     template = None
     if model is not None:
-        from contrafact.finforce.screen_model import screening_template
+        from contrafact.families.finforce.screen_model import screening_template
 
         template = screening_template(pack)
     candidates, dropped, events = _candidates(file, against or [], near, anonymise)
@@ -132,7 +132,7 @@ def _candidates(
     from contrafact.corpus.duplicates import Text, find_duplicates
     from contrafact.corpus.ledger import LedgerEvent
     from contrafact.corpus.news_items import NewsNotes, news_rows
-    from contrafact.finforce.screen_files import Candidate
+    from contrafact.families.finforce.screen_files import Candidate
 
     notes = NewsNotes()
     rows = news_rows(file, notes)
@@ -186,7 +186,12 @@ def _proposals(
     max_retries: int | None,
     structured: bool,
 ) -> "tuple[dict[str, Proposal], dict[str, str]]":
-    from contrafact.finforce.screen import NOBODY, Proposal, proposal_by_rule, proposal_from_reply
+    from contrafact.families.finforce.screen import (
+        NOBODY,
+        Proposal,
+        proposal_by_rule,
+        proposal_from_reply,
+    )
 
     proposals: dict[str, Proposal] = {}
     left: dict[str, str] = {}
@@ -221,7 +226,7 @@ def _ask(
     from inspect_ai.model import GenerateConfig
 
     from contrafact.cli.steps import Steps
-    from contrafact.finforce.screen_model import ask_screening
+    from contrafact.families.finforce.screen_model import ask_screening
     from contrafact.runs.execute import TRANSPORT
     from contrafact.runs.prepare import open_model
 
@@ -249,7 +254,7 @@ def _ask(
 
 def _say_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
     from contrafact.cli.tables import show_table
-    from contrafact.finforce.categories import CATEGORIES
+    from contrafact.families.finforce.categories import CATEGORIES
 
     names = {True: "market event", False: "none", None: "open"}
     by = Counter((names[row["market_event"]], row["labelled_by"].split(":")[0]) for row in rows)
@@ -299,21 +304,21 @@ def release(
     """
     from contrafact.corpus.ledger import Ledger, ledger_path
     from contrafact.errors import InputError
+    from contrafact.families.finforce.release import Facts, Released, release_files
+    from contrafact.families.finforce.screen_files import read_sheets, verdict, verdict_event
     from contrafact.files.jsonl import read_rows
-    from contrafact.finforce.release import Facts, Released, release_files
-    from contrafact.finforce.screen_files import read_sheets, verdict, verdict_event
 
     facts = Facts(name, version, license)
     facts.check()
     rows = [row for _, row in read_rows(file)]
     if any("market_event" not in row or "id" not in row for row in rows):
         raise InputError(
-            "is not a file of screened headlines", file=file, mend="run finforce screen first"
+            "is not a file of screened headlines", file=file, hint="run finforce screen first"
         )
     if not decisions and not unreviewed:
         raise InputError(
             "no decisions are given",
-            mend="name filled sheets with --decisions, or take proposals with --unreviewed",
+            hint="name filled sheets with --decisions, or take proposals with --unreviewed",
         )
     answers = read_sheets(decisions or [], {row["id"] for row in rows})
     released, events = [], []
@@ -362,7 +367,7 @@ def _write_folder(files: dict[str, str], out: Path) -> None:
         if same:
             return
         if not out.is_dir() or any(out.iterdir()):
-            raise InputError("exists and is another release", file=out, mend="name a new folder")
+            raise InputError("exists and is another release", file=out, hint="name a new folder")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))

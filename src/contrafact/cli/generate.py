@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.finforce.bulk import BulkJob, ResultRow
-    from contrafact.finforce.bulk_journal import Journal
+    from contrafact.families.finforce.bulk import BulkJob, ResultRow
+    from contrafact.families.finforce.bulk_journal import Journal
 
 __all__ = ["generate"]
 
@@ -88,16 +88,16 @@ def generate(
     from contrafact.errors import InputError
 
     if out.endswith("/") or Path(out).is_dir():
-        raise InputError("is a folder", file=out, mend="name a file in it")
+        raise InputError("is a folder", file=out, hint="name a file in it")
     if out != "-" and Path(out).suffix.lower() not in _FORMATS:
         raise InputError(
             "the result is not written in that format",
             file=out,
-            mend="name it .csv, .jsonl or .parquet, or - for JSON lines on standard output",
+            hint="name it .csv, .jsonl or .parquet, or - for JSON lines on standard output",
         )
     if str(shots_from) == "-":
         raise InputError(
-            "examples cannot be read from standard input", mend="name a file with --shots-from"
+            "examples cannot be read from standard input", hint="name a file with --shots-from"
         )
     sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}
     transport = {
@@ -106,7 +106,7 @@ def generate(
         "timeout": timeout,
         "attempt_timeout": attempt_timeout,
     }
-    from contrafact.finforce.methods import method_spec
+    from contrafact.families.finforce.methods import method_spec
     from contrafact.prompts import open_pack
 
     pack = open_pack(prompts)
@@ -126,11 +126,11 @@ def generate(
     def job() -> "BulkJob":
         from inspect_ai.model import GenerateConfig
 
-        from contrafact.finforce.bulk import BulkJob
-        from contrafact.finforce.bundled import bundled_shots
-        from contrafact.finforce.data import load_headlines
-        from contrafact.finforce.judging import Judging
-        from contrafact.finforce.methods import MethodContext, make_method, open_weights
+        from contrafact.families.finforce.bulk import BulkJob
+        from contrafact.families.finforce.bundled import bundled_shots
+        from contrafact.families.finforce.data import load_headlines
+        from contrafact.families.finforce.judging import Judging
+        from contrafact.families.finforce.methods import MethodContext, make_method, open_weights
         from contrafact.models.asking import Ask
         from contrafact.runs.execute import TRANSPORT
         from contrafact.runs.prepare import open_model
@@ -154,9 +154,9 @@ def generate(
     if out == "-":
         _stream(job(), file)
         return
+    from contrafact.families.finforce.bulk import check_columns
+    from contrafact.families.finforce.bulk_journal import Journal
     from contrafact.files.jsonl import read_rows, source_name
-    from contrafact.finforce.bulk import check_columns
-    from contrafact.finforce.bulk_journal import Journal
 
     # Read whole before the first call: a file that breaks off half-way is told now, for free.
     rows = list(read_rows(file))
@@ -175,11 +175,11 @@ def _stream(job: "BulkJob", file: str) -> None:
     import pandas as pd
 
     from contrafact.errors import InputError
+    from contrafact.families.finforce.bulk import added_columns, column_names
+    from contrafact.families.finforce.bulk_journal import collect
+    from contrafact.families.finforce.bulk_stream import arriving_rows, standard_input
     from contrafact.files.jsonl import read_rows, source_name
     from contrafact.files.tables import render_jsonl
-    from contrafact.finforce.bulk import added_columns, column_names
-    from contrafact.finforce.bulk_journal import collect
-    from contrafact.finforce.bulk_stream import arriving_rows, standard_input
 
     tally = _Tally(file)
     added = added_columns(judged=job.judging is not None)
@@ -201,7 +201,7 @@ def _stream(job: "BulkJob", file: str) -> None:
         raise typer.Exit(141) from None
     if not tally.outcomes:
         raise InputError(
-            "there are no rows", file=source_name(file), mend="give at least one headline"
+            "there are no rows", file=source_name(file), hint="give at least one headline"
         )
     tally.end(None)
 
@@ -209,8 +209,8 @@ def _stream(job: "BulkJob", file: str) -> None:
 def _to_file(job: "BulkJob", file: str, journal: "Journal") -> None:
     import asyncio
 
-    from contrafact.finforce.bulk import added_columns
-    from contrafact.finforce.bulk_journal import collect
+    from contrafact.families.finforce.bulk import added_columns
+    from contrafact.families.finforce.bulk_journal import collect
     from contrafact.runs.folder import locked
 
     with locked(journal.folder):
@@ -344,6 +344,6 @@ def _hash(path: Path | None) -> str | None:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except FileNotFoundError:
-        raise InputError("no such file", file=path, mend="check the path") from None
+        raise InputError("no such file", file=path, hint="check the path") from None
     except OSError as error:
         raise os_problem(error, path, doing="cannot be read") from error

@@ -24,7 +24,7 @@ def key_values(option: str, given: Sequence[str] | None) -> dict[str, Any]:
         key, equals, value = one.partition("=")
         if not equals or not key:
             raise InputError(
-                f"{option} {one} is not KEY=VALUE", mend=f"write e.g. {option} threads=2"
+                f"{option} {one} is not KEY=VALUE", hint=f"write e.g. {option} threads=2"
             )
         try:
             found[key] = json.loads(value)

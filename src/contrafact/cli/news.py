@@ -111,7 +111,7 @@ def fetch(
             )
         _write(pages, had[: pages.before], window, source, journal, out)
     except InputError:
-        if source == "file":  # once it is mended, its contents are others
+        if source == "file":  # once it is repairs, its contents are others
             journal.give_up()
         raise
 
@@ -189,7 +189,7 @@ def _window(source: str, since: str | None, until: str | None) -> "Window":
         usual = defaults()["newsapi"]
         window = Window(window.since or usual.since, window.until or usual.until)
     if window.since and window.until and window.since > window.until:
-        raise InputError("the window ends before it begins", mend="mend --from and --to")
+        raise InputError("the window ends before it begins", hint="mend --from and --to")
     return window
 
 
@@ -203,7 +203,7 @@ def _day(text: str | None) -> str | None:
     try:
         return datetime.strptime(text, _DAY).date().isoformat()
     except ValueError:
-        raise InputError(f"'{text}' is not a day", mend="write it as 2025-04-18") from None
+        raise InputError(f"'{text}' is not a day", hint="write it as 2025-04-18") from None
 
 
 def _asked(source: str, what: list[str]) -> list[str]:

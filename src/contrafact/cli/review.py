@@ -114,15 +114,15 @@ def import_(
     names = _pairs(field or [], "--field", "FIELD=NAME")
     people = _pairs(person or [], "--person", "NAME=ROLE,ROLE")
     if made_with is None and (stage is not None or annotator):
-        raise InputError("--stage and --annotator go with --from", mend="name the tool with --from")
+        raise InputError("--stage and --annotator go with --from", hint="name the tool with --from")
     if made_with is not None and training:
-        raise InputError("decisions are not items to train on", mend="leave --training out")
+        raise InputError("decisions are not items to train on", hint="leave --training out")
     with open_store(db, new=True) as store:
         new = review not in store.reviews()
         if new and (project is None or made_with is not None):
             raise InputError(
                 f"there is no review '{review}' in {db} yet",
-                mend="import items first" if made_with else "say what is asked: --project NAME",
+                hint="import items first" if made_with else "say what is asked: --project NAME",
             )
         found = store.read(review, lambda b: b.project) if not new else load_project(str(project))
         # The file is read before anything is opened, so that a bad one leaves nothing behind.
@@ -221,7 +221,7 @@ def export(
         else:
             made = store.read(review, lambda b: rows_of(b, what, stage or (), question))
     if not made:
-        raise InputError(f"the review '{review}' has no {what} yet", mend="export it later")
+        raise InputError(f"the review '{review}' has no {what} yet", hint="export it later")
     write_rows(made, out)
     typer.echo(f"{out}: {len(made):,} {_COUNTED.get(what, what)}")
 

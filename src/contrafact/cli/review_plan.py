@@ -123,18 +123,18 @@ def plan(
     from contrafact.review.plan_key import Key, write_plan
 
     if out is None and simulate is None:
-        raise InputError("there is nothing to do", mend="name a file with --out, or --simulate R")
+        raise InputError("there is nothing to do", hint="name a file with --out, or --simulate R")
     wanted = _figures(figure or [])
     rows, name = _rows(file, db, review)
     rng = np.random.default_rng(seed)
     key = _key(rows, name, earlier, wanted, by, judge, judge_positive, db, review, rng)
     if "ranking" in key.figures and len(key.frame.groups) < 2:
-        raise InputError("a ranking needs groups to rank", mend="say which field: --by FIELD")
+        raise InputError("a ranking needs groups to rank", hint="say which field: --by FIELD")
     known = _labels(key, labels, label, positive, rows, name)
     tell_labels(key, known)
     left = int(key.waves.open(known.values).sum())
     if left < budget:
-        raise InputError(f"{left} items can still be drawn", mend=f"use --budget {left} or less")
+        raise InputError(f"{left} items can still be drawn", hint=f"use --budget {left} or less")
     if simulate is not None:
         told = None if truth is None else _truth(key, rows, name, truth, positive)
         made = gains(
@@ -232,7 +232,7 @@ def _write_json(out: Path, told: Mapping[str, Any]) -> None:
     from contrafact.files.atomic import write_text
 
     if out.suffix != ".json" or out.is_dir():
-        raise InputError("the figures are a JSON file", file=out, mend="name it .json")
+        raise InputError("the figures are a JSON file", file=out, hint="name it .json")
     write_text(out, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -243,7 +243,7 @@ def _figures(named: Sequence[str]) -> "tuple[Figure, ...]":
     unknown = sorted(set(named) - set(FIGURES))
     if unknown:
         problem = f"'{unknown[0]}' is no figure that can be planned for"
-        raise InputError(problem, mend=f"use {', '.join(FIGURES)}")
+        raise InputError(problem, hint=f"use {', '.join(FIGURES)}")
     return tuple(figure for figure in FIGURES if figure in named)
 
 
@@ -253,7 +253,7 @@ def _rows(file: str | None, db: str | None, review: str) -> tuple[list[_Row], st
     from contrafact.review.export import item_rows
 
     if (file is None) == (db is None):
-        raise InputError("items come from a file or from a review", mend="name FILE, or --db URL")
+        raise InputError("items come from a file or from a review", hint="name FILE, or --db URL")
     if db is None:
         return list(read_rows(str(file))), source_name(str(file))
     with open_store(db) as store:
@@ -280,16 +280,16 @@ def _key(
 
     if earlier is not None:
         if by or judge:
-            raise InputError("the key has the groups and the judge", mend="leave --by, --judge out")
+            raise InputError("the key has the groups and the judge", hint="leave --by, --judge out")
         read = read_key(earlier)
         if wanted and ("residual" in wanted) != ("residual" in read.figures):
-            raise InputError("that key is of another figure", file=earlier, mend="plan anew")
+            raise InputError("that key is of another figure", file=earlier, hint="plan anew")
         return Key(read.frame, read.waves, wanted or read.figures)
     if "residual" in wanted:
         if db is None or wanted != ("residual",):
             raise InputError(
                 "the residual error is that of a review's final items",
-                mend="use --db URL --figure residual alone",
+                hint="use --db URL --figure residual alone",
             )
         found = _residual(db, review, int(rng.integers(1 << 31)))
         frame = frame_of_finals([row for _, row in rows], found, by or _category(db, review))
@@ -347,7 +347,7 @@ def _truth(
     lacking = int(np.isnan(found).sum())
     if lacking:
         problem = f"'{field}' is empty for {lacking} items, and a truth has none missing"
-        raise InputError(problem, file=name, mend="leave those items out")
+        raise InputError(problem, file=name, hint="leave those items out")
     return found
 
 
@@ -362,7 +362,7 @@ def _shown(
     lacking = [one for one in key.frame.items if one not in own]
     if lacking:
         problem = f"item '{lacking[0][:40]}' of the key is not there any more"
-        raise InputError(problem, file=name, mend="give the same items as before")
+        raise InputError(problem, file=name, hint="give the same items as before")
     return [
         {"item_id": one} | {k: v for k, v in own[one].items() if k not in (*hidden, "item_id")}
         for one in key.frame.items

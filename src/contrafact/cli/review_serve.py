@@ -81,7 +81,7 @@ def invite(
 
     roles = [one for one in role or [] if one != "manager"]
     if roles and review is None:
-        raise InputError(f"'{roles[0]}' is a role in a review", mend="name it with --review")
+        raise InputError(f"'{roles[0]}' is a role in a review", hint="name it with --review")
     studio = open_studio(db)
     with studio.store as store:
         if review is not None:
@@ -105,5 +105,5 @@ def _check_installed() -> None:
         if find_spec(package) is None:
             raise InputError(
                 f"the review studio needs the package {package}",
-                mend="pip install 'contrafact[review]'",
+                hint="pip install 'contrafact[review]'",
             )

@@ -27,7 +27,7 @@ def open_store(db: str, *, new: bool = False) -> "Store":
     except ModuleNotFoundError as error:
         raise InputError(
             f"the review studio needs the package {error.name}",
-            mend="pip install 'contrafact[review]'",
+            hint="pip install 'contrafact[review]'",
         ) from error
     url = database_url(db)
     file = Path(str(url.database))
@@ -36,6 +36,6 @@ def open_store(db: str, *, new: bool = False) -> "Store":
         raise InputError(
             "there is no review in this place",
             file=file if "://" in db else db,
-            mend="import items first: contrafact review import",
+            hint="import items first: contrafact review import",
         )
     return Store(db)

@@ -320,14 +320,14 @@ def _settings(given: dict[str, Any], preset: str | None) -> "RunSettings":
     from contrafact.runs.settings import TASKS, RunSettings
 
     if given["task"] not in TASKS:
-        raise InputError(f"there is no task '{given['task']}'", mend=f"use {', '.join(TASKS)}")
+        raise InputError(f"there is no task '{given['task']}'", hint=f"use {', '.join(TASKS)}")
     values: dict[str, Any] = load_preset(preset) if preset else {}
     values |= {key: value for key, value in given.items() if value not in (None, (), {})}
     if values.get("fluency_model") == "none":
         values["fluency_model"] = None
     if values["task"] == "finforce" and given["shots"] == 0:
         raise InputError(
-            "--shots 0 shows no examples", mend="use --method zero-shot, or leave --shots out"
+            "--shots 0 shows no examples", hint="use --method zero-shot, or leave --shots out"
         )
     for name in ("models", "judges", "methods"):
         values[name] = tuple(dict.fromkeys(values.get(name, ())))
@@ -337,7 +337,7 @@ def _settings(given: dict[str, Any], preset: str | None) -> "RunSettings":
         if values.get(name) is not None and str(values[name]) == "-":
             raise InputError(
                 "a run cannot read standard input",
-                mend=f"name a file with --{name.replace('_', '-')}",
+                hint=f"name a file with --{name.replace('_', '-')}",
             )
     try:
         return RunSettings(**values, preset=preset)

@@ -79,10 +79,10 @@ def whatif(
     if counterfactual_prompt is None and counterfactual_model is None:
         raise InputError(
             "nothing is to be changed",
-            mend="give --counterfactual-prompt, --counterfactual-model or both",
+            hint="give --counterfactual-prompt, --counterfactual-model or both",
         )
     if text is not None and not text.strip():
-        raise InputError("the text is empty", mend="leave --text out to let the model write one")
+        raise InputError("the text is empty", hint="leave --text out to let the model write one")
     sampling = Sampling(temperature, top_p)
     causal = load_causal(model)
     made = counterfactual_texts(

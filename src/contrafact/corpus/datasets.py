@@ -92,7 +92,7 @@ def dataset_named(name: str) -> Dataset:
     found = datasets().get(name.strip().lower())
     if found is None:
         raise InputError(
-            f"there is no dataset '{name}'", mend=f"choose one of: {', '.join(datasets())}"
+            f"there is no dataset '{name}'", hint=f"choose one of: {', '.join(datasets())}"
         )
     return found
 
@@ -128,7 +128,7 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
     if dataset.source == "file":
         raise InputError(
             f"'{dataset.name}' has no public download",
-            mend="get the file from its authors and name it with --data FILE",
+            hint="get the file from its authors and name it with --data FILE",
         )
     known = dataset
     if dataset.source == "hub":
@@ -176,7 +176,7 @@ def _recorded(dataset: Dataset) -> Dataset | None:
         raise InputError(
             "the record of the first fetch is damaged",
             file=file,
-            mend="remove it and fetch the dataset again",
+            hint="remove it and fetch the dataset again",
         ) from error
 
 
@@ -205,10 +205,10 @@ def _listed(dataset: Dataset) -> Dataset:
         raise InputError(
             "the hub's list of files cannot be read",
             file=url,
-            mend=f"get the files by hand from {dataset.page}",
+            hint=f"get the files by hand from {dataset.page}",
         ) from error
     if not listed.files:
-        raise InputError("the hub lists no files", file=url, mend=f"look at {dataset.page}")
+        raise InputError("the hub lists no files", file=url, hint=f"look at {dataset.page}")
     _record(listed)
     return listed
 

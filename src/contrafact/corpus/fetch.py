@@ -107,7 +107,7 @@ def fetch_pages(
                 if source.one_host:
                     raise InputError(
                         f"{source.name} gives no answer: {error}",
-                        mend="run the command again later: it goes on where it stopped",
+                        hint="run the command again later: it goes on where it stopped",
                     ) from error
                 pages.failed[first.label] = str(error)
             except Refused as error:

@@ -61,7 +61,7 @@ class Journal:
             raise InputError(
                 f"exists, and no `{self.what}` has written it",
                 file=self.out,
-                mend="name another file with --out, or move this one away",
+                hint="name another file with --out, or move this one away",
             )
         self._same(made, "was made with other settings", give_up=False)
         return True
@@ -80,7 +80,7 @@ class Journal:
                     fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     raise InputError(
-                        "another process is at work on it", file=self.out, mend="let it finish"
+                        "another process is at work on it", file=self.out, hint="let it finish"
                     ) from None
                 self._stream = stream
                 done = self._resume(stream)
@@ -124,7 +124,7 @@ class Journal:
             return [json.loads(line) for line in whole.splitlines()[1:]]
         except ValueError as error:
             raise InputError(
-                "is damaged", file=self._part, mend="remove it; what it held is done again"
+                "is damaged", file=self._part, hint="remove it; what it held is done again"
             ) from error
 
     def _write(self, entry: Mapping[str, Any]) -> None:
@@ -139,10 +139,10 @@ class Journal:
             if found.get(name) != self.settings.get(name)
         )
         if names:
-            mend = "name another file with --out"
+            hint = "name another file with --out"
             if give_up:
-                mend += f", or remove {self._part} to give that work up"
-            raise InputError(f"{problem} ({', '.join(names)})", file=self.out, mend=mend)
+                hint += f", or remove {self._part} to give that work up"
+            raise InputError(f"{problem} ({', '.join(names)})", file=self.out, hint=hint)
 
 
 def _first_object(path: Path) -> dict[str, Any] | None:
@@ -161,5 +161,5 @@ def _first_object(path: Path) -> dict[str, Any] | None:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise InputError("is damaged", file=path, mend=f"remove {os.fspath(path)}")
+        raise InputError("is damaged", file=path, hint=f"remove {os.fspath(path)}")
     return value

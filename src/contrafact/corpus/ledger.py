@@ -15,7 +15,7 @@ from typing import BinaryIO, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem, whole_text
+from contrafact.files.atomic import os_problem, replace_surrogates
 from contrafact.records import Manipulation
 
 __all__ = ["DECISIONS", "Decision", "Ledger", "LedgerEvent", "ledger_path", "read_ledger"]
@@ -130,7 +130,7 @@ def read_ledger(path: str | Path) -> list[LedgerEvent]:
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError as error:
-        raise InputError("no such file", file=path, mend="check the path") from error
+        raise InputError("no such file", file=path, hint="check the path") from error
     except OSError as error:
         raise os_problem(error, path, doing="cannot be read") from error
     return _events(data[: data.rfind(b"\n") + 1], path)
@@ -138,7 +138,7 @@ def read_ledger(path: str | Path) -> list[LedgerEvent]:
 
 def _line(event: LedgerEvent) -> str:
     fields = event.model_dump(exclude_none=True)
-    return whole_text(json.dumps(fields, ensure_ascii=False, default=str)) + "\n"
+    return replace_surrogates(json.dumps(fields, ensure_ascii=False, default=str)) + "\n"
 
 
 def _events(data: bytes, path: str | Path) -> list[LedgerEvent]:
@@ -155,6 +155,6 @@ def _events(data: bytes, path: str | Path) -> list[LedgerEvent]:
                 f"is not a ledger event: {place + ': ' if place else ''}{first['msg']}",
                 file=path,
                 line=number,
-                mend="mend the line, or leave it out",
+                hint="mend the line, or leave it out",
             ) from error
     return events

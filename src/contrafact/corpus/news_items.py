@@ -12,7 +12,7 @@ from typing import Any
 
 from contrafact.corpus.dates import day_of
 from contrafact.errors import InputError
-from contrafact.files.atomic import whole_text
+from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.records import NewsItem
 
@@ -110,7 +110,7 @@ def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]
         found.append(row)
     if not found:
         raise InputError(
-            "the file holds no news", file=source_name(path), mend="give at least one row"
+            "the file holds no news", file=source_name(path), hint="give at least one row"
         )
     return found
 
@@ -140,9 +140,9 @@ def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 
         columns = ", ".join(str(key) for key in list(fields)[:8]) or "none"
         raise InputError(
             "the title is empty" if known else f"no column 'title' (found: {columns})",
-            mend="fill it in, or leave the row out" if known else "name it 'title' or 'headline'",
+            hint="fill it in, or leave the row out" if known else "name it 'title' or 'headline'",
         )
-    whole = {name: whole_text(text) for name, text in texts.items() if text is not None}
+    whole = {name: replace_surrogates(text) for name, text in texts.items() if text is not None}
     if any(whole[name] != texts[name] for name in whole):
         notes.broken.append(line)
     day = day_of(whole["date"]) if "date" in whole else None
@@ -177,7 +177,7 @@ def _read(path: str | Path, notes: NewsNotes) -> Iterator[NewsRow]:
             yield NewsRow(line, item_of(fields, notes, line), fields)
         except InputError as error:
             raise InputError(
-                error.problem, file=source_name(path), line=line, mend=error.mend
+                error.problem, file=source_name(path), line=line, hint=error.hint
             ) from error
 
 
@@ -194,7 +194,7 @@ def _text(name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if name in ("title", "summary"):
-        raise InputError(f"the {name} is not text: {str(value)[:40]!r}", mend="write it as text")
+        raise InputError(f"the {name} is not text: {str(value)[:40]!r}", hint="write it as text")
     return str(value)
 
 

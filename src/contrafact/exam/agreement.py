@@ -191,7 +191,7 @@ def agreement(
     if reference is not None:
         if reference not in table.raters:
             raise InputError(
-                f"there is no rater '{reference}'", mend=f"there are {', '.join(table.raters)}"
+                f"there is no rater '{reference}'", hint=f"there are {', '.join(table.raters)}"
             )
         yes = _positive(known, positive, table.numbers)
         against = [
@@ -237,7 +237,7 @@ def _word(category: Rating) -> str:
 def _categories(table: RatingsTable, given: Sequence[str]) -> list[Rating]:
     seen = {cell for row in table.cells for cell in row if cell is not None}
     if not seen:
-        raise InputError("there is not one rating", mend="fill in the raters' columns")
+        raise InputError("there is not one rating", hint="fill in the raters' columns")
     if not given:
         return sorted(seen, key=lambda one: (isinstance(one, str), one))
     try:
@@ -248,7 +248,7 @@ def _categories(table: RatingsTable, given: Sequence[str]) -> list[Rating]:
     if strange:
         raise InputError(
             f"ratings that are not among the categories: {', '.join(strange[:5])}",
-            mend="name all categories with --categories",
+            hint="name all categories with --categories",
         )
     return list(dict.fromkeys(known))
 
@@ -264,21 +264,21 @@ def _positive(known: Sequence[Rating], named: str | None, numbers: bool) -> Rati
     if len(known) != 2:
         raise InputError(
             f"there are {len(known)} categories, and a reference needs two",
-            mend="leave --reference out, or rate with two",
+            hint="leave --reference out, or rate with two",
         )
     if named is not None:
         wanted = named.strip().casefold()
         for one in known:
             if wanted in (_word(one).casefold(), str(one).casefold()):
                 return one
-        raise InputError(f"there is no category '{named}'", mend=f"there are {_both(known)}")
+        raise InputError(f"there is no category '{named}'", hint=f"there are {_both(known)}")
     first, second = known
     words = str(first).casefold(), str(second).casefold()
     if _POSITIVE.get(words[0]) == words[1]:
         return first
     if _POSITIVE.get(words[1]) != words[0]:
         raise InputError(
-            f"which of {_both(known)} is positive is not plain", mend="say it with --positive"
+            f"which of {_both(known)} is positive is not plain", hint="say it with --positive"
         )
     return second
 

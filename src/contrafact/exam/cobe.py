@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 from inspect_ai.model import Model
 
-from contrafact.cobe.judging import JUDGE_CONFIG, Judging, criteria_of
-from contrafact.cobe.known import KnownAnswer, KnownStory
-from contrafact.cobe.task import TASK_VERSION
 from contrafact.errors import InputError
 from contrafact.exam.items import ExamItem
+from contrafact.families.cobe.judging import JUDGE_CONFIG, Judging, criteria_of
+from contrafact.families.cobe.known import KnownAnswer, KnownStory
+from contrafact.families.cobe.task import TASK_VERSION
 from contrafact.judges.letter import judge_letter
 from contrafact.prompts import PromptPack
 from contrafact.records import Story, Verdict, content_id
-from contrafact.text.fence import fence
+from contrafact.text.delimit import delimit
 
 __all__ = ["CobeExaminer", "cobe_items", "drawn_known"]
 
@@ -44,7 +44,7 @@ def cobe_items(stories: Sequence[KnownStory]) -> list[ExamItem]:
     if kinds != {True, False}:
         raise InputError(
             "an exam needs stories with right answers and with wrong ones",
-            mend="make some with `contrafact cobe synth`",
+            hint="make some with `contrafact cobe synth`",
         )
     return list(found.values())
 
@@ -57,9 +57,9 @@ def drawn_known(n: int, seed: int) -> list[KnownStory]:
         seed: Seed of the draw.
     """
     # Reads all templates: only where stories are drawn.
-    from contrafact.cobe.synth.draw import draw_stories
-    from contrafact.cobe.synth.loading import bundled_templates
-    from contrafact.cobe.synth.story import Answer
+    from contrafact.families.cobe.synth.draw import draw_stories
+    from contrafact.families.cobe.synth.loading import bundled_templates
+    from contrafact.families.cobe.synth.story import Answer
 
     def answer(one: Answer) -> KnownAnswer:
         return KnownAnswer(text=one.text, why=one.why, fails=one.fails)
@@ -95,7 +95,7 @@ def _item(
 
 @dataclass
 class CobeExaminer:
-    """Asks as `contrafact.cobe.judging.Judging` does.
+    """Asks as `contrafact.families.cobe.judging.Judging` does.
 
     Attributes:
         pack: The prompt pack.
@@ -125,10 +125,10 @@ class CobeExaminer:
         return tuple(self._shown(item))
 
     def _shown(self, item: ExamItem) -> Iterator[str]:
-        yield fence(item.text)
+        yield delimit(item.text)
         if self.context:
             story = _story(item)
-            yield from (fence(story.text), fence(story.queries[0]))
+            yield from (delimit(story.text), delimit(story.queries[0]))
 
     async def ask(self, judge: Model, criterion: str, prompt: str) -> Verdict:
         """Ask one judge one question."""

@@ -173,26 +173,26 @@ def read_exam(path: str | Path) -> Exam:
     Raises:
         InputError: There is none, or it is of another kind or version.
     """
-    mend = "give a file that `contrafact exam --out` wrote"
+    hint = "give a file that `contrafact exam --out` wrote"
     try:
         given = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError("no such file", file=path, mend=mend) from None
+        raise InputError("no such file", file=path, hint=hint) from None
     except OSError as error:
         raise os_problem(error, path, doing="cannot be read") from error
     except ValueError:
-        raise InputError("is not JSON", file=path, mend=mend) from None
+        raise InputError("is not JSON", file=path, hint=hint) from None
     if not isinstance(given, dict) or given.get("format") != FORMAT:
-        raise InputError("is no exam", file=path, mend=mend)
+        raise InputError("is no exam", file=path, hint=hint)
     if given.get("version") != VERSION:
         problem = f"is an exam of version {given.get('version')}, and this program knows {VERSION}"
-        raise InputError(problem, file=path, mend="sit the exam again")
+        raise InputError(problem, file=path, hint="sit the exam again")
     try:
         return Exam.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{place}: {first['msg']}", file=path, mend=mend) from None
+        raise InputError(f"{place}: {first['msg']}", file=path, hint=hint) from None
 
 
 def read_exams(paths: Sequence[str | Path]) -> list[Exam]:
@@ -209,7 +209,7 @@ def read_exams(paths: Sequence[str | Path]) -> list[Exam]:
             raise InputError(
                 f"is a second exam of {exam.judge} in {exam.family}",
                 file=path,
-                mend="name one exam for each judge and family",
+                hint="name one exam for each judge and family",
             )
         found[key] = exam
     return list(found.values())

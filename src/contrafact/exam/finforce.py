@@ -27,12 +27,12 @@ from importlib import resources
 from inspect_ai.model import Model
 
 from contrafact.exam.items import ExamItem
-from contrafact.finforce.judging import JUDGE_CONFIG, Judging, criteria_of
-from contrafact.finforce.task import TASK_VERSION
+from contrafact.families.finforce.judging import JUDGE_CONFIG, Judging, criteria_of
+from contrafact.families.finforce.task import TASK_VERSION
 from contrafact.judges.judge import judge_once
 from contrafact.prompts import PromptPack
 from contrafact.records import CRITERIA, SIDES, Headline, Side, Verdict, content_id
-from contrafact.text.fence import fence
+from contrafact.text.delimit import delimit
 
 __all__ = ["FinforceExaminer", "finforce_items"]
 
@@ -79,7 +79,7 @@ def _item(headline: Headline, kind: str, side: Side, text: str, known: dict[str,
 
 @dataclass
 class FinforceExaminer:
-    """Asks as `contrafact.finforce.judging.Judging` does.
+    """Asks as `contrafact.families.finforce.judging.Judging` does.
 
     Attributes:
         pack: The prompt pack.
@@ -105,7 +105,7 @@ class FinforceExaminer:
 
     def shown(self, item: ExamItem) -> Sequence[str]:
         """Return headline and counterfactual, as they stand in the prompts."""
-        return fence(_headline(item).text), fence(item.text)
+        return delimit(_headline(item).text), delimit(item.text)
 
     async def ask(self, judge: Model, criterion: str, prompt: str) -> Verdict:
         """Ask one judge one question."""

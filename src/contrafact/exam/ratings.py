@@ -77,24 +77,24 @@ def ratings_of(
         InputError: As for `read_ratings`.
     """
     if not rows:
-        raise InputError("the file holds no rows", file=name, mend="give at least one item")
+        raise InputError("the file holds no rows", file=name, hint="give at least one item")
     columns = list(dict.fromkeys(column for _, row in rows for column in row))
     folded = {column.strip().casefold(): column for column in columns}
     long = all(column in folded for column in _LONG)
     if long and count is not None:
-        raise InputError("counts are for a wide table", file=name, mend="leave --count out")
+        raise InputError("counts are for a wide table", file=name, hint="leave --count out")
     read = _long(rows, folded, name) if long else _wide(rows, columns, count, name)
     table: dict[str, dict[str, Any]] = read[0]
     known, times = read[1], read[2]
     for rater in raters:
         if rater not in known:
             raise InputError(
-                f"there is no rater '{rater}'", file=name, mend=f"there are {', '.join(known)}"
+                f"there is no rater '{rater}'", file=name, hint=f"there are {', '.join(known)}"
             )
     chosen = [rater for rater in known if not raters or rater in raters]
     if len(chosen) < 2:
         raise InputError(
-            f"there is {len(chosen) or 'no'} rater", file=name, mend="agreement takes two or more"
+            f"there is {len(chosen) or 'no'} rater", file=name, hint="agreement takes two or more"
         )
     return _made(table, chosen, times)
 
@@ -110,12 +110,12 @@ def _long(rows: Sequence[Row], folded: Mapping[str, str], name: str) -> _Read:
         item, rater = _text(row.get(item_of)), _text(row.get(rater_of))
         if not item or not rater:
             missing = "item" if not item else "rater"
-            raise InputError(f"there is no {missing}", file=name, line=line, mend="fill it in")
+            raise InputError(f"there is no {missing}", file=name, line=line, hint="fill it in")
         raters[rater] = None
         own = table.setdefault(item, {})
         if rater in own:
             raise InputError(
-                f"{rater} rates {item} a second time", file=name, line=line, mend="keep one rating"
+                f"{rater} rates {item} a second time", file=name, line=line, hint="keep one rating"
             )
         own[rater] = _rating(row.get(rating_of), name, line)
     return table, list(raters), dict.fromkeys(table, 1)
@@ -123,7 +123,7 @@ def _long(rows: Sequence[Row], folded: Mapping[str, str], name: str) -> _Read:
 
 def _wide(rows: Sequence[Row], columns: Sequence[str], count: str | None, name: str) -> _Read:
     if count is not None and count not in columns:
-        raise InputError(f"there is no column '{count}'", file=name, mend="name one with --count")
+        raise InputError(f"there is no column '{count}'", file=name, hint="name one with --count")
     named = [column for column in columns if column.strip().casefold() in _ITEM_NAMES]
     # Rows with a count stand for many items and need no name.
     item_of = named[0] if named else None if count is not None else columns[0]
@@ -134,10 +134,10 @@ def _wide(rows: Sequence[Row], columns: Sequence[str], count: str | None, name: 
         item = f"line {line}" if item_of is None else _text(row.get(item_of))
         if not item:
             raise InputError(
-                f"there is no {item_of or 'item'}", file=name, line=line, mend="fill it in"
+                f"there is no {item_of or 'item'}", file=name, line=line, hint="fill it in"
             )
         if item in table:
-            raise InputError(f"{item} is there twice", file=name, line=line, mend="keep one row")
+            raise InputError(f"{item} is there twice", file=name, line=line, hint="keep one row")
         table[item] = {rater: _rating(row.get(rater), name, line) for rater in raters}
         times[item] = 1 if count is None else _count(row.get(count), name, line)
     return table, raters, times
@@ -176,7 +176,7 @@ def _text(value: Any) -> str:
 
 def _rating(value: Any, name: str, line: int) -> str | None:
     if isinstance(value, list | dict):
-        raise InputError("a rating is a word or a number", file=name, line=line, mend="mend it")
+        raise InputError("a rating is a word or a number", file=name, line=line, hint="mend it")
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     return _text(value) or None
@@ -186,7 +186,7 @@ def _count(value: Any, name: str, line: int) -> int:
     text = _text(value).removesuffix(".0")
     if not text.isascii() or not text.isdigit() or int(text) > 1_000_000:
         raise InputError(
-            f"'{text[:20]}' is no count", file=name, line=line, mend="write a whole number"
+            f"'{text[:20]}' is no count", file=name, line=line, hint="write a whole number"
         )
     return int(text)
 

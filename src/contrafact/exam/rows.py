@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from contrafact.cobe.judging import correct
 from contrafact.exam.file import RESPONSE
 from contrafact.exam.items import ExamItem
 from contrafact.exam.sitting import Question
+from contrafact.families.cobe.judging import correct
 from contrafact.judges.panel import majority
 from contrafact.records import Verdict
 

@@ -41,11 +41,11 @@ def items_for(
         from contrafact.exam.finforce import finforce_items
 
         if data is not None:
-            raise InputError("--data is for cobe", mend="leave it out: the items are our own")
+            raise InputError("--data is for cobe", hint="leave it out: the items are our own")
         pool = list(finforce_items())
     else:
-        from contrafact.cobe.known import load_known
         from contrafact.exam.cobe import cobe_items, drawn_known
+        from contrafact.families.cobe.known import load_known
 
         if data is None:
             n = n or DRAWN
@@ -57,7 +57,7 @@ def items_for(
     items = draw_items(pool, n, np.random.default_rng([seed, 0]))
     if n is not None and len(items) < n:
         raise InputError(
-            f"there are {len(items)} items, not {n}", mend=f"give --n {len(items)} or leave it out"
+            f"there are {len(items)} items, not {n}", hint=f"give --n {len(items)} or leave it out"
         )
     return items
 

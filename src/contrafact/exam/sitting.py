@@ -13,8 +13,8 @@ from inspect_ai.model import Model
 
 from contrafact.exam.items import Examiner, ExamItem
 from contrafact.exam.order import other_order
+from contrafact.families.rfc.pipeline.answer_file import AnswerFile
 from contrafact.models.asking import failure_cause
-from contrafact.rfc.build.answer_file import AnswerFile
 
 __all__ = ["Question", "Sitting", "questions_of", "sit"]
 

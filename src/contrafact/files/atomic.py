@@ -17,7 +17,7 @@ __all__ = [
     "guard_folder",
     "guard_output",
     "os_problem",
-    "whole_text",
+    "replace_surrogates",
     "write_bytes",
     "write_text",
 ]
@@ -44,7 +44,7 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
         errno.ENAMETOOLONG: "choose a shorter name",
     }
     reason = (error.strerror or type(error).__name__).lower()
-    return InputError(f"{doing}: {reason}", file=file, mend=mends.get(error.errno or 0))
+    return InputError(f"{doing}: {reason}", file=file, hint=mends.get(error.errno or 0))
 
 
 def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
@@ -60,10 +60,10 @@ def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
     """
     path = Path(out)
     if path.is_dir():
-        raise InputError("is a folder", file=out, mend="name a file in it")
+        raise InputError("is a folder", file=out, hint="name a file in it")
     for given in inputs:
         if given is not None and str(given) != "-" and Path(given).resolve() == path.resolve():
-            raise InputError("is the input as well", file=out, mend="name another file with --out")
+            raise InputError("is the input as well", file=out, hint="name another file with --out")
     _guard_above(path.resolve().parent, out)
 
 
@@ -74,7 +74,7 @@ def guard_folder(out: str | Path) -> None:
         InputError: It is a file, lies below one, or cannot be written to.
     """
     if Path(out).exists() and not Path(out).is_dir():
-        raise InputError("is a file", file=out, mend="name a folder with --out")
+        raise InputError("is a file", file=out, hint="name a folder with --out")
     _guard_above(Path(out).resolve(), out)
 
 
@@ -120,7 +120,7 @@ def _special(path: Path) -> bool:
     except FileNotFoundError:
         return False
     if stat.S_ISDIR(mode):
-        raise InputError("is a folder", file=path, mend="name a file in it")
+        raise InputError("is a folder", file=path, hint="name a file in it")
     return not stat.S_ISREG(mode)
 
 
@@ -181,10 +181,10 @@ def write_text(path: str | Path, text: str) -> None:
     Raises:
         InputError: The path is a folder, or cannot be written.
     """
-    write_bytes(path, whole_text(text).encode())
+    write_bytes(path, replace_surrogates(text).encode())
 
 
-def whole_text(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return the text with each lone surrogate, which UTF-8 cannot hold, as U+FFFD.
 
     A surrogate pair that came as two halves is joined to the character it stands for.

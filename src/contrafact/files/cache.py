@@ -31,7 +31,7 @@ def cache_dir() -> Path:
             folder = Path.home() / ".cache" / "contrafact"
     except RuntimeError as error:
         raise InputError(
-            "there is no home folder for the cache", mend=f"set {CACHE_VARIABLE} to a folder"
+            "there is no home folder for the cache", hint=f"set {CACHE_VARIABLE} to a folder"
         ) from error
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -154,7 +154,7 @@ def fetch_json(
     try:
         found: object = json.loads(body)
     except ValueError as error:
-        raise InputError("the answer is not JSON", file=url, mend="check the address") from error
+        raise InputError("the answer is not JSON", file=url, hint="check the address") from error
     return found
 
 
@@ -181,7 +181,7 @@ def _check_scheme(address: httpx.URL, url: str, *, pinned: bool) -> None:
         address.scheme == "http" and (pinned or address.host in _LOOPBACK)
     ):
         return
-    raise InputError("is not an https:// address", file=url, mend="use one")
+    raise InputError("is not an https:// address", file=url, hint="use one")
 
 
 def _in_attempts(
@@ -203,14 +203,14 @@ def _in_attempts(
             raise InputError(
                 f"the server asks to wait {wait:.0f} seconds ({reason})",
                 file=url,
-                mend="run the command again then",
+                hint="run the command again then",
             )
         if number < attempts:
             sleep(min(0.5 * 2 ** (number - 1), 30.0) if wait is None else wait)
     raise InputError(
         f"could not be downloaded in {number} attempt{'s' * (number != 1)}, the last: {reason}",
         file=url,
-        mend="check the connection and run the command again: it goes on where it stopped",
+        hint="check the connection and run the command again: it goes on where it stopped",
     )
 
 
@@ -234,12 +234,12 @@ def _check_status(response: httpx.Response, url: str) -> None:
     if status in _AGAIN:
         raise _TryAgainError(f"the server answered {status}", _retry_after(response))
     if status in (404, 410):
-        problem, mend = f"not found ({status})", "check the address, or get the file by hand"
+        problem, hint = f"not found ({status})", "check the address, or get the file by hand"
     elif status in (401, 403):
-        problem, mend = f"access is refused ({status})", "get the file by hand, as its page says"
+        problem, hint = f"access is refused ({status})", "get the file by hand, as its page says"
     else:
-        problem, mend = f"the server answered {status}", "get the file by hand"
-    raise InputError(problem, file=url, mend=mend)
+        problem, hint = f"the server answered {status}", "get the file by hand"
+    raise InputError(problem, file=url, hint=hint)
 
 
 def _retry_after(response: httpx.Response) -> float | None:
@@ -292,7 +292,7 @@ def _attempt(
         raise InputError(
             f"the SHA-256 of what came is {found}, not {sha256}",
             file=url,
-            mend="the source has changed or was tampered with: nothing was kept",
+            hint="the source has changed or was tampered with: nothing was kept",
         )
 
 

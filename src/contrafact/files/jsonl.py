@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem, whole_text, write_text
+from contrafact.files.atomic import os_problem, replace_surrogates, write_text
 
 __all__ = ["Row", "json_line", "read_rows", "source_name", "write_rows"]
 
@@ -54,7 +54,7 @@ def read_rows(path: str | Path) -> Iterator[Row]:
     try:
         head = stream.read(65536)
         if not head.removeprefix(_BOM).strip(_SPACE) and not stream.read().strip(_SPACE):
-            raise InputError("the file is empty", file=name, mend="give a file with rows in it")
+            raise InputError("the file is empty", file=name, hint="give a file with rows in it")
         kind = _KINDS.get(suffix) or _sniff(head)
         if kind != "parquet":
             _refuse_foreign(head, name)
@@ -73,7 +73,7 @@ def read_rows(path: str | Path) -> Iterator[Row]:
 
 def json_line(row: Mapping[str, Any]) -> str:
     """Return a row as one line of JSON, its line feed included; lone surrogates become U+FFFD."""
-    return whole_text(json.dumps(row, ensure_ascii=False, default=str)) + "\n"
+    return replace_surrogates(json.dumps(row, ensure_ascii=False, default=str)) + "\n"
 
 
 def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -89,13 +89,13 @@ def _open(path: str | Path, name: str) -> BinaryIO:
     if str(path) == "-":
         return io.BytesIO(sys.stdin.buffer.read())
     if Path(path).is_dir():
-        raise InputError("is a folder, not a file", file=name, mend="name one file")
+        raise InputError("is a folder, not a file", file=name, hint="name one file")
     try:
         stream = Path(path).open("rb")  # noqa: SIM115 - closed by the reader of its rows
     except FileNotFoundError as error:
-        raise InputError("no such file", file=name, mend="check the path") from error
+        raise InputError("no such file", file=name, hint="check the path") from error
     except ValueError as error:  # a NUL in the path
-        raise InputError("is not a path", file=repr(name), mend="check the path") from error
+        raise InputError("is not a path", file=repr(name), hint="check the path") from error
     except OSError as error:
         raise os_problem(error, name, doing="cannot be read") from error
     if stream.seekable():
@@ -117,11 +117,11 @@ def _sniff(head: bytes) -> str:
 def _refuse_foreign(head: bytes, name: str) -> None:
     """Name the files that people give by mistake, which would else fail as bad text."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError("is UTF-16, not UTF-8", file=name, mend="save it as UTF-8")
+        raise InputError("is UTF-16, not UTF-8", file=name, hint="save it as UTF-8")
     if head.startswith(b"PK\x03\x04"):
-        raise InputError("is a spreadsheet or a zip file", file=name, mend="save it as CSV")
+        raise InputError("is a spreadsheet or a zip file", file=name, hint="save it as CSV")
     if head.startswith(b"\x1f\x8b"):
-        raise InputError("is compressed", file=name, mend="decompress it with gunzip")
+        raise InputError("is compressed", file=name, hint="decompress it with gunzip")
 
 
 def _decode(data: bytes, name: str, line: int) -> str:
@@ -133,7 +133,7 @@ def _decode(data: bytes, name: str, line: int) -> str:
             f"is not UTF-8 (byte 0x{data[error.start]:02x})",
             file=name,
             line=bad,
-            mend="save the file as UTF-8",
+            hint="save the file as UTF-8",
         ) from error
 
 
@@ -145,7 +145,7 @@ def _bad_json(error: ValueError | RecursionError, name: str, line: int) -> Input
         said = "bad JSON: nested too deeply"
     else:  # an integer of thousands of digits
         said = f"bad JSON: {error}"
-    return InputError(said, file=name, line=line, mend="mend the line, or leave it out")
+    return InputError(said, file=name, line=line, hint="mend the line, or leave it out")
 
 
 def _object(value: Any, name: str, line: int) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _object(value: Any, name: str, line: int) -> dict[str, Any]:
         f"the row is {found}, not an object",
         file=name,
         line=line,
-        mend='write each row as {"column": value, …}',
+        hint='write each row as {"column": value, …}',
     )
 
 
@@ -193,7 +193,7 @@ def _refuse_one_object(text: str, name: str, line: int) -> None:
         "the file is one JSON object, not a list of them",
         file=name,
         line=line,
-        mend="write a list of objects, [{…}, …], or one object a line",
+        hint="write a list of objects, [{…}, …], or one object a line",
     )
 
 
@@ -203,7 +203,7 @@ def _json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
     decoder = json.JSONDecoder()
     place = _Place(text)
     if not place.take("["):
-        place.fail("a JSON list was expected", name, mend="write a list of objects: [{…}, …]")
+        place.fail("a JSON list was expected", name, hint="write a list of objects: [{…}, …]")
     if not place.take("]"):
         while True:
             place.skip_space()
@@ -251,8 +251,8 @@ class _Place:
             return True
         return False
 
-    def fail(self, problem: str, name: str, *, mend: str = "is the file whole?") -> None:
-        raise InputError(problem, file=name, line=self.line, mend=mend)
+    def fail(self, problem: str, name: str, *, hint: str = "is the file whole?") -> None:
+        raise InputError(problem, file=name, line=self.line, hint=hint)
 
 
 def _delimiter(head: bytes) -> str:
@@ -278,7 +278,7 @@ def _csv(stream: BinaryIO, name: str, delimiter: str) -> Iterator[Row]:
                 return
             except csv.Error as error:
                 raise InputError(
-                    f"bad CSV: {error}", file=name, line=line, mend="check the row's quotes"
+                    f"bad CSV: {error}", file=name, line=line, hint="check the row's quotes"
                 ) from error
             if not cells:
                 continue
@@ -290,7 +290,7 @@ def _csv(stream: BinaryIO, name: str, delimiter: str) -> Iterator[Row]:
                     f"the row has {len(cells)} cells, the header has {len(header)}",
                     file=name,
                     line=line,
-                    mend='put cells that hold a comma in quotes: "…"',
+                    hint='put cells that hold a comma in quotes: "…"',
                 )
             cells += [""] * (len(header) - len(cells))
             yield line, dict(zip(header, cells, strict=True))
@@ -301,7 +301,7 @@ def _header(cells: list[str], name: str, line: int) -> list[str]:
     twice = next((cell for cell in names if names.count(cell) > 1), None)
     if twice is not None:
         raise InputError(
-            f"two columns are called '{twice}'", file=name, line=line, mend="rename one of them"
+            f"two columns are called '{twice}'", file=name, line=line, hint="rename one of them"
         )
     return names
 
@@ -319,9 +319,9 @@ def _parquet(stream: BinaryIO, name: str) -> Iterator[Row]:
                     yield number, row
         except UnicodeDecodeError as error:
             raise InputError(
-                f"a text near row {number + 1} is not UTF-8", file=name, mend="write the file again"
+                f"a text near row {number + 1} is not UTF-8", file=name, hint="write the file again"
             ) from error
         except (pyarrow.ArrowException, OSError) as error:
             raise InputError(
-                f"is not Parquet, or is damaged: {error}", file=name, mend="write the file again"
+                f"is not Parquet, or is damaged: {error}", file=name, hint="write the file again"
             ) from error

@@ -15,7 +15,7 @@ from contrafact.files.atomic import write_text
 from contrafact.files.jsonl import read_rows
 from contrafact.files.tables import render_csv
 from contrafact.records import content_id
-from contrafact.text.fence import printable
+from contrafact.text.delimit import printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,7 +99,7 @@ def write_sheet(
         InputError: The sheet is not to be a CSV file, or another study has its name.
     """
     if path.suffix.lower() != ".csv":
-        raise InputError("a study's sheet is a CSV file", file=path, mend="name it .csv")
+        raise InputError("a study's sheet is a CSV file", file=path, hint="name it .csv")
     key_path = path.with_suffix(".key.csv")
     guidelines_path = path.with_suffix(".guidelines.txt")
     for target, text in (
@@ -114,7 +114,7 @@ def write_sheet(
             raise InputError(
                 "there is another study under this name, which may have been filled in",
                 file=target,
-                mend="give another name with --out",
+                hint="give another name with --out",
             )
         write_text(target, text)
     return key_path, guidelines_path
@@ -133,7 +133,7 @@ def find_key(sheets: Sequence[Path]) -> Path:
     if len(keys) == 1:
         return keys[0]
     problem = "no key lies beside this sheet" if not keys else "several keys lie beside this sheet"
-    raise InputError(problem, file=sheets[0], mend="name the key with --key FILE")
+    raise InputError(problem, file=sheets[0], hint="name the key with --key FILE")
 
 
 def read_key_rows(
@@ -158,7 +158,7 @@ def read_key_rows(
                 f"this is no study's key: it has no column '{missing[0]}'",
                 file=path,
                 line=line,
-                mend=f"give the file that `{command}` wrote beside the sheet",
+                hint=f"give the file that `{command}` wrote beside the sheet",
             )
         yield line, {column: unguarded(_text(row[column]).strip()) for column in columns}
     if empty:
@@ -199,7 +199,7 @@ def read_filled(
                     f"this is no sheet of this study: it has no column '{missing[0]}'",
                     file=path,
                     line=line,
-                    mend=f"fill in the file that `{command}` wrote, and keep its columns",
+                    hint=f"fill in the file that `{command}` wrote, and keep its columns",
                 )
             cells = {name: unguarded(_text(value)) for name, value in row.items()}
             if not any(cell.strip() for cell in cells.values()):
@@ -214,7 +214,7 @@ def read_filled(
                     f"'{person}' has item {item} twice (first at {seen[person, item]})",
                     file=path,
                     line=line,
-                    mend="name each person's file after them, or add a column 'annotator'",
+                    hint="name each person's file after them, or add a column 'annotator'",
                 )
             seen[person, item] = where
             if item_check(cells[column] for column in shown) != checks[item]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import atomic_path, whole_text
+from contrafact.files.atomic import atomic_path, replace_surrogates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ def write_frame(frame: "pd.DataFrame", path: str | Path) -> None:
         raise InputError(
             f"tables are not written as '{suffix}'",
             file=path,
-            mend="name the file .csv, .jsonl or .parquet",
+            hint="name the file .csv, .jsonl or .parquet",
         )
     with atomic_path(path) as temporary:
         if suffix == ".csv":
@@ -57,7 +57,7 @@ def render_csv(frame: "pd.DataFrame") -> str:
     writer.writerow([str(column) for column in frame.columns])
     for row in _rows(frame):
         writer.writerow([_cell(value) for value in row])
-    return whole_text(sink.getvalue())
+    return replace_surrogates(sink.getvalue())
 
 
 def render_jsonl(frame: "pd.DataFrame") -> str:
@@ -129,6 +129,6 @@ def _tame(frame: "pd.DataFrame") -> "pd.DataFrame":
     for column in tame.columns:
         if tame[column].dtype == object or str(tame[column].dtype).startswith("str"):
             tame[column] = tame[column].map(
-                lambda value: whole_text(value) if isinstance(value, str) else value
+                lambda value: replace_surrogates(value) if isinstance(value, str) else value
             )
     return tame

@@ -45,6 +45,6 @@ def judges_of_role() -> list[Model]:
     if bound is None:
         raise InputError(
             "no judge is bound to the role 'grader'",
-            mend="name one (--model-role grader=MODEL), or leave judging out (-T judged=false)",
+            hint="name one (--model-role grader=MODEL), or leave judging out (-T judged=false)",
         )
     return list(bound) if isinstance(bound, (list, tuple)) else [bound]

@@ -1,6 +1,6 @@
 """Reading JSON out of a model's reply: tolerant of form, never guessing at content.
 
-What had to be mended to read a reply is named and counted; a reply that still does not parse
+What had to be repaired to read a reply is named and counted; a reply that still does not parse
 is invalid, with the reason.
 """
 
@@ -28,12 +28,12 @@ class Reply:
 
     Attributes:
         value: The object; none where the reply is invalid.
-        mended: Names of the repairs that were needed, in order.
+        repairs: Names of the repairs that were needed, in order.
         invalid: The reason, where the reply could not be read.
     """
 
     value: dict[str, Any] | None
-    mended: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
     invalid: str | None = None
 
 
@@ -42,31 +42,31 @@ def read_json_object(text: str) -> Reply:
 
     Mended, and said: a code fence, words around the object, a trailing comma, Python's
     constants, raw line breaks inside strings, typographic quotes as delimiters, and an object that
-    is repeated. Not mended: an object that was cut off, and objects that differ.
+    is repeated. Not repairs: an object that was cut off, and objects that differ.
     """
     text = text.strip()
     if not text:
         return Reply(None, invalid="empty reply")
-    mended: list[str] = []
+    repairs: list[str] = []
     if (value := _loads(text)) is not None:
         return Reply(value)
     if fence := _FENCE.search(text):
         text = fence.group(1).strip()
-        mended.append("code fence")
+        repairs.append("code fence")
     if (value := _loads(text)) is not None:
-        return Reply(value, tuple(mended))
+        return Reply(value, tuple(repairs))
     candidates = _objects(text)
     if not candidates:
         reason = "cut off inside the JSON object" if "{" in text else "no JSON object"
-        return Reply(None, tuple(mended), reason)
+        return Reply(None, tuple(repairs), reason)
     if candidates[0] != text:
-        mended.append("text around the object")
+        repairs.append("text around the object")
     read = [_mend(candidate) for candidate in candidates]
     if (first := read[0]) is None:
-        return Reply(None, tuple(mended), "not JSON")
+        return Reply(None, tuple(repairs), "not JSON")
     if any(other is not None and other[0] != first[0] for other in read[1:]):
-        return Reply(None, tuple(mended), "several different JSON objects")
-    return Reply(first[0], (*mended, *first[1]))
+        return Reply(None, tuple(repairs), "several different JSON objects")
+    return Reply(first[0], (*repairs, *first[1]))
 
 
 def read_bool(text: str, key: str) -> tuple[bool | None, str | None]:
@@ -110,14 +110,14 @@ def _loads(text: str) -> dict[str, Any] | None:
 def _mend(text: str) -> tuple[dict[str, Any], list[str]] | None:
     if (value := _loads(text)) is not None:
         return value, []
-    mended: list[str] = []
+    repairs: list[str] = []
     for name, pattern, replacement in _REPAIRS:
         changed = pattern.sub(replacement, text)
         if changed != text:
             text = changed
-            mended.append(name)
+            repairs.append(name)
             if (value := _loads(text)) is not None:
-                return value, mended
+                return value, repairs
     return None
 
 

@@ -16,7 +16,7 @@ from inspect_ai.model import (
     ResponseSchema,
 )
 
-from contrafact.text.fence import printable
+from contrafact.text.delimit import printable
 
 __all__ = ["Ask", "PlannedCall", "Unanswered", "cache_policy", "failure_cause", "redacted"]
 

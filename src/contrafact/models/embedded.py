@@ -90,13 +90,13 @@ class EmbeddedAPI(ModelAPI):
         if base_url is not None:
             raise InputError(
                 "an embedded model runs in this process and has no base URL",
-                mend="for a server use --model openai-api/<name>/<model>",
+                hint="for a server use --model openai-api/<name>/<model>",
             )
         unknown = sorted(set(model_args) - set(_ARGUMENTS))
         if unknown:
             raise InputError(
                 f"embedded models have no argument {', '.join(unknown)}",
-                mend=f"those they have are {', '.join(_ARGUMENTS)}",
+                hint=f"those they have are {', '.join(_ARGUMENTS)}",
             )
         check_runtime()
         self.settings = ServerSettings(path=path, **model_args)

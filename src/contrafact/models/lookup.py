@@ -43,7 +43,7 @@ def factory_in(path: str, function: str, *, name: str, what: str) -> Callable[[A
         if error.name is None or not (path == error.name or path.startswith(f"{error.name}.")):
             raise
         raise InputError(
-            f"cannot import the {what} '{name}'", mend="check the import path"
+            f"cannot import the {what} '{name}'", hint="check the import path"
         ) from None
     factory: Callable[[Any], Any] | None = getattr(module, function, None)
     if factory is None:

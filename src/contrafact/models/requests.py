@@ -51,13 +51,13 @@ def check_request(
         or (isinstance(message, ChatMessageAssistant) and message.tool_calls)
         for message in messages
     ):
-        raise InputError(f"{kind} models take no tools", mend="use another --model for this task")
+        raise InputError(f"{kind} models take no tools", hint="use another --model for this task")
     for message in messages:
         for part in [] if isinstance(message.content, str) else message.content:
             if part.type not in ("text", "reasoning"):
                 raise InputError(
                     f"{kind} models take text only, and a message holds {part.type}",
-                    mend="use another --model for this task",
+                    hint="use another --model for this task",
                 )
     if config.prompt_logprobs is not None:
         raise InputError(f"{kind} models give no log-probabilities of the prompt")

@@ -103,7 +103,7 @@ def check_runtime() -> None:
     if importlib.util.find_spec("xllamacpp") is None:
         raise InputError(
             "llama.cpp (xllamacpp), which runs embedded models, is not installed",
-            mend="run: pip install 'contrafact[embedded]'",
+            hint="run: pip install 'contrafact[embedded]'",
         )
 
 
@@ -231,11 +231,11 @@ def _open(settings: ServerSettings, api_key: str) -> Any:
     try:
         return llama.Server(params)
     except RuntimeError as error:  # it does not say why
-        mend = "check that the file is whole and of a kind llama.cpp knows"
+        hint = "check that the file is whole and of a kind llama.cpp knows"
         if settings.kv_cache == "q8_0":
-            mend += "; a model whose head size is no multiple of 32 needs -M kv_cache=f16"
+            hint += "; a model whose head size is no multiple of 32 needs -M kv_cache=f16"
         problem = "llama.cpp cannot load this model"
-        raise InputError(problem, file=settings.path, mend=mend) from error
+        raise InputError(problem, file=settings.path, hint=hint) from error
 
 
 def _default_threads() -> int:

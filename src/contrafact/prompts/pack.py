@@ -26,7 +26,7 @@ FAMILIES = frozenset({"finforce", "rfc", "cobe", "training"})
 
 def _environment() -> ImmutableSandboxedEnvironment:
     # Prompts are plain text for a model, not markup: escaping would corrupt them. What is put
-    # between delimiters is made safe by text.fence before it comes here.
+    # between delimiters is made safe by text.delimit before it comes here.
     return ImmutableSandboxedEnvironment(
         autoescape=False,
         undefined=StrictUndefined,
@@ -48,7 +48,7 @@ class PromptTemplate:
             raise InputError(
                 f"the prompt pack lacks the template '{name}{SUFFIX}'",
                 file=path.parent,
-                mend="copy it from `contrafact prompts export DIR`",
+                hint="copy it from `contrafact prompts export DIR`",
             ) from None
         except UnicodeDecodeError as error:
             raise InputError(f"not UTF-8 text ({error.reason})", file=path) from None
@@ -65,13 +65,13 @@ class PromptTemplate:
                 f"unknown variable '{unknown[0]}'",
                 file=path,
                 line=_line_of(source, unknown[0]),
-                mend=f"this template knows: {', '.join(sorted(self.variables))}",
+                hint=f"this template knows: {', '.join(sorted(self.variables))}",
             )
         if missing := sorted(required - used):
             raise InputError(
                 f"the variable '{missing[0]}' is never used",
                 file=path,
-                mend=f"write {{{{ {missing[0]} }}}} where it belongs",
+                hint=f"write {{{{ {missing[0]} }}}} where it belongs",
             )
         self._path = path
 
@@ -138,13 +138,13 @@ def open_pack(folder: str | Path | None = None) -> PromptPack:
         raise InputError(
             "no such folder of prompts",
             file=str(folder),
-            mend="write one with `contrafact prompts export DIR`",
+            hint="write one with `contrafact prompts export DIR`",
         )
     if next(root.rglob(f"*{SUFFIX}"), None) is None:
         raise InputError(
             f"holds no {SUFFIX} template",
             file=str(folder),
-            mend="write a pack with `contrafact prompts export DIR`",
+            hint="write a pack with `contrafact prompts export DIR`",
         )
     return PromptPack(root)
 
@@ -156,7 +156,7 @@ def export_default_pack(folder: Path) -> list[Path]:
         InputError: if the folder exists and is not empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("exists and is not an empty folder", file=folder, mend="name a new folder")
+        raise InputError("exists and is not an empty folder", file=folder, hint="name a new folder")
     for path in sorted(DEFAULT_PACK.rglob(f"*{SUFFIX}")):
         target = folder / path.relative_to(DEFAULT_PACK)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -98,7 +98,7 @@ def make_chapters(tasks: Sequence[TaskRuns], options: Options) -> list[Chapter]:
         InputError: There is nothing to report.
     """
     if not tasks:
-        raise InputError("there is nothing to report", mend="name a run that has finished samples")
+        raise InputError("there is nothing to report", hint="name a run that has finished samples")
     return [_CHAPTERS[runs.task](runs, options) for runs in tasks]
 
 

@@ -76,7 +76,7 @@ def check_exams(exams: Sequence[Exam], tasks: Sequence[TaskRuns]) -> None:
         if (exam.judge, exam.family) not in judges:
             raise InputError(
                 f"the exam of {exam.judge} in {exam.family} is of no judge in these runs",
-                mend="name a run that it judged, or leave this --exam out",
+                hint="name a run that it judged, or leave this --exam out",
             )
 
 

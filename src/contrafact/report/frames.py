@@ -32,13 +32,13 @@ def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
         InputError: if a folder is not a run folder, or its run has not come to its end.
     """
     if not folders:
-        raise InputError("no run folder is named", mend="name one or more that `run` wrote")
+        raise InputError("no run folder is named", hint="name one or more that `run` wrote")
     found: dict[str, _Collected] = {}
     for folder in dict.fromkeys(Path(folder) for folder in folders):
         manifest = read_manifest(folder)
         if not (folder / ITEMS).exists():
-            mend = "run the same command again: it goes on where it stopped"
-            raise InputError(f"this run is {manifest.status}", file=folder, mend=mend)
+            hint = "run the same command again: it goes on where it stopped"
+            raise InputError(f"this run is {manifest.status}", file=folder, hint=hint)
         found.setdefault(manifest.task, _Collected()).add(folder, manifest)
     return [collected.runs(task) for task, collected in found.items()]
 
@@ -57,7 +57,7 @@ def read_runs(
     if others:
         name = others[0].meta.runs[0].name
         raise InputError(
-            f"the run '{name}' is of {others[0].task}, not of {task}", mend="name other folders"
+            f"the run '{name}' is of {others[0].task}, not of {task}", hint="name other folders"
         )
     return tasks[0].items, tasks[0].meta
 

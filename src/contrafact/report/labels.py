@@ -52,12 +52,12 @@ def read_labels(paths: Iterable[str | Path]) -> "pd.DataFrame":
                     f"these are no labels of a run: there is no '{missing[0]}'",
                     file=path,
                     line=line,
-                    mend=_MEND,
+                    hint=_MEND,
                 )
             if row["question"] in known and row["answer"] not in (None, ""):
                 rows.append(_label(row, path, line))
     if not rows:
-        raise InputError("there is no label", mend=_MEND)
+        raise InputError("there is no label", hint=_MEND)
     frame = pd.DataFrame(rows)
     return frame.drop(columns=[c for c in frame if frame[c].isna().any()])
 
@@ -78,7 +78,7 @@ def check_labels(labels: "pd.DataFrame", tasks: Sequence[TaskRuns]) -> None:
         if (system, judge) not in judged:
             raise InputError(
                 f"there are labels of '{system}', judged by {judge}, and no run of it here",
-                mend="name the run whose items were labelled, or leave these labels out",
+                hint="name the run whose items were labelled, or leave these labels out",
             )
 
 
@@ -94,7 +94,7 @@ def _label(row: Mapping[str, Any], path: str | Path, line: int) -> dict[str, Any
     said = str(row["answer"]).strip().casefold()
     if said not in _TRUE | _FALSE:
         raise InputError(
-            f"'{said[:40]}' is neither true nor false", file=path, line=line, mend="mend the answer"
+            f"'{said[:40]}' is neither true nor false", file=path, line=line, hint="mend the answer"
         )
     found: dict[str, Any] = {name: _text(row.get(name)) for name in (*_KEPT, *_MORE)}
     found["answer"] = float(said in _TRUE)
@@ -103,7 +103,7 @@ def _label(row: Mapping[str, Any], path: str | Path, line: int) -> dict[str, Any
             found[name] = None if found[name] is None else float(found[name])
         except ValueError as error:
             raise InputError(
-                f"'{found[name][:40]}' is no number in '{name}'", file=path, line=line, mend=_MEND
+                f"'{found[name][:40]}' is no number in '{name}'", file=path, line=line, hint=_MEND
             ) from error
     return found
 

@@ -96,7 +96,7 @@ def adopt(
             events += _take(board, item, place, person, one, asked_as, origin, now, rng)
             result.taken += 1
         except InputError as error:
-            told = InputError(error.problem, file=file, line=one.line, mend=error.mend)
+            told = InputError(error.problem, file=file, line=one.line, hint=error.hint)
             result.problems.append(f"{told}; left out")
     return result, events
 
@@ -109,7 +109,7 @@ def _stage(project: Project, name: str | None) -> Stage:
         "there is no blind stage to import decisions into"
         if name is None
         else f"'{name[:40]}' is no stage in which people decide",
-        mend=f"name one of {', '.join(s.id for s in project.flow if s.roles)}",
+        hint=f"name one of {', '.join(s.id for s in project.flow if s.roles)}",
     )
 
 
@@ -119,7 +119,7 @@ def _names(stage: Stage, names: Mapping[str, str]) -> dict[str, str]:
     if unknown:
         raise Refused(
             f"'{unknown[0][:40]}' is not asked in stage '{stage.id}'",
-            mend=f"it asks {', '.join(stage.questions)}",
+            hint=f"it asks {', '.join(stage.questions)}",
         )
     return asked_as | dict(names)
 
@@ -147,11 +147,11 @@ def _item(board: Board, one: Foreign, texts: Mapping[tuple[str, ...], list[str]]
     if not chosen:
         told = f"'{one.ids[0][:40]}'" if one.ids else "without an id"
         if same:
-            raise InputError(f"several items have the text of {told}", mend="give it an item_id")
-        raise InputError(f"there is no item {told} in this review", mend="import the items first")
+            raise InputError(f"several items have the text of {told}", hint="give it an item_id")
+        raise InputError(f"there is no item {told} in this review", hint="import the items first")
     item = board.items[chosen[0]]
     if any(shown) and not same and not _agrees(board.project, item, one.data):
-        raise InputError(f"item '{item.id[:40]}' has another text here", mend="check its item_id")
+        raise InputError(f"item '{item.id[:40]}' has another text here", hint="check its item_id")
     return item
 
 
@@ -166,7 +166,7 @@ def _person(board: Board, one: Foreign, people: Mapping[str, str]) -> str:
     if name not in board.people:
         raise InputError(
             f"nobody named '{name[:40]}' works in this review",
-            mend="add them with their roles, or say who it is here",
+            hint="add them with their roles, or say who it is here",
         )
     return name
 
@@ -282,6 +282,6 @@ def _answer(question: Question, said: tuple[str, ...]) -> str:
     if found is None:
         raise InputError(
             f"'{said[0][:40]}' is no answer to '{question.id}'",
-            mend=f"its answers are {', '.join(question.options)}",
+            hint=f"its answers are {', '.join(question.options)}",
         )
     return found

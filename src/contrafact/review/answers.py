@@ -66,18 +66,18 @@ def ballot_of(
         answer = answers.get(name, "").strip()
         if not answer:
             if question.required:
-                raise InputError(f"question '{name}' is not answered", mend="answer it")
+                raise InputError(f"question '{name}' is not answered", hint="answer it")
             continue
         if question.options and answer not in question.options:
             raise InputError(
                 f"'{answer[:40]}' is no answer to '{name}'",
-                mend=f"answer {', '.join(question.options)}",
+                hint=f"answer {', '.join(question.options)}",
             )
         if answer in question.comment_on and not said and stage.kind != "training":
-            raise InputError(f"'{answer}' needs a comment", mend="say why in a few words")
+            raise InputError(f"'{answer}' needs a comment", hint="say why in a few words")
         given[name] = answer
     if flagged and not said:
-        raise InputError("a flag needs a comment", mend="say what is not clear")
+        raise InputError("a flag needs a comment", hint="say what is not clear")
     verdict = _verdict(stage, given)
     return Ballot(given, verdict, flagged, said, _correction(stage, verdict, correction))
 
@@ -127,7 +127,7 @@ def _verdict(stage: Stage, given: Mapping[str, str]) -> str:
 def _correction(stage: Stage, verdict: str, correction: str | None) -> str | None:
     if stage.corrects and verdict == stage.corrects.on:
         if not (correction or "").strip():
-            raise InputError(f"'{verdict}' needs a new text", mend="write it, or answer otherwise")
+            raise InputError(f"'{verdict}' needs a new text", hint="write it, or answer otherwise")
         return correction
     if correction is not None:
         raise InputError(f"a new text does not go with '{verdict}' in stage '{stage.id}'")

@@ -165,7 +165,7 @@ def train(
     learning = next((s for s in board.project.stages if s.id == stage), None)
     trainee = board.trainee(who, stage)
     if learning is None or round_ != len(trainee.rounds) or item not in trainee.rounds[-1]:
-        raise Refused("this item is not in your round of training", mend="ask for the next one")
+        raise Refused("this item is not in your round of training", hint="ask for the next one")
     if item not in trainee.open:
         return []
     given = ballot_of(board.project, learning, answers).answers
@@ -264,7 +264,7 @@ def _training(
         if not board.gold:
             raise Refused(
                 "there are no items with known answers to train on",
-                mend="import some, or mark the person as trained",
+                hint="import some, or mark the person as trained",
             )
         names = sorted(board.gold)
         times = {n: sum(n in done for done in trainee.rounds) for n in names}

@@ -79,7 +79,7 @@ def read_foreign(path: str | Path, tool: Tool, *, annotator: str | None = None) 
                 found += _potato(line, row, annotator or _folder(path))
         except InputError as error:
             raise InputError(
-                error.problem, file=source_name(path), line=line, mend=error.mend
+                error.problem, file=source_name(path), line=line, hint=error.hint
             ) from error
     if not found:
         raise InputError("the file holds no annotations", file=source_name(path))
@@ -95,11 +95,11 @@ def _label_studio(line: int, row: dict[str, Any]) -> Iterator[Foreign]:
     if not isinstance(annotations, list) or not isinstance(data, dict):
         raise InputError(
             "this is no task of Label Studio: 'data' and 'annotations' are not there",
-            mend="export as JSON, JSON-MIN or CSV",
+            hint="export as JSON, JSON-MIN or CSV",
         )
     for place, annotation in enumerate(annotations, start=1):
         if not isinstance(annotation, dict):
-            raise InputError("an annotation is no object", mend="export the project again")
+            raise InputError("an annotation is no object", hint="export the project again")
         results = annotation.get("result") or []
         answers: dict[str, tuple[str, ...]] = {}
         for result in results if isinstance(results, list) else []:
@@ -173,11 +173,11 @@ def _potato(line: int, row: dict[str, Any], annotator: str | None) -> Iterator[F
     if not ids and _STATE_LABELS not in row:
         raise InputError(
             "this is no row of Potato: 'instance_id' is not there",
-            mend="export with its csv, tsv, jsonl or parquet exporter",
+            hint="export with its csv, tsv, jsonl or parquet exporter",
         )
     user = next((str(row[n]) for n in _POTATO_USERS if row.get(n) not in (None, "")), annotator)
     if not user:
-        raise InputError("nobody is named ('user_id')", mend="say whose file this is")
+        raise InputError("nobody is named ('user_id')", hint="say whose file this is")
     if _STATE_LABELS in row:
         yield from _of_state(line, row[_STATE_LABELS], user)
         return
@@ -200,7 +200,7 @@ def _state(path: str | Path) -> dict[str, Any] | None:
 def _of_state(line: int, items: object, user: str) -> Iterator[Foreign]:
     """Read ``{item: [[{schema, name}, value], …]}``, or ``{item: {schema: {name: value}}}``."""
     if not isinstance(items, dict):
-        raise InputError(f"'{_STATE_LABELS}' is no object", mend="export it again")
+        raise InputError(f"'{_STATE_LABELS}' is no object", hint="export it again")
     for item, given in items.items():
         labels: dict[str, Any] = given if isinstance(given, dict) else {}
         for entry in given if isinstance(given, list) else ():
@@ -210,7 +210,7 @@ def _of_state(line: int, items: object, user: str) -> Iterator[Foreign]:
                 case _:
                     raise InputError(
                         f"the labels of '{str(item)[:40]}' are not [[{{schema, name}}, value], …]",
-                        mend="export with Potato's csv, tsv, jsonl or parquet exporter",
+                        hint="export with Potato's csv, tsv, jsonl or parquet exporter",
                     )
         answers = _nested(labels)
         skipped = "" if answers else "nothing is answered"

@@ -79,12 +79,12 @@ def rows_of(
         if name not in known:
             raise InputError(
                 f"'{name[:40]}' is no stage of this review",
-                mend=f"use {', '.join(s.id for s in board.project.flow)}",
+                hint=f"use {', '.join(s.id for s in board.project.flow)}",
             )
     if question and question not in {q.id for q in board.project.questions}:
         raise InputError(
             f"'{question[:40]}' is no question of this review",
-            mend=f"use {', '.join(q.id for q in board.project.questions)}",
+            hint=f"use {', '.join(q.id for q in board.project.questions)}",
         )
     if what == "ratings":
         return list(rating_rows(board, stages=stages, question=question or None))
@@ -184,7 +184,7 @@ def sheet_rows(board: Board) -> list[dict[str, Any]]:
     if board.project.name not in _SHEETS:
         raise InputError(
             f"the answers of '{board.project.name}' are no study's",
-            mend="export decisions or ratings instead",
+            hint="export decisions or ratings instead",
         )
     shown, answered = _SHEETS[board.project.name]
     return [
@@ -214,7 +214,7 @@ def label_rows(board: Board) -> list[dict[str, Any]]:
     if asked is None:
         raise InputError(
             f"the answers of '{board.project.name}' are about no run of a model",
-            mend="export decisions or ratings instead",
+            hint="export decisions or ratings instead",
         )
     rows = []
     for item, vote in _last_votes(board, _blind(board)):
@@ -222,7 +222,7 @@ def label_rows(board: Board) -> list[dict[str, Any]]:
         if not {"system", "judge", "sample_id"} <= facts.keys():
             raise InputError(
                 f"item '{item.id[:40]}' is of no run: it has no system, judge or sample_id",
-                mend="import a run's items.parquet, or score a study's sheet",
+                hint="import a run's items.parquet, or score a study's sheet",
             )
         for question, column in asked.items():
             said = vote.ballot.answers.get(question, "").casefold()

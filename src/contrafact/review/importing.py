@@ -48,19 +48,19 @@ def read_items(
                 f"{name[:40]!a} is no id of an item",
                 file=source_name(path),
                 line=line,
-                mend="use a short plain text",
+                hint="use a short plain text",
             )
         if name in found:
             raise InputError(
                 f"item '{name[:40]}' is there twice",
                 file=source_name(path),
                 line=line,
-                mend="leave one of them out",
+                hint="leave one of them out",
             )
         found[name] = fields
     if not found:
         raise InputError(
-            "the file holds no items", file=source_name(path), mend="give at least one row"
+            "the file holds no items", file=source_name(path), hint="give at least one row"
         )
     return found
 
@@ -85,7 +85,7 @@ def read_gold(
             raise InputError(
                 f"item '{name[:40]}' has no known answer",
                 file=source_name(path),
-                mend=f"add columns {', '.join(stage.questions)}",
+                hint=f"add columns {', '.join(stage.questions)}",
             )
         rest = {key: value for key, value in fields.items() if key not in stage.questions}
         gold[name] = (rest, answers)
@@ -103,7 +103,7 @@ def _rows(
                 yield line, _checked(fields, project, names)
         except InputError as error:
             raise InputError(
-                error.problem, file=source_name(path), line=line, mend=error.mend
+                error.problem, file=source_name(path), line=line, hint=error.hint
             ) from error
 
 
@@ -112,7 +112,7 @@ def _checked(fields: dict[str, Any], project: Project, names: Mapping[str, str])
     for source in names.values():
         if source not in fields:
             raise InputError(
-                f"there is no field '{source}'", mend=f"it has {', '.join(list(fields)[:12])}"
+                f"there is no field '{source}'", hint=f"it has {', '.join(list(fields)[:12])}"
             )
     made = fields | {target: fields[source] for target, source in names.items()}
     missing = [
@@ -123,7 +123,7 @@ def _checked(fields: dict[str, Any], project: Project, names: Mapping[str, str])
     if missing:
         raise InputError(
             f"has no '{missing[0]}', which '{project.name}' shows",
-            mend=f"say which field it is: --field {missing[0]}=NAME",
+            hint=f"say which field it is: --field {missing[0]}=NAME",
         )
     return made
 

@@ -28,7 +28,7 @@ def define(board: Board, project: Project, who: str, now: datetime) -> list[Even
     if board.seq and _bones(project) != _bones(board.project):
         raise Refused(
             "stages, rules and answers of a review do not change once it is under way",
-            mend="define another review",
+            hint="define another review",
         )
     record = Recorder(board, now)
     definition = project.model_dump(mode="json")
@@ -71,7 +71,7 @@ def enlist(
     unknown = sorted(set(roles) - set(board.project.roles))
     if unknown:
         raise Refused(
-            f"there is no role '{unknown[0][:40]}'", mend=f"use {', '.join(board.project.roles)}"
+            f"there is no role '{unknown[0][:40]}'", hint=f"use {', '.join(board.project.roles)}"
         )
     body = {"name": name, "roles": sorted(set(roles)), "active": active, "trained": trained}
     person = board.people.get(name)
@@ -99,11 +99,11 @@ def import_items(
         if missing:
             raise Refused(
                 f"item {name[:40]} has no '{missing[0]}'",
-                mend=f"the project '{project.name}' shows {', '.join(project.show)}",
+                hint=f"the project '{project.name}' shows {', '.join(project.show)}",
             )
         there = board.items.get(name)
         if name in board.gold or (there is not None and there.imported != dict(fields)):
-            raise Refused(f"there is another item '{name[:40]}'", mend="give it an id of its own")
+            raise Refused(f"there is another item '{name[:40]}'", hint="give it an id of its own")
         if there is None:
             new[name] = dict(fields)
     record = Recorder(board, now)
@@ -171,4 +171,4 @@ def is_plain(name: str) -> bool:
 
 def _check_id(name: str) -> None:
     if not is_plain(name):
-        raise Refused(f"{name[:40]!a} is no id of an item", mend="use a short plain text")
+        raise Refused(f"{name[:40]!a} is no id of an item", hint="use a short plain text")

@@ -37,14 +37,14 @@ def load_project(name: str | Path) -> Project:
     if not path.exists() and path.suffix != ".toml":
         raise InputError(
             f"there is no review project '{name}'",
-            mend=f"name one of {', '.join(builtin_projects())}, or a .toml file",
+            hint=f"name one of {', '.join(builtin_projects())}, or a .toml file",
         )
     try:
         return project_from(path.read_text("utf-8"), path)
     except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8", file=path, mend="save it as UTF-8") from error
+        raise InputError("is not UTF-8", file=path, hint="save it as UTF-8") from error
     except FileNotFoundError as error:
-        raise InputError("no such file", file=path, mend="check the path") from error
+        raise InputError("no such file", file=path, hint="check the path") from error
     except OSError as error:
         raise os_problem(error, path, doing="cannot be read") from error
 
@@ -58,12 +58,12 @@ def project_from(text: str, name: str | Path) -> Project:
     try:
         project = Project.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not TOML: {error}", file=name, mend="mend the file") from error
+        raise InputError(f"is not TOML: {error}", file=name, hint="mend the file") from error
     except ValidationError as error:
-        raise InputError(_said(error.errors()[0]), file=name, mend=_MEND) from error
+        raise InputError(_said(error.errors()[0]), file=name, hint=_MEND) from error
     problem = first_problem(project)
     if problem:
-        raise InputError(problem, file=name, mend=_MEND)
+        raise InputError(problem, file=name, hint=_MEND)
     return project
 
 

@@ -58,7 +58,7 @@ def item_id(row: Mapping[str, Any], name: str, line: int) -> str:
     for field in ("item_id", "id", "item"):
         if str(row.get(field) if row.get(field) is not None else "").strip():
             return str(row[field])
-    raise InputError("the item has no id", file=name, line=line, mend="add a column 'item_id'")
+    raise InputError("the item has no id", file=name, line=line, hint="add a column 'item_id'")
 
 
 def label_of(value: object, positive: Sequence[str]) -> float | None:
@@ -112,7 +112,7 @@ def frame_of_rows(
     for field in (by, judge):
         if field is not None and not any(field in row for _, row in rows):
             known = ", ".join(list(rows[0][1])[:12])
-            raise InputError(f"there is no field '{field}'", file=name, mend=f"it has {known}")
+            raise InputError(f"there is no field '{field}'", file=name, hint=f"it has {known}")
     ids = [item_id(row, name, line) for line, row in rows]
     twice = [one for one, count in Counter(ids).items() if count > 1]
     if twice:
@@ -170,15 +170,15 @@ def labels_in_rows(
     chosen = field or next((one for one in _LABEL_FIELDS if one in fields), None)
     if chosen is None or chosen not in fields:
         problem = f"there is no field '{chosen}'" if chosen else "there is no field of labels"
-        raise InputError(problem, file=name, mend="name it: --label FIELD")
+        raise InputError(problem, file=name, hint="name it: --label FIELD")
     votes = np.zeros((2, len(frame.items)), dtype=np.intp)
     elsewhere = 0
     for line, row in rows:
         try:
             value = label_of(row.get(chosen), positive)
         except ValueError as error:
-            mend = "say what counts as yes: --positive VALUE"
-            raise InputError(str(error), file=name, line=line, mend=mend) from error
+            hint = "say what counts as yes: --positive VALUE"
+            raise InputError(str(error), file=name, line=line, hint=hint) from error
         if value is None:
             continue
         at = place.get(item_id(row, name, line))
@@ -187,8 +187,8 @@ def labels_in_rows(
         else:
             votes[int(value), at] += 1
     if elsewhere and not votes.any():
-        mend = "use the ids of the items that were planned"
-        raise InputError("no label is of any of these items", file=name, mend=mend)
+        hint = "use the ids of the items that were planned"
+        raise InputError("no label is of any of these items", file=name, hint=hint)
     decided = votes[0] != votes[1]
     values = np.where(decided, (votes[1] > votes[0]).astype(np.float64), np.nan)
     return Labels(values, int((~decided & (votes[0] > 0)).sum()), elsewhere)
@@ -216,11 +216,11 @@ def _levels(
             try:
                 score[at] = float(str(value))
             except ValueError:
-                mend = "say which verdicts are a pass: --judge-positive VALUE"
-                raise InputError(str(error), file=name, line=line, mend=mend) from error
+                hint = "say which verdicts are a pass: --judge-positive VALUE"
+                raise InputError(str(error), file=name, line=line, hint=hint) from error
             if not 0.0 <= score[at] <= 1.0:
                 problem = f"the judge's score {score[at]:g} is not between 0 and 1"
-                raise InputError(problem, file=name, line=line, mend="scale it") from error
+                raise InputError(problem, file=name, line=line, hint="scale it") from error
             graded = True
     none = np.isnan(score)
     if none.all():

@@ -70,7 +70,7 @@ def write_plan(
         raise InputError(
             "there is another plan under this name",
             file=target if target.exists() else out,
-            mend="give another name with --out",
+            hint="give another name with --out",
         )
     write_frame(pd.DataFrame([rows[at] for at in order], dtype=object), out)
     write_text(target, text)
@@ -91,7 +91,7 @@ def read_key(path: str | Path) -> Key:
         raise InputError(
             f"this is no key of a plan: it has no column '{(missing or [_WAVE + '1'])[0]}'",
             file=name,
-            mend="use the file ending in .key.csv that `contrafact review plan` wrote",
+            hint="use the file ending in .key.csv that `contrafact review plan` wrote",
         )
     probabilities = np.full((waves, len(rows)), np.nan)
     guess = np.empty(len(rows))
@@ -144,5 +144,5 @@ def _unusable(name: str, line: int) -> InputError:
         "this row of the key cannot be used",
         file=name,
         line=line,
-        mend="use the key as `contrafact review plan` wrote it",
+        hint="use the key as `contrafact review plan` wrote it",
     )

@@ -118,7 +118,7 @@ def residual_error(
     judged = [item for item in board.items.values() if _votes(board.project, item, good)]
     finals = np.array([item.outcome == "final" for item in judged], dtype=bool)
     if not finals.any():
-        raise InputError("no item is final yet", mend="estimate it once the review is further on")
+        raise InputError("no item is final yet", hint="estimate it once the review is further on")
     votes, people = _matrix(board.project, judged, good)
     ended = [f"{item.outcome} {item.why}" for item in judged]
     found = latent_truth(
@@ -168,7 +168,7 @@ def _passing(project: Project) -> frozenset[str]:
     if not good:
         raise InputError(
             f"in '{project.name}' no verdict of several people tells right items from wrong ones",
-            mend="audit a sample of its final items instead",
+            hint="audit a sample of its final items instead",
         )
     return frozenset(good)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import whole_text, write_bytes
+from contrafact.files.atomic import replace_surrogates, write_bytes
 from contrafact.files.sheets import guarded
 
 __all__ = ["FORMS", "Form", "form_of", "render_rows", "write_rows"]
@@ -35,7 +35,7 @@ def form_of(path: str | Path) -> Form:
         raise InputError(
             f"tables are not written as '{suffix}'",
             file=path,
-            mend="name the file .csv, .jsonl or .parquet",
+            hint="name the file .csv, .jsonl or .parquet",
         )
     return cast(Form, suffix.removeprefix("."))
 
@@ -58,7 +58,7 @@ def render_rows(rows: Sequence[Mapping[str, Any]], form: Form) -> bytes:
     """
     columns: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
-        columns[whole_text(name)] = [row.get(name) for row in rows]
+        columns[replace_surrogates(name)] = [row.get(name) for row in rows]
     if form == "parquet":
         return _parquet(columns)
     import pandas as pd
@@ -109,4 +109,4 @@ def _text(value: Any) -> str | None:
         return None
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False, default=str)
-    return whole_text(value)
+    return replace_surrogates(value)

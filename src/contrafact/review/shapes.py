@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from contrafact.cobe.data import read_story
 from contrafact.errors import InputError
-from contrafact.files.atomic import whole_text
+from contrafact.families.cobe.data import read_story
+from contrafact.families.rfc.labels import manipulation_named
+from contrafact.files.atomic import replace_surrogates
 from contrafact.records import SIDES, content_id
 from contrafact.review.project import Project
-from contrafact.rfc.labels import manipulation_named
 
 __all__ = ["plain", "spread"]
 
@@ -84,7 +84,7 @@ def plain(value: Any) -> Any:
     which no page can show, is U+FFFD.
     """
     if isinstance(value, str):
-        return whole_text(value)
+        return replace_surrogates(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
@@ -94,7 +94,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Decimal | datetime.timedelta):
         return str(value)
     if isinstance(value, Mapping):
-        return {whole_text(str(key)): plain(inner) for key, inner in value.items()}
+        return {replace_surrogates(str(key)): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     return value
@@ -165,7 +165,7 @@ def _answers(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if not answers:
         raise InputError(
             f"story {story.id} has no answer to rate",
-            mend="import the items of a run instead: its items.parquet",
+            hint="import the items of a run instead: its items.parquet",
         )
     for text, known in answers.items():
         yield {

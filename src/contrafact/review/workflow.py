@@ -85,9 +85,9 @@ def answer(
     if cast is not None:
         if cast.ballot == ballot:
             return []
-        raise Refused("you have decided on this item already", mend="undo it first")
+        raise Refused("you have decided on this item already", hint="undo it first")
     if (known.stage, known.round) != (stage, round_):
-        raise Refused("the item has gone on without this decision", mend="go on with the next")
+        raise Refused("the item has gone on without this decision", hint="go on with the next")
     slot = _slot_of(board, known, who, now)
     _check_correction(known, place, ballot)
     record = Recorder(board, now)
@@ -132,7 +132,7 @@ def undo(
     if vote is None and who not in board.last:
         raise Refused("there is no decision of yours to undo")
     if vote is None:
-        raise Refused("others have gone on from your last decision", mend="tell the manager")
+        raise Refused("others have gone on from your last decision", hint="tell the manager")
     name, seq = board.last[who]
     record = Recorder(board, now)
     body = {"answer": seq, "until": (now + lease).isoformat()}
@@ -200,13 +200,13 @@ def _slot_of(board: Board, item: Item, who: str, now: datetime) -> int:
             return place
     person = board.people.get(who)
     if person is None or (str(item.stage), item.round, who) not in item.shown:
-        raise Refused("this item is not yours", mend="ask for the next one")
+        raise Refused("this item is not yours", hint="ask for the next one")
     for place, slot in enumerate(item.slots):
         free = slot.person is None or (slot.until is not None and slot.until <= now)
         if not slot.filled and free and slot.role in person.roles:
             return place
     raise Refused(
-        "the time for this item ran out, and it went to somebody else", mend="go on with the next"
+        "the time for this item ran out, and it went to somebody else", hint="go on with the next"
     )
 
 
@@ -214,4 +214,4 @@ def _check_correction(item: Item, stage: Stage, ballot: Ballot) -> None:
     if ballot.correction is None or stage.corrects is None:
         return
     if ballot.correction.strip() == str(item.fields.get(stage.corrects.field, "")).strip():
-        raise Refused("the new text is the old one", mend="change it, or answer otherwise")
+        raise Refused("the new text is the old one", hint="change it, or answer otherwise")

@@ -36,12 +36,12 @@ def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
             raise InputError(
                 f"holds another run (it differs in {differs})",
                 file=folder,
-                mend="name another folder with --out, or the same settings to go on with that run",
+                hint="name another folder with --out, or the same settings to go on with that run",
             )
         return manifest
     if folder.exists() and any(entry for entry in folder.iterdir() if entry.name != LOCK):
         raise InputError(
-            "is not empty and not a run folder", file=folder, mend="name a new folder with --out"
+            "is not empty and not a run folder", file=folder, hint="name a new folder with --out"
         )
     return _new(prepared, paid_calls)
 
@@ -77,7 +77,7 @@ def locked(folder: Path) -> Iterator[None]:
             raise InputError(
                 "another process is running in this folder",
                 file=folder,
-                mend="wait for it, or name another folder with --out",
+                hint="wait for it, or name another folder with --out",
             ) from None
         yield
 

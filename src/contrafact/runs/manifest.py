@@ -77,8 +77,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        mend = "name a folder that `contrafact run` wrote"
-        raise InputError("is not a run folder (no manifest.json)", file=folder, mend=mend) from None
+        hint = "name a folder that `contrafact run` wrote"
+        raise InputError("is not a run folder (no manifest.json)", file=folder, hint=hint) from None
     except NotADirectoryError:
         raise InputError("is not a folder", file=folder) from None
     except (ValidationError, UnicodeDecodeError) as error:

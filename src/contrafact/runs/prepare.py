@@ -23,14 +23,14 @@ def prepare(settings: RunSettings) -> Prepared:
     """
     # Each family imports what it alone needs.
     if settings.task == "finforce":
-        from contrafact.runs.finforce import prepare_finforce
+        from contrafact.families.finforce.run import prepare_finforce
 
         return prepare_finforce(settings)
     if settings.task == "cobe":
-        from contrafact.runs.cobe import prepare_cobe
+        from contrafact.families.cobe.run import prepare_cobe
 
         return prepare_cobe(settings)
-    from contrafact.runs.rfc import prepare_rfc
+    from contrafact.families.rfc.run import prepare_rfc
 
     return prepare_rfc(settings)
 
@@ -50,5 +50,5 @@ def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model
         told = " ".join(_MARKUP.sub("", str(error)).split()).removeprefix("ERROR: ") or repr(error)
         raise InputError(
             f"cannot use the model '{name}': {told[:400].rstrip('.')}",
-            mend="check the name (provider/model), its package and its key",
+            hint="check the name (provider/model), its package and its key",
         ) from error

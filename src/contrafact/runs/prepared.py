@@ -181,7 +181,7 @@ def require_model(settings: RunSettings) -> None:
     """
     if not settings.models:
         raise InputError(
-            "no model is named", mend="add --model, e.g. --model embedded/smollm2-135m"
+            "no model is named", hint="add --model, e.g. --model embedded/smollm2-135m"
         )
 
 

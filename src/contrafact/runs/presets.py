@@ -24,7 +24,7 @@ def load_preset(name: str) -> dict[str, Any]:
     """
     if name not in preset_names():
         raise InputError(
-            f"there is no preset '{name}'", mend=f"use one of {', '.join(preset_names())}"
+            f"there is no preset '{name}'", hint=f"use one of {', '.join(preset_names())}"
         )
     found: dict[str, Any] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return dict(found["settings"])

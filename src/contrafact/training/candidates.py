@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from contrafact.finforce.generation import run_method
-from contrafact.finforce.methods.lookup import MethodContext, make_method, method_spec
+from contrafact.families.finforce.generation import run_method
+from contrafact.families.finforce.methods.lookup import MethodContext, make_method, method_spec
 from contrafact.models.asking import Ask
 from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.weights import CausalModel

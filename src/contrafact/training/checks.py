@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contrafact.finforce.generation import Generation
+from contrafact.families.finforce.generation import Generation
 from contrafact.records import SIDES, Side
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.phrases import entities_many
@@ -51,7 +51,7 @@ class Points:
 def check_pairs(headlines: Sequence[str], replies: Sequence[Generation]) -> list[Points]:
     """Return the points of each reply.
 
-    A reply that has to be mended to be read loses a point; one that cannot be read has none.
+    A reply that has to be fixed to be read loses a point; one that cannot be read has none.
 
     Args:
         headlines: What each is about.
@@ -80,7 +80,7 @@ def check_pairs(headlines: Sequence[str], replies: Sequence[Generation]) -> list
                 "direction": _direction(added, -1 if side == "risk" else 1),
                 "form": float(_formed(text)),
             }
-        total = sum(sum(points.values()) for points in sides.values()) - bool(reply.mended)
+        total = sum(sum(points.values()) for points in sides.values()) - bool(reply.repairs)
         made.append(
             Points(
                 min(float(HIGHEST), max(0.0, total)),

@@ -230,7 +230,7 @@ def load_config(source: str, **changes: Any) -> TrainConfig:
             + (f" (it is {first['input']!r:.60})" if first["type"] not in _MENDS else ""),
             file=path,
             line=_line(where, lines),
-            mend=_MENDS.get(first["type"], "change it"),
+            hint=_MENDS.get(first["type"], "change it"),
         ) from None
 
 
@@ -244,7 +244,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
         raise InputError(
             "there is no such config",
             file=path,
-            mend=f"name a YAML file, or one of {', '.join(preset_names())}",
+            hint=f"name a YAML file, or one of {', '.join(preset_names())}",
         ) from error
     except UnicodeDecodeError as error:
         raise InputError("not UTF-8 text", file=path) from error
@@ -260,7 +260,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
             f"not YAML: {problem}", file=path, line=None if mark is None else mark.line + 1
         ) from error
     if not isinstance(given, dict):
-        raise InputError("holds no keys", file=path, mend="begin with: model: smollm2-135m")
+        raise InputError("holds no keys", file=path, hint="begin with: model: smollm2-135m")
     lines: dict[tuple[str, ...], int] = {}
     _note_lines(node, (), lines)
     return given, lines

@@ -9,10 +9,10 @@ import numpy as np
 
 from contrafact.corpus.duplicates import Text, find_duplicates
 from contrafact.errors import InputError
-from contrafact.finforce.bundled import bundled_headlines, bundled_shots
-from contrafact.finforce.data import load_headlines, raw_items
+from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
+from contrafact.families.finforce.data import load_headlines, raw_items
 from contrafact.records import ForwardPair, Headline, content_id
-from contrafact.text.fence import fence
+from contrafact.text.delimit import delimit
 
 __all__ = [
     "Example",
@@ -83,7 +83,7 @@ def fault_of(headline: str, pair: ForwardPair) -> str | None:
     texts = {"headline": headline, "risk": pair.risk, "opportunity": pair.opportunity}
     for name, text in texts.items():
         plain = " ".join(text.split())
-        if fence(plain) != plain:
+        if delimit(plain) != plain:
             return f"the {name} {_POISON}"
         if len(plain) > LONGEST:
             return f"the {name} has over {LONGEST} characters"
@@ -150,7 +150,7 @@ def load_pool(
         raise InputError(
             "holds no headline with both counterfactuals that can be learned from",
             file=path,
-            mend=f"first reason: {rejected[0].reason}" if rejected else "give pairs",
+            hint=f"first reason: {rejected[0].reason}" if rejected else "give pairs",
         )
     return Pool(pool.source, pool.examples, pool.bare, tuple(rejected))
 
@@ -183,7 +183,7 @@ def share_out(
             f"of {len(examples)} examples {max(0, len(kept) - checked)} are left to train on, "
             f"where at least {_FEWEST} are needed",
             file=None if pool.source == "bundled" else pool.source,
-            mend="give more pairs, or lower held_out or validation",
+            hint="give more pairs, or lower held_out or validation",
         )
     return Shares(
         train=tuple(kept[checked:]),
@@ -199,7 +199,7 @@ def _check_poison(path: Path | None, rejected: Sequence[Rejected], rows: int) ->
             f"{len(poison)} of {rows} rows look poisoned; the first: {poison[0].reason}",
             file=path,
             line=poison[0].line,
-            mend="clean the file, or take these rows out",
+            hint="clean the file, or take these rows out",
         )
 
 

@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Sequence
 
-from contrafact.finforce.generation import Generation, read_pair
-from contrafact.finforce.methods.few_shot import Prompted
+from contrafact.families.finforce.generation import Generation, read_pair
+from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.prompts import PromptPack
 from contrafact.records import ForwardPair, Headline, content_id
-from contrafact.text.fence import fence
+from contrafact.text.delimit import delimit
 
 __all__ = ["HIGHEST", "Dialogue", "answer_text", "pair_of", "read_answer", "read_score"]
 
@@ -53,21 +53,23 @@ class Dialogue:
 
     def ask_headline(self, examples: Sequence[str]) -> str:
         """Return the prompt for one new headline, from examples (FIN-FORCE, table 12)."""
-        return self._headline.render(examples=[fence(one) for one in examples])
+        return self._headline.render(examples=[delimit(one) for one in examples])
 
     def ask_score(self, headline: str, pair: ForwardPair) -> str:
         """Return the prompt for a pair's points, 0 to 10 (FIN-FORCE, table 13)."""
         return self._judge.render(
-            headline=fence(headline), risk=fence(pair.risk), opportunity=fence(pair.opportunity)
+            headline=delimit(headline),
+            risk=delimit(pair.risk),
+            opportunity=delimit(pair.opportunity),
         )
 
 
 def answer_text(headline: str, pair: ForwardPair) -> str:
     """Return the reply that `Dialogue.ask_pair` asks for."""
     answer = {
-        "original_headline": fence(headline),
-        "risk_counterfactual": fence(pair.risk),
-        "opportunity_counterfactual": fence(pair.opportunity),
+        "original_headline": delimit(headline),
+        "risk_counterfactual": delimit(pair.risk),
+        "opportunity_counterfactual": delimit(pair.opportunity),
     }
     return json.dumps(answer, ensure_ascii=False)
 

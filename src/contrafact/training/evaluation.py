@@ -111,7 +111,7 @@ def answer_held_out(
         pair = pair_of(generation)
         values = {
             "valid": float(pair is not None),
-            "clean": float(pair is not None and not generation.mended),
+            "clean": float(pair is not None and not generation.repairs),
             "score": point.score,
         }
         if pair is not None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from contrafact.corpus.duplicates import Text, find_duplicates
-from contrafact.finforce.screen import proposal_by_rule
+from contrafact.families.finforce.screen import proposal_by_rule
 from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.records import content_id
-from contrafact.text.fence import fence
+from contrafact.text.delimit import delimit
 from contrafact.training.config import Headlines
 from contrafact.training.dialogue import Dialogue
 from contrafact.training.stages import Journal
@@ -58,7 +58,7 @@ def headline_of(reply: Reply) -> tuple[str, str | None]:
         return text, f"under {_FEWEST_WORDS} words"
     if len(text) > _LONGEST:
         return text, f"over {_LONGEST} characters"
-    if fence(text) != text:
+    if delimit(text) != text:
         return text, "holds a tag or invisible characters"
     folded = [word.casefold() for word in words]
     threes = list(zip(folded, folded[1:], folded[2:], strict=False))

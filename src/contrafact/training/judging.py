@@ -138,7 +138,7 @@ def by_inspect(settings: JudgeSettings, *, seed: int, journal: Journal) -> Judge
         except Exception as error:
             raise InputError(
                 f"the judge '{settings.by}' cannot be had: {failure_cause(error)}",
-                mend="name it as Inspect does, or say self or checks",
+                hint="name it as Inspect does, or say self or checks",
             ) from error
 
         async def one(number: int, key: str) -> None:
@@ -153,7 +153,7 @@ def by_inspect(settings: JudgeSettings, *, seed: int, journal: Journal) -> Judge
             except Exception as error:
                 raise InputError(
                     f"the judge '{settings.by}' failed: {failure_cause(error)}",
-                    mend="repeat the command to go on: answers that came are kept",
+                    hint="repeat the command to go on: answers that came are kept",
                 ) from error
             journal.keep(key, output.completion)
             said(1)

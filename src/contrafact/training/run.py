@@ -123,7 +123,7 @@ def _identify(shop: Workshop) -> None:
         raise InputError(
             f"holds another training (it differs in {', '.join(names)})",
             file=shop.out,
-            mend="name another folder with --out",
+            hint="name another folder with --out",
         )
 
 
@@ -208,5 +208,5 @@ def _evaluate(shop: Workshop, step: str, model: str | Path) -> None:
 
 def _digest(path: Path) -> str:
     if not path.is_file():
-        raise InputError("there is no such file", file=path, mend="check --data or the config")
+        raise InputError("there is no such file", file=path, hint="check --data or the config")
     return sha256_of(path)

@@ -96,7 +96,7 @@ def alone(folder: Path) -> Iterator[None]:
                 raise InputError(
                     "another process is training here",
                     file=folder,
-                    mend="wait for it, or name another folder with --out",
+                    hint="wait for it, or name another folder with --out",
                 ) from error
             yield
     except OSError as error:
@@ -143,7 +143,7 @@ def read_lines(path: Path) -> list[Any]:
 
 def _damaged(path: Path) -> InputError:
     return InputError(
-        "is damaged", file=path, mend=f"remove the folder {path.parent.name} to do it again"
+        "is damaged", file=path, hint=f"remove the folder {path.parent.name} to do it again"
     )
 
 

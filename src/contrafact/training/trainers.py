@@ -55,7 +55,7 @@ def check_trainers() -> None:
     if missing:
         raise InputError(
             f"{', '.join(missing)}, which training needs, is not installed",
-            mend="run: pip install 'contrafact[train]'",
+            hint="run: pip install 'contrafact[train]'",
         )
 
 
@@ -81,7 +81,7 @@ def check_targets(causal: CausalModel, lora: Lora) -> None:
         if name not in there:
             raise InputError(
                 f"lora.targets: {causal.name} has no layer '{name}' for it",
-                mend=f"use all-linear, or some of {', '.join(there)}",
+                hint=f"use all-linear, or some of {', '.join(there)}",
             )
 
 
@@ -327,7 +327,7 @@ def _callbacks(learning: WarmUp | Dpo, steps: Steps) -> list[Any]:
                 if not math.isfinite(logs.get(name, 0.0)):
                     raise InputError(
                         f"the loss is not a number at step {state.global_step}",
-                        mend="lower learning_rate, or check the weights and the data",
+                        hint="lower learning_rate, or check the weights and the data",
                     )
 
     return [EarlyStoppingCallback(learning.patience), Watch()]

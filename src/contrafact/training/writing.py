@@ -70,7 +70,7 @@ def write_replies(
         raise InputError(
             f"a prompt of {longest:,} tokens and {max_tokens:,} more do not fit the context of "
             f"{causal.context:,} tokens that {causal.name} has",
-            mend="use a model with a longer context, or fewer max_tokens",
+            hint="use a model with a longer context, or fewer max_tokens",
         )
     known: tuple[Prefix | None, int] | None = None
     replies: dict[str, Reply] = {}
@@ -113,7 +113,7 @@ def check_room(causal: CausalModel, prompt: str, max_tokens: int, *, what: str) 
         raise InputError(
             f"the context of {causal.name} is too short: {causal.context:,} tokens, and {what} "
             f"takes {tokens:,} to ask and up to {max_tokens:,} to answer",
-            mend="use a model with a longer context, a shorter prompt pack, or fewer max_tokens",
+            hint="use a model with a longer context, a shorter prompt pack, or fewer max_tokens",
         )
 
 

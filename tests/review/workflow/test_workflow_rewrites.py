@@ -5,12 +5,12 @@ from itertools import combinations_with_replacement, product
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.families.rfc.decisions import ReviewDecision
+from contrafact.families.rfc.pipeline.review_path import follow
 from contrafact.review.desk import visible_votes
 from contrafact.review.loading import load_project
 from contrafact.review.recorder import Refused
 from contrafact.review.workflow import settle
-from contrafact.rfc.build.review_path import follow
-from contrafact.rfc.decisions import ReviewDecision
 
 
 @pytest.mark.parametrize(

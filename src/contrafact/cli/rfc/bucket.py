@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.rfc.build.bucket import Sorted
+    from contrafact.families.rfc.pipeline.bucket import Sorted
 
 __all__ = ["bucket"]
 
@@ -30,8 +30,8 @@ def bucket(
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """
     from contrafact.corpus.news_items import NewsNotes, news_rows
+    from contrafact.families.rfc.pipeline.bucket import bucket_news, write_buckets
     from contrafact.files.atomic import guard_output
-    from contrafact.rfc.build.bucket import bucket_news, write_buckets
 
     guard_output(out, file)
     notes = NewsNotes()

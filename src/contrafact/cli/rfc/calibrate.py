@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.rfc.build.calibrate import Calibration
+    from contrafact.families.rfc.pipeline.calibrate import Calibration
 
 __all__ = ["calibrate"]
 
@@ -35,12 +35,12 @@ def calibrate(
     """
     import json
 
+    from contrafact.families.rfc.contracts import check_pair
+    from contrafact.families.rfc.pipeline.calibrate import calibrate as learn
+    from contrafact.families.rfc.pipeline.calibrate import examples
+    from contrafact.families.rfc.pipeline.stage_files import read_stage
     from contrafact.files.atomic import guard_output, write_text
     from contrafact.files.jsonl import source_name
-    from contrafact.rfc.build.calibrate import calibrate as learn
-    from contrafact.rfc.build.calibrate import examples
-    from contrafact.rfc.build.stage_files import read_stage
-    from contrafact.rfc.validators import check_pair
     from contrafact.text.surface import token_ratio
 
     rows = read_stage(file, ("original", "rewritten"), manipulated=True)
@@ -63,7 +63,7 @@ def _show(found: "list[Calibration]", coverage: float) -> None:
     import pandas as pd
 
     from contrafact.cli.rfc.telling import show_table
-    from contrafact.rfc.bands import LENGTH_BANDS
+    from contrafact.families.rfc.bands import LENGTH_BANDS
 
     table = [
         {

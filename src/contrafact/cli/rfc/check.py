@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.rfc.validators import Check
-    from contrafact.rfc.validators.reading import PairRow
+    from contrafact.families.rfc.contracts import Check
+    from contrafact.families.rfc.contracts.reading import PairRow
 
 __all__ = ["check"]
 
@@ -38,15 +38,15 @@ def check(
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
+    from contrafact.families.rfc.contracts import Options
+    from contrafact.families.rfc.contracts.reading import read_pairs
     from contrafact.files.atomic import guard_output, write_text
-    from contrafact.rfc.validators import Options
-    from contrafact.rfc.validators.reading import read_pairs
 
     if out is not None:
         guard_output(out, file)
     options = Options()
     if polarity_model is not None:
-        from contrafact.rfc.validators.polarity_model import load_polarity_model
+        from contrafact.families.rfc.contracts.polarity_model import load_polarity_model
 
         options = Options(polarity=load_polarity_model(polarity_model))
     rows = read_pairs(file)
@@ -73,7 +73,7 @@ def _check(rows: "list[PairRow]", options: object) -> "list[Check | None]":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from contrafact.rfc.validators import Options, check_pairs
+    from contrafact.families.rfc.contracts import Options, check_pairs
 
     assert isinstance(options, Options)
     console = Console(stderr=True)
@@ -91,7 +91,7 @@ def _check(rows: "list[PairRow]", options: object) -> "list[Check | None]":
 def _line(row: "PairRow", found: "Check | None") -> str:
     import json
 
-    from contrafact.files.atomic import whole_text
+    from contrafact.files.atomic import replace_surrogates
 
     if found is None:
         violations = [
@@ -113,7 +113,7 @@ def _line(row: "PairRow", found: "Check | None") -> str:
         "violations": violations,
         "review": review,
     }
-    return whole_text(json.dumps(told, ensure_ascii=False)) + "\n"
+    return replace_surrogates(json.dumps(told, ensure_ascii=False)) + "\n"
 
 
 def _summary(found: "list[tuple[PairRow, Check]]") -> None:

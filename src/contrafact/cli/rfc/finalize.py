@@ -15,7 +15,7 @@ __all__ = ["finalize"]
 
 def _show_schema(asked: bool) -> None:
     if asked:
-        from contrafact.rfc.decisions import published_schema
+        from contrafact.families.rfc.decisions import published_schema
 
         typer.echo(published_schema(), nl=False)
         raise typer.Exit
@@ -69,14 +69,14 @@ def finalize(
 
     from contrafact.cli.rfc.telling import Counting, show_table, tell_counts
     from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.families.rfc.contracts import check_pair
+    from contrafact.families.rfc.decisions import load_decisions
+    from contrafact.families.rfc.pipeline.finalize import audit_table, retention_table
+    from contrafact.families.rfc.pipeline.finalize import finalize as settle
+    from contrafact.families.rfc.pipeline.stage_files import beside, read_stage
     from contrafact.files.atomic import guard_output
     from contrafact.files.jsonl import write_rows
     from contrafact.files.tables import write_frame
-    from contrafact.rfc.build.finalize import audit_table, retention_table
-    from contrafact.rfc.build.finalize import finalize as settle
-    from contrafact.rfc.build.stage_files import beside, read_stage
-    from contrafact.rfc.decisions import load_decisions
-    from contrafact.rfc.validators import check_pair
 
     guard_output(out, file, decisions)
     rows = read_stage(file, ("article_id", "original", "rewritten"), manipulated=True)

@@ -8,8 +8,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contrafact.rfc.build.fetch_pages import FetchSettings
-    from contrafact.rfc.build.hydrate import Find, Published
+    from contrafact.families.rfc.pipeline.fetch_pages import FetchSettings
+    from contrafact.families.rfc.pipeline.hydrate import Find, Published
 
 __all__ = ["hydrate"]
 
@@ -56,12 +56,12 @@ def hydrate(
     from contrafact.cli.rfc.telling import tell_counts
     from contrafact.corpus.ledger import Ledger, ledger_path
     from contrafact.corpus.news_items import load_news
+    from contrafact.families.rfc.pipeline.fetch_pages import FetchSettings
+    from contrafact.families.rfc.pipeline.hydrate import held_news, load_published
+    from contrafact.families.rfc.pipeline.hydrate import hydrate as give_back
+    from contrafact.families.rfc.pipeline.stage_files import beside
     from contrafact.files.atomic import guard_output
     from contrafact.files.jsonl import write_rows
-    from contrafact.rfc.build.fetch_pages import FetchSettings
-    from contrafact.rfc.build.hydrate import held_news, load_published
-    from contrafact.rfc.build.hydrate import hydrate as give_back
-    from contrafact.rfc.build.stage_files import beside
 
     guard_output(out, file, news)
     rows = load_published(file)
@@ -89,10 +89,10 @@ def _from_web(rows: "Sequence[Published]", out: Path, settings: "FetchSettings")
     import asyncio
 
     from contrafact.cli.rfc.telling import Counting
-    from contrafact.rfc.build.answer_file import AnswerFile
-    from contrafact.rfc.build.fetch_pages import fetch_pages, usable_address
-    from contrafact.rfc.build.hydrate import Held
-    from contrafact.rfc.build.stage_files import beside
+    from contrafact.families.rfc.pipeline.answer_file import AnswerFile
+    from contrafact.families.rfc.pipeline.fetch_pages import fetch_pages, usable_address
+    from contrafact.families.rfc.pipeline.hydrate import Held
+    from contrafact.families.rfc.pipeline.stage_files import beside
 
     urls = list(dict.fromkeys(row.url for row in rows if row.url and usable_address(row.url)))
     with (

@@ -8,8 +8,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contrafact.rfc.build.label_model import Asked
-    from contrafact.rfc.build.stage_files import StageRow
+    from contrafact.families.rfc.pipeline.label_model import Asked
+    from contrafact.families.rfc.pipeline.stage_files import StageRow
 
 __all__ = ["label"]
 
@@ -58,10 +58,10 @@ def label(
     """
     from contrafact.cli.rfc.telling import tell_counts
     from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.families.rfc.pipeline.label import label_rows, open_rows
+    from contrafact.families.rfc.pipeline.stage_files import beside, read_stage
     from contrafact.files.atomic import guard_output
     from contrafact.files.jsonl import source_name, write_rows
-    from contrafact.rfc.build.label import label_rows, open_rows
-    from contrafact.rfc.build.stage_files import beside, read_stage
 
     guard_output(out, file)
     rows = read_stage(file, ("title",))
@@ -110,10 +110,10 @@ def _ask(
     from inspect_ai.model import GenerateConfig
 
     from contrafact.cli.rfc.telling import Counting
+    from contrafact.families.rfc.pipeline.answer_file import AnswerFile
+    from contrafact.families.rfc.pipeline.label_model import ask_labels
+    from contrafact.families.rfc.pipeline.stage_files import beside
     from contrafact.prompts import open_pack
-    from contrafact.rfc.build.answer_file import AnswerFile
-    from contrafact.rfc.build.label_model import ask_labels
-    from contrafact.rfc.build.stage_files import beside
     from contrafact.runs.execute import TRANSPORT
     from contrafact.runs.prepare import open_model
 

@@ -40,7 +40,7 @@ def ledger(
     events = [event for file in files for event in read_ledger(file)]
     if not events:
         raise InputError(
-            "holds no events", file=files[0], mend="run a stage first: each writes its ledger"
+            "holds no events", file=files[0], hint="run a stage first: each writes its ledger"
         )
     counts = attrition(events)
     rates = audit_rates(events, level=level, rng=np.random.default_rng(seed))
@@ -103,7 +103,7 @@ def _show_rates(rates: "list[AuditRate]", level: float) -> None:
     show_table(f"Errors by audit, with {level:.0%} intervals", columns, rows)
     typer.echo(
         "error rate: in what was audited from; unaudited: among the items that were not drawn, "
-        "which is what is left once the faulty ones that were found are mended"
+        "which is what is left once the faulty ones that were found are fixed"
     )
 
 

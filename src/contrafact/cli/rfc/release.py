@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contrafact.rfc.build.stage_files import StageRow
+    from contrafact.families.rfc.pipeline.stage_files import StageRow
 
 __all__ = ["release"]
 
@@ -49,12 +49,12 @@ def release(
 
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
+    from contrafact.families.rfc.pipeline.release import ReleaseFacts, check_facts
+    from contrafact.families.rfc.pipeline.release import release as make
+    from contrafact.families.rfc.pipeline.release_folder import write_release
+    from contrafact.families.rfc.pipeline.stage_files import beside, read_stage
     from contrafact.files.atomic import guard_folder
     from contrafact.files.jsonl import source_name
-    from contrafact.rfc.build.release import ReleaseFacts, check_facts
-    from contrafact.rfc.build.release import release as make
-    from contrafact.rfc.build.release_folder import write_release
-    from contrafact.rfc.build.stage_files import beside, read_stage
 
     guard_folder(out)
     facts = ReleaseFacts(name, version, license, url, date, with_originals)
@@ -87,8 +87,8 @@ def release(
 
 
 def _require_few_artefacts(rows: "Sequence[StageRow]", max_auroc: float) -> None:
+    from contrafact.families.rfc.leakage import leakage, leaks
     from contrafact.records import Rewrite
-    from contrafact.rfc.leakage import leakage, leaks
 
     pairs = [
         Rewrite.of(

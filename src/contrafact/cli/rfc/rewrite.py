@@ -9,8 +9,8 @@ import typer
 
 if TYPE_CHECKING:
     from contrafact.corpus.journal import Journal
-    from contrafact.rfc.build.model_rewriter import ModelRewriter
-    from contrafact.rfc.build.rewrite import Assignment, Outcome
+    from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
+    from contrafact.families.rfc.pipeline.rewrite import Assignment, Outcome
 
 __all__ = ["rewrite"]
 
@@ -81,13 +81,13 @@ def rewrite(
     """
     from contrafact.corpus.journal import Journal, hash_of
     from contrafact.errors import InputError
+    from contrafact.families.rfc.pipeline.rewrite import Outcome, load_assignments, write_pairs
     from contrafact.files.atomic import guard_output
-    from contrafact.rfc.build.rewrite import Outcome, load_assignments, write_pairs
 
     guard_output(out, file)
     if (model is None) == (rewriter == "model"):
         problem = "--rewriter model needs a model" if model is None else "--model is not used"
-        raise InputError(problem, mend="give --rewriter model and --model M together")
+        raise InputError(problem, hint="give --rewriter model and --model M together")
     by_model = {
         "--no-feedback": not feedback,
         "--decoding": decoding is not None,
@@ -98,7 +98,7 @@ def rewrite(
     useless = by_model if model is None else {"--workers": workers is not None}
     for option, given in useless.items():
         if given:
-            raise InputError(f"{option} has no use with --rewriter {rewriter}", mend="leave it out")
+            raise InputError(f"{option} has no use with --rewriter {rewriter}", hint="leave it out")
     assignments = load_assignments(file)
     tries = attempts or _ATTEMPTS[rewriter]
     texts = [[one.item.id, one.manipulation, one.fields] for one in assignments]
@@ -146,8 +146,8 @@ def _model_rewriter(
     """Return the rewriter, and what of it decides the result."""
     from inspect_ai.model import GenerateConfig
 
+    from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
     from contrafact.prompts import open_pack
-    from contrafact.rfc.build.model_rewriter import ModelRewriter, load_decoding
     from contrafact.runs.execute import TRANSPORT
     from contrafact.runs.prepare import open_model
 
@@ -182,7 +182,7 @@ def _by_rules(
     attempts: int,
     workers: int | None,
 ) -> None:
-    from contrafact.rfc.build.rewrite import rewrite_all_by_rules
+    from contrafact.families.rfc.pipeline.rewrite import rewrite_all_by_rules
     from contrafact.runs.progress import RunProgress
 
     left = [at for at in range(len(assignments)) if at not in outcomes]

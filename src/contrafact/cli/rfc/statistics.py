@@ -25,10 +25,8 @@ def statistics(
     """
     from contrafact.cli.rfc.telling import show_table
     from contrafact.errors import InputError
-    from contrafact.files.atomic import guard_folder
-    from contrafact.files.tables import write_frame
-    from contrafact.rfc.build.stage_files import read_stage
-    from contrafact.rfc.build.statistics import (
+    from contrafact.families.rfc.pipeline.stage_files import read_stage
+    from contrafact.families.rfc.pipeline.statistics import (
         Gate,
         by_gate,
         by_ticker,
@@ -36,12 +34,14 @@ def statistics(
         items_of,
         over_time,
     )
+    from contrafact.files.atomic import guard_folder
+    from contrafact.files.tables import write_frame
 
     guard_folder(out)
     names = [path.stem for path in files]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"two files are called '{twice}'", mend="rename one of them")
+        raise InputError(f"two files are called '{twice}'", hint="rename one of them")
     gates = [
         Gate(
             path.stem,

@@ -10,7 +10,7 @@ from contrafact.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from contrafact.rfc.study_sheet import StudyKind
+    from contrafact.families.rfc.study_sheet import StudyKind
 
 __all__ = ["app"]
 
@@ -50,22 +50,22 @@ def sample(
     """
     import numpy as np
 
-    from contrafact.rfc.study_sheet import write_study
+    from contrafact.families.rfc.study_sheet import write_study
 
     rng = np.random.default_rng(seed)
     if kind == "reasons":
+        from contrafact.families.rfc.study_reasons import draw_reasons
         from contrafact.report.frames import read_runs
-        from contrafact.rfc.study_reasons import draw_reasons
 
         rows, key = draw_reasons(read_runs(sources, task="rfc-detect")[0], n, rng)
     else:
-        from contrafact.rfc.data import load_pairs
-        from contrafact.rfc.study import draw_study
+        from contrafact.families.rfc.data import load_pairs
+        from contrafact.families.rfc.study import draw_study
 
         if len(sources) > 1:
             raise InputError(
                 f"--kind {kind} draws from one file of pairs, and {len(sources)} are named",
-                mend="name one file",
+                hint="name one file",
             )
         rows, key = draw_study(load_pairs(sources[0]), kind, n, rng)
     key_path, guidelines = write_study(kind, rows, key, out)
@@ -108,14 +108,14 @@ def score(
     import pandas as pd
 
     from contrafact.cli.rfc.telling import show_table
+    from contrafact.families.rfc.study import score_study
+    from contrafact.families.rfc.study_sheet import read_answers, read_key
     from contrafact.files.sheets import find_key
-    from contrafact.rfc.study import score_study
-    from contrafact.rfc.study_sheet import read_answers, read_key
 
     items = read_key(key or find_key(files))
     reasons = items[0].kind == "reasons"
     if reasons and out is not None and out.suffix:
-        raise InputError("a study of reasons has several tables", file=out, mend="name a folder")
+        raise InputError("a study of reasons has several tables", file=out, hint="name a folder")
     answers = read_answers(files, items)
     for problem in answers.problems:
         typer.echo(problem, err=True)
@@ -123,7 +123,7 @@ def score(
     table = pd.DataFrame(score_study(answers, items, rng))
     tables = {"figures": table}
     if reasons:
-        from contrafact.rfc.study_reasons import class_shares, sorted_answers
+        from contrafact.families.rfc.study_reasons import class_shares, sorted_answers
 
         tables["classes"] = pd.DataFrame(class_shares(answers, items, rng))
         tables["labels"] = pd.DataFrame(sorted_answers(answers, items))
@@ -151,8 +151,8 @@ def score(
 def _show_published(kind: "StudyKind") -> None:
     """Print tables 3 and 7 as printed, of other items and other people."""
     from contrafact.cli.rfc.telling import show_table
+    from contrafact.families.rfc.published import published_table
     from contrafact.records import MANIPULATIONS
-    from contrafact.rfc.published import published_table
 
     if kind == "reasons":
         typer.echo("The paper counts no reasons: its classes come from reading (section 3.5).")

@@ -41,11 +41,11 @@ def surface(
     Example: contrafact rfc surface pairs.jsonl --out surface --max-auroc 0.65
     """
     from contrafact.cli.rfc.telling import show_table
+    from contrafact.families.rfc.data import PairNotes, load_pairs
+    from contrafact.families.rfc.diagnostics import diagnostics, draw_diagnostics, summary
+    from contrafact.families.rfc.leakage import as_frame, leakage, leaks
     from contrafact.files.atomic import guard_folder
     from contrafact.files.tables import write_frame
-    from contrafact.rfc.data import PairNotes, load_pairs
-    from contrafact.rfc.diagnostics import diagnostics, draw_diagnostics, summary
-    from contrafact.rfc.leakage import as_frame, leakage, leaks
 
     guard_folder(out)
     notes = PairNotes()
@@ -85,7 +85,7 @@ def _perplexities(pairs: "Sequence[Rewrite]", model: str) -> dict[str, float]:
 
     if find_spec("torch") is None or find_spec("transformers") is None:
         raise InputError(
-            "perplexity needs PyTorch", mend="pip install 'contrafact[whitebox]', or leave it out"
+            "perplexity needs PyTorch", hint="pip install 'contrafact[whitebox]', or leave it out"
         )
     from contrafact.models.whitebox.perplexity import perplexities
     from contrafact.models.whitebox.weights import load_causal

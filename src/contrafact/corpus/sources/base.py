@@ -99,7 +99,7 @@ def base_url(given: str | None, variable: str, usual: str) -> str:
     if not (parsed.scheme == "https" and parsed.host) and not (
         parsed.scheme == "http" and loopback
     ):
-        raise InputError("is not an https:// address", file=address, mend="use one")
+        raise InputError("is not an https:// address", file=address, hint="use one")
     return address
 
 

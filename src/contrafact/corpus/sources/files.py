@@ -28,10 +28,10 @@ class Files:
 
     def __init__(self, paths: Sequence[str]) -> None:
         if not paths:
-            raise InputError("no file is named", mend="give its path: news fetch file FILE")
+            raise InputError("no file is named", hint="give its path: news fetch file FILE")
         for path in paths:
             if not Path(path).is_file():
-                raise InputError("no such file", file=path, mend="check the path")
+                raise InputError("no such file", file=path, hint="check the path")
         self._paths = paths
 
     def first(self) -> list[Request]:
@@ -54,5 +54,5 @@ class Files:
             else:
                 rows.append({**row, **request.fields})
         if not rows and not rejected:
-            raise InputError("the file holds no rows", file=request.url, mend="give at least one")
+            raise InputError("the file holds no rows", file=request.url, hint="give at least one")
         return Page(tuple(rows), tuple(rejected))

@@ -63,9 +63,9 @@ class NewsApi:
     ) -> None:
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if not key:
-            raise InputError("there is no key for NewsAPI", mend=f"set {KEY_VARIABLE} to yours")
+            raise InputError("there is no key for NewsAPI", hint=f"set {KEY_VARIABLE} to yours")
         if not (key.isascii() and key.isprintable()):
-            raise InputError(f"{KEY_VARIABLE} holds no key", mend="copy it again from your account")
+            raise InputError(f"{KEY_VARIABLE} holds no key", hint="copy it again from your account")
         self.headers: Mapping[str, str] = {"X-Api-Key": key}
         self._key = key
         self._url = base_url(base, BASE_VARIABLE, _USUAL) + "/everything"
@@ -126,7 +126,7 @@ class NewsApi:
             return Page(notes=(f"{note}; shorter searches (--days) find more",))
         if code in _KEY_TROUBLE or answer.status in (401, 403):
             raise InputError(
-                f"NewsAPI refuses the key ({code}): {said}", mend=f"look at {KEY_VARIABLE}"
+                f"NewsAPI refuses the key ({code}): {said}", hint=f"look at {KEY_VARIABLE}"
             )
         raise Refused(f"NewsAPI says: {said} ({code})")
 

@@ -25,7 +25,7 @@ class Rss:
 
     def __init__(self, addresses: Sequence[str]) -> None:
         if not addresses:
-            raise InputError("no feed is named", mend="give its address: news fetch rss https://…")
+            raise InputError("no feed is named", hint="give its address: news fetch rss https://…")
         for address in addresses:
             base_url(address, "", "")
         self._addresses = addresses

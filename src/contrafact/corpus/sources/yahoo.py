@@ -37,7 +37,7 @@ class Yahoo:
         self._tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in tickers))
         for ticker in self._tickers:
             if not _TICKER.fullmatch(ticker):
-                raise InputError(f"'{ticker}' is not a ticker", mend="give symbols such as AAPL")
+                raise InputError(f"'{ticker}' is not a ticker", hint="give symbols such as AAPL")
         self._url = base_url(base, BASE_VARIABLE, _USUAL) + "/rss/2.0/headline"
 
     def first(self) -> list[Request]:

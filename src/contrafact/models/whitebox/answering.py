@@ -177,7 +177,7 @@ class Answerer:
             if not logits.amax(-1).isfinite().all():
                 raise InputError(
                     "the model's logits are not finite numbers",
-                    mend="its weights may be damaged, or overflow at their precision",
+                    hint="its weights may be damaged, or overflow at their precision",
                 )
             chosen = _chosen(rows, logits, position)
             for row, own, token in zip(rows, logits, chosen.tolist(), strict=True):

@@ -66,7 +66,7 @@ def converted(path: Path, cache: Path | None = None) -> Path:
         raise InputError(
             f"the converted weights cannot be written ({error.strerror or error})",
             file=root,
-            mend="set CONTRAFACT_CACHE to a folder with room for four bytes per parameter",
+            hint="set CONTRAFACT_CACHE to a folder with room for four bytes per parameter",
         ) from error
     return target
 
@@ -84,7 +84,7 @@ def _convert(path: Path, folder: Path) -> None:
         raise InputError(
             f"PyTorch cannot load this GGUF file ({first_line(error)})",
             file=path,
-            mend="give the model as a folder of safetensors instead",
+            hint="give the model as a folder of safetensors instead",
         ) from error
     # The weights are plain float32 now, but the marks of the quantiser forbid saving them.
     if hasattr(model.config, "quantization_config"):

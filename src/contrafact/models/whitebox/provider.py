@@ -169,13 +169,13 @@ class WhiteboxAPI(ModelAPI):
         if base_url is not None:
             raise InputError(
                 "a white-box model runs in this process and has no base URL",
-                mend="for a server use --model openai-api/<name>/<model>",
+                hint="for a server use --model openai-api/<name>/<model>",
             )
         unknown = sorted(set(model_args) - set(_ARGUMENTS))
         if unknown:
             raise InputError(
                 f"white-box models have no argument {', '.join(unknown)}",
-                mend=f"those they have are {', '.join(_ARGUMENTS)}",
+                hint=f"those they have are {', '.join(_ARGUMENTS)}",
             )
         self.settings = WhiteboxSettings(name, **model_args)
         self._held: _Engine | None = None

@@ -141,11 +141,11 @@ def check_precision(precision: Precision, device: str | None = None) -> None:
     if not torch.cuda.is_available() or (device or "cuda").partition(":")[0] != "cuda":
         raise InputError(
             "weights of 4 bits need a GPU, and this model would run on the CPU",
-            mend="leave the precision at float32, or name a smaller model",
+            hint="leave the precision at float32, or name a smaller model",
         )
     if importlib.util.find_spec("bitsandbytes") is None:
         problem = "weights of 4 bits need bitsandbytes, which is not installed"
-        raise InputError(problem, mend="run: pip install bitsandbytes")
+        raise InputError(problem, hint="run: pip install bitsandbytes")
 
 
 def _locate(name: str, cache: Path | None) -> Path | None:
@@ -169,15 +169,15 @@ def _meant_as_path(name: str) -> bool:
 
 
 def _missing(path: Path) -> InputError:
-    mend = "name a model's folder or a GGUF file by its path, or a model on the Hugging Face hub"
-    return InputError("there is no such file or folder", file=path, mend=mend)
+    hint = "name a model's folder or a GGUF file by its path, or a model on the Hugging Face hub"
+    return InputError("there is no such file or folder", file=path, hint=hint)
 
 
 def _check_folder(folder: Path, name: str) -> None:
     if not any((folder / file).is_file() for file in (_CONFIG, _ADAPTER)):
         raise InputError(
             f"no causal language model can be loaded from {name} (it holds no {_CONFIG})",
-            mend=_FOLDER_MEND,
+            hint=_FOLDER_MEND,
         )
 
 
@@ -190,7 +190,7 @@ def _placed(device: str | None) -> "torch.device":
     except (RuntimeError, AssertionError) as error:  # the latter where PyTorch has no CUDA
         raise InputError(
             f"PyTorch cannot use the device {device!r} ({first_line(error)})",
-            mend="name one that it has here, as cpu or cuda, or leave it out",
+            hint="name one that it has here, as cpu or cuda, or leave it out",
         ) from error
     return placed
 
@@ -222,7 +222,7 @@ def _from_files(
     except Exception as error:
         raise InputError(
             f"no causal language model can be loaded from {name} ({first_line(error)})",
-            mend=_FOLDER_MEND,
+            hint=_FOLDER_MEND,
         ) from error
 
 
@@ -232,7 +232,7 @@ def _adapted(folder: Path, cache: Path | None, options: dict[str, Any]) -> tuple
         raise InputError(
             "this folder holds an adapter, and peft, which reads it, is not installed",
             file=folder,
-            mend="run: pip install 'contrafact[train]'",
+            hint="run: pip install 'contrafact[train]'",
         )
     from peft import PeftModel
     from transformers import AutoTokenizer
@@ -254,13 +254,13 @@ def _from_hub(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
         return _pretrained(name, options, local_files_only=True)
     except (OSError, ValueError) as error:  # not in the hub's own cache
         problem = f"the model {name} is neither on this machine nor to be had from the hub"
-        mend = "check the name, or give a folder or a GGUF file by its path"
+        hint = "check the name, or give a folder or a GGUF file by its path"
         if not _hub_answers():
-            raise InputError(f"{problem} (it cannot be reached)", mend=mend) from error
+            raise InputError(f"{problem} (it cannot be reached)", hint=hint) from error
     try:
         return _pretrained(name, options, local_files_only=False)
     except Exception as error:
-        raise InputError(f"{problem} ({first_line(error)})", mend=mend) from error
+        raise InputError(f"{problem} ({first_line(error)})", hint=hint) from error
 
 
 def _pretrained(
@@ -303,5 +303,5 @@ def _check_packages() -> None:
     if missing:
         raise InputError(
             f"{' and '.join(missing)}, which white-box work needs, is not installed",
-            mend="run: pip install 'contrafact[whitebox]'",
+            hint="run: pip install 'contrafact[whitebox]'",
         )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from contrafact.cobe.items import CRITERION_NAMES
+from contrafact.families.cobe.items import CRITERION_NAMES
 from contrafact.report.table import Column, Table
 
 __all__ = ["invalid_table", "reason_table"]

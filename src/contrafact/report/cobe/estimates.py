@@ -8,7 +8,7 @@ drawn together.
 import numpy as np
 import pandas as pd
 
-from contrafact.cobe.items import CRITERION_NAMES, PHRASINGS
+from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
 from contrafact.report.cobe.frame import SCOPES, scope_frame, systems_of
 from contrafact.stats.intervals import cluster_bootstrap
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from contrafact.cobe.failure_modes import failure_modes
-from contrafact.cobe.items import CRITERION_NAMES
+from contrafact.families.cobe.failure_modes import failure_modes
+from contrafact.families.cobe.items import CRITERION_NAMES
 from contrafact.report.edits import marked
 from contrafact.report.visible import shorten
 from contrafact.text.diff import word_diff

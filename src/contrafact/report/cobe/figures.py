@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from contrafact.cobe.items import CRITERION_NAMES
+from contrafact.families.cobe.items import CRITERION_NAMES
 from contrafact.report.cobe.frame import SCOPES, systems_of
 from contrafact.report.cobe.tables import CRITERION_LABELS
 from contrafact.report.drawing import Figure, render

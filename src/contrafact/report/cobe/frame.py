@@ -4,9 +4,9 @@ from typing import Any
 
 import pandas as pd
 
-from contrafact.cobe.failure_modes import failure_modes
-from contrafact.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.errors import InputError
+from contrafact.families.cobe.failure_modes import failure_modes
+from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.records import DOMAINS, GRAPHS
 
 __all__ = ["NOT_NAMED", "SCOPES", "prepare_items", "scope_frame", "systems_of"]
@@ -30,7 +30,7 @@ def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
     """Check the items frame and add what the figures are made from.
 
     Args:
-        items: The rows, as `contrafact.cobe.items` describes them.
+        items: The rows, as `contrafact.families.cobe.items` describes them.
 
     Returns:
         A copy in the order given, with these columns besides: ``valid`` (1.0 or 0.0), ``judged``
@@ -49,7 +49,7 @@ def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
     if items.empty:
         raise InputError(
             "there is nothing to report: no finished sample was found",
-            mend="finish the run first, by running its command again",
+            hint="finish the run first, by running its command again",
         )
     frame = items.copy().reset_index(drop=True)
     twice = frame.duplicated(_KEY)
@@ -58,7 +58,7 @@ def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
         raise InputError(
             f"two rows for one sample: {row['system']}, {row['sample_id']}, phrasing "
             f"{row['phrasing']}, draw {row['draw']}",
-            mend="name each run once",
+            hint="name each run once",
         )
     for column in (*_TEXTS, *_STORY_HAS.values(), *(f"{name}_invalid" for name in CRITERION_NAMES)):
         texts = [None if pd.isna(value) else str(value) for value in frame[column]]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from contrafact.cobe.published import published_facts, published_notes, published_rows
+from contrafact.families.cobe.published import published_facts, published_notes, published_rows
 from contrafact.report.table import PUBLISHED, Column, Table
 
 __all__ = ["published_study_table", "with_published_overall"]

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from contrafact.cobe.failure_modes import failure_modes
-from contrafact.cobe.items import CRITERION_NAMES
+from contrafact.families.cobe.failure_modes import failure_modes
+from contrafact.families.cobe.items import CRITERION_NAMES
 from contrafact.report.cobe.frame import SCOPES, systems_of
 from contrafact.report.table import OWN, Column, Table
 

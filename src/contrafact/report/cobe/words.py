@@ -4,7 +4,7 @@ from functools import partial
 
 import pandas as pd
 
-from contrafact.cobe.items import CRITERION_NAMES
+from contrafact.families.cobe.items import CRITERION_NAMES
 from contrafact.report.cobe.tables import CRITERION_LABELS
 from contrafact.report.meta import ReportMeta
 from contrafact.report.words import (

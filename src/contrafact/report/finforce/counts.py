@@ -21,7 +21,7 @@ _CLASS_LABELS = {
 
 
 def invalid_table(items: pd.DataFrame) -> Table:
-    """Return how many outputs were asked for, valid, mended and invalid, and verdicts unread.
+    """Return how many outputs were asked for, valid, repaired and invalid, and verdicts unread.
 
     Args:
         items: As ``prepare_items`` returns them.
@@ -35,7 +35,7 @@ def invalid_table(items: pd.DataFrame) -> Table:
             "valid": int(own["valid"].sum()),
             "invalid": int((own["valid"] == 0).sum()),
             "invalid_share": float((own["valid"] == 0).mean()),
-            "mended": int(((own["mended"] > 0) & (own["valid"] == 1)).sum()),
+            "repairs": int(((own["repairs"] > 0) & (own["valid"] == 1)).sum()),
         }
         if own["judged"].any():
             valid = own[own["valid"] == 1]
@@ -48,7 +48,7 @@ def invalid_table(items: pd.DataFrame) -> Table:
         Column("system", "System", "text"),
         Column("asked", "Asked for", "count"),
         Column("valid", "Valid", "count"),
-        Column("mended", "Of those mended", "count"),
+        Column("repairs", "Of those repaired", "count"),
         Column("invalid", "Invalid", "count"),
         Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
     ]
@@ -59,7 +59,7 @@ def invalid_table(items: pd.DataFrame) -> Table:
                 for criterion, label in zip(CRITERIA, ("Fwd-Compat.", "Dir."), strict=True)
             ]
     caption = (
-        "Counterfactuals asked for, and what became of them. A mended output was read after the "
+        "Counterfactuals asked for, and what became of them. A repaired output was read after the "
         "parser repaired its format, never its words. An unread verdict is a judge's reply that "
         "is neither true nor false; a missing one was never given."
     )

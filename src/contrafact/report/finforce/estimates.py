@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from contrafact.finforce.derived import average, change, delta_perplexity, overall
+from contrafact.families.finforce.derived import average, change, delta_perplexity, overall
 from contrafact.records import CRITERIA, SIDES
 from contrafact.report.finforce.items import ERROR_CLASSES
 from contrafact.report.replicates import Replicates, Sampler, mean_over

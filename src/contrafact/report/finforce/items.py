@@ -24,7 +24,7 @@ and the items frame may lack them."""
 
 ITEM_COLUMNS: tuple[str, ...] = (
     *("system", "model", "method", "shots", "judge", "draw", "sample_id", "side"),
-    *("headline", "category", "text", "invalid_reason", "mended"),
+    *("headline", "category", "text", "invalid_reason", "repairs"),
     *CRITERIA,
     *(f"{criterion}_invalid" for criterion in CRITERIA),
     *("perplexity", "headline_perplexity", "edit_distance"),
@@ -59,12 +59,12 @@ def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
     if items.empty:
         raise InputError(
             "there is nothing to report: no finished sample was found",
-            mend="finish the run first, by running its command again",
+            hint="finish the run first, by running its command again",
         )
     frame = items.copy().reset_index(drop=True)
     if not frame["side"].isin(SIDES).all():
         raise ValueError(f"sides are {' and '.join(SIDES)}")
-    for column in (*CRITERIA, "perplexity", "headline_perplexity", "edit_distance", "mended"):
+    for column in (*CRITERIA, "perplexity", "headline_perplexity", "edit_distance", "repairs"):
         frame[column] = _numbers(frame[column])
     distances = frame.get("base_distance", pd.Series(np.nan, index=frame.index))
     frame["base_distance"] = _numbers(distances)
@@ -85,7 +85,7 @@ def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
         raise InputError(
             f"two rows for one counterfactual: {row['system']}, headline {row['sample_id']}, "
             f"{row['side']}, draw {row['draw']}",
-            mend="name each run once",
+            hint="name each run once",
         )
     valid = frame["text"].notna() & frame["invalid_reason"].isna()
     frame["valid"] = valid.astype(float)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from contrafact.finforce.published import published_facts
+from contrafact.families.finforce.published import published_facts
 from contrafact.records import CRITERIA
 from contrafact.report.table import OWN, PUBLISHED, Column, Table
 from contrafact.stats.agreement import (

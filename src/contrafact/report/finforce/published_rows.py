@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from contrafact.finforce.derived import change
-from contrafact.finforce.published import (
+from contrafact.families.finforce.derived import change
+from contrafact.families.finforce.published import (
     PublishedScope,
     published_changes,
     published_facts,

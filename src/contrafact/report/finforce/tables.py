@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from contrafact.finforce.derived import change
+from contrafact.families.finforce.derived import change
 from contrafact.records import CRITERIA, SIDES
 from contrafact.report.finforce.comparable import Comparability
 from contrafact.report.finforce.estimates import SamplerPool, figure_replicates

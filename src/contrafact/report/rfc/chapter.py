@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from contrafact.families.rfc.labels import TaskName
 from contrafact.report import paired
 from contrafact.report.chapter import Chapter, Fact, Options, TaskRuns
 from contrafact.report.rfc.counts import error_class_table, invalid_table, reason_table
@@ -28,7 +29,6 @@ from contrafact.report.rfc.tables import (
 from contrafact.report.rfc.words import summary_sentences, warnings_for
 from contrafact.report.run_facts import run_facts
 from contrafact.report.table import Table, format_number
-from contrafact.rfc.labels import TaskName
 
 __all__ = ["rfc_chapter"]
 
@@ -52,7 +52,7 @@ def rfc_chapter(runs: TaskRuns, options: Options) -> Chapter:
     """Return the chapter of ``rfc-detect`` or ``rfc-diagnose``.
 
     Args:
-        runs: Its runs; one row per sample, as `contrafact.rfc.items` describes them.
+        runs: Its runs; one row per sample, as `contrafact.families.rfc.items` describes them.
         options: How the report is made.
 
     Raises:

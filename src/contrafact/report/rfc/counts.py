@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY
 from contrafact.report.table import Column, Table
-from contrafact.rfc.labels import ERROR_CLASSES, RIGHT_ONLY
 
 __all__ = ["error_class_table", "invalid_table", "reason_table"]
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from contrafact.families.rfc.items import PROBABILITIES
+from contrafact.families.rfc.labels import TRUE, labels_of
 from contrafact.records import MANIPULATIONS
 from contrafact.report.rfc.frame import pair_frame, systems_of
-from contrafact.rfc.items import PROBABILITIES
-from contrafact.rfc.labels import TRUE, labels_of
 from contrafact.stats.classification import MEASURES, auroc, auroc_one_vs_rest, classification
 from contrafact.stats.intervals import Interval, cluster_bootstrap
 

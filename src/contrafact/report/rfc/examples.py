@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.records import MANIPULATIONS
 from contrafact.report.edits import marked
 from contrafact.report.visible import shorten
-from contrafact.rfc.labels import FALSE, TRUE
 from contrafact.text.diff import word_diff
 
 __all__ = ["AnswerShown", "Example", "draw_examples", "invalid_examples"]

@@ -3,8 +3,8 @@
 import pandas as pd
 
 from contrafact.errors import InputError
-from contrafact.rfc.items import ITEM_COLUMNS, PROBABILITIES
-from contrafact.rfc.labels import labels_of
+from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES
+from contrafact.families.rfc.labels import labels_of
 
 __all__ = ["NO_MODEL", "is_baseline", "pair_frame", "prepare_items", "systems_of"]
 
@@ -16,7 +16,7 @@ def prepare_items(items: pd.DataFrame, task: str) -> pd.DataFrame:
     """Check the items frame and add what the figures are made from.
 
     Args:
-        items: The rows, as `contrafact.rfc.items` describes them; the probabilities may be missing,
+        items: The rows, as `contrafact.families.rfc.items` describes them; the probabilities may be missing,
             as in tables of runs that had not got them.
         task: ``rfc-detect`` or ``rfc-diagnose``.
 
@@ -37,7 +37,7 @@ def prepare_items(items: pd.DataFrame, task: str) -> pd.DataFrame:
     if items.empty:
         raise InputError(
             "there is nothing to report: no finished sample was found",
-            mend="finish the run first, by running its command again",
+            hint="finish the run first, by running its command again",
         )
     frame = items.copy().reset_index(drop=True)
     twice = frame.duplicated(_KEY)
@@ -45,7 +45,7 @@ def prepare_items(items: pd.DataFrame, task: str) -> pd.DataFrame:
         row = frame[twice].iloc[0]
         raise InputError(
             f"two rows for one sample: {row['system']}, {row['sample_id']}, draw {row['draw']}",
-            mend="name each run once",
+            hint="name each run once",
         )
     for column in ("predicted", "invalid_reason", "rationale", "error_class", "category"):
         texts = [None if pd.isna(value) else str(value) for value in frame[column]]

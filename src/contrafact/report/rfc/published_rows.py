@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pandas as pd
 
+from contrafact.families.rfc.labels import TaskName
+from contrafact.families.rfc.published import published_notes, published_rows, published_table
 from contrafact.records import MANIPULATIONS
 from contrafact.report.table import PUBLISHED, Table
-from contrafact.rfc.labels import TaskName
-from contrafact.rfc.published import published_notes, published_rows, published_table
 
 __all__ = [
     "with_published_manipulations",

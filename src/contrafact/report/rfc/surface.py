@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from contrafact.families.rfc.labels import labels_of
 from contrafact.report.replicates import Sampler
 from contrafact.report.rfc.frame import systems_of
-from contrafact.rfc.labels import labels_of
 from contrafact.stats.classification import measures
 from contrafact.stats.intervals import Interval
 

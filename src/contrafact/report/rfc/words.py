@@ -4,6 +4,7 @@ from functools import partial
 
 import pandas as pd
 
+from contrafact.families.rfc.labels import FALSE
 from contrafact.report.meta import ReportMeta
 from contrafact.report.rfc.frame import is_baseline
 from contrafact.report.words import (
@@ -16,7 +17,6 @@ from contrafact.report.words import (
     verdict,
     with_interval,
 )
-from contrafact.rfc.labels import FALSE
 
 __all__ = ["summary_sentences", "warnings_for"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.review.figures.agreement import GrowthPoint, Matrix
 from contrafact.review.figures.audits import AuditFigures, TrainingRound
-from contrafact.text.fence import printable
+from contrafact.text.delimit import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -110,7 +110,7 @@ class Accounts:
             Refused: The name is no name, or the account was closed.
         """
         if not is_plain(name) or name.startswith("rule:"):
-            raise Refused(f"{name[:40]!a} is no name for a person", mend="use a short plain text")
+            raise Refused(f"{name[:40]!a} is no name for a person", hint="use a short plain text")
         secret, now = secrets.token_urlsafe(32), self._clock()
         with self.engine.begin() as connection:
             account = _find(connection, name, lock=True)
@@ -118,7 +118,7 @@ class Accounts:
                 new = {"name": name, "manager": manager, "active": True, "made": now}
                 connection.execute(insert(accounts).values(**new))
             elif not account.active:
-                raise Refused(f"the account of {name} is closed", mend="open it again first")
+                raise Refused(f"the account of {name} is closed", hint="open it again first")
             own = (invites.c.account == name) & invites.c.used.is_(None)
             connection.execute(update(invites).where(own).values(used=now))
             row = {"token": secret_hash(secret), "account": name}
@@ -139,14 +139,14 @@ class Accounts:
         """
         name = self.invited(secret)
         if name is None:
-            raise Refused("this link is not good any more", mend="ask a manager for a new one")
+            raise Refused("this link is not good any more", hint="ask a manager for a new one")
         check_password(password, name)
         hashed = hash_password(password)  # slow on purpose, so before the transaction
         now = self._clock()
         with self.engine.begin() as connection:
             account = _find(connection, name, lock=True)
             if account is None or _invited(connection, secret, now) is None:
-                raise Refused("this link is not good any more", mend="ask a manager for a new one")
+                raise Refused("this link is not good any more", hint="ask a manager for a new one")
             used = update(invites).where(invites.c.token == secret_hash(secret))
             connection.execute(used.values(used=now))
             own = accounts.c.name == name
@@ -232,7 +232,7 @@ class Accounts:
             .where(accounts.c.manager, accounts.c.active, accounts.c.password.is_not(None))
         )
         if connection.scalar(others.where(accounts.c.name != account.name)) == 0:
-            raise Refused(f"{account.name} is the only manager", mend="make another one first")
+            raise Refused(f"{account.name} is the only manager", hint="make another one first")
 
 
 def account_of(row: Any) -> Account:

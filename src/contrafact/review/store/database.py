@@ -28,12 +28,12 @@ def database_url(given: str) -> URL:
     try:
         url = make_url(given)
     except ArgumentError as error:
-        raise InputError("this is no database's URL", mend=_MEND) from error
+        raise InputError("this is no database's URL", hint=_MEND) from error
     kind = url.get_backend_name()
     if kind not in ("sqlite", "postgresql", "postgres"):
-        raise InputError(f"'{kind}' databases are not supported", mend=_MEND)
+        raise InputError(f"'{kind}' databases are not supported", hint=_MEND)
     if kind == "sqlite" and url.database in (None, "", ":memory:"):
-        raise InputError("a database in memory would forget every decision", mend=_MEND)
+        raise InputError("a database in memory would forget every decision", hint=_MEND)
     return url.set(drivername="sqlite" if kind == "sqlite" else "postgresql+psycopg")
 
 
@@ -50,7 +50,7 @@ def connect(given: str) -> Engine:
     shown = url.render_as_string(hide_password=True)
     lite = url.get_backend_name() == "sqlite"
     if lite and not Path(str(url.database)).parent.is_dir():
-        raise InputError("the folder does not exist", file=url.database, mend="make it first")
+        raise InputError("the folder does not exist", file=url.database, hint="make it first")
     engine = create_engine(url, pool_pre_ping=not lite, pool_size=10, max_overflow=20)
     if lite:
         event.listen(engine, "connect", _prepare)
@@ -60,7 +60,7 @@ def connect(given: str) -> Engine:
     except DBAPIError as error:
         engine.dispose()
         said = str(error.orig).strip().splitlines()[0]
-        raise InputError(f"the database cannot be used: {said}", file=shown, mend=_MEND) from error
+        raise InputError(f"the database cannot be used: {said}", file=shown, hint=_MEND) from error
     return engine
 
 

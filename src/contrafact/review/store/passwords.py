@@ -28,14 +28,14 @@ def check_password(password: str, name: str) -> None:
     """
     if len(password) < SHORTEST:
         raise Refused(
-            f"the password is shorter than {SHORTEST} characters", mend="use a longer one"
+            f"the password is shorter than {SHORTEST} characters", hint="use a longer one"
         )
     if len(password) > LONGEST:
-        raise Refused(f"the password is longer than {LONGEST} characters", mend="use a shorter one")
+        raise Refused(f"the password is longer than {LONGEST} characters", hint="use a shorter one")
     rest = password.casefold().replace(name.casefold(), "")
     if len(set(rest)) < 5:
         raise Refused(
-            "the password is easy to guess", mend="use several words that do not belong together"
+            "the password is easy to guess", hint="use several words that do not belong together"
         )
 
 

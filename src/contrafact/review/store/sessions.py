@@ -54,7 +54,7 @@ class Slowed(Refused):
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds
-        super().__init__("too many attempts have failed", mend=f"wait {seconds} seconds")
+        super().__init__("too many attempts have failed", hint=f"wait {seconds} seconds")
 
 
 class Sessions:
@@ -98,7 +98,7 @@ class Sessions:
         good = len(password) <= LONGEST and matches(hashed, password)
         if not good or row is None or not row["active"]:
             self._failed(known, address, number)
-            raise Refused("the name and the password do not go together", mend="try again")
+            raise Refused("the name and the password do not go together", hint="try again")
         fresh = hash_password(password) if outdated(row["password"]) else None
         with self.engine.begin() as connection:
             _close(connection, number, succeeded=True)

@@ -307,7 +307,7 @@ class Store:
         if seq is None:
             raise UnknownReview(
                 f"there is no review '{review[:40]}' in this database",
-                mend="import items into it first: contrafact review import",
+                hint="import items into it first: contrafact review import",
             )
         return int(seq)
 

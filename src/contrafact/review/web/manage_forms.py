@@ -31,13 +31,13 @@ def read_project(name: str, file: UploadFile | None) -> Project:
     if file is not None and file.filename:
         given = file.file.read(_PROJECT_BYTES + 1)
         if len(given) > _PROJECT_BYTES:
-            raise InputError("the project's file is too large", mend="it is a short TOML file")
+            raise InputError("the project's file is too large", hint="it is a short TOML file")
         try:
             return project_from(given.decode("utf-8"), "the project's file")
         except UnicodeDecodeError as error:
-            raise InputError("the project's file is not UTF-8", mend="save it as UTF-8") from error
+            raise InputError("the project's file is not UTF-8", hint="save it as UTF-8") from error
     if name not in builtin_projects():
-        raise InputError("no project is named", mend="choose one, or upload its file")
+        raise InputError("no project is named", hint="choose one, or upload its file")
     return load_project(name)
 
 
@@ -57,7 +57,7 @@ def uploaded(file: UploadFile) -> Iterator[Path]:
             yield path
         except InputError as error:
             where = shown_name(file) if error.file is not None else None
-            raise InputError(error.problem, file=where, line=error.line, mend=error.mend) from error
+            raise InputError(error.problem, file=where, line=error.line, hint=error.hint) from error
 
 
 def shown_name(file: UploadFile) -> str:

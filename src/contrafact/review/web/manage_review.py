@@ -149,7 +149,7 @@ def change_team(
     name = name.strip()
     try:
         if studio.accounts.find(name) is None:
-            raise Refused(f"{name[:40]!a} has no account", mend="invite them first, under People")
+            raise Refused(f"{name[:40]!a} has no account", hint="invite them first, under People")
         studio.store.enlist(review, name, roles or [], account.name, active=active, trained=trained)
     except Refused as error:
         return _team(request, studio, review, status=422, problem=str(error))

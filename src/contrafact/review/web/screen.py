@@ -65,7 +65,7 @@ def show(
 def answer(request: Request, studio: Studio, found: Member, page: Page, sent: Sent) -> Response:
     """Take a decision and go on; the same form sent again changes nothing.
 
-    What cannot be taken is shown again: in its form where it can be mended, and as it was typed
+    What cannot be taken is shown again: in its form where it can be repairs, and as it was typed
     where the item is not theirs any more.
     """
     review, who, given = found.review, found.person.name, sent.assignment

@@ -51,7 +51,7 @@ def serve(
             database cannot be used.
     """
     if key is not None and certificate is None:
-        raise InputError("a TLS key needs its certificate", mend="give --tls-cert too")
+        raise InputError("a TLS key needs its certificate", hint="give --tls-cert too")
     if certificate is not None:
         _check_certificate(certificate, key)
     listening = bind(host, port, tls=certificate is not None, allow_remote=allow_remote)
@@ -101,11 +101,11 @@ def bind(host: str, port: int, *, tls: bool, allow_remote: bool) -> socket.socke
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
-        raise InputError(f"'{host}' is no address of this machine", mend="try 127.0.0.1") from error
+        raise InputError(f"'{host}' is no address of this machine", hint="try 127.0.0.1") from error
     if not (tls or allow_remote or ipaddress.ip_address(address[0]).is_loopback):
         raise InputError(
             f"others could reach {host}, and read passwords on their way",
-            mend="give --tls-cert and --tls-key, or --allow-remote if something else encrypts",
+            hint="give --tls-cert and --tls-key, or --allow-remote if something else encrypts",
         )
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -115,7 +115,7 @@ def bind(host: str, port: int, *, tls: bool, allow_remote: bool) -> socket.socke
     except OSError as error:
         listening.close()
         said = error.strerror or str(error)
-        raise InputError(f"cannot listen on {host}:{port}: {said}", mend="try --port 0") from error
+        raise InputError(f"cannot listen on {host}:{port}: {said}", hint="try --port 0") from error
     listening.set_inheritable(True)
     return listening
 
@@ -149,8 +149,8 @@ def _check_certificate(certificate: Path, key: Path | None) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except FileNotFoundError as error:
         missing = certificate if not certificate.exists() else key
-        raise InputError("no such file", file=missing, mend="check the path") from error
+        raise InputError("no such file", file=missing, hint="check the path") from error
     except (ssl.SSLError, OSError) as error:
         raise InputError(
-            "is no certificate with its key", file=certificate, mend="give PEM files that match"
+            "is no certificate with its key", file=certificate, hint="give PEM files that match"
         ) from error

@@ -74,7 +74,7 @@ def counterfactual_texts(
     if writer.tokenizer.get_vocab() != causal.tokenizer.get_vocab():
         raise InputError(
             f"{writer.name} and {causal.name} do not share their tokens",
-            mend="noise can be held only between models with one tokenizer",
+            hint="noise can be held only between models with one tokenizer",
         )
     before = prompt_tokens(causal, factual_prompt, chat=chat)
     after = prompt_tokens(writer, counterfactual_prompt, chat=chat)

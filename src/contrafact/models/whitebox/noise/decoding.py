@@ -250,7 +250,7 @@ def _check_room(causal: CausalModel, prompt: int, text: int) -> None:
         raise InputError(
             f"a prompt of {prompt:,} tokens and {text:,} more do not fit the context of "
             f"{causal.context:,} tokens that {causal.name} has",
-            mend="shorten the prompt, or ask for fewer tokens",
+            hint="shorten the prompt, or ask for fewer tokens",
         )
 
 
@@ -264,5 +264,5 @@ def _check_possible(
             raise InputError(
                 f"the text cannot have been sampled so: its token {position + 1} ({named}id "
                 f"{token}) has no probability at top-p {sampling.top_p:g}",
-                mend="use top-p 1",
+                hint="use top-p 1",
             )

@@ -38,7 +38,7 @@ class Sampling:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
             raise InputError(
                 f"the temperature must be above 0, not {self.temperature:g}",
-                mend="without noise there is nothing to hold; give a small one, as 0.1",
+                hint="without noise there is nothing to hold; give a small one, as 0.1",
             )
         if not 0 < self.top_p <= 1:
             raise InputError(f"top-p must be above 0 and at most 1, not {self.top_p:g}")
@@ -103,7 +103,7 @@ def _scaled(logits: "torch.Tensor", sampling: Sampling) -> "torch.Tensor":
     if not largest.isfinite().all():
         raise InputError(
             "the model's logits are not finite numbers",
-            mend="its weights may be damaged, or overflow at the precision they are loaded in",
+            hint="its weights may be damaged, or overflow at the precision they are loaded in",
         )
     return (logits - largest) / sampling.temperature
 

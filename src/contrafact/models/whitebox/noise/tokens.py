@@ -42,7 +42,7 @@ def prompt_tokens(causal: CausalModel, prompt: str, *, chat: bool | None = None)
     if not tokenizer.chat_template:
         raise InputError(
             f"the tokenizer of {causal.name} has no chat template",
-            mend="give the prompt as plain text to be continued",
+            hint="give the prompt as plain text to be continued",
         )
     message = [{"role": "user", "content": prompt}]
     shown = tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)

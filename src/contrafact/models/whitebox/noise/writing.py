@@ -173,7 +173,7 @@ class Writer:
         return PromptTooLong(
             f"a prompt of {prompt:,} tokens and {text:,} to be written do not fit the context of "
             f"{self.causal.context:,} tokens",
-            mend="shorten the prompt, or ask for fewer tokens",
+            hint="shorten the prompt, or ask for fewer tokens",
         )
 
 

@@ -1,0 +1,346 @@
+"""Growing a set of stories as the paper did: variations of core stories (CoBe, section 3.1).
+
+A model writes a story again in another domain, in another order of clauses, or with sentences built
+otherwise. What it writes is checked (schema, criteria that still quote the new text, no duplicates)
+and marked as awaiting approval: whether causes are unambiguous is for a person to say.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from inspect_ai.model import CachePolicy, GenerateConfig, Model, ResponseSchema
+from inspect_ai.util import JSONSchema
+
+from contrafact.corpus.duplicates import THRESHOLD, Text, find_duplicates
+from contrafact.errors import InputError
+from contrafact.families.cobe.data import APPROVAL
+from contrafact.families.cobe.phrasing import condition_of, queries
+from contrafact.files.atomic import replace_surrogates
+from contrafact.files.jsonl import read_rows
+from contrafact.judges.replies import read_json_object
+from contrafact.models.asking import failure_cause
+from contrafact.prompts import PromptPack, PromptTemplate
+from contrafact.records import DOMAINS, Story
+from contrafact.text.delimit import delimit
+
+__all__ = [
+    "QUOTED",
+    "WAYS",
+    "Augmented",
+    "Refused",
+    "Variation",
+    "augment",
+    "augment_template",
+    "guard_approved",
+    "plan_variations",
+    "quoted_share",
+    "read_variation",
+]
+
+Way = Literal["domain", "clause-order", "sentence-structure"]
+WAYS: tuple[Way, ...] = get_args(Way)
+QUOTED = 0.6
+"""The share of a criterion's content words that its text must hold for it to quote facts of it."""
+
+_FIELDS = ("text", "intervention", "unchanged", "changed", "numerical", "latent", "answer")
+_WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]{3,}")
+_EMPTY = frozenset(
+    (
+        *("the", "and", "was", "were", "had", "has", "have", "been", "his", "her", "its", "their"),
+        *("that", "this", "there", "with", "for", "from", "not", "did", "does", "they", "she"),
+        *("him", "them", "who", "which", "than", "then", "into", "out", "are", "will", "would"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Variation:
+    """A variation to write.
+
+    Attributes:
+        core: The story that is varied.
+        id: The new variation's number within its core set.
+        way: What is varied.
+        domain: The domain that the new story is to have.
+    """
+
+    core: Story
+    id: int
+    way: Way
+    domain: str
+
+    @property
+    def name(self) -> str:
+        """The new story's id."""
+        return f"{self.core.core_set_id}v{self.id}"
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A variation that is not kept.
+
+    Attributes:
+        variation: What was asked for.
+        reason: Why it is not kept.
+        reply: What the model wrote; empty where the call failed.
+        failed: Whether the call itself failed, so that a rerun makes it again.
+    """
+
+    variation: Variation
+    reason: str
+    reply: str = ""
+    failed: bool = False
+
+    def line(self) -> str:
+        """Return it as a line of JSON, without its end."""
+        asked = self.variation
+        told = {"id": asked.name, "core": asked.core.id, "way": asked.way, "domain": asked.domain}
+        return json.dumps(told | {"reason": self.reason, "reply": self.reply}, ensure_ascii=False)
+
+
+@dataclass
+class Augmented:
+    """What came of it.
+
+    Attributes:
+        stories: The new stories, in the order asked for.
+        more: For each, further keys of its object: that it awaits approval, and what was varied.
+        refused: What was not kept, in the order asked for.
+    """
+
+    stories: list[Story] = field(default_factory=list)
+    more: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+
+def augment_template(pack: PromptPack) -> PromptTemplate:
+    """Return the prompt that asks for a variation, checked.
+
+    Raises:
+        InputError: The pack lacks the template, or it has other variables.
+    """
+    given = {"story", "intervention", "unchanged", "changed", "numerical", "latent", "answer"}
+    return pack.template("cobe/augment", required={*given, "way", "domain"})
+
+
+def guard_approved(out: str | Path) -> None:
+    """Refuse to write over stories that a person has approved, by taking out their mark.
+
+    Raises:
+        InputError: The file holds a story that does not await approval, or cannot be read.
+    """
+    if not Path(out).exists():
+        return
+    for line, row in read_rows(out):
+        if not row.get(APPROVAL):
+            raise InputError(
+                "holds a story that does not await approval",
+                file=out,
+                line=line,
+                hint="name another file with --out, so that nobody's work is lost",
+            )
+
+
+def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) -> list[Variation]:
+    """Return what to write: ``n`` variations of every core story, the ways in turn.
+
+    The first story of each core set is the one that is varied. Domains are drawn without
+    repetition, the story's own left out, until all have been used.
+
+    Args:
+        stories: The stories of a file; their numbers are not given a second time.
+        n: How many variations of each core story.
+        rng: Where randomness comes from.
+    """
+    cores: dict[int, Story] = {}
+    last: dict[int, int] = {}
+    for story in stories:
+        cores.setdefault(story.core_set_id, story)
+        last[story.core_set_id] = max(last.get(story.core_set_id, 0), story.variation_id)
+    planned = []
+    for number, core in cores.items():
+        others = [domain for domain in DOMAINS if domain != core.domain]
+        order = [others[int(place)] for place in rng.permutation(len(others))]
+        for place in range(n):
+            way = WAYS[place % len(WAYS)]
+            moved = order[place // len(WAYS) % len(order)]
+            domain = moved if way == "domain" else core.domain
+            planned.append(Variation(core, last[number] + 1 + place, way, domain))
+    return planned
+
+
+async def augment(
+    stories: Sequence[Story],
+    planned: Sequence[Variation],
+    model: Model,
+    pack: PromptPack,
+    *,
+    structured: bool = True,
+    at_once: int = 8,
+    cache_scope: str | None = None,
+    each: Callable[[], None] = lambda: None,
+) -> Augmented:
+    """Let a model write variations, and keep those that pass the checks.
+
+    Args:
+        stories: The stories that there are; a variation too like one of them is not kept.
+        planned: What to write.
+        model: The writer.
+        pack: The prompt pack.
+        structured: Whether to ask the provider for schema-constrained JSON.
+        at_once: How many calls may be under way at the same time.
+        cache_scope: Keep every answer for a rerun under this name.
+        each: Called when a variation is done with.
+
+    Raises:
+        InputError: The pack's template is not in order, or a story to vary has its queries in free
+            form, so that its intervention cannot be told.
+    """
+    template = augment_template(pack)
+    prompts = [_prompt(template, one) for one in planned]
+    config = GenerateConfig(response_schema=_schema()) if structured else GenerateConfig()
+    free = asyncio.Semaphore(at_once)
+
+    async def write(one: Variation, prompt: str) -> Story | Refused:
+        cache: bool | CachePolicy = False
+        if cache_scope is not None:
+            # Two variations of a story may be asked for in the same words.
+            cache = CachePolicy(expiry=None, scopes={"augment": f"{cache_scope}-{one.name}"})
+        async with free:
+            try:
+                output = await model.generate(prompt, config=config, cache=cache)
+            except Exception as error:  # noqa: BLE001 - told as this variation's reason
+                return Refused(one, f"the call failed ({failure_cause(error)})", failed=True)
+            finally:
+                each()
+        try:
+            return read_variation(output.completion, one)
+        except InputError as error:
+            return Refused(one, error.problem, output.completion)
+
+    written = await asyncio.gather(
+        *(write(one, prompt) for one, prompt in zip(planned, prompts, strict=True))
+    )
+    return _without_duplicates(stories, planned, written)
+
+
+def read_variation(reply: str, asked: Variation) -> Story:
+    """Return the story in a reply.
+
+    Raises:
+        InputError: With the reason for which it is not kept.
+    """
+    read = read_json_object(reply)
+    if read.value is None:
+        raise InputError(f"the reply is {read.invalid}")
+    given: dict[str, str] = {}
+    for name in _FIELDS:
+        value = read.value.get(name)
+        if value is not None and not isinstance(value, str):
+            raise InputError(f"'{name}' is not text")
+        given[name] = replace_surrogates(" ".join((value or "").split()))
+    core = asked.core
+    needed = ["text", "intervention", "changed", "answer"]
+    needed += [name for name in ("unchanged", "numerical", "latent") if getattr(core, name)]
+    if missing := [name for name in needed if not given[name]]:
+        raise InputError(f"'{missing[0]}' is missing or empty")
+    words, before = len(given["text"].split()), len(core.text.split())
+    if words < 5 or words > 4 * before + 20:
+        raise InputError(f"the text has {words} words, the core story {before}")
+    if given["answer"].casefold() == given["text"].casefold():
+        raise InputError("the answer is the text itself")
+    for name in ("unchanged", "changed"):
+        share = quoted_share(given[name], given["text"])
+        if given[name] and share < QUOTED:
+            raise InputError(f"'{name}' does not quote the new text ({share:.0%} of its words)")
+    three = queries(given["intervention"])
+    return Story(
+        id=asked.name,
+        core_set_id=core.core_set_id,
+        variation_id=asked.id,
+        domain=asked.domain,
+        text=given["text"],
+        queries=three,
+        answer=given["answer"],
+        unchanged=given["unchanged"],
+        changed=given["changed"],
+        numerical=given["numerical"] or None if core.numerical else None,
+        latent=given["latent"] or None if core.latent else None,
+        graph=core.graph,
+        failure_modes=core.failure_modes,
+    )
+
+
+def quoted_share(criterion: str, text: str) -> float:
+    """Return the share of a criterion's content words that occur in a text, by their stems."""
+    wanted = _stems(criterion)
+    return len(wanted & _stems(text)) / len(wanted) if wanted else 0.0
+
+
+def _without_duplicates(
+    stories: Sequence[Story], planned: Sequence[Variation], written: Sequence[Story | Refused]
+) -> Augmented:
+    found = Augmented()
+    kept = [one for one in written if isinstance(one, Story)]
+    duplicates = {
+        kept[one.position].id: one.reason
+        for one in find_duplicates(
+            [Text(story.id, story.text) for story in kept],
+            [Text(story.id, story.text) for story in stories],
+            threshold=THRESHOLD,
+        )
+    }
+    for asked, one in zip(planned, written, strict=True):
+        if isinstance(one, Refused):
+            found.refused.append(one)
+        elif one.id in duplicates:
+            found.refused.append(Refused(asked, f"a duplicate: {duplicates[one.id]}", one.text))
+        else:
+            found.stories.append(one)
+            found.more.append({APPROVAL: True, "Variation kind": asked.way})
+    return found
+
+
+def _prompt(template: PromptTemplate, asked: Variation) -> str:
+    core = asked.core
+    intervention = condition_of(core.queries[0])
+    if intervention is None:
+        raise InputError(
+            f"story {core.id}: its first query is in free form, and does not tell its intervention",
+            hint="write it in the form of phrasing A (docs/cobe.md)",
+        )
+    return template.render(
+        story=delimit(core.text),
+        intervention=delimit(intervention),
+        unchanged=delimit(core.unchanged),
+        changed=delimit(core.changed),
+        numerical=delimit(core.numerical) if core.numerical else "",
+        latent=delimit(core.latent) if core.latent else "",
+        answer=delimit(core.answer),
+        way=asked.way,
+        domain=asked.domain,
+    )
+
+
+def _schema() -> ResponseSchema:
+    return ResponseSchema(
+        name="variation",
+        json_schema=JSONSchema(
+            type="object",
+            properties={name: JSONSchema(type="string") for name in _FIELDS},
+            required=list(_FIELDS),
+            additionalProperties=False,
+        ),
+        strict=True,
+    )
+
+
+def _stems(text: str) -> set[str]:
+    words = (word.casefold() for word in _WORD.findall(text))
+    return {word[:5] for word in words if word not in _EMPTY}

@@ -1,0 +1,148 @@
+"""What is in a file of stories: what is wrong with it, what is odd, and its statistics.
+
+CoBe, tables 2 to 4. Nothing is left out: a story that cannot be used is a violation, told by line
+and key, and the others are counted all the same.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from contrafact.errors import InputError
+from contrafact.families.cobe.clauses import Counts, count_texts
+from contrafact.families.cobe.data import StoryNotes, story_rows
+from contrafact.families.cobe.judging import criteria_of
+from contrafact.families.cobe.published import published_facts
+from contrafact.files.jsonl import source_name
+from contrafact.records import DOMAINS, GRAPHS, Story
+
+__all__ = ["Share", "Statistic", "StoryReport", "check_stories", "statistics_of"]
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One figure of table 2.
+
+    Attributes:
+        name: What it is.
+        found: In this file; NaN where there is no story.
+        published: As printed; None where nothing is.
+    """
+
+    name: str
+    found: float
+    published: float | None = None
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many stories have a domain, a type of graph, a criterion or a failure mode.
+
+    Attributes:
+        name: Which.
+        count: Stories.
+        share: Of all stories, 0 to 1.
+        published: The share as printed; None where nothing is.
+    """
+
+    name: str
+    count: int
+    share: float
+    published: float | None = None
+
+
+@dataclass(frozen=True)
+class StoryReport:
+    """What `check_stories` found.
+
+    Attributes:
+        rows: Rows read.
+        stories: Stories that can be used, each once.
+        violations: One sentence for every row that cannot, with its line and key.
+        notes: One sentence for everything that is odd.
+        statistics: Table 2.
+        domains: Table 3, then domains of the file's own.
+        graphs: Table 4, then how many stories name none.
+        criteria: How many stories ask each criterion.
+        failure_modes: How many stories are labelled with each mode.
+    """
+
+    rows: int
+    stories: int
+    violations: list[str]
+    notes: list[str]
+    statistics: list[Statistic] = field(default_factory=list)
+    domains: list[Share] = field(default_factory=list)
+    graphs: list[Share] = field(default_factory=list)
+    criteria: list[Share] = field(default_factory=list)
+    failure_modes: list[Share] = field(default_factory=list)
+
+
+def check_stories(path: str | Path) -> StoryReport:
+    """Return what is in a file of stories.
+
+    Raises:
+        InputError: The file itself cannot be read, or holds no rows.
+    """
+    notes = StoryNotes()
+    refused: list[InputError] = []
+    stories = [story for _, story, _ in story_rows(path, notes, refused=refused.append)]
+    if notes.rows == 0:
+        raise InputError("the file holds no rows", file=source_name(path), hint="give at least one")
+    violations = [
+        f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
+        for error in refused
+    ]
+    facts = published_facts()
+    asked = Counter(one.name for story in stories for one in criteria_of(story))
+    modes = Counter(str(mode) for story in stories for mode in story.failure_modes)
+    domains = Counter(story.domain for story in stories)
+    graphs = Counter(story.graph or "(none)" for story in stories)
+    total = len(stories)
+    return StoryReport(
+        rows=notes.rows,
+        stories=total,
+        violations=violations,
+        notes=notes.lines(),
+        statistics=statistics_of(stories),
+        domains=_shares(domains, DOMAINS, total, facts.domains),
+        graphs=_shares(graphs, GRAPHS, total, facts.graphs),
+        criteria=_shares(asked, sorted(asked), total, {}),
+        failure_modes=_shares(modes, sorted(modes), total, {}),
+    )
+
+
+def statistics_of(stories: Sequence[Story]) -> list[Statistic]:
+    """Return the figures of table 2, with those printed beside them.
+
+    Clauses per sentence is the mean over stories of each one's own ratio.
+    """
+    counts = count_texts([story.text for story in stories])
+    printed = published_facts().statistics
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(values) / len(values) if values else float("nan")
+
+    def ratio(one: Counts) -> float:
+        return one.clauses / one.sentences if one.sentences else 0.0
+
+    found = {
+        "stories": float(len(stories)),
+        "domains": float(len({story.domain for story in stories})),
+        "words_per_story": mean([one.words for one in counts]),
+        "sentences_per_story": mean([one.sentences for one in counts]),
+        "clauses_per_story": mean([one.clauses for one in counts]),
+        "clauses_per_sentence": mean([ratio(one) for one in counts]),
+    }
+    return [Statistic(name, value, printed.get(name)) for name, value in found.items()]
+
+
+def _shares(
+    counts: Counter[str], named: Sequence[str], total: int, published: dict[str, float]
+) -> list[Share]:
+    names = [*named, *sorted(set(counts) - set(named))]
+    return [
+        Share(name, counts[name], counts[name] / total if total else 0.0, published.get(name))
+        for name in names
+    ]

@@ -1,0 +1,373 @@
+"""Stories in and out, in the paper's schema (CoBe, section 3.1 and appendix A.2).
+
+A file is a list of objects (JSON; JSON Lines, CSV and Parquet are read as well) with the keys
+
+``Core Set ID``, ``Variation ID``, ``Domain``, ``Variation text``, ``Query`` (three phrasings),
+``Representative answer``, ``Evaluation criteria`` and, optionally, ``Graph type``.
+
+``Evaluation criteria`` begins with E1 (what is not downstream and stays) and E2 (what is downstream
+and changes, the intervened fact included). Of the strings after them, one that begins ``Numerical
+change expected:`` is E4 and one that begins ``Latent:`` is E5; others are kept, reported and not
+asked. Keys of our own: ``Failure modes`` (numbers 1 to 7 of appendix B.1), ``Awaiting approval``
+(written by ``cobe augment``), and those of stories with known answers (`contrafact.families.cobe.known`).
+
+Nothing is passed over in silence: what cannot be used raises, with line and key; what can, and is
+odd all the same, is noted.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from contrafact.errors import InputError
+from contrafact.families.cobe.notes import StoryNotes
+from contrafact.families.cobe.phrasing import free_forms
+from contrafact.files.atomic import replace_surrogates, write_text
+from contrafact.files.jsonl import read_rows, source_name
+from contrafact.records import DOMAINS, GRAPHS, Story
+
+__all__ = [
+    "APPROVAL",
+    "LATENT",
+    "LONG",
+    "NUMERICAL",
+    "StoryNotes",
+    "graph_named",
+    "load_stories",
+    "read_story",
+    "story_object",
+    "story_rows",
+    "write_stories",
+]
+
+NUMERICAL = "Numerical change expected:"
+LATENT = "Latent:"
+APPROVAL = "Awaiting approval"
+LONG = 5_000
+"""From so many characters on a story is noted as long; the published ones average 38 words."""
+
+_KEYS = {
+    *("Core Set ID", "Variation ID", "Domain", "Variation text", "Query"),
+    *("Representative answer", "Evaluation criteria", "Graph type"),
+}
+_OURS = {
+    *("Failure modes", APPROVAL, "Variation kind", "Right answers", "Wrong answers", "Proof"),
+}
+
+
+def load_stories(path: str | Path, notes: StoryNotes | None = None) -> list[Story]:
+    """Return the stories of a file, in its order, each once.
+
+    Args:
+        path: The file; ``-`` is standard input.
+        notes: Filled with what was odd or left out, if given.
+
+    Raises:
+        InputError: The file cannot be read or holds no stories; a story lacks a key, has another
+            number of queries than three, lacks E1 or E2, names an unknown type of graph or
+            failure mode; or two different stories have one id. The message names line and key.
+    """
+    stories = [story for _, story, _ in story_rows(path, notes)]
+    if not stories:
+        raise InputError(
+            "the file holds no stories", file=source_name(path), hint="give at least one"
+        )
+    return stories
+
+
+def story_rows(
+    path: str | Path,
+    notes: StoryNotes | None = None,
+    *,
+    refused: Callable[[InputError], None] | None = None,
+) -> Iterator[tuple[int, Story, Mapping[str, Any]]]:
+    """Yield every story once, with its line and the object that it was read from.
+
+    Args:
+        path: The file.
+        notes: Filled as the rows are read.
+        refused: Given each story's error instead of it being raised, as a check of a whole file
+            wants; an error of the file itself is always raised.
+
+    Raises:
+        InputError: As for `load_stories`.
+    """
+    notes = StoryNotes() if notes is None else notes
+    name = source_name(path)
+    first: dict[str, tuple[int, Story]] = {}
+    for line, row in read_rows(path):
+        notes.rows += 1
+        try:
+            story = read_story(row, line, notes)
+            if story.id in first:
+                line_before, before = first[story.id]
+                if before != story:
+                    raise InputError(
+                        f"'Core Set ID' and 'Variation ID': {story.id} is also the story on line "
+                        f"{line_before}, which differs",
+                        hint="give every story an id of its own",
+                    )
+                notes.duplicates.append((line, line_before))
+                continue
+        except InputError as error:
+            told = InputError(error.problem, file=name, line=line, hint=error.hint)
+            if refused is None:
+                raise told from error
+            refused(told)
+            continue
+        first[story.id] = (line, story)
+        yield line, story, row
+
+
+def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None = None) -> Story:
+    """Return the story that one object holds.
+
+    Args:
+        row: The object.
+        line: Where it stands, for the notes.
+        notes: Filled with what is odd, if given.
+
+    Raises:
+        InputError: A key is missing or holds what cannot be used.
+    """
+    notes = StoryNotes() if notes is None else notes
+    given = {str(key).strip(): value for key, value in row.items()}
+    if not _present(given.get("Variation text")) and "Variation text" not in given:
+        found = ", ".join(list(given)[:8]) or "none"
+        raise InputError(
+            f"the key 'Variation text' is missing (found: {found})",
+            hint="see docs/cobe.md for the schema of stories",
+        )
+    core, variation = (_number(given, key) for key in ("Core Set ID", "Variation ID"))
+    text = _text(given, "Variation text")
+    domain = _text(given, "Domain")
+    queries = _queries(given)
+    criteria = _criteria(given)
+    graph = graph_named(given.get("Graph type"))
+    modes = _modes(given.get("Failure modes"))
+    answer = given.get("Representative answer")
+    answer = _text(given, "Representative answer") if _present(answer) else ""
+    story = Story(
+        id=f"{core}v{variation}",
+        core_set_id=core,
+        variation_id=variation,
+        domain=domain,
+        text=text,
+        queries=queries,
+        answer=answer,
+        graph=graph,
+        failure_modes=modes,
+        **criteria,
+    )
+    whole = _whole(story)
+    if whole != story:
+        notes.broken.append(line)
+    _note(whole, given, line, notes)
+    return whole
+
+
+def story_object(story: Story, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a story as an object of the paper's schema; `read_story` reads it back.
+
+    Args:
+        story: The story.
+        more: Further keys, put after those of the schema.
+    """
+    criteria = [story.unchanged, story.changed]
+    if story.numerical is not None:
+        criteria.append(f"{NUMERICAL} {story.numerical}")
+    if story.latent is not None:
+        criteria.append(f"{LATENT} {story.latent}")
+    row: dict[str, Any] = {
+        "Core Set ID": story.core_set_id,
+        "Variation ID": story.variation_id,
+        "Domain": story.domain,
+        "Variation text": story.text,
+        "Query": list(story.queries),
+        "Representative answer": story.answer,
+        "Evaluation criteria": [*criteria, *story.other_criteria],
+    }
+    if story.graph is not None:
+        row["Graph type"] = story.graph
+    if story.failure_modes:
+        row["Failure modes"] = list(story.failure_modes)
+    return row | dict(more or {})
+
+
+def write_stories(
+    stories: Sequence[Story],
+    path: str | Path,
+    more: Sequence[Mapping[str, Any]] | None = None,
+) -> None:
+    """Write stories as a JSON list, one to a line, whole or not at all.
+
+    Args:
+        stories: The stories.
+        path: The file; existing contents are replaced.
+        more: For every story, further keys of its object.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    extras = [{}] * len(stories) if more is None else more
+    lines = [
+        json.dumps(story_object(story, extra), ensure_ascii=False)
+        for story, extra in zip(stories, extras, strict=True)
+    ]
+    write_text(path, "[\n" + ",\n".join(lines) + "\n]\n")
+
+
+def graph_named(value: Any) -> str | None:
+    """Return the type of graph that a file's spelling names ("Chain-like" is ``chain``).
+
+    Raises:
+        InputError: It names none of the six. Nothing at all is None.
+    """
+    if not _present(value):
+        return None
+    name = str(value).strip().casefold().removesuffix("-like").removesuffix(" like")
+    if name in GRAPHS:
+        return name
+    raise InputError(
+        f"'Graph type' is '{str(value)[:40]}', an unknown one",
+        hint=f"use one of {', '.join(GRAPHS)}, or leave the key out",
+    )
+
+
+def _note(story: Story, given: Mapping[str, Any], line: int, notes: StoryNotes) -> None:
+    if story.domain not in DOMAINS:
+        notes.domains[story.domain] += 1
+    if free_forms(story.queries):
+        notes.free_queries.append(line)
+    if story.other_criteria:
+        notes.others[line] = story.other_criteria
+    for name, text in (("E1", story.unchanged), ("E2", story.changed)):
+        if not text:
+            notes.blank.append((line, name))
+    if len(story.text) > LONG:
+        notes.long.append((line, len(story.text)))
+    notes.awaiting += given.get(APPROVAL) is True
+    notes.keys.update(key for key in given if key not in _KEYS and key not in _OURS)
+
+
+def _number(given: Mapping[str, Any], key: str) -> int:
+    value = given.get(key)
+    if not _present(value):
+        raise InputError(f"'{key}' is missing", hint="give a whole number")
+    try:
+        number = int(str(value).strip().removesuffix(".0"))
+    except ValueError:
+        number = -1
+    if number < 0 or isinstance(value, bool):
+        raise InputError(f"'{key}' is {str(value)[:40]!r}, no number", hint="give a whole number")
+    return number
+
+
+def _text(given: Mapping[str, Any], key: str) -> str:
+    value = given.get(key)
+    if not _present(value):
+        raise InputError(f"'{key}' is missing or empty", hint="fill it in, or leave the story out")
+    if not isinstance(value, str):
+        raise InputError(f"'{key}' is not text: {str(value)[:40]!r}", hint="write it as text")
+    return value
+
+
+def _queries(given: Mapping[str, Any]) -> tuple[str, str, str]:
+    values = _texts(given, "Query")
+    if len(values) != 3:
+        raise InputError(
+            f"'Query' holds {len(values)} of three phrasings",
+            hint="give all three; contrafact.families.cobe.phrasing.queries makes them from one clause",
+        )
+    for place, value in enumerate(values, start=1):
+        if not value.strip():
+            raise InputError(f"'Query': phrasing {place} is empty", hint="fill it in")
+    return values[0], values[1], values[2]
+
+
+def _criteria(given: Mapping[str, Any]) -> dict[str, Any]:
+    key = "Evaluation criteria"
+    values = [value.strip() for value in _texts(given, key)]
+    kinds = [_kind(value) for value in values]
+    if len(values) < 2 or any(kinds[:2]):
+        missing = "E2" if values and not kinds[0] else "E1"
+        raise InputError(
+            f"'{key}': {missing} is missing",
+            hint="begin the list with what stays (E1) and what changes (E2)",
+        )
+    if not any(values):
+        raise InputError(f"'{key}' is empty", hint="say what stays and what changes")
+    found: dict[str, list[str]] = {NUMERICAL: [], LATENT: []}
+    others = []
+    for value, kind in zip(values[2:], kinds[2:], strict=True):
+        if kind is None:
+            others.append(value)
+        else:
+            found[kind].append(value[len(kind) :].strip())
+    for kind, texts in found.items():
+        if any(not text for text in texts):
+            raise InputError(f"'{key}': nothing follows '{kind}'", hint="say what is expected")
+    return {
+        "unchanged": values[0],
+        "changed": values[1],
+        "numerical": " ".join(found[NUMERICAL]) or None,
+        "latent": " ".join(found[LATENT]) or None,
+        "other_criteria": tuple(other for other in others if other),
+    }
+
+
+def _kind(criterion: str) -> str | None:
+    folded = criterion.casefold()
+    return next((kind for kind in (NUMERICAL, LATENT) if folded.startswith(kind.casefold())), None)
+
+
+def _modes(value: Any) -> tuple[int, ...]:
+    if not _present(value):
+        return ()
+    value = _unpacked(value)
+    modes = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    for mode in modes:
+        if isinstance(mode, bool) or not isinstance(mode, int) or not 1 <= mode <= 7:
+            raise InputError(
+                f"'Failure modes' holds {str(mode)[:40]!r}", hint="use numbers from 1 to 7"
+            )
+    return tuple(sorted(set(modes)))
+
+
+def _texts(given: Mapping[str, Any], key: str) -> list[str]:
+    """Return a list of texts; a single text is a list of one."""
+    value = _unpacked(given.get(key))
+    if not _present(value):
+        raise InputError(f"'{key}' is missing or empty", hint="fill it in, or leave the story out")
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or any(
+        not isinstance(one, str) and one is not None for one in values
+    ):
+        raise InputError(f"'{key}' is not a list of texts", hint='write it as ["…", "…"]')
+    return [one or "" for one in values]
+
+
+def _unpacked(value: Any) -> Any:
+    """Return a list that a table's cell holds as JSON as a list; anything else as it is."""
+    if isinstance(value, str) and value.strip().startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _present(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip())
+    return value is not None and value != [] and value == value  # a table's NaN is not itself
+
+
+def _whole(story: Story) -> Story:
+    def repaired(value: Any) -> Any:
+        if isinstance(value, str):
+            return replace_surrogates(value)
+        return tuple(map(repaired, value)) if isinstance(value, tuple) else value
+
+    return story.model_copy(update={key: repaired(value) for key, value in story})

@@ -1,0 +1,166 @@
+"""From Inspect's samples to the per-item table of ``cobe``.
+
+One row per story, phrasing and draw that ended with a score; a sample that ended in an error has
+none (its failure is the run's to tell). The columns, in this order:
+
+=====================  ================================================================
+``system``             the system's name in tables, as the caller gives it
+``model``              Inspect's name of the model
+``method``             the solver: ``plain``, ``few-shot``, ``abduct-act-predict``,
+                       ``graph-first``, or an import path
+``shots``              examples per prompt (int)
+``judge``              names of the judges joined by " + ", or None where nobody judged
+``draw``               the epoch, from 1 (int)
+``sample_id``          the story's id, as in ``307v8``; intervals cluster by it
+``phrasing``           ``A``, ``B`` or ``C``: which of the story's three queries was asked
+``domain``             the story's domain, in the file's spelling
+``graph``              the story's type of graph (one of ``records.GRAPHS``), or None
+``failure_modes``      the failure modes (appendix B.1) that the story is labelled with: their
+                       numbers in rising order, joined by spaces ("1 6"); "" where none is
+``story``              the scenario as it happened
+``query``              the query as it was asked
+``text``               the response that was judged, or None where it was invalid
+``invalid_reason``     why the response was invalid, or None
+``E1`` … ``E5``        1.0 passed, 0.0 failed; NaN where the criterion was not asked, its
+                       verdict was invalid, or nobody judged
+``E1_invalid`` …       why the verdict was invalid, or None
+``E1_probability`` …   the judge's probability of T against F, 0 to 1 (of a panel, the mean
+                       over the members that gave one); NaN where there is none
+``correct``            1.0 where every criterion asked passed; 0.0 where one failed, also if
+                       another's verdict is invalid; NaN otherwise (no verdict of failure and an
+                       invalid one, an invalid response, nobody judged)
+``suggested_failure_mode``  the number (1 to 7) that `contrafact.families.cobe.failure_modes` suggests for
+                       a response that failed; NaN elsewhere
+``answer``             the representative answer, or None
+``unchanged``          the text of E1, or None; ``changed`` E2, ``numerical`` E4, ``latent`` E5
+=====================  ================================================================
+
+Nothing is dropped or fixed here. A criterion was asked where its value is a number or its
+``_invalid`` holds a reason. In the strict form what is invalid counts as wrong: ``correct`` of NaN
+as 0, in all rows that a judge saw or whose response was invalid.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from inspect_ai.log import EvalSample
+
+from contrafact.records import Story
+
+__all__ = ["CRITERION_NAMES", "ITEM_COLUMNS", "PHRASINGS", "item_rows", "verdict_rows"]
+
+CRITERION_NAMES: tuple[str, ...] = ("E1", "E2", "E3", "E4", "E5")
+PHRASINGS: tuple[str, str, str] = ("A", "B", "C")
+
+ITEM_COLUMNS: tuple[str, ...] = (
+    *("system", "model", "method", "shots", "judge", "draw", "sample_id", "phrasing"),
+    *("domain", "graph", "failure_modes", "story", "query", "text", "invalid_reason"),
+    *CRITERION_NAMES,
+    *(f"{name}_invalid" for name in CRITERION_NAMES),
+    *(f"{name}_probability" for name in CRITERION_NAMES),
+    *("correct", "suggested_failure_mode"),
+    *("answer", "unchanged", "changed", "numerical", "latent"),
+)
+"""The columns of a row, in order; the module's text says what each holds."""
+
+SCORER = "edit"
+
+
+def item_rows(
+    log_samples: Iterable[EvalSample],
+    *,
+    system: str,
+    model: str,
+    method: str,
+    shots: int,
+    judge: str | None,
+) -> list[dict[str, Any]]:
+    """Return the rows of one log's samples, in their order.
+
+    Args:
+        log_samples: The samples of one task's log, whole (not summaries).
+        system: The system's name in tables.
+        model: Inspect's name of the model.
+        method: The log's ``metadata["method"]``.
+        shots: The log's ``metadata["shots"]``.
+        judge: The judges' names, joined; None where nobody judged.
+
+    Returns:
+        One dictionary per sample that has a score, with the keys of :data:`ITEM_COLUMNS`.
+    """
+    rows = []
+    for sample in log_samples:
+        score = (sample.scores or {}).get(SCORER)
+        if sample.error is not None or score is None:
+            continue
+        found = score.metadata or {}
+        story = Story.model_validate(sample.metadata["story"])
+        row: dict[str, Any] = {
+            "system": system,
+            "model": model,
+            "method": method,
+            "shots": shots,
+            "judge": judge,
+            "draw": sample.epoch,
+            "sample_id": story.id,
+            "phrasing": sample.metadata["phrasing"],
+            "domain": story.domain,
+            "graph": story.graph,
+            "failure_modes": " ".join(map(str, sorted(story.failure_modes))),
+            "story": story.text,
+            "query": sample.metadata["query"],
+            "text": found["text"],
+            "invalid_reason": found["invalid"],
+        }
+        verdicts: dict[str, Any] = found.get("verdicts") or {}
+        for name in CRITERION_NAMES:
+            panel = verdicts.get(name, {}).get("panel", {})
+            row[name] = _number(panel.get("passed"))
+            row[f"{name}_invalid"] = panel.get("invalid")
+            row[f"{name}_probability"] = _number(verdicts.get(name, {}).get("probability"))
+        row["correct"] = _number(found.get("correct"))
+        row["suggested_failure_mode"] = _number(found.get("suggested_failure_mode"))
+        row["answer"] = story.answer or None
+        row["unchanged"] = story.unchanged or None
+        row["changed"] = story.changed or None
+        row["numerical"] = story.numerical
+        row["latent"] = story.latent
+        rows.append({column: row[column] for column in ITEM_COLUMNS})
+    return rows
+
+
+def verdict_rows(log_samples: Iterable[EvalSample], *, system: str) -> list[dict[str, Any]]:
+    """Return one row for every verdict of every judge, members of a panel each.
+
+    A row has ``system``, ``draw``, ``sample_id``, ``phrasing``, ``criterion``, ``judge``,
+    ``passed`` (1.0, 0.0, NaN where invalid), ``invalid``, ``probability`` (of T against F; NaN
+    without one) and ``mass`` (what T and F had together of the next token's probability).
+    """
+    rows = []
+    for sample in log_samples:
+        score = (sample.scores or {}).get(SCORER)
+        if sample.error is not None or score is None:
+            continue
+        verdicts: dict[str, Any] = (score.metadata or {}).get("verdicts") or {}
+        for name, both in verdicts.items():
+            for vote in both["members"]:
+                rows.append(
+                    {
+                        "system": system,
+                        "draw": sample.epoch,
+                        "sample_id": sample.metadata["story"]["id"],
+                        "phrasing": sample.metadata["phrasing"],
+                        "criterion": name,
+                        "judge": vote["judge"],
+                        "passed": _number(vote["passed"]),
+                        "invalid": vote["invalid"],
+                        "probability": _number(vote["probability"]),
+                        "mass": _number(vote["mass"]),
+                    }
+                )
+    return rows
+
+
+def _number(value: bool | float | None) -> float:
+    return math.nan if value is None else float(value)

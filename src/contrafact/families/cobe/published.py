@@ -1,0 +1,132 @@
+"""The published figures of CoBe: tables 2 to 5 and appendix C.3.
+
+They are data (``published/``), typed in from the paper as printed; shares are from 0 to 1. Figures
+5 to 9 are drawings without numbers and have no place here. Where printed figures do not follow from
+each other, ``notes.json`` says so, and `residuals` recomputes what follows.
+"""
+
+import json
+from importlib.resources import files
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Note",
+    "PublishedFacts",
+    "PublishedStudy",
+    "published_facts",
+    "published_notes",
+    "published_rows",
+    "residuals",
+]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Note(_Record):
+    """A place where printed figures do not follow from each other, or need a word."""
+
+    key: str = Field(description="The figure, or what it belongs to.")
+    where: str = Field(description="Where it is printed.")
+    printed: str = Field(description="What is printed.")
+    note: str = Field(description="What there is to say.")
+
+
+class PublishedStudy(_Record):
+    """The human study of appendix C.3."""
+
+    items: int = Field(description="Responses rated.")
+    raters: int = Field(description="People who rated each.")
+    accuracy: float = Field(description="Judge against the majority.")
+    precision: float = Field(description="Of what the judge passes, the majority passes.")
+    recall: float = Field(description="Of what the majority passes, the judge passes.")
+    f1: float = Field(description="Their harmonic mean.")
+    judge_kappa: float = Field(description="Cohen's kappa, judge and majority.")
+    fleiss_kappa: float = Field(description="Among the raters.")
+    unanimous: float = Field(description="Share of items on which all raters agree.")
+    judge_with_raters: tuple[float, float, float] = Field(description="Cohen's kappa with each.")
+    raters_12_13_23: tuple[float, float, float] = Field(description="Cohen's kappa of each two.")
+    confusion: dict[str, int] = Field(description="Counts, judge against majority.")
+
+
+class PublishedFacts(_Record):
+    """What is printed besides the table of models."""
+
+    statistics: dict[str, float] = Field(description="Table 2.")
+    domains: dict[str, float] = Field(description="Table 3: shares of stories.")
+    graphs: dict[str, float] = Field(description="Table 4: shares of stories.")
+    frontier_accuracy: float = Field(description="Mean of the three frontier models (abstract).")
+    judge: str = Field(description="The judge of table 5.")
+    study: PublishedStudy = Field(description="Appendix C.3.")
+
+
+def published_rows() -> "pd.DataFrame":
+    """Return table 5: ``model``, ``accuracy`` over the three phrasings, ``spread`` (its ±)."""
+    import pandas as pd
+
+    return pd.read_csv(StringIO(_text("performance.csv")))
+
+
+def published_facts() -> PublishedFacts:
+    """Return tables 2 to 4 and appendix C.3."""
+    return PublishedFacts.model_validate_json(_text("facts.json"))
+
+
+def published_notes() -> list[Note]:
+    """Return what there is to say of printed figures."""
+    return [Note.model_validate(one) for one in json.loads(_text("notes.json"))]
+
+
+def residuals() -> list[dict[str, float | str]]:
+    """Recompute every figure that follows from others.
+
+    Returns:
+        One row per such figure: ``key``, ``printed``, ``computed``, ``residual`` (printed minus
+        computed) and ``tolerance``, the largest residual that rounding can leave.
+    """
+    facts = published_facts()
+    study, count = facts.study, facts.study.confusion
+    both = count["true_positive"] + count["true_negative"]
+    judge_yes = count["true_positive"] + count["false_positive"]
+    people_yes = count["true_positive"] + count["false_negative"]
+    n = study.items
+    expected = (judge_yes * people_yes + (n - judge_yes) * (n - people_yes)) / n**2
+    frontier = published_rows()["accuracy"].iloc[:3].mean()
+    statistics = facts.statistics
+    found = [
+        ("study:accuracy", study.accuracy, both / n, 0.005),
+        ("study:precision", study.precision, count["true_positive"] / judge_yes, 0.0005),
+        ("study:recall", study.recall, count["true_positive"] / people_yes, 0.0005),
+        ("study:f1", study.f1, 2 * count["true_positive"] / (judge_yes + people_yes), 0.005),
+        ("study:judge_kappa", study.judge_kappa, (both / n - expected) / (1 - expected), 0.005),
+        ("frontier_accuracy", facts.frontier_accuracy, float(frontier), 0.00005),
+        ("domains", 1.0, sum(facts.domains.values()), 0.0035),
+        ("graphs", 1.0, sum(facts.graphs.values()), 0.003),
+        (
+            "statistics:clauses_per_sentence",
+            statistics["clauses_per_sentence"],
+            statistics["clauses_per_story"] / statistics["sentences_per_story"],
+            0.1,
+        ),
+    ]
+    return [
+        {
+            "key": key,
+            "printed": printed,
+            "computed": computed,
+            "residual": printed - computed,
+            "tolerance": tolerance,
+        }
+        for key, printed, computed, tolerance in found
+    ]
+
+
+def _text(name: str) -> str:
+    return (files("contrafact.families.cobe") / "published" / name).read_text(encoding="utf-8")

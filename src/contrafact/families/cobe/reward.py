@@ -1,0 +1,155 @@
+"""CoBe as a reward for training: the same criteria and the same judge, as ``trl`` calls it.
+
+``trl``'s trainers call a reward function with prompts, completions and, by name, every further
+column of the dataset, and expect one number per completion, or None where it has none. A column
+``story`` tells the story; `reward_rows` makes a dataset's rows.
+
+    from datasets import Dataset
+    from trl import GRPOTrainer
+
+    rows = reward_rows(load_stories("stories.json"))
+    reward = edit_reward("openai/…")
+    GRPOTrainer(model="…", reward_funcs=reward, train_dataset=Dataset.from_list(rows), …)
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+
+from inspect_ai.model import CachePolicy, Model, get_model
+
+from contrafact.errors import InputError
+from contrafact.families.cobe.data import read_story, story_object
+from contrafact.families.cobe.editing import MAX_CHARACTERS, questions_of
+from contrafact.families.cobe.judging import Judged, Judging
+from contrafact.families.cobe.solvers.few_shot import Prompted
+from contrafact.prompts import PromptPack, open_pack
+from contrafact.records import Story
+
+__all__ = ["RewardFunction", "edit_reward", "reward_of", "reward_rows"]
+
+RewardFunction = Callable[..., list[float | None]]
+Form = Literal["conjunction", "share"]
+
+
+def edit_reward(
+    judges: str | Model | Sequence[str | Model],
+    *,
+    form: Form = "conjunction",
+    context: bool = False,
+    pack: PromptPack | None = None,
+    logprobs: bool = True,
+    cache: bool | CachePolicy = False,
+) -> RewardFunction:
+    """Return a reward function for ``trl``'s trainers.
+
+    Args:
+        judges: One judge or a panel: Inspect's names, or models.
+        form: ``conjunction``: 1.0 where all criteria pass, else 0.0, as the paper scores;
+            ``share``: the share of criteria that pass, a denser signal.
+        context: Whether the judge sees scenario and query as well.
+        pack: The prompt pack; the default pack if none.
+        logprobs: Whether to ask the judge's provider for the probabilities of T and F.
+        cache: Inspect's cache policy for the judge's calls.
+
+    Returns:
+        ``reward(prompts, completions, story, **columns) -> list[float | None]``. Completions are
+        texts, or conversations whose last message is judged; an empty or endless one gets 0.0. A
+        completion whose verdict is open (a criterion's is invalid and none fails) gets None, which
+        ``trl`` leaves out. A judge's failed call raises: it is no reward of zero.
+
+    Raises:
+        InputError: A template of the pack is not in order.
+    """
+    named = [judges] if isinstance(judges, str | Model) else list(judges)
+    judging = Judging(pack or open_pack(), context, logprobs, cache)
+
+    def cobe_reward(
+        prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
+    ) -> list[float | None]:
+        stories = columns.get("story")
+        if stories is None or not len(prompts) == len(completions) == len(stories):
+            raise InputError(
+                "the reward needs a story for every completion",
+                hint="train on rows that contrafact.families.cobe.reward.reward_rows makes",
+            )
+        phrasings = columns.get("query") or [""] * len(prompts)
+        texts = [_text(completion) for completion in completions]
+        models = [get_model(one) for one in named]
+
+        async def judge_all() -> list[Judged | None]:
+            async def judge(text: str, story: Any, query: str) -> Judged | None:
+                if not text.strip(" .…") or len(text) > MAX_CHARACTERS:
+                    return None
+                return await judging.judge(models, _story(story), text, query=query)
+
+            return await asyncio.gather(
+                *(judge(*one) for one in zip(texts, stories, phrasings, strict=True))
+            )
+
+        return [
+            0.0 if judged is None else reward_of(judged, form) for judged in _finished(judge_all())
+        ]
+
+    return cobe_reward
+
+
+def reward_of(judged: Judged, form: Form = "conjunction") -> float | None:
+    """Return the reward of a judged response; None where its verdict is open.
+
+    Raises:
+        ValueError: On an unknown form.
+    """
+    if form == "conjunction":
+        return None if judged.correct is None else float(judged.correct)
+    if form != "share":
+        raise ValueError(f"a reward's form is 'conjunction' or 'share', not {form!r}")
+    passed = [one.passed for one in judged.panel.values() if one.passed is not None]
+    return sum(passed) / len(passed) if passed else None
+
+
+def reward_rows(stories: Sequence[Story], pack: PromptPack | None = None) -> list[dict[str, str]]:
+    """Return a dataset's rows, three for every story.
+
+    Each has ``prompt`` (the plain prompt), ``query`` and ``story`` (JSON, the paper's schema).
+    """
+    plain = Prompted("plain", pack or open_pack())
+    return [
+        {
+            "prompt": plain.prompt(question),
+            "query": question.query,
+            "story": json.dumps(story_object(question.story), ensure_ascii=False),
+        }
+        for question in questions_of(stories)
+    ]
+
+
+def _story(value: Any) -> Story:
+    if isinstance(value, Story):
+        return value
+    row = json.loads(value) if isinstance(value, str) else value
+    return read_story(row)
+
+
+def _text(completion: Any) -> str:
+    if isinstance(completion, str):
+        return completion
+    if isinstance(completion, Sequence) and completion and isinstance(completion[-1], Mapping):
+        content = completion[-1].get("content")
+        if isinstance(content, str):
+            return content
+    raise InputError(
+        "a completion is neither text nor a conversation", hint="give texts or lists of messages"
+    )
+
+
+def _finished(work: Coroutine[Any, Any, list[Judged | None]]) -> list[Judged | None]:
+    """Run to the end, also where a trainer's own event loop is running in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

@@ -1,0 +1,201 @@
+"""Drawing stories: from a seed, no two alike, every one checked before it is handed out."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contrafact.errors import InputError
+from contrafact.families.cobe.phrasing import queries
+from contrafact.families.cobe.synth import criteria
+from contrafact.families.cobe.synth.answers import (
+    Setting,
+    draw_setting,
+    right_answers,
+    wrong_answers,
+)
+from contrafact.families.cobe.synth.cases import Case, cases
+from contrafact.families.cobe.synth.check import check_story
+from contrafact.families.cobe.synth.story import DrawnStory, proof_record, story_record
+from contrafact.families.cobe.synth.telling import tell
+from contrafact.families.cobe.synth.template import Template
+from contrafact.records import DOMAINS, GRAPHS, Story
+
+__all__ = ["Unproven", "choose", "domain_named", "draw_stories", "draw_story"]
+
+_TRIES = 200
+_CHUNK = 24
+
+
+class Unproven(AssertionError):
+    """The checker contradicts how a story was made: one of the two is wrong."""
+
+
+def choose(
+    templates: Sequence[Template], *, graph: str | None = None, domain: str | None = None
+) -> tuple[Template, ...]:
+    """Return the templates of a graph type and a domain.
+
+    Raises:
+        InputError: If there is none.
+    """
+    if graph is not None and graph not in GRAPHS:
+        raise InputError(
+            f"there is no graph type '{graph}'", hint=f"use one of {', '.join(GRAPHS)}"
+        )
+    chosen = tuple(t for t in templates if graph in (None, t.graph) and domain in (None, t.domain))
+    if not chosen:
+        raise InputError(
+            f"no template is of graph '{graph}' and domain '{domain}'",
+            hint="leave one of them out",
+        )
+    return chosen
+
+
+def domain_named(name: str) -> str:
+    """Return the domain of table 3 that a name means, whatever its capitals.
+
+    Raises:
+        InputError: If it means none.
+    """
+    for domain in DOMAINS:
+        if domain.casefold() == " ".join(name.split()).casefold():
+            return domain
+    raise InputError(f"there is no domain '{name}'", hint=f"use one of {', '.join(DOMAINS)}")
+
+
+def draw_stories(
+    templates: Sequence[Template], n: int, seed: int, *, processes: int = 1
+) -> Iterator[DrawnStory]:
+    """Yield stories, evenly over the templates, no two texts alike.
+
+    The same templates, number and seed give the same stories, by however many processes.
+
+    Args:
+        templates: What to draw from.
+        n: How many stories.
+        seed: Where randomness comes from.
+        processes: How many share the work.
+
+    Raises:
+        InputError: If the templates do not hold that many.
+        Unproven: If a story is not what it is meant to be.
+    """
+    seen: set[str] = set()
+    for index, story in enumerate(_firsts(templates, n, seed, processes)):
+        for attempt in range(1, _TRIES):
+            if story.story.text not in seen:
+                break
+            story = _draw(templates, seed, index, attempt)
+        if story.story.text in seen:
+            template, variation = _turn(templates, seed, index)
+            raise InputError(
+                f"template '{template.id}' seems to hold no more than {variation - 1:,} stories",
+                hint="ask for fewer, or for more graph types and domains",
+            )
+        seen.add(story.story.text)
+        yield story
+
+
+def draw_story(
+    template: Template, variation: int, rng: np.random.Generator, case: Case | None = None
+) -> DrawnStory:
+    """Return one story of a template, proven.
+
+    Args:
+        template: The template.
+        variation: The number that its id gets.
+        rng: Where randomness comes from.
+        case: The case to tell; a random one if none is given.
+
+    Raises:
+        Unproven: If the checker contradicts how it was made.
+    """
+    if case is None:
+        place = np.searchsorted(_shares(template), rng.random(), side="right")
+        case = cases(template)[int(place)]
+    setting = draw_setting(case, rng)
+    drawn = _drawn(setting, variation, rng)
+    problems = check_story(template, story_record(drawn))
+    if problems:
+        raise Unproven(f"{template.id}: {problems[0]}")
+    return drawn
+
+
+def _firsts(
+    templates: Sequence[Template], n: int, seed: int, processes: int
+) -> Iterator[DrawnStory]:
+    """Yield the first try at each story."""
+    if processes == 1:
+        yield from (_draw(templates, seed, index, 0) for index in range(n))
+        return
+    with ProcessPoolExecutor(processes, initializer=_begin, initargs=(templates, seed)) as pool:
+        yield from pool.map(_draw_here, range(n), chunksize=_CHUNK)
+
+
+_here: list[tuple[Sequence[Template], int]] = []  # in a worker: what it draws from, and its seed
+
+
+def _begin(templates: Sequence[Template], seed: int) -> None:
+    _here[:] = [(templates, seed)]
+
+
+def _draw_here(index: int) -> DrawnStory:
+    templates, seed = _here[0]
+    return _draw(templates, seed, index, 0)
+
+
+def _draw(templates: Sequence[Template], seed: int, index: int, attempt: int) -> DrawnStory:
+    template, variation = _turn(templates, seed, index)
+    return draw_story(template, variation, np.random.default_rng([seed, 2, index, attempt]))
+
+
+def _turn(templates: Sequence[Template], seed: int, index: int) -> tuple[Template, int]:
+    """Return whose turn it is: every round has each template once, in an order of its own."""
+    done, place = divmod(index, len(templates))
+    order = _order(len(templates), seed, done)
+    return templates[order[place]], done + 1
+
+
+@lru_cache(maxsize=8)
+def _order(size: int, seed: int, done: int) -> tuple[int, ...]:
+    return tuple(np.random.default_rng([seed, 1, done]).permutation(size).tolist())
+
+
+@cache
+def _shares(template: Template) -> NDArray[np.float64]:
+    """Return where each case ends on a line from 0 to 1."""
+    ends = np.cumsum([_weight(case) for case in cases(template)])
+    return np.asarray(ends / ends[-1], dtype=np.float64)
+
+
+def _weight(case: Case) -> float:
+    """Return how often a case is drawn, compared with others: more of what asks more."""
+    weight = 3.0 if len(case.changed) > 1 or case.moved else 1.0
+    weight *= 2.0 if case.latents else 1.0
+    return weight * (0.3 if case.open else 1.0)
+
+
+def _drawn(setting: Setting, variation: int, rng: np.random.Generator) -> DrawnStory:
+    case, template = setting.case, setting.template
+    supposed = template.told[case.variable].supposed(setting.after[case.variable], setting.words)
+    right = right_answers(setting, rng)
+    story = Story(
+        id=f"{template.number}v{variation}",
+        core_set_id=template.number,
+        variation_id=variation,
+        domain=template.domain,
+        text=tell(template, setting.words, setting.before, setting.manner),
+        queries=queries(supposed),
+        answer=right[0].text,
+        unchanged=criteria.unchanged(setting),
+        changed=criteria.changed(setting),
+        numerical=criteria.numerical(setting),
+        latent=criteria.latent(setting),
+        graph=template.graph,
+        failure_modes=criteria.failure_modes(case, setting.before, setting.after),
+    )
+    proof = proof_record(template.id, setting.words, case.proof)
+    return DrawnStory(story, right, wrong_answers(setting, rng), proof)

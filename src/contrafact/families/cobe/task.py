@@ -1,0 +1,113 @@
+"""The Inspect task ``cobe``: a story in each of its three phrasings, edited and judged.
+
+Usable as ``inspect eval contrafact/cobe --model … --model-role grader=…`` and by ``contrafact run
+cobe``, which adds tables and the report.
+"""
+
+from inspect_ai import Epochs, Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import CachePolicy
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from contrafact.errors import InputError
+from contrafact.families.cobe.bundled import bundled_shots, bundled_stories
+from contrafact.families.cobe.data import load_stories
+from contrafact.families.cobe.editing import Editor, Question, edit_stories, questions_of
+from contrafact.families.cobe.judging import Judging
+from contrafact.families.cobe.scoring import judged_edit
+from contrafact.families.cobe.solvers import SolverContext, make_solver
+from contrafact.judges.panel import judges_of_role
+from contrafact.models.asking import cache_policy
+from contrafact.prompts import open_pack
+
+__all__ = ["TASK_VERSION", "cobe", "counterfactual_edits"]
+
+# The first part changes when results are no longer comparable, the second with the interface.
+TASK_VERSION = "1-A"
+
+
+@solver
+def counterfactual_edits(
+    editor: Editor,
+    *,
+    structured: bool = True,
+    cache: bool | CachePolicy = False,
+    judged: bool = True,
+) -> Solver:
+    """Edit a sample's story by a solver. A missing judge is found here, before the first call."""
+    inner = edit_stories(editor, structured=structured, cache=cache)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        if judged:
+            judges_of_role()
+        return await inner(state, generate)
+
+    return solve
+
+
+@task
+def cobe(
+    data: str | None = None,
+    method: str = "plain",
+    shots: int = 0,
+    draws: int = 1,
+    shots_from: str | None = None,
+    seed: int = 0,
+    prompts: str | None = None,
+    structured: bool = True,
+    judged: bool = True,
+    judge_context: bool = False,
+    judge_logprobs: bool = True,
+    limit: int | None = None,
+    cache_scope: str | None = None,
+    fingerprint: str | None = None,
+) -> Task:
+    """Counterfactual edits of short stories, judged by causal criteria (CoBe).
+
+    Args:
+        data: File of stories; the bundled stories where none is given.
+        method: ``plain``, ``few-shot``, ``abduct-act-predict``, ``graph-first``, or an import path.
+        shots: Few-shot examples per prompt, for solvers that show any.
+        draws: Random draws of examples; each is an epoch.
+        shots_from: File with the pool of examples; a pool of our own writing by default.
+        seed: Seed of the draws.
+        prompts: Folder of a prompt pack; the default pack where none is given.
+        structured: Whether to ask providers for schema-constrained JSON, where JSON is asked.
+        judged: Whether the judge bound to the role ``grader`` scores the edits.
+        judge_context: Whether the judge sees scenario and query besides criterion and response.
+        judge_logprobs: Whether to ask the judge's provider for the probabilities of T and F.
+        limit: Take the first so many stories; each is asked in three phrasings.
+        cache_scope: Keep every call's answer for a rerun under this name.
+        fingerprint: Hash of what the other arguments cannot tell apart (file contents).
+    """
+    stories = load_stories(data) if data else bundled_stories()
+    pack = open_pack(prompts)
+    pool = load_stories(shots_from) if shots_from else bundled_shots()
+    chosen = make_solver(method, SolverContext(pack=pack, shots=shots, pool=pool, seed=seed))
+    if not chosen.shots and (shots or draws > 1):
+        raise InputError(f"{chosen.name} shows no examples", hint="leave shots and draws out")
+    cache = cache_policy(cache_scope)
+    judging = Judging(pack, judge_context, judge_logprobs, cache) if judged else None
+    samples = [_sample(question) for question in questions_of(stories[:limit])]
+    return Task(
+        dataset=MemoryDataset(samples, name="stories"),
+        solver=counterfactual_edits(chosen, structured=structured, cache=cache, judged=judged),
+        scorer=judged_edit(judging),
+        epochs=Epochs(draws, "mean"),
+        version=TASK_VERSION,
+        name=f"cobe-{method.rsplit('.', 1)[-1]}",
+        metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
+    )
+
+
+def _sample(question: Question) -> Sample:
+    return Sample(
+        id=question.id,
+        input=f"{question.story.text}\n\n{question.query}",
+        target=question.story.answer,
+        metadata={
+            "phrasing": question.phrasing,
+            "query": question.query,
+            "story": question.story.model_dump(mode="json"),
+        },
+    )

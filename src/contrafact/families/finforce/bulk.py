@@ -1,0 +1,300 @@
+"""Scenarios in bulk: every row of a table back in order, with its two counterfactuals.
+
+No evaluation is built around the calls; they still go through Inspect's model interface.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from inspect_ai.model import Model
+
+from contrafact.errors import InputError
+from contrafact.families.finforce.bulk_stream import ahead
+from contrafact.families.finforce.data import HEADLINE_COLUMNS, is_absent
+from contrafact.families.finforce.generation import Method, run_method
+from contrafact.families.finforce.judging import Judging
+from contrafact.files.atomic import replace_surrogates
+from contrafact.files.sheets import guarded
+from contrafact.models.asking import Ask, failure_cause
+from contrafact.records import CRITERIA, SIDES, Headline
+from contrafact.text.delimit import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "MAX_HEADLINE",
+    "BulkJob",
+    "ResultRow",
+    "added_columns",
+    "check_columns",
+    "column_names",
+    "result_frame",
+    "row_problem",
+]
+
+MAX_HEADLINE = 2_000
+# Rows that are begun, finished ones that wait for their turn among them, per row worked on. One
+# slow row then holds up the output, and not the work.
+_BEGUN = 4
+_VERDICTS = tuple(f"{side}_{name}" for side in SIDES for name in CRITERIA)
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """One row of the result.
+
+    Attributes:
+        position: Its place in the input, from 0.
+        line: Its line there, from 1 (in Parquet its row).
+        given: The input's own columns.
+        added: Our columns (`added_columns`), under their plain names.
+        outcome: ``valid``; ``invalid``, the model's answer cannot be used; ``bad``, there is no
+            headline to work on; ``failed``, a call failed, and a rerun tries the row again.
+    """
+
+    position: int
+    line: int
+    given: Mapping[str, Any]
+    added: Mapping[str, Any]
+    outcome: str
+
+    def merged(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Return the input's columns, then ours under the names they have in the result."""
+        return {**self.given, **{names[key]: value for key, value in self.added.items()}}
+
+
+@dataclass(frozen=True)
+class BulkJob:
+    """What to do with every row.
+
+    Attributes:
+        method: The generation method.
+        ask: The model.
+        judging: Rubrics, where judges are named.
+        judges: The judges.
+        at_once: How many rows are worked on at the same time.
+    """
+
+    method: Method
+    ask: Ask
+    judging: Judging | None = None
+    judges: tuple[Model, ...] = ()
+    at_once: int = 16
+
+    async def run(
+        self, rows: Iterable[tuple[int, Mapping[str, Any]]], done: Mapping[int, ResultRow]
+    ) -> AsyncGenerator[ResultRow, None]:
+        """Yield every row's result in input order, each as soon as it and those before it are done.
+
+        Args:
+            rows: Line number and columns of each row; may block, as a pipe does.
+            done: Results that stand already, by position; they are not computed again.
+
+        Raises:
+            InputError: if the rows end in an error; the results before it are yielded first.
+        """
+        working = asyncio.Semaphore(self.at_once)
+        begun = asyncio.Semaphore(self.at_once * _BEGUN)
+        tasks: deque[asyncio.Task[ResultRow]] = deque()
+        arrived = asyncio.Event()
+        problem: InputError | None = None
+        ended = False
+
+        async def one(position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
+            async with working:
+                return await self._one(position, line, row)
+
+        async def known(result: ResultRow) -> ResultRow:
+            return result
+
+        async def begin() -> None:
+            nonlocal problem, ended
+            position = 0
+            try:
+                async with aclosing(ahead(rows, self.at_once)) as source:
+                    async for line, row in source:
+                        await begun.acquire()
+                        stands = done.get(position)
+                        work = known(stands) if stands else one(position, line, row)
+                        tasks.append(asyncio.create_task(work))
+                        arrived.set()
+                        position += 1
+            except InputError as error:
+                problem = error
+            finally:
+                ended = True
+                arrived.set()
+
+        beginning = asyncio.create_task(begin())
+        try:
+            while True:
+                while tasks:
+                    yield await tasks[0]
+                    tasks.popleft()
+                    begun.release()
+                if ended:
+                    break
+                arrived.clear()
+                await arrived.wait()
+            await beginning
+        finally:
+            for task in (beginning, *tasks):
+                task.cancel()
+            await asyncio.gather(beginning, *tasks, return_exceptions=True)
+        if problem is not None:
+            raise problem
+
+    async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
+        added: dict[str, Any] = dict.fromkeys(added_columns(judged=self.judging is not None))
+        added["valid"] = False
+        text = _headline(row)
+        if problem := row_problem(text):
+            added["error"] = problem
+            return ResultRow(position, line, row, added, "bad")
+        headline = Headline.of(replace_surrogates(str(text)))
+        added["id"] = headline.id
+        try:
+            await self._fill(headline, added)
+        except Exception as error:  # noqa: BLE001 - a failed call is this row's result, told there
+            added["error"] = f"call failed: {failure_cause(error)}"
+            return ResultRow(position, line, row, added, "failed")
+        return ResultRow(position, line, row, added, "valid" if added["valid"] else "invalid")
+
+    async def _fill(self, headline: Headline, added: dict[str, Any]) -> None:
+        generation = await run_method(self.method, headline, self.ask)
+        for side in SIDES:
+            added[f"{side}_counterfactual"] = generation.texts[side]
+        added["repairs"] = ", ".join(generation.repairs) or None
+        if generation.invalid:
+            added["error"] = "; ".join(dict.fromkeys(generation.invalid.values()))
+        if self.judging is not None:
+            judged = await self.judging.judge(self.judges, headline, generation.texts)
+            for side, verdicts in judged.items():
+                for name in CRITERIA:
+                    added[f"{side}_{name}"] = verdicts.panel[name].passed
+        added["valid"] = not generation.invalid
+
+
+def added_columns(*, judged: bool) -> list[str]:
+    """Return the names of the columns that are added to the input's own."""
+    names = ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "repairs", "error"]
+    return names + list(_VERDICTS) if judged else names
+
+
+def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:
+    """Return the name that each added column has beside the input's.
+
+    An input's column is never touched: where it has the name, ours gets ``contrafact_`` in front.
+    """
+    names = {}
+    for plain in added:
+        name = plain
+        while name in taken:
+            name = f"contrafact_{name}"
+        names[plain] = name
+    return names
+
+
+def row_problem(text: object) -> str | None:
+    """Return why a row has no headline to work on, or none if it has one."""
+    if is_absent(text):
+        return "there is no headline"
+    if not isinstance(text, str):
+        return "the headline is not text"
+    if not text.strip():
+        return "the headline is empty"
+    if not printable(text).strip():
+        return "the headline has no visible character"
+    if len(text) > MAX_HEADLINE:
+        return f"the headline is over {MAX_HEADLINE:,} characters ({len(text):,})"
+    return None
+
+
+def check_columns(rows: Sequence[tuple[int, Mapping[str, Any]]], file: str) -> None:
+    """Check that some row has a headline's column.
+
+    Raises:
+        InputError: if there are no rows, or not one of them has it.
+    """
+    if not rows:
+        raise InputError("the file holds no rows", file=file, hint="give at least one row")
+    if not any(_has_headline(row) for _, row in rows):
+        line, row = rows[0]
+        found = ", ".join(printable(str(key)) for key in list(row)[:8]) or "none"
+        raise InputError(
+            f"no column 'headline' (found: {found})",
+            file=file,
+            line=line,
+            hint="name the column 'headline', 'title' or 'text'",
+        )
+
+
+def result_frame(
+    results: Sequence[ResultRow], names: Mapping[str, str], *, suffix: str
+) -> "pd.DataFrame":
+    """Return the results as a table: the input's columns in their order, then ours.
+
+    For Parquet, whose columns have one type each, a column of the input with values of several
+    becomes JSON text. For CSV, an apostrophe stands before what a model wrote that a spreadsheet
+    would run as a formula.
+
+    Args:
+        results: The rows, in order.
+        names: What our columns are called (`column_names`).
+        suffix: The format they are for: ``.csv``, ``.jsonl`` or ``.parquet``.
+    """
+    import pandas as pd
+
+    columns = [*dict.fromkeys(key for result in results for key in result.given), *names.values()]
+    frame = pd.DataFrame(
+        [result.merged(names) for result in results], columns=columns, dtype=object
+    )
+    for plain, name in names.items():
+        kind = "boolean" if plain == "valid" or plain in _VERDICTS else "string"
+        frame[name] = frame[name].astype(kind)  # type: ignore[call-overload]
+    if suffix == ".csv":
+        for side in SIDES:
+            name = names[f"{side}_counterfactual"]
+            frame[name] = frame[name].map(guarded, na_action="ignore")
+    if suffix == ".parquet":
+        for column in columns[: len(columns) - len(names)]:
+            frame[column] = _uniform(frame[column])
+    return frame
+
+
+def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    import json
+
+    import pyarrow  # type: ignore[import-untyped]
+
+    try:
+        pyarrow.array(column, from_pandas=True)
+    except (pyarrow.ArrowException, OverflowError):
+        return column.map(
+            lambda value: (
+                value
+                if value is None or isinstance(value, str)
+                else json.dumps(value, ensure_ascii=False, default=str)
+            )
+        )
+    return column
+
+
+def _by_name(row: Mapping[str, Any]) -> dict[str, Any]:
+    item = row.get("input_item")  # the published supplement's layout
+    source = item if isinstance(item, dict) else row
+    return {str(key).strip().casefold(): value for key, value in source.items()}
+
+
+def _has_headline(row: Mapping[str, Any]) -> bool:
+    return not _by_name(row).keys().isdisjoint(HEADLINE_COLUMNS)
+
+
+def _headline(row: Mapping[str, Any]) -> object:
+    by_name = _by_name(row)
+    return next((by_name[name] for name in HEADLINE_COLUMNS if name in by_name), None)

@@ -1,0 +1,151 @@
+"""What a generation method takes and gives: the seam between methods and everything else.
+
+A method turns one headline into one risk and one opportunity counterfactual (FIN-FORCE,
+section 4). It is a plain object, so that it serves an Inspect task, the `generate` command
+and a library call alike.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from inspect_ai.model import (
+    ModelOutput,
+    ResponseSchema,
+)
+from inspect_ai.util import JSONSchema
+
+from contrafact.files.atomic import replace_surrogates
+from contrafact.judges.replies import read_json_object
+from contrafact.models.asking import Ask, PlannedCall, Unanswered
+from contrafact.records import SIDES, Headline, Side
+
+__all__ = [
+    "Generation",
+    "Method",
+    "pair_schema",
+    "read_pair",
+    "run_method",
+]
+
+# A counterfactual is a headline; what is longer than this is a reply that lost its way.
+MAX_CHARACTERS = 2_000
+
+_KEYS: Mapping[Side, tuple[str, ...]] = {
+    side: (f"{side}_counterfactual", f"{side}_counterfactual_scenario", f"{side}_headline", side)
+    for side in SIDES
+}
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A method's result for one headline.
+
+    Attributes:
+        texts: The counterfactual of each side; none where that side is invalid.
+        invalid: For each invalid side, the reason.
+        repairs: Names of the repairs the parser made, in order.
+        trace: What the method kept of its way there (reasoning chain, masked headline, …).
+    """
+
+    texts: Mapping[Side, str | None]
+    invalid: Mapping[Side, str] = field(default_factory=dict)
+    repairs: tuple[str, ...] = ()
+    trace: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
+        """Return a result that is invalid on both sides for one reason."""
+        return cls(dict.fromkeys(SIDES), dict.fromkeys(SIDES, reason), (), trace or {})
+
+
+class Method(Protocol):
+    """A generation method. See `contrafact.families.finforce.methods` for how to add one."""
+
+    name: str
+    shots: int
+
+    async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
+        """Generate both counterfactuals of one headline.
+
+        Args:
+            headline: The headline.
+            ask: The model.
+            draw: Which draw of few-shot examples this is, from 1.
+        """
+        ...
+
+    def plan(self, headline: Headline) -> Sequence[PlannedCall]:
+        """Return the calls that one headline will take."""
+        ...
+
+
+async def run_method(method: Method, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
+    """Run a method on one headline; a model that gives no answer makes an invalid result."""
+    try:
+        return await method(headline, ask, draw=draw)
+    except Unanswered as unanswered:
+        return Generation.none(str(unanswered))
+
+
+def pair_schema(*before: str) -> ResponseSchema:
+    """Return the schema of a reply: the named text fields first, then both counterfactuals."""
+    names = (*before, *(_KEYS[side][0] for side in SIDES))
+    return ResponseSchema(
+        name="counterfactuals",
+        json_schema=JSONSchema(
+            type="object",
+            properties={name: JSONSchema(type="string") for name in names},
+            required=list(names),
+            additionalProperties=False,
+        ),
+        strict=True,
+    )
+
+
+def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Generation:
+    """Return the two counterfactuals in a reply (FIN-FORCE, table 8's output formats).
+
+    The flat object and the paper's ``{"Counterfactuals": [{…}]}`` are both read; so are the
+    published data's longer key names. A side without text is invalid; the other still counts.
+    """
+    reply = read_json_object(output.completion)
+    if reply.value is None:
+        reason = reply.invalid or "not JSON"
+        if output.stop_reason == "max_tokens":
+            reason = "cut off at the token limit"
+        return Generation.none(reason, trace)
+    repairs = list(reply.repairs)
+    value: dict[str, Any] = {_plain(key): item for key, item in reply.value.items()}
+    for wrapper in ("counterfactuals", "scenarios"):
+        inner = value.get(wrapper)
+        if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict):
+            value = {_plain(key): item for key, item in inner[0].items()}
+        elif isinstance(inner, dict):
+            value = {_plain(key): item for key, item in inner.items()}
+    texts: dict[Side, str | None] = {}
+    invalid: dict[Side, str] = {}
+    for side in SIDES:
+        key = next((name for name in _KEYS[side] if name in value), None)
+        text = value.get(key) if key else None
+        texts[side] = None
+        if key is None:
+            invalid[side] = f"no {side} counterfactual in the reply"
+        elif not isinstance(text, str):
+            invalid[side] = f"the {side} counterfactual is not text"
+        elif not text.strip(" .…"):
+            invalid[side] = f"the {side} counterfactual is empty"
+        elif len(text) > MAX_CHARACTERS:
+            invalid[side] = f"the {side} counterfactual is over {MAX_CHARACTERS} characters"
+        else:
+            texts[side] = replace_surrogates(" ".join(text.split()))
+            if key != _KEYS[side][0]:
+                repairs.append(f"key '{key}'")
+    kept = dict(trace or {})
+    if isinstance(value.get("reasoning"), str):
+        kept["reasoning"] = value["reasoning"]
+    return Generation(texts, invalid, tuple(repairs), kept)
+
+
+def _plain(key: str) -> str:
+    return key.strip().lower().replace(" ", "_").replace("-", "_")

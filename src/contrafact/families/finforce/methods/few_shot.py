@@ -1,0 +1,106 @@
+"""few-shot: the zero-shot prompt with worked examples (FIN-FORCE, section 4, B.2, table 9).
+
+Examples come from a pool in seeded random draws. A draw's order depends on the seed and the
+draw alone, so that the same examples serve every model and every headline of that draw; a
+headline that is itself in the pool is passed over for its own prompt.
+"""
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from contrafact.errors import InputError
+from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
+from contrafact.families.finforce.methods.lookup import MethodContext
+from contrafact.models.asking import Ask, PlannedCall
+from contrafact.prompts import PromptPack
+from contrafact.records import Headline
+from contrafact.text.delimit import delimit
+
+__all__ = ["Prompted", "draw_shots", "method"]
+
+DEFAULT_SHOTS = 3
+
+
+class Prompted:
+    """One call: the task, examples if any, the headline."""
+
+    def __init__(
+        self,
+        name: str,
+        pack: PromptPack,
+        *,
+        shots: int = 0,
+        pool: Sequence[Headline] = (),
+        seed: int = 0,
+    ):
+        self.name = name
+        self.shots = shots
+        self._pool = [item for item in pool if item.reference is not None]
+        self._seed = seed
+        self._template = pack.template("finforce/generate", required={"headline", "shots"})
+        if shots and len(self._pool) <= shots:
+            raise InputError(
+                f"the pool holds {len(self._pool)} headlines with counterfactuals, "
+                f"too few to draw {shots} and leave out the item itself",
+                hint="give a larger file with --shots-from, or fewer --shots",
+            )
+
+    def prompt(self, headline: Headline, draw: int = 1) -> str:
+        """Return the prompt for one headline."""
+        shots = draw_shots(self._pool, self.shots, seed=self._seed, draw=draw, exclude=headline.id)
+        return self._template.render(
+            headline=delimit(headline.text), shots=[_shown(shot) for shot in shots]
+        )
+
+    async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
+        """See `contrafact.families.finforce.generation.Method`."""
+        output = await ask(self.prompt(headline, draw), pair_schema("original_headline"))
+        return read_pair(output)
+
+    def plan(self, headline: Headline) -> Sequence[PlannedCall]:
+        """See `contrafact.families.finforce.generation.Method`."""
+        return [PlannedCall(self.prompt(headline), reply_tokens=110)]
+
+
+def draw_shots(
+    pool: Sequence[Headline], count: int, *, seed: int, draw: int, exclude: str
+) -> list[Headline]:
+    """Return `count` examples: the first of a seeded permutation of the pool, without one id.
+
+    Args:
+        pool: Headlines with references.
+        count: How many.
+        seed: Seed of the run.
+        draw: Number of the draw, from 1; every draw is an order of its own.
+        exclude: The id of the headline that is being worked on.
+    """
+    order = np.random.default_rng([seed, draw]).permutation(len(pool))
+    others = [pool[int(position)] for position in order if pool[int(position)].id != exclude]
+    return others[:count]
+
+
+def method(context: MethodContext) -> Prompted:
+    """Return the method, with the pool of our own writing where none is given."""
+    from contrafact.families.finforce.bundled import bundled_shots
+
+    return Prompted(
+        "few-shot",
+        context.pack,
+        shots=context.shots or DEFAULT_SHOTS,
+        pool=context.pool or bundled_shots(),
+        seed=context.seed,
+    )
+
+
+def _shown(shot: Headline) -> dict[str, str]:
+    if shot.reference is None:
+        raise ValueError("an example needs its reference counterfactuals")
+    headline = delimit(shot.text)
+    answer = {
+        "original_headline": headline,
+        "risk_counterfactual": delimit(shot.reference.risk),
+        "opportunity_counterfactual": delimit(shot.reference.opportunity),
+    }
+    return {"headline": headline, "answer": json.dumps(answer, ensure_ascii=False)}

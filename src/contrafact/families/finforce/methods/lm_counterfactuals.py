@@ -1,0 +1,250 @@
+"""lm-counterfactuals: what the model would have written, its sampling noise held.
+
+FIN-FORCE, section 4 and B.2, table 11, after Ravfogel et al. (2024). The model writes a base
+continuation of the headline; risk and opportunity are written under the same noise, so that they
+differ from it by what the prompt asks, and not by chance. The noise of the base is drawn here and
+thus known: it need not be inferred from the text, as in the original.
+"""
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from inspect_ai.model import ModelOutput
+
+from contrafact.errors import InputError
+from contrafact.families.finforce.generation import MAX_CHARACTERS, Generation, read_pair
+from contrafact.families.finforce.methods.lookup import MethodContext, Option
+from contrafact.files.atomic import replace_surrogates
+from contrafact.models.asking import Ask, PlannedCall, Unanswered
+from contrafact.prompts import PromptTemplate
+from contrafact.records import SIDES, Headline, Side
+from contrafact.text.delimit import delimit
+from contrafact.text.diff import normalised_edit_distance
+
+if TYPE_CHECKING:
+    from contrafact.models.whitebox.noise import Writer, Written
+
+__all__ = ["OPTIONS", "LmCounterfactuals", "method", "read_line"]
+
+OPTIONS: Mapping[str, Option] = {
+    "noise": "shared",
+    "prompts": "each",
+    "temperature": 1.0,
+    "top-p": 1.0,
+    "max-tokens": 96,
+}
+"""``noise``: ``shared`` by base, risk and opportunity, or ``fresh`` for each, to see what holding
+it buys. ``prompts``: ``each`` side has its own and is answered with a headline, or ``one`` asks
+for both and is answered with JSON. The others are the sampling of all three texts."""
+
+_CHOICES = {"noise": ("shared", "fresh"), "prompts": ("each", "one")}
+_REPLY_TOKENS = 40
+
+
+class LmCounterfactuals:
+    """A base continuation, and both counterfactuals of it under its noise."""
+
+    shots = 0
+
+    def __init__(self, context: MethodContext):
+        from contrafact.models.whitebox.noise import Sampling
+
+        options = {**OPTIONS, **context.options}
+        for key, choices in _CHOICES.items():
+            if options[key] not in choices:
+                raise InputError(f"the option {key} is {' or '.join(choices)}, not {options[key]}")
+        if float(options["temperature"]) == 0:
+            raise InputError(
+                "lm-counterfactuals samples, and there is no noise to hold at temperature 0",
+                hint="give it a temperature of its own: --method lm-counterfactuals:temperature=1",
+            )
+        self.name = context.name or "lm-counterfactuals"
+        self._held = options["noise"] == "shared"
+        self._sampling = Sampling(float(options["temperature"]), float(options["top-p"]))
+        self._max_tokens = int(options["max-tokens"])
+        if self._max_tokens < 1:
+            raise InputError(f"the option max-tokens is at least 1, not {self._max_tokens}")
+        self._seed = context.seed
+        self._prompts = _templates(context, one=options["prompts"] == "one")
+        for model in context.models:
+            _weights(model)
+
+    def open(self, model: str, model_args: Mapping[str, Any]) -> None:
+        """Load a model; see `contrafact.families.finforce.methods.lookup.open_weights`."""
+        _writer(model, model_args)
+
+    async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
+        """See `contrafact.families.finforce.generation.Method`. The model is run here, and not asked."""
+        from contrafact.models.whitebox.noise import PromptTooLong
+        from contrafact.models.whitebox.noise import draw as draw_noise
+
+        model = str(ask.model)
+        writer = await asyncio.to_thread(_writer, model, ask.model.model_args)
+        prompts = self._rendered(headline)
+        own = draw_noise(self._seed, f"{headline.id} {draw}")
+        noises = [
+            own
+            if self._held or part == "base"
+            else draw_noise(self._seed, f"{headline.id} {draw} {part}")
+            for part in prompts
+        ]
+        # All in one batch: rows with the same noise share the work of making it.
+        try:
+            texts = await writer.write(
+                list(prompts.values()),
+                noises,
+                max_tokens=self._max_tokens,
+                sampling=self._sampling,
+            )
+        except PromptTooLong as error:
+            raise Unanswered(f"prompt too long: {error.problem}") from None
+        return _generation(dict(zip(prompts, texts, strict=True)), model)
+
+    def plan(self, headline: Headline) -> Sequence[PlannedCall]:
+        """See `contrafact.families.finforce.generation.Method`: what is written, though nobody is called."""
+        return [PlannedCall(prompt, _REPLY_TOKENS) for prompt in self._rendered(headline).values()]
+
+    def _rendered(self, headline: Headline) -> dict[str, str]:
+        text = delimit(headline.text)
+        return {
+            part: template.render(headline=text, shots=[])
+            if "shots" in template.variables
+            else template.render(headline=text)
+            for part, template in self._prompts.items()
+        }
+
+
+def method(context: MethodContext) -> LmCounterfactuals:
+    """Return the method."""
+    return LmCounterfactuals(context)
+
+
+def read_line(text: str, side: str, *, ended: bool) -> tuple[str | None, str | None, list[str]]:
+    """Return the headline in a reply of plain text, or the reason why there is none.
+
+    It is the first line. Mended, and said: words of introduction before it, whatever follows it,
+    and quotation marks around it. A line that the token limit cut off is not read.
+
+    Args:
+        text: The reply.
+        side: What it is, for the reason.
+        ended: Whether the model ended it.
+
+    Returns:
+        The headline, the reason, and the names of what was repairs.
+    """
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    repairs: list[str] = []
+    if len(lines) > 1 and lines[0].endswith(":"):
+        lines = lines[1:]
+        repairs.append("introduction")
+    line = lines[0] if lines else ""
+    if len(lines) > 1:
+        repairs.append("text after the headline")
+    bare = _bare(line)
+    if bare != line:
+        repairs.append("marks around the headline")
+    if not bare.strip(" .…"):
+        return None, f"the {side} counterfactual is empty", repairs
+    if len(lines) == 1 and not ended:
+        return None, "cut off at the token limit", repairs
+    if len(bare) > MAX_CHARACTERS:
+        return None, f"the {side} counterfactual is over {MAX_CHARACTERS} characters", repairs
+    return replace_surrogates(bare), None, repairs
+
+
+def _bare(line: str) -> str:
+    """Return a line without Markdown's marks, and without quotation marks that hold all of it."""
+    bare = line.strip("*#_ ")
+    inside = bare[1:-1]
+    held = len(bare) > 2 and bare[0] + bare[-1] in ('""', "“”", "''")
+    return inside.strip() if held and not set(inside) & set('"“”') else bare
+
+
+def _generation(written: "Mapping[str, Written]", model: str) -> Generation:
+    base = written["base"]
+    if "pair" in written:
+        pair = written["pair"]
+        reply = ModelOutput.from_content(
+            model, pair.text, stop_reason="stop" if pair.ended else "max_tokens"
+        )
+        read = read_pair(reply)
+    else:
+        read = _read_each(written)
+    # The factual as a counterfactual is read; where it cannot be, all that was written of it.
+    factual = read_line(base.text, "base", ended=True)[0] or ""
+    distances = {
+        side: None if text is None or not factual else normalised_edit_distance(text, factual)
+        for side, text in read.texts.items()
+    }
+    trace: dict[str, Any] = {
+        **read.trace,
+        "base": factual,
+        "base_ended": base.ended,
+        "base_distance": distances,
+        "tokens": {part: list(one.tokens) for part, one in written.items()},
+        "prompt_tokens": {part: one.prompt_tokens for part, one in written.items()},
+        # Infinity where there was no runner-up, which JSON cannot say.
+        "least_lead": {
+            part: one.least_lead if math.isfinite(one.least_lead) else None
+            for part, one in written.items()
+        },
+    }
+    return Generation(read.texts, read.invalid, read.repairs, trace)
+
+
+def _read_each(written: "Mapping[str, Written]") -> Generation:
+    texts: dict[Side, str | None] = {}
+    invalid: dict[Side, str] = {}
+    repairs: list[str] = []
+    for side in SIDES:
+        one = written[side]
+        text, reason, changes = read_line(one.text, side, ended=one.ended)
+        texts[side] = text
+        if reason is not None:
+            invalid[side] = reason
+        repairs += [f"{side}: {change}" for change in changes]
+    return Generation(texts, invalid, tuple(repairs))
+
+
+def _templates(context: MethodContext, *, one: bool) -> dict[str, PromptTemplate]:
+    """Return the prompts: of the base, and of both sides at once or of each."""
+    open_one = context.pack.template
+    prompts = {"base": open_one("finforce/lm-counterfactuals-base", required={"headline"})}
+    if one:
+        prompts["pair"] = open_one("finforce/generate", required={"headline", "shots"})
+    else:
+        for side in SIDES:
+            name = f"finforce/lm-counterfactuals-{side}"
+            prompts[side] = open_one(name, required={"headline"})
+    return prompts
+
+
+def _weights(model: str) -> str:
+    """Return what the weights of a model are loaded by, checked as far as that takes no loading.
+
+    Raises:
+        InputError: If it is asked over a service, which takes no noise, or has no weights here.
+    """
+    from contrafact.models.whitebox.shared import WEIGHTS_MEND, weights_name
+    from contrafact.models.whitebox.weights import check_causal
+
+    name = weights_name(model)
+    if name is None:
+        raise InputError(
+            f"lm-counterfactuals needs a model's weights, and {model} has none here",
+            hint=WEIGHTS_MEND,
+        )
+    check_causal(name)
+    return name
+
+
+def _writer(model: str, model_args: Mapping[str, Any]) -> "Writer":
+    from contrafact.models.whitebox.noise import shared_writer
+
+    # Other providers' arguments are about how they run a model, which they do not do here.
+    known = ("device", "precision") if model.startswith("whitebox/") else ()
+    given = {name: model_args[name] for name in known if name in model_args}
+    return shared_writer(_weights(model), **given)

@@ -1,0 +1,11 @@
+"""zero-shot: one prompt, no examples (FIN-FORCE, section 4 and table 8)."""
+
+from contrafact.families.finforce.methods.few_shot import Prompted
+from contrafact.families.finforce.methods.lookup import MethodContext
+
+__all__ = ["method"]
+
+
+def method(context: MethodContext) -> Prompted:
+    """Return the method; how many examples others show does not concern it."""
+    return Prompted("zero-shot", context.pack)

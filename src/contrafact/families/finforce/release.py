@@ -1,0 +1,196 @@
+"""The release: headlines that people took for market events, categorised, in the benchmark's shape.
+
+FIN-FORCE, sections 3.2 and 3.3. A release is a folder: ``headlines.json`` in the very shape of the
+published benchmark, ``headlines.jsonl`` with where each came from, a schema, a card and checksums.
+The same decisions give the same bytes.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contrafact.errors import InputError
+from contrafact.families.finforce.categories import CATEGORIES
+
+__all__ = ["Facts", "Released", "release_files", "row_schema"]
+
+CLASSIFICATION = "market_event"
+_FIELDS: dict[str, str] = {
+    "id": "Content hash of the headline.",
+    "headline": "The headline as it was published, persons replaced where that was asked for.",
+    "classification": f"Always '{CLASSIFICATION}'.",
+    "category": "One of the ten market categories.",
+    "date": "Day of publication, YYYY-MM-DD, where known.",
+    "url": "Where the article is, where known.",
+    "source": "The publisher, where known.",
+    "reviewed_by": "How many people decided on the headline; 0 is a proposal nobody has seen.",
+}
+_OPTIONAL = ("date", "url", "source")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
+_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a release says of itself; the licence is an SPDX name, none if unsaid."""
+
+    name: str
+    version: str
+    license: str | None = None
+
+    def check(self) -> None:
+        """Refuse a name or version that no metadata can hold.
+
+        Raises:
+            InputError: It is so.
+        """
+        if not _NAME.fullmatch(self.name):
+            raise InputError(
+                f"'{self.name[:40]}' is no name for a dataset",
+                hint="use letters, digits, dots, hyphens and underscores",
+            )
+        if not _VERSION.fullmatch(self.version):
+            raise InputError(f"'{self.version[:40]}' is no version", hint="write it as in 1.0.0")
+
+
+@dataclass(frozen=True)
+class Released:
+    """One headline of a release."""
+
+    row: Mapping[str, Any]
+    """The screened row."""
+    category: str
+    people: int
+    """How many decided on it."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return it as a row of ``headlines.jsonl``."""
+        own = {
+            "id": self.row["id"],
+            "headline": self.row["headline"],
+            "classification": CLASSIFICATION,
+            "category": self.category,
+        }
+        return {
+            **own,
+            **{name: self.row.get(name) for name in _OPTIONAL},
+            "reviewed_by": self.people,
+        }
+
+
+def row_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a row of ``headlines.jsonl``."""
+    properties: dict[str, Any] = {
+        name: {"type": "string", "description": meaning} for name, meaning in _FIELDS.items()
+    }
+    properties["classification"]["const"] = CLASSIFICATION
+    properties["category"]["enum"] = list(CATEGORIES)
+    properties["reviewed_by"].update(type="integer", minimum=0)
+    for name in _OPTIONAL:
+        properties[name]["type"] = ["string", "null"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A headline that reports a financial market event",
+        "type": "object",
+        "properties": properties,
+        "required": list(_FIELDS),
+        "additionalProperties": False,
+    }
+
+
+def release_files(
+    released: Sequence[Released], facts: Facts, counts: Mapping[str, int]
+) -> dict[str, str]:
+    """Return the files of a release: contents by name, checksums among them.
+
+    Args:
+        released: The headlines, in their order.
+        facts: What the release says of itself.
+        counts: What became of the screened headlines, for the card.
+    """
+    rows = [one.fields() for one in released]
+    plain = [
+        {name: row[name] for name in ("headline", "classification", "category")} for row in rows
+    ]
+    files = {
+        "headlines.json": json.dumps(plain, ensure_ascii=False, indent=2) + "\n",
+        "headlines.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+        "schema.json": json.dumps(row_schema(), indent=2) + "\n",
+        "README.md": _card(rows, facts, counts),
+    }
+    sums = (
+        f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in files.items()
+    )
+    return {**files, "SHA256SUMS": "".join(sums)}
+
+
+def _card(rows: Sequence[Mapping[str, Any]], facts: Facts, counts: Mapping[str, int]) -> str:
+    by_category = Counter(row["category"] for row in rows)
+    days = sorted(row["date"] for row in rows if row["date"])
+    reviewed = Counter(row["reviewed_by"] for row in rows)
+    size = next(
+        (name for most, name in ((1_000, "n<1K"), (10_000, "1K<n<10K")) if len(rows) < most),
+        "10K<n<100K",
+    )
+    head = ["---", f"pretty_name: {facts.name}", "language: [en]"]
+    if facts.license:
+        head.append(f"license: {facts.license.lower()}")
+    head += [
+        "task_categories: [text-classification, text-generation]",
+        f"size_categories: [{size}]",
+        "configs:",
+        "  - config_name: default",
+        "    data_files: headlines.jsonl",
+        "---",
+    ]
+    window = f"from {days[0]} to {days[-1]}" if days else "of unknown days"
+    body = [
+        f"# {facts.name} {facts.version}",
+        "",
+        f"{len(rows):,} news headlines that report financial market events, {window}, each in one "
+        "of the ten market categories of FIN-FORCE.",
+        "",
+        "## How they were chosen",
+        "",
+        "A headline is in if it has *event status* (it reports a current, factual development) and "
+        "*material relevance* (people in the markets could act on it). Rules and, where one was "
+        "used, a model proposed; people decided. Where most people agreed, their decision stands; "
+        "ties and doubts were left out.",
+        "",
+        *(f"- {name}: {number:,}" for name, number in counts.items()),
+        "",
+        "## Reviewed by",
+        "",
+        "| people | headlines |",
+        "| ---: | ---: |",
+        *(f"| {people} | {number:,} |" for people, number in sorted(reviewed.items())),
+        "",
+        "## Categories",
+        "",
+        "| category | headlines |",
+        "| --- | ---: |",
+        *(f"| {name} | {by_category[name]:,} |" for name in CATEGORIES),
+        "",
+        "## Fields of `headlines.jsonl`",
+        "",
+        *(f"- `{name}`: {meaning}" for name, meaning in _FIELDS.items()),
+        "",
+        "`headlines.json` has the shape of the published benchmark: `headline`, `classification`, "
+        "`category`. Descriptions of the articles are not part of the release.",
+        "",
+        "## Limits",
+        "",
+        "Headlines belong to their publishers"
+        + ("." if facts.license else "; no licence is stated for this selection.")
+        + (
+            " Some headlines were proposed and seen by nobody (`reviewed_by` is 0)."
+            if reviewed[0]
+            else ""
+        ),
+        "",
+    ]
+    return "\n".join([*head, "", *body])

@@ -1,0 +1,123 @@
+"""The Inspect task ``finforce``: one headline's generation and all its judgements, one sample.
+
+Usable as ``inspect eval contrafact/finforce --model … --model-role grader=…`` and by
+``contrafact run finforce``, which adds fluency, tables and the report.
+"""
+
+import json
+import re
+from dataclasses import asdict
+
+from inspect_ai import Epochs, Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import CachePolicy, ModelOutput, get_model
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
+from contrafact.families.finforce.data import load_headlines
+from contrafact.families.finforce.generation import Method, run_method
+from contrafact.families.finforce.judging import Judging
+from contrafact.families.finforce.methods import MethodContext, make_method
+from contrafact.families.finforce.scoring import counterfactuals
+from contrafact.judges.panel import judges_of_role
+from contrafact.models.asking import Ask, cache_policy
+from contrafact.prompts import open_pack
+from contrafact.records import Headline
+
+__all__ = ["TASK_VERSION", "finforce", "forward_counterfactuals"]
+
+# The first part changes when results are no longer comparable, the second with the interface.
+TASK_VERSION = "1-A"
+
+
+@solver
+def forward_counterfactuals(
+    method: Method,
+    *,
+    structured: bool = True,
+    cache: bool | CachePolicy = False,
+    judged: bool = True,
+) -> Solver:
+    """Generate the two counterfactuals of a sample's headline by a method.
+
+    A missing judge is found here, before the first call.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        if judged:
+            judges_of_role()
+        headline = Headline.of(state.input_text)
+        ask = Ask(get_model(), structured=structured, cache=cache)
+        generation = await run_method(method, headline, ask, draw=state.epoch)
+        state.store.set("generation", asdict(generation))
+        shown = json.dumps(dict(generation.texts), ensure_ascii=False, indent=1)
+        state.output = ModelOutput.from_content(str(state.model), shown)
+        return state
+
+    return solve
+
+
+@task
+def finforce(
+    data: str | None = None,
+    method: str | list[str] = "zero-shot",
+    shots: int = 0,
+    draws: int = 1,
+    shots_from: str | None = None,
+    seed: int = 0,
+    prompts: str | None = None,
+    structured: bool = True,
+    judged: bool = True,
+    judge_faults: bool = False,
+    limit: int | None = None,
+    cache_scope: str | None = None,
+    fingerprint: str | None = None,
+) -> Task:
+    """Forward counterfactuals of market headlines (FIN-FORCE).
+
+    Args:
+        data: File of headlines; the bundled samples where none is given.
+        method: A generation method, by name or import path, with its options
+            (``NAME:OPTION=VALUE,OPTION=VALUE``); a list is joined, since Inspect parts
+            arguments at commas.
+        shots: Few-shot examples per prompt, for methods that show any.
+        draws: Random draws of examples; each is an epoch.
+        shots_from: File with the pool of examples; a pool of our own writing by default.
+        seed: Seed of the draws.
+        prompts: Folder of a prompt pack; the default pack where none is given.
+        structured: Whether to ask providers for schema-constrained JSON.
+        judged: Whether the judge bound to the role ``grader`` scores the counterfactuals.
+        judge_faults: Whether it also looks for the two faults that need judgement.
+        limit: Take the first so many headlines.
+        cache_scope: Keep every call's answer for a rerun under this name.
+        fingerprint: Hash of what the other arguments cannot tell apart (file contents).
+    """
+    headlines = load_headlines(data) if data else bundled_headlines()
+    headlines = headlines[:limit] if limit is not None else headlines
+    pack = open_pack(prompts)
+    pool = load_headlines(shots_from) if shots_from else bundled_shots()
+    context = MethodContext(pack=pack, shots=shots, pool=pool, seed=seed)
+    spec = method if isinstance(method, str) else ",".join(map(str, method))
+    chosen = make_method(spec, context)
+    cache = cache_policy(cache_scope)
+    judging = Judging(pack, judge_faults, structured, cache) if judged else None
+    return Task(
+        dataset=MemoryDataset([_sample(headline) for headline in headlines], name="headlines"),
+        solver=forward_counterfactuals(chosen, structured=structured, cache=cache, judged=judged),
+        scorer=counterfactuals(judging),
+        epochs=Epochs(draws, "mean"),
+        version=TASK_VERSION,
+        name=f"finforce-{_short(spec)}",
+        metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
+    )
+
+
+def _short(spec: str) -> str:
+    """Return a method's name as part of a task's: without packages, options after hyphens."""
+    name, _, options = spec.partition(":")
+    return "-".join([name.rsplit(".", 1)[-1], *re.findall(r"[\w.]+", options)])
+
+
+def _sample(headline: Headline) -> Sample:
+    metadata = {"category": headline.category, "description": headline.description}
+    return Sample(id=headline.id, input=headline.text, metadata=metadata)

@@ -1,0 +1,226 @@
+"""What a solver takes and gives: the seam between solvers and everything else.
+
+A solver turns one item of ``rfc-detect`` or ``rfc-diagnose`` into an answer (RFC-BENCH, section
+2.1). It is a plain object, so that it serves an Inspect task, an estimate and a library call alike.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from inspect_ai.model import (
+    CachePolicy,
+    GenerateConfig,
+    Logprob,
+    ModelOutput,
+    get_model,
+)
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from contrafact.families.rfc.data import Item
+from contrafact.families.rfc.labels import labels_of, read_label
+from contrafact.models.asking import Ask, PlannedCall, Unanswered
+from contrafact.records import Rewrite
+
+__all__ = [
+    "TOP_LOGPROBS",
+    "Answer",
+    "Answerer",
+    "answer_items",
+    "answer_of",
+    "item_of",
+    "label_probabilities",
+    "read_answer",
+    "reply_tokens",
+]
+
+TOP_LOGPROBS = 20
+"""How many alternatives to the label's first token are asked for: the most that OpenAI gives."""
+
+REASONS_TOKENS = 120
+"""About how long a rationale is, for estimates."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A solver's answer to one item.
+
+    Attributes:
+        predicted: A label of the task; None where the reply was invalid.
+        invalid: The reason, where it was.
+        reply: The model's last reply, as it came; None under a baseline.
+        rationale: The reasons given, where they were asked for.
+        probabilities: By label, its probability against the others, adding up to 1, or a
+            baseline's scores on that scale; None without them.
+        trace: What the solver kept of its way there (first answer, background, …).
+    """
+
+    predicted: str | None
+    invalid: str | None = None
+    reply: str | None = None
+    rationale: str | None = None
+    probabilities: Mapping[str, float] | None = None
+    trace: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Answerer(Protocol):
+    """A solver or a baseline. See `contrafact.families.rfc.solvers` for how to add one."""
+
+    name: str
+    shots: int
+
+    async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
+        """Answer one item.
+
+        Args:
+            item: The item; its gold label is not looked at.
+            ask: The model.
+            draw: Which draw of few-shot examples this is, from 1.
+        """
+        ...
+
+    def plan(self, item: Item) -> Sequence[PlannedCall]:
+        """Return the calls that one item will take; none for a baseline."""
+        ...
+
+
+@solver
+def answer_items(
+    answerer: Answerer, *, cache: bool | CachePolicy = False, logprobs: bool = False
+) -> Solver:
+    """Answer a sample by a solver; a model that gives no answer makes an invalid one.
+
+    Args:
+        answerer: The solver.
+        cache: Inspect's cache policy for the calls.
+        logprobs: Whether to ask for the log-probabilities that AUROC needs.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        config = GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS)
+        ask = Ask(get_model(), cache=cache, config=config if logprobs else GenerateConfig())
+        try:
+            answer = await answerer(item_of(state.metadata), ask, draw=state.epoch)
+        except Unanswered as unanswered:
+            answer = Answer(None, str(unanswered))
+        state.store.set("answer", asdict(answer))
+        shown = answer.reply if answer.reply is not None else answer.predicted
+        state.output = ModelOutput.from_content(str(state.model), shown or "")
+        return state
+
+    return solve
+
+
+def item_of(metadata: Mapping[str, Any]) -> Item:
+    """Return the item that a sample was made from."""
+    return Item(
+        id=metadata["sample_id"],
+        task=metadata["task"],
+        pair=Rewrite.model_validate(metadata["pair"]),
+        gold=metadata["gold"],
+        shown=metadata["shown"],
+    )
+
+
+def answer_of(state: TaskState) -> Answer:
+    """Return the answer in a sample: a solver's of ours, or whatever another wrote as output."""
+    kept = state.store.get("answer")
+    if kept is not None:
+        return Answer(**kept)
+    return read_answer(state.output, item_of(state.metadata))
+
+
+def read_answer(
+    output: ModelOutput,
+    item: Item,
+    *,
+    reasons: bool = False,
+    trace: Mapping[str, Any] | None = None,
+) -> Answer:
+    """Return the answer that a model's output gives.
+
+    Args:
+        output: The output.
+        item: The item, for its label space.
+        reasons: Whether reasons were asked for, with the label on the last line.
+        trace: What to keep besides.
+    """
+    labels = labels_of(item.task)
+    reading = read_label(output.completion, labels, reasons=reasons)
+    invalid = reading.invalid
+    if invalid is not None and output.stop_reason == "max_tokens":
+        invalid = f"cut off at the token limit ({invalid})"
+    probabilities = None
+    if reading.label is not None:
+        probabilities = label_probabilities(_logprobs(output), labels)
+    return Answer(
+        predicted=reading.label,
+        invalid=invalid,
+        reply=output.completion,
+        rationale=reading.rationale,
+        probabilities=probabilities,
+        trace=dict(trace or {}),
+    )
+
+
+def label_probabilities(
+    tokens: Sequence[Logprob], labels: Sequence[str]
+) -> dict[str, float] | None:
+    """Return the probability of each label against the others where a reply's label begins.
+
+    At that token, the probabilities of all alternatives that begin a label, in any case, are added
+    up by label, and each label's share of them is returned.
+
+    Args:
+        tokens: The reply's tokens, with their alternatives.
+        labels: The label space; no two labels begin with the same letter.
+
+    Returns:
+        By label, a probability from 0 to 1, adding up to 1, and 0 for a label that none of the
+        alternatives begins; or None where no token begins a label, or the provider gave no
+        alternatives.
+    """
+    for token in reversed(_label_starts(tokens, labels)):
+        alternatives = {one.token: one.logprob for one in token.top_logprobs or ()}
+        alternatives.setdefault(token.token, token.logprob)
+        mass = dict.fromkeys(labels, 0.0)
+        for text, logprob in alternatives.items():
+            label = _begins(text, labels)
+            if label is not None:
+                mass[label] += math.exp(logprob)
+        total = sum(mass.values())
+        if token.top_logprobs and total > 0:
+            return {label: share / total for label, share in mass.items()}
+    return None
+
+
+def reply_tokens(*, reasons: bool) -> int:
+    """Return about how long a reply is, in tokens."""
+    return REASONS_TOKENS if reasons else 3
+
+
+def _label_starts(tokens: Sequence[Logprob], labels: Sequence[str]) -> list[Logprob]:
+    """Return the tokens at which a whole label begins, in order."""
+    starts = []
+    for position, token in enumerate(tokens):
+        begun = _begins(token.token, labels)
+        if begun is None:
+            continue
+        ahead = "".join(one.token for one in tokens[position : position + 6])
+        if ahead.lstrip().casefold().startswith(begun):
+            starts.append(token)
+    return starts
+
+
+def _begins(token: str, labels: Sequence[str]) -> str | None:
+    plain = token.strip().casefold()
+    if not plain:
+        return None
+    return next((label for label in labels if label.startswith(plain)), None)
+
+
+def _logprobs(output: ModelOutput) -> Sequence[Logprob]:
+    if not output.choices or output.choices[0].logprobs is None:
+        return ()
+    return output.choices[0].logprobs.content

@@ -1,0 +1,25 @@
+"""majority: always the label that is most frequent in the data set.
+
+Of labels that are equally frequent it says the first of the label space, so that in detection,
+which shows both members of every pair, it always says ``true``: half of its answers are right, and
+of no pair both.
+"""
+
+from collections import Counter
+
+from contrafact.families.rfc.answers import Answer
+from contrafact.families.rfc.baselines.model import Baseline
+from contrafact.families.rfc.data import items_of
+from contrafact.families.rfc.labels import labels_of
+from contrafact.families.rfc.solvers.lookup import SolverContext
+
+__all__ = ["answerer"]
+
+
+def answerer(context: SolverContext) -> Baseline:
+    """Return the baseline."""
+    items = items_of(context.task, context.pairs)
+    counts = Counter(item.gold for item in items)
+    shares = {label: counts[label] / len(items) for label in labels_of(context.task)}
+    answer = Answer(max(shares, key=lambda label: shares[label]), probabilities=shares)
+    return Baseline("majority", {item.id: answer for item in items})

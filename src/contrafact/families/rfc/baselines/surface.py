@@ -1,0 +1,45 @@
+"""surface: a logistic regression on surface features alone (RFC-BENCH, section 3.4, figure 4).
+
+For diagnosis the features are the paper's, of the pair; for detection, which the paper leaves out,
+of the one text. Every answer comes from a model that was fitted without the item's article.
+"""
+
+from contrafact.families.rfc.answers import Answer
+from contrafact.families.rfc.baselines.features import pair_features, text_features
+from contrafact.families.rfc.baselines.folds import cross_validated
+from contrafact.families.rfc.baselines.model import Baseline
+from contrafact.families.rfc.data import items_of
+from contrafact.families.rfc.labels import labels_of
+from contrafact.families.rfc.solvers.lookup import SolverContext
+
+__all__ = ["answerer"]
+
+
+def answerer(context: SolverContext) -> Baseline:
+    """Return the baseline.
+
+    Raises:
+        InputError: if the data hold fewer than two articles.
+    """
+    labels = labels_of(context.task)
+    items = items_of(context.task, context.pairs)
+    features = (
+        text_features([item.shown for item in items])
+        if context.task == "rfc-detect"
+        else pair_features([(item.pair.original, item.pair.rewritten) for item in items])
+    )
+    probabilities = cross_validated(
+        features,
+        [item.gold for item in items],
+        labels,
+        [item.cluster for item in items],
+        seed=context.seed,
+    )
+    answers = {
+        item.id: Answer(
+            labels[int(row.argmax())],
+            probabilities=dict(zip(labels, row.tolist(), strict=True)),
+        )
+        for item, row in zip(items, probabilities, strict=True)
+    }
+    return Baseline("surface", answers)

@@ -1,0 +1,277 @@
+"""Pairs in: paragraphs with their manipulated versions, and the samples that tasks make of them.
+
+RFC-BENCH, sections 2.1 and 2.2, appendix I. Everything clusters by the source article.
+
+*Detection* shows both members of every pair, each as a sample of its own. An original that several
+pairs share (one article may be manipulated in several ways) enters once per pair: every pair then
+has both members, so that pairwise accuracy is defined for all of them and the two labels are in
+balance within each manipulation, as in the paper. The repeats are no independent evidence, and
+intervals, which cluster by article, do not take them for it. *Diagnosis* shows each pair once.
+
+The published dataset holds no originals (appendix I). Without them there is only the manipulated
+half of detection, where a model that always says "false" is always right: accuracy there is the
+recall of ``false`` and no more, and the notes say so. ``contrafact rfc hydrate`` fetches originals.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from contrafact.corpus.dates import day_of
+from contrafact.errors import InputError
+from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, manipulation_named
+from contrafact.files.atomic import replace_surrogates
+from contrafact.files.jsonl import read_rows, source_name
+from contrafact.records import Rewrite, content_id
+
+__all__ = ["Item", "PairNotes", "items_of", "load_pairs"]
+
+_NAMES: dict[str, tuple[str, ...]] = {
+    "id": ("id", "pair_id"),
+    "article_id": ("article_id",),
+    "original": ("original", "original_text", "original_news", "original_paragraph"),
+    "rewritten": (
+        *("rewritten", "rewritten_text", "rewritten_news", "rewritten_paragraph"),
+        *("misinformation", "misinformation_text", "manipulated", "text"),
+    ),
+    "manipulation": ("manipulation", "manipulation_category", "misinformation_type"),
+    "category": ("category",),
+    "rewriter": ("rewriter",),
+    "ticker": ("ticker", "stock_ticker", "stock", "symbol"),
+    "date": ("date", "publication_date", "published"),
+    "url": ("url", "link", "source_url", "public_url"),
+}
+
+
+@dataclass
+class PairNotes:
+    """What the loader met and passed over, to be said to the user."""
+
+    rows: int = 0
+    """Rows read, duplicates among them."""
+    duplicates: list[tuple[int, int]] = field(default_factory=list)
+    """Rows left out because the same pair came before: (line, line of the first)."""
+    without_original: int = 0
+    """Pairs without an original: only their manipulated member can be shown."""
+    without_article: int = 0
+    """Pairs that name no article; they cluster by their original (or link) instead."""
+    mapped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Rows per manipulation that was spelled otherwise: (as found, as read)."""
+    bad_dates: list[int] = field(default_factory=list)
+    """Lines with a date that cannot be read; these pairs are loaded without one."""
+    broken: list[int] = field(default_factory=list)
+    """Lines with half a character (a lone surrogate), replaced by U+FFFD."""
+
+    def lines(self) -> list[str]:
+        """Return one sentence for each thing that the user should know; empty if all was well."""
+        said = [
+            f"{number} x '{found}' read as '{name}'"
+            for (found, name), number in self.mapped.items()
+        ]
+        if self.duplicates:
+            shown = ", ".join(str(line) for line, _ in self.duplicates[:6])
+            said.append(f"{len(self.duplicates)} repeated pairs left out (lines {shown})")
+        if self.without_original:
+            said.append(
+                f"{self.without_original} pairs without an original: only the manipulated half of "
+                "detection can be shown, where always answering 'false' is always right"
+            )
+        if self.without_article:
+            said.append(
+                f"{self.without_article} pairs name no article_id and cluster by their original"
+            )
+        for lines, what in (
+            (self.bad_dates, "dates cannot be read and are left out"),
+            (self.broken, "rows with broken characters, replaced by U+FFFD"),
+        ):
+            if lines:
+                said.append(f"{len(lines)} {what} (lines {', '.join(map(str, lines[:6]))})")
+        return said
+
+
+@dataclass(frozen=True)
+class Item:
+    """One sample of a task: what is shown, and what is right.
+
+    Attributes:
+        id: The sample's id: the pair's, with ``-true`` or ``-false`` in detection.
+        task: The task.
+        pair: The pair.
+        gold: The gold label.
+        shown: The paragraph that detection shows; empty in diagnosis, which shows the pair.
+    """
+
+    id: str
+    task: TaskName
+    pair: Rewrite
+    gold: str
+    shown: str = ""
+
+    @property
+    def cluster(self) -> str:
+        """The source article, by which everything clusters."""
+        return self.pair.article_id
+
+
+def items_of(task: TaskName, pairs: Sequence[Rewrite]) -> list[Item]:
+    """Return the samples of a task: two per pair in detection, one in diagnosis.
+
+    Raises:
+        InputError: diagnosis of a pair that has no original.
+    """
+    if task == "rfc-diagnose":
+        if any(not pair.original for pair in pairs):
+            raise InputError(
+                "rfc-diagnose compares each paragraph with its original, and some have none",
+                hint="give them back with `contrafact rfc hydrate`",
+            )
+        return [Item(pair.id, task, pair, pair.manipulation) for pair in pairs]
+    items = []
+    for pair in pairs:
+        if pair.original:
+            items.append(Item(f"{pair.id}-{TRUE}", task, pair, TRUE, pair.original))
+        items.append(Item(f"{pair.id}-{FALSE}", task, pair, FALSE, pair.rewritten))
+    return items
+
+
+def load_pairs(
+    path: str | Path, notes: PairNotes | None = None, *, originals: bool = False
+) -> list[Rewrite]:
+    """Return the pairs of a file, in its order, each once.
+
+    Accepts JSON Lines, JSON, CSV and Parquet (``-`` is standard input): what ``rfc rewrite`` and
+    ``rfc release`` write, or any table with ``manipulation``, ``rewritten`` and, for all but half
+    of detection, ``original``. In the published dataset's shape (ticker, date, link, category,
+    rewritten text) the manipulation stands under ``category``. Other fields are passed over.
+
+    A pair that names no article belongs to the article of its original; without an original, of
+    its link, or else of itself. A pair without an original has the empty text there.
+
+    Args:
+        path: The file.
+        notes: Filled with what was left out, mapped or lacking, if given.
+        originals: Whether every pair must have its original, as diagnosis needs.
+
+    Raises:
+        InputError: The file cannot be read or holds no rows, a text is missing, empty or not
+            text, a manipulation is none of the four, both texts are the same, or two pairs that
+            differ have one id; the message names the line.
+    """
+    notes = PairNotes() if notes is None else notes
+    name = source_name(path)
+    first: dict[str, tuple[int, Rewrite]] = {}
+    for line, row in read_rows(path):
+        notes.rows += 1
+        try:
+            pair = _pair(row, line, notes)
+            if originals and not pair.original:
+                raise InputError(
+                    "the pair has no original",
+                    hint="give it back with `contrafact rfc hydrate`, or leave the row out",
+                )
+        except InputError as error:
+            raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
+        if pair.id not in first:
+            first[pair.id] = (line, pair)
+            notes.without_original += not pair.original
+            continue
+        line_before, before = first[pair.id]
+        if (before.original, before.rewritten, before.manipulation) != (
+            pair.original,
+            pair.rewritten,
+            pair.manipulation,
+        ):
+            raise InputError(
+                f"the id '{pair.id}' is that of another pair, on line {line_before}",
+                file=name,
+                line=line,
+                hint="give every pair an id of its own, or leave the ids out",
+            )
+        notes.duplicates.append((line, line_before))
+    if not first:
+        raise InputError("the file holds no pairs", file=name, hint="give at least one row")
+    return [pair for _, pair in first.values()]
+
+
+def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
+    by_name = {str(key).strip().casefold().replace(" ", "_"): value for key, value in row.items()}
+    given = {
+        name: next((by_name[key] for key in keys if not _absent(by_name.get(key))), None)
+        for name, keys in _NAMES.items()
+    }
+    if given["manipulation"] is None and manipulation_named(given["category"]) is not None:
+        given["manipulation"], given["category"] = given["category"], None
+    found = given["manipulation"]
+    if found is None:
+        raise InputError("the manipulation is missing", hint="name it in the column 'manipulation'")
+    manipulation = manipulation_named(found)
+    if manipulation is None:
+        raise InputError(
+            f"'{str(found)[:40]}' is no manipulation",
+            hint="write numerical, flipping, sentiment or causal",
+        )
+    if str(found) != manipulation:
+        notes.mapped[(str(found), manipulation)] += 1
+    texts = {name: _text(name, given[name], by_name) for name in ("original", "rewritten")}
+    if texts["original"].split() == texts["rewritten"].split():
+        raise InputError(
+            "original and rewritten are the same text", hint="leave the row out, or rewrite it"
+        )
+    if any(replace_surrogates(text) != text for text in texts.values()):
+        notes.broken.append(line)
+        texts = {name: replace_surrogates(text) for name, text in texts.items()}
+    fields = {
+        name: replace_surrogates(str(given[name]))
+        for name in ("rewriter", "ticker", "url", "category")
+        if given[name] is not None
+    }
+    day = None if given["date"] is None else day_of(str(given["date"]))
+    if given["date"] is not None and day is None:
+        notes.bad_dates.append(line)
+    article = given["article_id"]
+    if article is None:
+        notes.without_article += 1
+        article = content_id(
+            texts["original"] or fields.get("url") or texts["rewritten"], prefix="n"
+        )
+    try:
+        pair = Rewrite.of(
+            manipulation,
+            texts["original"],
+            texts["rewritten"],
+            article_id=replace_surrogates(str(article)),
+            date=day,
+            **fields,
+        )
+    except ValidationError as error:
+        raise InputError(f"not a pair: {error.errors()[0]['msg']}") from error
+    own = given["id"]
+    return pair if own is None else pair.model_copy(update={"id": replace_surrogates(str(own))})
+
+
+def _text(name: str, value: Any, row: Mapping[str, Any]) -> str:
+    if value is None:
+        present = [row[key] for key in _NAMES[name] if key in row]
+        # No column, or null: the row says that it has no original. A blank text says nothing.
+        if name == "original" and not any(isinstance(one, str) for one in present):
+            return ""
+        known = bool(present)
+        columns = ", ".join(list(row)[:8]) or "none"
+        raise InputError(
+            f"'{name}' is empty" if known else f"no column '{name}' (found: {columns})",
+            hint="fill it in, or leave the row out",
+        )
+    if not isinstance(value, str):
+        raise InputError(f"'{name}' is not text: {str(value)[:40]!r}", hint="write it as text")
+    return value
+
+
+def _absent(value: Any) -> bool:
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or (isinstance(value, float) and math.isnan(value))

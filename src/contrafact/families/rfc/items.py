@@ -1,0 +1,151 @@
+"""From Inspect's samples to the per-item table of ``rfc-detect`` and ``rfc-diagnose``.
+
+One row per sample that ended with a score; a sample that ended in an error has none (its
+failure is the run's to tell). The columns, in this order:
+
+===============  ===================================================================
+``task``         ``rfc-detect`` or ``rfc-diagnose``
+``system``       the system's name in tables, as the caller gives it
+``model``        Inspect's name of the model; ``none/none`` under a baseline
+``solver``       ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline's name, or an
+                 import path
+``shots``        examples per prompt: 0, 2 or 8 (int)
+``draw``         the epoch, from 1 (int)
+``sample_id``    detect: ``<pair_id>-true`` or ``<pair_id>-false``; diagnose: the pair's id
+``pair_id``      the pair; both members of one pair share it (pairwise accuracy)
+``article_id``   the source article; intervals, folds and splits cluster by it
+``manipulation`` ``numerical``, ``flipping``, ``sentiment`` or ``causal``, of the pair: also
+                 where the sample shows the unmanipulated member
+``gold``         detect: ``true`` (unmanipulated) or ``false`` (manipulated); diagnose: the
+                 manipulation
+``predicted``    a label of the task, or None where the reply was invalid
+``invalid_reason``  why the reply was no label, or None where it was one
+``p_true``       detect: the model's probability of ``true`` against ``false``, 0 to 1, or a
+                 baseline's score on that scale; NaN where there is none
+``p_numerical``, ``p_flipping``, ``p_sentiment``, ``p_causal``
+                 diagnose: the same of each manipulation against the other three
+``rationale``    the reasons the model gave, or None
+``error_class``  the class of section 3.5 that a judge gave a wrong or rightly guessed answer,
+                 or None
+``original``     the paragraph as published; None where the data set has no originals
+``rewritten``    the manipulated paragraph
+``shown``        detect: the paragraph the model saw; diagnose: None (it saw both)
+``reply``        the model's last reply, as it came; None under a baseline
+``category``     the article's market category, or None
+``ticker``       the stock it was found under, or None
+``date``         its day of publication, YYYY-MM-DD, or None
+===============  ===================================================================
+
+Nothing is dropped or fixed here: an invalid reply is a row whose ``predicted`` is None.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from inspect_ai.log import EvalSample
+
+from contrafact.families.rfc.answers import item_of
+from contrafact.families.rfc.data import Item
+from contrafact.families.rfc.labels import TRUE
+from contrafact.records import MANIPULATIONS
+
+__all__ = ["ITEM_COLUMNS", "PROBABILITIES", "item_row", "items_frame"]
+
+PROBABILITIES: dict[str, str] = {label: f"p_{label}" for label in (TRUE, *MANIPULATIONS)}
+"""The columns of probabilities, by the label that each is of."""
+
+ITEM_COLUMNS: tuple[str, ...] = (
+    *("task", "system", "model", "solver", "shots", "draw", "sample_id", "pair_id"),
+    *("article_id", "manipulation", "gold", "predicted", "invalid_reason"),
+    *PROBABILITIES.values(),
+    *("rationale", "error_class", "original", "rewritten", "shown", "reply"),
+    *("category", "ticker", "date"),
+)
+"""The columns of a row, in order; the module's text says what each holds."""
+
+SCORER = "label"
+
+
+def items_frame(
+    log_samples: Iterable[EvalSample], *, system: str, model: str, solver: str, shots: int
+) -> list[dict[str, Any]]:
+    """Return the rows of one log's samples, in their order.
+
+    Args:
+        log_samples: The samples of one task's log, whole (not summaries).
+        system: The system's name in tables.
+        model: Inspect's name of the model.
+        solver: The log's ``metadata["solver"]``.
+        shots: The log's ``metadata["shots"]``.
+
+    Returns:
+        One dictionary per sample that has a score, with the keys of :data:`ITEM_COLUMNS`.
+    """
+    rows = []
+    for sample in log_samples:
+        score = (sample.scores or {}).get(SCORER)
+        if sample.error is not None or score is None:
+            continue
+        found = score.metadata or {}
+        rows.append(
+            item_row(
+                item_of(sample.metadata),
+                system=system,
+                model=model,
+                solver=solver,
+                shots=shots,
+                draw=sample.epoch,
+                predicted=found["predicted"],
+                invalid=found["invalid"],
+                probabilities=found["probabilities"],
+                rationale=found["rationale"],
+                error_class=found.get("error_class"),
+                reply=found["reply"],
+            )
+        )
+    return rows
+
+
+def item_row(
+    item: Item,
+    *,
+    system: str,
+    model: str,
+    solver: str,
+    shots: int,
+    draw: int,
+    predicted: str | None,
+    invalid: str | None,
+    probabilities: Mapping[str, float] | None,
+    rationale: str | None,
+    error_class: str | None,
+    reply: str | None,
+) -> dict[str, Any]:
+    """Return one row, its keys :data:`ITEM_COLUMNS`; the module's text says what each holds."""
+    pair = item.pair
+    return {
+        "task": item.task,
+        "system": system,
+        "model": model,
+        "solver": solver,
+        "shots": shots,
+        "draw": draw,
+        "sample_id": item.id,
+        "pair_id": pair.id,
+        "article_id": pair.article_id,
+        "manipulation": pair.manipulation,
+        "gold": item.gold,
+        "predicted": predicted,
+        "invalid_reason": invalid,
+        **{name: (probabilities or {}).get(of, math.nan) for of, name in PROBABILITIES.items()},
+        "rationale": rationale,
+        "error_class": error_class,
+        "original": pair.original or None,
+        "rewritten": pair.rewritten,
+        "shown": item.shown or None,
+        "reply": reply,
+        "category": pair.category,
+        "ticker": pair.ticker,
+        "date": pair.date,
+    }

@@ -1,0 +1,243 @@
+"""The leakage battery: how well artefacts alone give a label away.
+
+RFC-BENCH claims in appendix L that its rewrites carry no cheap cues, and shows distributions. Here
+a classifier tries: for each kind of artefact, a logistic regression is fitted on some articles and
+judged on others. Two labels can leak. *Detection*: whether a text is an original or a rewrite, from
+that text alone; a good data set leaves 0.5. *Diagnosis*: which manipulation a pair underwent; some
+of that is what the task is about (a numerical rewrite does change numbers), so it is reported and
+nothing is required of it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.baselines.features import (
+    PAIR_FEATURES,
+    TEXT_FEATURES,
+    pair_features,
+    text_features,
+)
+from contrafact.families.rfc.baselines.folds import cross_validated
+from contrafact.families.rfc.data import Item, items_of
+from contrafact.families.rfc.labels import FALSE, TRUE
+from contrafact.records import MANIPULATIONS, Rewrite
+from contrafact.stats.classification import auroc, classification
+from contrafact.stats.intervals import Interval
+from contrafact.text.diff import word_diff
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["FEWEST_ARTICLES", "Probe", "as_frame", "edit_position", "leakage", "leaks"]
+
+FEWEST_ARTICLES = 10
+"""A manipulation with fewer articles than this is not probed by itself."""
+
+# Words, numbers and signs, one and two in a row; hashed, so that nothing is learnt from held-out
+# texts, not even a vocabulary.
+_NGRAMS = {"ngram_range": (1, 2), "token_pattern": r"\w+(?:[.,]\d+)*|[%$€£]", "n_features": 1 << 18}
+
+_LENGTH = ("characters", "words", "characters_per_word", "distinct_words")
+_PUNCTUATION = ("punctuation", "percent_signs", "capitals")
+_NUMBERS = ("numbers", "digits")
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What one kind of artefact gives away.
+
+    Attributes:
+        target: ``detection`` or ``diagnosis``.
+        manipulation: The pairs looked at: one of the four, or ``all``.
+        artefact: What the classifier was given.
+        measure: ``auroc`` in detection, ``accuracy`` in diagnosis.
+        chance: What guessing gets: 0.5, or the share of the most frequent manipulation.
+        figure: The measure, out of fold, with its interval over articles.
+    """
+
+    target: str
+    manipulation: str
+    artefact: str
+    measure: str
+    chance: float
+    figure: Interval
+
+
+def leakage(
+    pairs: Sequence[Rewrite],
+    *,
+    perplexity: Mapping[str, float] | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+    resamples: int = 2_000,
+) -> list[Probe]:
+    """Return every probe of the battery, detection first.
+
+    Args:
+        pairs: Pairs; those without an original cannot be probed and are left out.
+        perplexity: The perplexity of every text, original and rewritten; none leaves that probe
+            out.
+        seed: Seed of folds and resamples.
+        level: Confidence level of the intervals.
+        resamples: How many times articles are drawn.
+
+    Raises:
+        InputError: if fewer than two articles have pairs with originals.
+    """
+    whole = [pair for pair in pairs if pair.original]
+    if not whole:
+        raise InputError(
+            "no pair has its original, so nothing can be probed",
+            hint="give originals back with `contrafact rfc hydrate`",
+        )
+    settings: dict[str, Any] = {"seed": seed, "level": level, "resamples": resamples}
+    found: list[Probe] = []
+    for scope in ("all", *MANIPULATIONS):
+        chosen = whole if scope == "all" else [p for p in whole if p.manipulation == scope]
+        few = len({pair.article_id for pair in chosen}) < FEWEST_ARTICLES
+        if few and scope != "all":
+            continue
+        items = items_of("rfc-detect", chosen)
+        for name, features in _text_probes(items, perplexity).items():
+            found.append(_detection(scope, name, features, items, **settings))
+    for name, features in _pair_probes(whole, perplexity).items():
+        found.append(_diagnosis(name, features, whole, **settings))
+    return found
+
+
+def leaks(probes: Sequence[Probe], most: float) -> list[Probe]:
+    """Return the probes of detection whose AUROC is above what is allowed."""
+    return [p for p in probes if p.target == "detection" and p.figure.estimate > most]
+
+
+def as_frame(probes: Sequence[Probe]) -> "pd.DataFrame":
+    """Return probes as a table: a row each, the interval in ``low`` and ``high``."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "target": probe.target,
+                "manipulation": probe.manipulation,
+                "artefact": probe.artefact,
+                "measure": probe.measure,
+                "chance": probe.chance,
+                "estimate": probe.figure.estimate,
+                "estimate_low": probe.figure.low,
+                "estimate_high": probe.figure.high,
+                "texts": probe.figure.n,
+                "articles": probe.figure.clusters,
+            }
+            for probe in probes
+        ]
+    )
+
+
+def edit_position(original: str, rewritten: str) -> tuple[float, float, float, float]:
+    """Return where a text was edited: first, mean and last place, and how many stretches.
+
+    A place is where a stretch of changed words begins, as a share of the original's length, 0 to 1.
+    """
+    places: list[float] = []
+    at, was_same = 0, True
+    for part in word_diff(original, rewritten):
+        if part.kind != "same" and was_same:
+            places.append(at / max(1, len(original)))
+        was_same = part.kind == "same"
+        if part.kind != "added":
+            at += len(part.text)
+    if not places:
+        return (0.0, 0.0, 0.0, 0.0)
+    return places[0], sum(places) / len(places), places[-1], float(len(places))
+
+
+def _text_probes(items: Sequence[Item], perplexity: Mapping[str, float] | None) -> dict[str, Any]:
+    texts = [item.shown for item in items]
+    table = text_features(texts)
+    probes: dict[str, Any] = {
+        "length": table[:, [TEXT_FEATURES.index(name) for name in _LENGTH]],
+        "punctuation": table[:, [TEXT_FEATURES.index(name) for name in _PUNCTUATION]],
+        "numbers": table[:, [TEXT_FEATURES.index(name) for name in _NUMBERS]],
+    }
+    if perplexity is not None:
+        probes["perplexity"] = _surprise(texts, perplexity)
+    return probes | {"n-grams": _ngrams(texts)}
+
+
+def _pair_probes(
+    pairs: Sequence[Rewrite], perplexity: Mapping[str, float] | None
+) -> dict[str, Any]:
+    table = pair_features([(pair.original, pair.rewritten) for pair in pairs])
+    probes: dict[str, Any] = {name: table[:, [column]] for column, name in enumerate(PAIR_FEATURES)}
+    probes["edit position"] = np.array(
+        [edit_position(pair.original, pair.rewritten) for pair in pairs]
+    )
+    if perplexity is not None:
+        before = _surprise([pair.original for pair in pairs], perplexity)
+        probes["perplexity"] = _surprise([pair.rewritten for pair in pairs], perplexity) - before
+    return probes | {"n-grams of the rewritten text": _ngrams([p.rewritten for p in pairs])}
+
+
+def _surprise(texts: Sequence[str], perplexity: Mapping[str, float]) -> NDArray[np.float64]:
+    # Perplexities are skewed; their logarithms are not.
+    return np.array([[math.log(perplexity[text])] for text in texts])
+
+
+def _ngrams(texts: Sequence[str]) -> Any:
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    counted = HashingVectorizer(**_NGRAMS).transform(texts)
+    # Columns that no text of this set has tell nothing, and would cost most of the time.
+    return counted[:, np.flatnonzero(counted.getnnz(axis=0))]
+
+
+def _detection(
+    scope: str,
+    name: str,
+    features: Any,
+    items: Sequence[Item],
+    *,
+    seed: int,
+    level: float,
+    resamples: int,
+) -> Probe:
+    clusters = [item.cluster for item in items]
+    gold = [item.gold for item in items]
+    found = cross_validated(features, gold, (FALSE, TRUE), clusters, seed=seed)
+    area = auroc(
+        [label == FALSE for label in gold],
+        found[:, 0],
+        clusters,
+        level=level,
+        resamples=resamples,
+        rng=np.random.default_rng(seed),
+    )
+    return Probe("detection", scope, name, "auroc", 0.5, area)
+
+
+def _diagnosis(
+    name: str, features: Any, pairs: Sequence[Rewrite], *, seed: int, level: float, resamples: int
+) -> Probe:
+    clusters = [pair.article_id for pair in pairs]
+    gold = [pair.manipulation for pair in pairs]
+    found = cross_validated(features, gold, MANIPULATIONS, clusters, seed=seed)
+    predicted = [MANIPULATIONS[int(row.argmax())] for row in found]
+    measured = classification(
+        gold,
+        predicted,
+        MANIPULATIONS,
+        clusters,
+        level=level,
+        resamples=resamples,
+        rng=np.random.default_rng(seed),
+    )
+    chance = max(gold.count(kind) for kind in MANIPULATIONS) / len(gold)
+    return Probe(
+        "diagnosis", "all", name, "accuracy", chance, measured.figures["accuracy", "valid"]
+    )

@@ -1,0 +1,328 @@
+"""Which manipulations an article could carry, by the words that stand in it.
+
+RFC-BENCH, section 2.2.1 and appendix O: four candidate sets, found by rule before any label is
+given. An article may be a candidate for several, or for none.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
+from contrafact.corpus.news_items import NewsRow
+from contrafact.families.rfc.pipeline.stage_files import beside
+from contrafact.files.jsonl import write_rows
+from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
+from contrafact.text.words import Spots, lexicon
+
+__all__ = ["LISTS_USED", "Bucketed", "Evidence", "Sorted", "bucket", "bucket_news", "write_buckets"]
+
+_Ints = npt.NDArray[np.int64]
+_Bools = npt.NDArray[np.bool_]
+
+STAGE = "bucket"
+RULE = "rule:appendix O"
+
+LISTS_USED = (
+    "directional", "kpi", "hedge", "mild", "extreme", "connector", "catalyst", "reaction",
+)  # fmt: skip
+"""The word lists that the rules look in."""
+
+_KINDS = ("percent", "money", "digits")
+_NAMES = (*LISTS_USED, *_KINDS)
+_LIST_NAMES = np.array(_NAMES, dtype=object)
+_PERCENT, _CURRENCY, _DIGITS = (_NAMES.index(kind) for kind in _KINDS)
+# What is kept as evidence of each manipulation, besides of the rules' asking for it.
+_EVIDENCE: dict[Manipulation, tuple[str, ...]] = {
+    "numerical": _KINDS,
+    "flipping": ("directional", "kpi", "percent"),
+    "sentiment": ("kpi", "hedge", "mild"),
+    "causal": ("connector", "catalyst", "kpi", "percent", "reaction"),
+}
+_CAUSES = ("connector", "catalyst")
+_CONTEXT = ("kpi", "percent", "reaction")
+
+# A number and what makes it a percentage; the sign of money stands before it.
+_NUMBER = re.compile(r"[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(\s?(?:%|per\s?cent\b|pct\b))?")
+_EXTREME = "extreme language"
+_MONEY = frozenset("$€£¥₹₩₦")
+
+
+Evidence = tuple[str, str, int, int]
+"""What made a text a candidate: the word list (of a number ``percent``, ``money`` or ``digits``),
+the term in its plain form or the number as it stands, and where it begins and ends in the text."""
+
+
+class Bucketed(NamedTuple):
+    """What the rules say of one text."""
+
+    candidates: list[Manipulation]
+    """The manipulations it is a candidate for."""
+    evidence: dict[Manipulation, list[Evidence]]
+    """For each of them what made it one, in order of place."""
+    reasons: dict[Manipulation, str]
+    """For each of the others why not."""
+
+
+@dataclass
+class Sorted:
+    """The news items of a file, sorted by the rules.
+
+    Attributes:
+        kept: Rows of those that are candidates, with ``candidates`` and ``evidence``.
+        dropped: Rows of the others, with ``reasons``.
+        events: The ledger's events: one for each article and manipulation.
+    """
+
+    kept: list[dict[str, Any]] = field(default_factory=list)
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+    events: list[LedgerEvent] = field(default_factory=list)
+
+    def counts(self) -> dict[Manipulation, int]:
+        """Return how many articles are candidates for each manipulation."""
+        return {name: sum(name in row["candidates"] for row in self.kept) for name in MANIPULATIONS}
+
+
+def bucket(
+    paragraphs: Sequence[str], spots: Callable[[Sequence[str], Sequence[str]], Spots] | None = None
+) -> list[Bucketed]:
+    """Return what the rules of appendix O say of each text.
+
+    - numerical: it has a digit;
+    - flipping: a directional term, and a financial term or a percentage (words such as "up" or
+      "above", which say a direction only with others beside them, are not enough);
+    - sentiment: a financial term, and a hedge or a mild expression, and no extreme one ("surge",
+      which S.3 counts as extreme and O.3 does not, is none);
+    - causal: a causal connector or a catalyst, and beside it, in other words, a financial term,
+      a percentage or a market reaction.
+
+    Args:
+        paragraphs: The texts.
+        spots: What finds the terms: a function of texts and names of lists; the compiled
+            lexicon's if not given.
+    """
+    cues = _cues(paragraphs, spots or lexicon().spots)
+    there = {name: cues.texts_with(name) for name in _NAMES}
+    financial = there["kpi"] | there["percent"]
+    # Of each manipulation the reasons against it; the first that holds is given.
+    refused: dict[Manipulation, list[tuple[_Bools, str]]] = {
+        "numerical": [(~cues.texts_with(*_KINDS), "no digit")],
+        "flipping": [
+            (~there["directional"], "no directional term"),
+            (~financial, "no financial term and no percentage"),
+        ],
+        "sentiment": [
+            (~there["kpi"], "no financial term"),
+            (there["extreme"], _EXTREME),
+            (~(there["hedge"] | there["mild"]), "no hedge and no mild expression"),
+        ],
+        "causal": [
+            (~cues.texts_with(*_CAUSES), "no causal connector and no catalyst"),
+            (~cues.apart(_CAUSES, _CONTEXT), "no financial or reaction context"),
+        ],
+    }
+    said = [Bucketed([], {}, {}) for _ in paragraphs]
+    for name, rules in refused.items():
+        open_still = np.ones(len(said), dtype=np.bool_)
+        for rule, reason in rules:
+            for number in np.flatnonzero(open_still & rule).tolist():
+                said[number].reasons[name] = reason
+            open_still &= ~rule
+        for number, found in cues.of_each(_EVIDENCE[name], open_still):
+            said[number].candidates.append(name)
+            said[number].evidence[name] = found
+    for number, found in cues.of_each(("extreme",), there["extreme"]):
+        if said[number].reasons.get("sentiment") == _EXTREME:
+            said[number].reasons["sentiment"] = f"{_EXTREME}: {found[0][1]}"
+    return said
+
+
+def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorted:
+    """Sort news items by the rules of appendix O.
+
+    Args:
+        rows: The news items, with the rows they were read from.
+        titles_alone: Whether an item without a summary is sorted as well; it is dropped if not,
+            since a title alone is no paragraph.
+    """
+    given = list(rows)
+    whole = [row for row in given if titles_alone or row.item.summary.strip()]
+    said = dict(
+        zip(
+            (row.item.id for row in whole),
+            bucket([row.item.paragraph for row in whole]),
+            strict=True,
+        )
+    )
+    alone = Bucketed([], {}, dict.fromkeys(MANIPULATIONS, "no summary: a title alone"))
+    result = Sorted()
+    for row in given:
+        one = said.get(row.item.id, alone)
+        fields = _carried(row)
+        if one.candidates:
+            evidence = {name: [_as_json(e) for e in found] for name, found in one.evidence.items()}
+            found = {"candidates": one.candidates, "evidence": evidence}
+            result.kept.append({**fields, **found})
+        else:
+            result.dropped.append({**fields, "reasons": one.reasons})
+        result.events += _events(row.item.id, one)
+    return result
+
+
+def write_buckets(result: Sorted, out: str | Path) -> None:
+    """Write the candidates to ``out``, and beside it the dropped and the ledger.
+
+    Raises:
+        InputError: A file cannot be written, or the ledger there is none.
+    """
+    Ledger(ledger_path(out)).append(result.events)
+    write_rows(beside(out, "dropped"), result.dropped)
+    write_rows(out, result.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cues:
+    """The terms and numbers of all texts that the rules look at, in order of text and place."""
+
+    texts: int
+    text: _Ints
+    kind: _Ints
+    start: _Ints
+    end: _Ints
+    said: npt.NDArray[np.object_]
+
+    def _among(self, names: Sequence[str]) -> _Bools:
+        return np.array([name in names for name in _NAMES])[self.kind]
+
+    def texts_with(self, *names: str) -> _Bools:
+        """Return which texts have a cue of one of these lists."""
+        return np.bincount(self.text[self._among(names)], minlength=self.texts) > 0
+
+    def of_each(self, names: Sequence[str], wanted: _Bools) -> Iterator[tuple[int, list[Evidence]]]:
+        """Return the cues of these lists in each text that is wanted, with the text's number."""
+        chosen = np.flatnonzero(self._among(names) & wanted[self.text])
+        of, start, end = self.text[chosen], self.start[chosen], self.end[chosen]
+        columns = (_LIST_NAMES[self.kind[chosen]], self.said[chosen], start, end)
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        numbers = np.flatnonzero(wanted)
+        bounds = np.searchsorted(of, np.append(numbers, self.texts)).tolist()
+        for number, (a, b) in zip(numbers.tolist(), pairwise(bounds), strict=True):
+            yield number, rows[a:b]
+
+    def apart(self, some: Sequence[str], others: Sequence[str]) -> _Bools:
+        """Return which texts have a cue of the first lists and, in other words, of the others."""
+        first_end, last_start = self._reach(some)
+        others_first_end, others_last_start = self._reach(others)
+        return (first_end <= others_last_start) | (others_first_end <= last_start)
+
+    def _reach(self, names: Sequence[str]) -> tuple[_Ints, _Ints]:
+        """Return of each text where the first cue ends and where the last one begins."""
+        among = self._among(names)
+        first_end = np.full(self.texts, np.iinfo(np.int64).max)
+        last_start = np.full(self.texts, -1)
+        np.minimum.at(first_end, self.text[among], self.end[among])
+        np.maximum.at(last_start, self.text[among], self.start[among])
+        return first_end, last_start
+
+
+def _cues(
+    paragraphs: Sequence[str], spots: Callable[[Sequence[str], Sequence[str]], Spots]
+) -> _Cues:
+    found = spots(paragraphs, LISTS_USED)
+    kinds, said = _uses()
+    used = kinds[found.term] >= 0
+    term = found.term[used]
+    numbers = _numbers(paragraphs)
+    text = np.concatenate((found.text[used], numbers.text))
+    kind = np.concatenate((kinds[term], numbers.kind))
+    start = np.concatenate((found.start[used], numbers.start))
+    end = np.concatenate((found.end[used], numbers.end))
+    order = np.lexsort((kind, end, start, text))
+    return _Cues(
+        len(paragraphs),
+        text[order],
+        kind[order],
+        start[order],
+        end[order],
+        np.concatenate((said[term], numbers.said))[order],
+    )
+
+
+@cache
+def _uses() -> tuple[_Ints, npt.NDArray[np.object_]]:
+    """Return of each term of the lexicon its list's number, or -1 if no rule uses it; its text."""
+    terms = lexicon().terms
+    unused = [t.list not in LISTS_USED or t.weak or t.group == "S.3 alone" for t in terms]
+    codes = [
+        -1 if off else _NAMES.index(term.list) for term, off in zip(terms, unused, strict=True)
+    ]
+    return np.array(codes), np.array([term.text for term in terms], dtype=object)
+
+
+def _numbers(paragraphs: Sequence[str]) -> _Cues:
+    """Return the numbers of all texts, by what kind they are of."""
+    joined = "\0".join(paragraphs)
+    kinds: list[int] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    said: list[str] = []
+    # Where digits begin, by NumPy: the expression alone would look at every character.
+    codes = np.frombuffer(joined.encode("latin-1", "replace"), dtype=np.uint8)
+    digits = np.zeros(len(codes) + 1, dtype=np.bool_)
+    digits[1:] = (codes >= ord("0")) & (codes <= ord("9"))
+    last = 0
+    for at in np.flatnonzero(digits[1:] & ~digits[:-1]).tolist():
+        match = _NUMBER.match(joined, at) if at >= last else None
+        if match is None:  # digits within the number before
+            continue
+        start, last = match.span()
+        kind = _DIGITS if match[1] is None else _PERCENT
+        if kind == _DIGITS and start and joined[start - 1] in _MONEY:
+            kind, start = _CURRENCY, start - 1
+        kinds.append(kind)
+        starts.append(start)
+        ends.append(last)
+        said.append(joined[start:last])
+    sizes = np.fromiter(map(len, paragraphs), np.int64, len(paragraphs))
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes + 1)))
+    start_of, end_of = np.array(starts, np.int64), np.array(ends, np.int64)
+    text = np.searchsorted(offsets, start_of, side="right") - 1
+    start_of, end_of = start_of - offsets[text], end_of - offsets[text]
+    words = np.array(said, dtype=object)
+    return _Cues(len(paragraphs), text, np.array(kinds, np.int64), start_of, end_of, words)
+
+
+def _as_json(evidence: Evidence) -> dict[str, str | int]:
+    return dict(zip(("list", "term", "start", "end"), evidence, strict=True))
+
+
+def _carried(row: NewsRow) -> dict[str, Any]:
+    """Return the fields of a news item, then those of its row that it does not know."""
+    item = row.item.model_dump(exclude_none=True)
+    inner = row.fields.get("input_item")
+    given = {**row.fields, **inner} if isinstance(inner, dict) else row.fields
+    known = {*NewsItem.model_fields, "headline", "description", "input_item"}
+    others = {key: value for key, value in given.items() if key.strip().casefold() not in known}
+    return {**item, **others}
+
+
+def _events(article: str, one: Bucketed) -> Iterator[LedgerEvent]:
+    for name in MANIPULATIONS:
+        kept = name in one.candidates
+        terms = dict.fromkeys(row[1] for row in one.evidence.get(name, ()))
+        yield LedgerEvent(
+            item_id=article,
+            article_id=article,
+            manipulation=name,
+            stage=STAGE,
+            decision="kept" if kept else "dropped",
+            by=RULE,
+            why=f"candidate: {', '.join([*terms][:4])}" if kept else one.reasons[name],
+        )

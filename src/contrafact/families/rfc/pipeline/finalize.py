@@ -1,0 +1,296 @@
+"""Finalization: reviewed pairs become the dataset and its hard cases (RFC-BENCH, 2.2.3, 2.2.4)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from contrafact.corpus.ledger import LedgerEvent
+from contrafact.families.rfc.decisions import REVIEW_STAGES, ReviewDecision
+from contrafact.families.rfc.pipeline.review_path import Fate, State, follow
+from contrafact.families.rfc.pipeline.stage_files import StageRow
+from contrafact.records import MANIPULATIONS, Manipulation, Rewrite
+from contrafact.stats.intervals import cluster_bootstrap
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "AUDIT_FLOOR",
+    "Finalized",
+    "Unreviewed",
+    "audit_table",
+    "finalize",
+    "retention_table",
+]
+
+STAGE = "finalize"
+AUDIT_FLOOR = 0.8
+"""The audit's pass rate under which a corpus goes back to the expert (2.2.3)."""
+
+Word = Literal["kept", "dropped", "revised", "hard case"]
+_LEDGER_WORD: dict[str, Word] = {"pass": "kept", "revise": "revised", "unresolved": "hard case"}
+
+Unreviewed = Literal["drop", "keep"]
+Contract = Callable[[Manipulation, str, str], Sequence[str]]
+"""Takes manipulation, original and rewritten text; returns the rules that the pair breaks."""
+
+
+@dataclass
+class Finalized:
+    """What finalization made of the pairs.
+
+    Attributes:
+        retained: The final dataset, with ``review`` saying how far people have seen each pair.
+        hard: Pairs without a clear verdict, with the reason.
+        dropped: Pairs that were removed, with the reason.
+        events: One ledger event for every decision, those of people among them.
+    """
+
+    retained: list[dict[str, Any]] = field(default_factory=list)
+    hard: list[dict[str, Any]] = field(default_factory=list)
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+    events: list[LedgerEvent] = field(default_factory=list)
+
+    def counts(self) -> Counter[str]:
+        """Return how many pairs ended where."""
+        return Counter(
+            {
+                "retained": len(self.retained),
+                "hard cases": len(self.hard),
+                "dropped": len(self.dropped),
+            }
+        )
+
+
+def finalize(
+    rows: Sequence[StageRow],
+    decisions: Sequence[ReviewDecision],
+    *,
+    contract: Contract,
+    annotators: int = 2,
+    unreviewed: Unreviewed = "drop",
+    required: Sequence[str] = (),
+    each: Callable[[object], None] = lambda _: None,
+) -> Finalized:
+    """Return the final dataset, the hard cases and what was removed.
+
+    What people retained then passes the integrity checks: the fields that the release needs are
+    there, and the pair keeps its contract. A pair that people pass and the contract fails is
+    ambiguous, and so a hard case.
+
+    Args:
+        rows: Pairs, as `rfc rewrite` writes them.
+        decisions: All decisions on them.
+        contract: Says which rules a pair breaks.
+        annotators: How many people have to annotate a pair.
+        unreviewed: What to do with pairs that too few people annotated: ``drop`` them, or
+            ``keep`` them marked as unreviewed.
+        required: Fields that a retained pair may not lack.
+        each: Called with a pair's id when it is done with.
+    """
+    by_item: dict[str, list[ReviewDecision]] = defaultdict(list)
+    for decision in decisions:
+        by_item[decision.item_id].append(decision)
+    result = Finalized()
+    for row in rows:
+        own = by_item.get(str(row.fields["id"]), [])
+        fate = follow(own, annotators=annotators)
+        result.events += _of_people(row.fields, own)
+        _place(result, row.fields, fate, contract, unreviewed, required)
+        each(row.fields["id"])
+    return result
+
+
+def retention_table(
+    rows: Sequence[StageRow], result: Finalized, rng: np.random.Generator
+) -> "pd.DataFrame":
+    """Return table 4: pairs before and after adjudication, per category and in all.
+
+    Columns: ``category``, ``before``, ``retained``, ``hard_cases``, ``removed``, ``retention``
+    (a share from 0 to 1) with ``retention_low`` and ``retention_high``, the bounds of a 95%
+    interval that resamples articles.
+    """
+    import pandas as pd
+
+    kept = {row["reviewed_id"] for row in result.retained}
+    hard = {row["reviewed_id"] for row in result.hard}
+    table = []
+    for category in (*MANIPULATIONS, "overall"):
+        own = [r.fields for r in rows if category in ("overall", r.fields["manipulation"])]
+        ids = [row["id"] for row in own]
+        interval = cluster_bootstrap(
+            [float(name in kept) for name in ids],
+            [str(row["article_id"]) for row in own],
+            rng=rng,
+        )
+        retained, hard_cases = len(kept.intersection(ids)), len(hard.intersection(ids))
+        table.append(
+            {
+                "category": category,
+                "before": len(own),
+                "retained": retained,
+                "hard_cases": hard_cases,
+                "removed": len(own) - retained - hard_cases,
+                "retention": interval.estimate,
+                "retention_low": interval.low,
+                "retention_high": interval.high,
+            }
+        )
+    return pd.DataFrame(table)
+
+
+def audit_table(
+    rows: Sequence[StageRow], decisions: Sequence[ReviewDecision], rng: np.random.Generator
+) -> "pd.DataFrame":
+    """Return table 2: the audit's last round, per category and in all; empty without an audit.
+
+    Columns: ``category``, ``sample``, ``passed``, ``failed``, ``pass_rate`` with its bounds
+    ``pass_rate_low`` and ``pass_rate_high`` (95%, articles resampled).
+    """
+    import pandas as pd
+
+    audits = [decision for decision in decisions if decision.stage == "audit"]
+    last = max((decision.round for decision in audits), default=0)
+    passed = {d.item_id: d.decision == "pass" for d in audits if d.round == last}
+    table = []
+    for category in (*MANIPULATIONS, "overall"):
+        own = [
+            r.fields
+            for r in rows
+            if r.fields["id"] in passed and category in ("overall", r.fields["manipulation"])
+        ]
+        if not own:
+            continue
+        verdicts = [passed[row["id"]] for row in own]
+        rate = cluster_bootstrap(
+            [float(verdict) for verdict in verdicts],
+            [str(row["article_id"]) for row in own],
+            rng=rng,
+        )
+        table.append(
+            {
+                "category": category,
+                "sample": len(own),
+                "passed": sum(verdicts),
+                "failed": len(own) - sum(verdicts),
+                "pass_rate": rate.estimate,
+                "pass_rate_low": rate.low,
+                "pass_rate_high": rate.high,
+            }
+        )
+    return pd.DataFrame(table)
+
+
+def _place(
+    result: Finalized,
+    row: Mapping[str, Any],
+    fate: Fate,
+    contract: Contract,
+    unreviewed: Unreviewed,
+    required: Sequence[str],
+) -> None:
+    final = _revised(row, fate.rewritten)
+    state, why, by = fate.state, fate.why, fate.by
+    if state == "unreviewed" and unreviewed == "keep":
+        state = "retained"
+    elif state == "unreviewed":
+        state, why = "removed", f"{why}: not reviewed"
+    if state == "retained":
+        state, why, by = _checked(final, fate, contract, required)
+    final |= {"review": "unreviewed" if fate.state == "unreviewed" else why}
+    if state == "retained":
+        result.retained.append(final)
+        result.events.append(_event(row, "kept", by, why))
+    elif state == "hard case":
+        result.hard.append({**final, "reason": why})
+        result.events.append(_event(row, "hard case", by, why))
+    else:
+        result.dropped.append({**final, "reason": why})
+        result.events.append(_event(row, "dropped", by, why))
+
+
+def _checked(
+    row: Mapping[str, Any], fate: Fate, contract: Contract, required: Sequence[str]
+) -> tuple[State, str, str]:
+    """Return state, reason and decider after the final integrity checks (2.2.4)."""
+    missing = [name for name in required if not str(row.get(name) or "").strip()]
+    if missing:
+        return "removed", f"lacks {', '.join(missing)}", "rule:finalize"
+    broken = contract(row["manipulation"], row["original"], row["rewritten"])
+    if not broken:
+        return "retained", fate.why, fate.by
+    if fate.state == "unreviewed":
+        return "removed", f"breaks {', '.join(broken)}", "rule:contract"
+    return "hard case", f"{fate.why}, but it breaks {', '.join(broken)}", "rule:contract"
+
+
+def _revised(row: Mapping[str, Any], rewritten: str | None) -> dict[str, Any]:
+    """Return the row with the text that people gave it, and the id of that text."""
+    final: dict[str, Any] = {**row, "reviewed_id": row["id"]}
+    if rewritten is None or rewritten == row["rewritten"]:
+        return final
+    pair = Rewrite.of(row["manipulation"], row["original"], rewritten, article_id=row["article_id"])
+    # The log of edits was the rewriter's; a person keeps none, and an old one would be wrong.
+    return final | {"id": pair.id, "rewritten": rewritten, "edits": [], "revised": True}
+
+
+def _of_people(row: Mapping[str, Any], own: Sequence[ReviewDecision]) -> list[LedgerEvent]:
+    """Return an event for every decision and, where several people decided, for what it came to.
+
+    Whoever counts items takes a stage's last event for its outcome.
+    """
+    events = []
+    for stage in REVIEW_STAGES:
+        at = sorted((d for d in own if d.stage == stage), key=lambda d: (d.time, d.decided_by))
+        events += [_of_person(row, decision) for decision in at]
+        latest = {decision.decided_by: decision for decision in at}
+        if len(latest) > 1:
+            answers = {_LEDGER_WORD.get(d.decision, "dropped") for d in latest.values()}
+            outcome = answers.pop() if len(answers) == 1 else "hard case"
+            told = ", ".join(f"{who} {d.decision}" for who, d in sorted(latest.items()))
+            event = _event(row, outcome, "rule:finalize", told)
+            events.append(event.model_copy(update={"stage": stage}))
+    return events
+
+
+def _of_person(row: Mapping[str, Any], decision: ReviewDecision) -> LedgerEvent:
+    kind = _LEDGER_WORD.get(decision.decision, "dropped")
+    audit = {}
+    if decision.stage == "audit":
+        audit = {
+            "inclusion_probability": decision.inclusion_probability,
+            "round": decision.round,
+        }
+    return LedgerEvent.model_validate(
+        {
+            "item_id": row["id"],
+            "article_id": row["article_id"],
+            "manipulation": row["manipulation"],
+            "stage": decision.stage,
+            "decision": kind,
+            "by": f"person:{decision.decided_by}",
+            "when": decision.when,
+            "why": decision.why or decision.decision,
+            **audit,
+        }
+    )
+
+
+def _event(
+    row: Mapping[str, Any],
+    decision: Word,
+    by: str,
+    why: str,
+) -> LedgerEvent:
+    return LedgerEvent(
+        item_id=row["id"],
+        article_id=row["article_id"],
+        manipulation=row["manipulation"],
+        stage=STAGE,
+        decision=decision,
+        by=by,
+        why=why,
+    )

@@ -1,0 +1,228 @@
+"""Labelling: one manipulation for each article, or each that fits (RFC-BENCH, 2.2.2, appendix P).
+
+Rules decide what is clear: a candidate that the text cannot carry is struck out, and one that is
+left alone is the label. What rules leave open a model may decide, with one label an article.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from contrafact.corpus.ledger import LedgerEvent
+from contrafact.errors import InputError
+from contrafact.families.rfc.labels import read_label
+from contrafact.families.rfc.pipeline.stage_files import StageRow
+from contrafact.records import MANIPULATIONS, NewsItem
+from contrafact.text.quantities import quantities
+
+__all__ = [
+    "NO_CATEGORY",
+    "Labelled",
+    "PerArticle",
+    "label_rows",
+    "open_rows",
+    "paragraph_of",
+    "refuted",
+]
+
+PerArticle = Literal["one", "all"]
+NO_CATEGORY = "No-Categorized"
+STAGE = "label"
+
+_LABELS: dict[str, str] = {
+    **dict(zip(MANIPULATIONS, MANIPULATIONS, strict=True)),
+    **dict.fromkeys(("no-categorized", "no_categorized", "no categorized"), NO_CATEGORY),
+}
+
+
+@dataclass
+class Labelled:
+    """What labelling made of its input.
+
+    Attributes:
+        rows: One row for each article and manipulation, the input's fields carried along.
+        dropped: Candidates that were struck out, each with its ``reason``.
+        apart: Articles without a label: ``No-Categorized``, or open, each with its ``reason``.
+        events: One ledger event for every decision.
+        counts: How many of what, for whoever asked.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+    apart: list[dict[str, Any]] = field(default_factory=list)
+    events: list[LedgerEvent] = field(default_factory=list)
+    counts: Counter[str] = field(
+        default_factory=lambda: Counter({f"kept as {name}": 0 for name in MANIPULATIONS})
+    )
+
+
+def paragraph_of(fields: Mapping[str, Any]) -> str:
+    """Return the paragraph of a row: its ``text`` if it has one, else title and summary."""
+    text = fields.get("text")
+    if isinstance(text, str) and text.strip():
+        return " ".join(text.split())
+    return NewsItem.of(str(fields["title"]), str(fields.get("summary") or "")).paragraph
+
+
+def refuted(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return the candidates that an article's text cannot carry, each with the reason.
+
+    Keyword lists (appendix O) are generous: any digit makes a numerical candidate, any catalyst a
+    causal one. Appendix S.2 wants a figure that can be changed, and R.4 an explicit causal marker.
+    """
+    candidates = _candidates(fields)
+    found: dict[str, str] = {}
+    if "numerical" in candidates and not quantities(paragraph_of(fields)):
+        found["numerical"] = "its digits are dates, names or ranks: there is no quantity to change"
+    if "causal" in candidates and not _has_connector(fields):
+        found["causal"] = "it has a catalyst and no word that says what was caused by what"
+    return found
+
+
+def open_rows(rows: Sequence[StageRow], per_article: PerArticle) -> list[StageRow]:
+    """Return the rows that rules leave open, for a model to decide.
+
+    With ``one`` these are articles with several candidates, or with none; with ``all``, where
+    every candidate makes an item, only those with none.
+    """
+    return [row for row in rows if _is_open(row.fields, per_article)]
+
+
+def label_rows(
+    rows: Sequence[StageRow],
+    *,
+    per_article: PerArticle = "all",
+    replies: Mapping[str, str] | None = None,
+    failures: Mapping[str, str] | None = None,
+    model: str | None = None,
+    file: str | None = None,
+) -> Labelled:
+    """Return the labels of articles.
+
+    Args:
+        rows: Rows as `rfc bucket` writes them, with ``candidates``.
+        per_article: ``all`` gives one item for every candidate that stands; ``one`` a single item
+            an article.
+        replies: The model's reply for each open article, by id; none without a model.
+        failures: For open articles whose call failed, the reason, by id.
+        model: The model's name.
+        file: The name of the file, for messages.
+
+    Raises:
+        InputError: A row's candidates are not a list of manipulations; the line is named.
+    """
+    result = Labelled()
+    for row in rows:
+        _check_candidates(row, file)
+        reasons = refuted(row.fields)
+        standing = [name for name in _candidates(row.fields) if name not in reasons]
+        for name, why in reasons.items():
+            result.dropped.append({**row.fields, "manipulation": name, "reason": why})
+            result.events.append(_event(row, "dropped", "rule:label", why, name))
+            result.counts["candidates struck out"] += 1
+        if len(standing) == 1 or (standing and per_article == "all"):
+            why = "its only candidate" if len(standing) == 1 else "a candidate that stands"
+            for name in standing:
+                _keep(result, row, name, "rule", why)
+            continue
+        reply = (replies or {}).get(_id(row))
+        if reply is not None:
+            _by_model(result, row, standing, reply, model or "unnamed")
+            continue
+        doubt = f"several candidates ({', '.join(standing)})" if standing else "no candidate"
+        failed = (failures or {}).get(_id(row))
+        why = f"{doubt}, and {failed or 'no model was asked'}"
+        _set_apart(result, row, None, "rule:label", why)
+    return result
+
+
+def _candidates(fields: Mapping[str, Any]) -> list[str]:
+    return [name for name in MANIPULATIONS if name in (fields.get("candidates") or ())]
+
+
+def _check_candidates(row: StageRow, file: str | None) -> None:
+    given = row.fields.get("candidates")
+    if not isinstance(given, list) or not all(name in MANIPULATIONS for name in given):
+        raise InputError(
+            f"its candidates are not a list of manipulations: {str(given)[:60]}",
+            file=file,
+            line=row.line,
+            hint="give a file that `contrafact rfc bucket` wrote",
+        )
+
+
+def _has_connector(fields: Mapping[str, Any]) -> bool:
+    evidence = fields.get("evidence")
+    matches = evidence.get("causal") if isinstance(evidence, dict) else None
+    if not isinstance(matches, list):
+        return True  # a row without evidence is not refuted by it
+    return any(isinstance(match, dict) and match.get("list") == "connector" for match in matches)
+
+
+def _is_open(fields: Mapping[str, Any], per_article: PerArticle) -> bool:
+    reasons = refuted(fields)
+    standing = [name for name in _candidates(fields) if name not in reasons]
+    return not standing or (len(standing) > 1 and per_article == "one")
+
+
+def _by_model(
+    result: Labelled, row: StageRow, standing: Sequence[str], reply: str, model: str
+) -> None:
+    reading = read_label(reply, tuple(_LABELS))
+    label = _LABELS[reading.label] if reading.label else None
+    by = f"model:{model}"
+    if label is None:
+        _set_apart(result, row, None, by, f"the model's reply has no label ({reading.invalid})")
+    elif label == NO_CATEGORY:
+        _set_apart(result, row, NO_CATEGORY, by, "the model finds that no manipulation fits")
+    elif standing and label not in standing:
+        why = f"the model says {label}, which is none of its candidates ({', '.join(standing)})"
+        _set_apart(result, row, None, by, why)
+    else:
+        why = "the model's choice of its candidates" if standing else "the model's label"
+        _keep(result, row, label, by, why)
+        for name in standing:
+            if name != label:
+                why = f"the model chose {label}, and an article is to have one label"
+                result.dropped.append({**row.fields, "manipulation": name, "reason": why})
+                result.events.append(_event(row, "dropped", by, why, name))
+                result.counts["candidates not chosen"] += 1
+
+
+def _keep(result: Labelled, row: StageRow, manipulation: str, by: str, why: str) -> None:
+    label = {"manipulation": manipulation, "labelled_by": by}
+    result.rows.append({**row.fields, **label})
+    who = "rule:label" if by == "rule" else by
+    result.events.append(_event(row, "kept", who, why, manipulation))
+    result.counts[f"kept as {manipulation}"] += 1
+
+
+def _set_apart(result: Labelled, row: StageRow, label: str | None, by: str, why: str) -> None:
+    result.apart.append({**row.fields, "label": label, "reason": why})
+    result.events.append(_event(row, "dropped", by, why, None))
+    result.counts[NO_CATEGORY if label else "left open"] += 1
+
+
+def _id(row: StageRow) -> str:
+    return str(row.fields["id"])
+
+
+def _event(
+    row: StageRow,
+    decision: Literal["kept", "dropped"],
+    by: str,
+    why: str,
+    manipulation: str | None,
+) -> LedgerEvent:
+    return LedgerEvent.model_validate(
+        {
+            "item_id": _id(row),
+            "article_id": _id(row),
+            "manipulation": manipulation,
+            "stage": STAGE,
+            "decision": decision,
+            "by": by,
+            "why": why,
+        }
+    )

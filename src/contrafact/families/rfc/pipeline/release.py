@@ -1,0 +1,315 @@
+"""The release: metadata and rewritten text, never an original (RFC-BENCH, appendix I).
+
+A release is a folder: the rows, the hard cases, a schema, a card, Croissant metadata and checksums.
+It is made from what finalization retained, the same bytes from the same pairs.
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contrafact.corpus.dates import day_of
+from contrafact.errors import InputError
+from contrafact.families.rfc.misinformation import types_of
+from contrafact.families.rfc.pipeline.croissant import croissant
+from contrafact.families.rfc.pipeline.release_card import Counts, card
+from contrafact.families.rfc.pipeline.stage_files import StageRow
+from contrafact.files.jsonl import json_line
+from contrafact.records import MANIPULATIONS
+
+__all__ = [
+    "FIELDS",
+    "ORIGINAL_FIELDS",
+    "Release",
+    "ReleaseFacts",
+    "check_facts",
+    "leaks",
+    "original_hash",
+    "release",
+    "row_schema",
+    "shingles",
+]
+
+SHINGLE = 8
+"""So many words in a row of an original, and a field gives part of it away."""
+
+FIELDS: dict[str, tuple[str, str]] = {
+    "id": ("string", "Content hash of the pair of texts and the manipulation."),
+    "article_id": ("string", "The article that the rewrite was made from; rows cluster by it."),
+    "ticker": ("string", "The stock that the article was found under, where known."),
+    "date": ("date", "The article's day of publication, YYYY-MM-DD, where known."),
+    "url": ("string", "Where the article is, where known."),
+    "category": ("string", "The article's market category, where known."),
+    "manipulation": ("string", "What was done: numerical, flipping, sentiment or causal."),
+    "rewritten": ("string", "The manipulated paragraph. What it says is not so."),
+    "label": ("string", "Always 'false': the paragraph is manipulated."),
+    "artificial": ("boolean", "Always true: the paragraph was made for research, not reported."),
+    "rewriter": ("string", "'rules', or 'model:' and the model's name."),
+    "misinformation_types": ("array", "Kinds of misinformation that the manipulation can serve."),
+    "original_sha256": ("string", "SHA-256 of the original paragraph, for those who hold it."),
+    "canary": ("string", "A mark by which training corpora can be searched for this dataset."),
+}
+"""The fields of a released row: type and meaning. Nothing else of a pair is ever written."""
+
+ORIGINAL_FIELDS: dict[str, tuple[str, str]] = {
+    "original": ("string", "The paragraph as it was published. Private: not to be passed on."),
+    "private": ("boolean", "Always true: this copy holds third-party text."),
+}
+"""What rows have besides in a private copy."""
+
+_OPTIONAL = ("ticker", "date", "url", "category")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
+_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class ReleaseFacts:
+    """What a release says of itself.
+
+    Attributes:
+        name: Its name, fit for a file name.
+        version: Its version, as in 1.0.0.
+        license: The licence of the rewritten text, as an SPDX name or an address; none if unsaid.
+        url: Where it is published, if anywhere.
+        date: The day of its publication, YYYY-MM-DD, if it is to be said.
+        with_originals: Whether rows hold originals; such a copy is private.
+    """
+
+    name: str
+    version: str
+    license: str | None = None
+    url: str | None = None
+    date: str | None = None
+    with_originals: bool = False
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release's files: content by path below its folder, checksums among them.
+
+    ``shared_articles`` counts articles with several rewrites: each leaves other words as they were,
+    so that together they give most of the original away.
+    """
+
+    files: Mapping[str, str]
+    canary: str
+    rows: int
+    hard: int
+    shared_articles: int
+
+
+def check_facts(facts: ReleaseFacts) -> None:
+    """Refuse facts that no metadata can hold.
+
+    Raises:
+        InputError: The name is not fit for a file name, the version is not three numbers, or the
+            date is no day.
+    """
+    if not _NAME.fullmatch(facts.name):
+        raise InputError(
+            f"'{facts.name[:40]}' is no name for a dataset",
+            hint="use letters, digits, dots, hyphens and underscores",
+        )
+    if not _VERSION.fullmatch(facts.version):
+        raise InputError(f"'{facts.version[:40]}' is no version", hint="write it as in 1.0.0")
+    if facts.date is not None and day_of(facts.date) != facts.date:
+        raise InputError(f"'{facts.date[:40]}' is no day", hint="write it as YYYY-MM-DD")
+
+
+def release(
+    retained: Sequence[StageRow],
+    hard: Sequence[StageRow],
+    facts: ReleaseFacts,
+    *,
+    file: str | None = None,
+) -> Release:
+    """Return the files of a release.
+
+    Args:
+        retained: The final pairs, as `rfc finalize` writes them.
+        hard: The hard cases, likewise.
+        facts: What the release says of itself.
+        file: The name of the file of pairs, for messages.
+
+    Raises:
+        InputError: A field that would be released holds eight words in a row of the original that
+            the rewrite has not; or a pair is in both sets.
+    """
+    both = {row.fields["id"] for row in retained} & {row.fields["id"] for row in hard}
+    if both:
+        raise InputError(
+            f"{min(both)} is among the hard cases too", file=file, hint="leave one of them out"
+        )
+    canary = _canary(facts, [*retained, *hard])
+    own = [_row(row, facts, canary, file) for row in retained]
+    doubtful = [_row(row, facts, canary, file) for row in hard]
+    data = {"pairs.jsonl": "".join(map(json_line, own))}
+    if doubtful:
+        data["hard_cases.jsonl"] = "".join(map(json_line, doubtful))
+    fields = FIELDS | (ORIGINAL_FIELDS if facts.with_originals else {})
+    counts = Counts.of(own, doubtful)
+    digests = {name: _digest(text) for name, text in data.items()}
+    sizes = {name: len(text.encode()) for name, text in data.items()}
+    readme = card(
+        name=facts.name,
+        version=facts.version,
+        license=facts.license,
+        fields={name: told for name, (_, told) in fields.items()},
+        counts=counts,
+        canary=canary,
+        private=facts.with_originals,
+    )
+    metadata = croissant(
+        name=facts.name,
+        version=facts.version,
+        license=facts.license,
+        url=facts.url,
+        date=facts.date,
+        fields=fields,
+        digests=digests,
+        sizes=sizes,
+        private=facts.with_originals,
+    )
+    files = {
+        **data,
+        "schema.json": _json(row_schema(with_originals=facts.with_originals)),
+        "croissant.json": _json(metadata),
+        "README.md": readme,
+    }
+    if facts.with_originals:
+        files["PRIVATE.txt"] = _PRIVATE
+    sums = "".join(f"{_digest(text)}  {name}\n" for name, text in sorted(files.items()))
+    return Release(
+        {**files, "SHA256SUMS": sums}, canary, len(own), len(doubtful), counts.shared_articles
+    )
+
+
+def row_schema(*, with_originals: bool = False) -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of a released row."""
+    fields = FIELDS | (ORIGINAL_FIELDS if with_originals else {})
+    constants: dict[str, dict[str, Any]] = {
+        "manipulation": {"enum": list(MANIPULATIONS)},
+        "label": {"const": "false"},
+        "artificial": {"const": True},
+        "private": {"const": True},
+        "misinformation_types": {"items": {"type": "string"}},
+        "rewritten": {"minLength": 1},
+    }
+    properties: dict[str, Any] = {}
+    for name, (kind, told) in fields.items():
+        plain = "string" if kind == "date" else kind
+        types: Any = [plain, "null"] if name in _OPTIONAL else plain
+        properties[name] = {"type": types, "description": told, **constants.get(name, {})}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A released rewrite",
+        "type": "object",
+        "properties": properties,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def leaks(original: str, rewritten: str, value: object, *, n: int = SHINGLE) -> list[str]:
+    """Return the runs of ``n`` words of the original that a value holds and the rewrite does not.
+
+    Words are compared without case and punctuation. Of an original with fewer words, all of them
+    are the run.
+    """
+    own = shingles(original, n) - shingles(rewritten, n)
+    return sorted(own & set(_runs(value, min(n, max(1, len(_words(original)))))))
+
+
+def shingles(text: str, n: int = SHINGLE) -> set[str]:
+    """Return all runs of ``n`` words of a text; the whole text where it has fewer."""
+    words = _words(text)
+    n = min(n, max(1, len(words)))
+    return {" ".join(words[i : i + n]) for i in range(len(words) - n + 1)} if words else set()
+
+
+def original_hash(paragraph: str) -> str:
+    """Return the SHA-256 of a paragraph, in NFC and with single spaces: what `hydrate` checks."""
+    import unicodedata
+
+    text = " ".join(unicodedata.normalize("NFC", paragraph).split())
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _row(row: StageRow, facts: ReleaseFacts, canary: str, file: str | None) -> dict[str, Any]:
+    pair = row.fields
+    given: dict[str, Any] = {name: _text(pair.get(name)) for name in _OPTIONAL}
+    given |= {
+        "id": pair["id"],
+        "article_id": pair["article_id"],
+        "manipulation": pair["manipulation"],
+        "rewritten": pair["rewritten"],
+        "label": "false",
+        "artificial": True,
+        "rewriter": _text(pair.get("rewriter")) or "unknown",
+        "misinformation_types": list(types_of(pair["manipulation"])),
+        "original_sha256": original_hash(pair["original"]),
+        "canary": canary,
+    }
+    # An address often spells out its article's title, and is published by the paper's own policy.
+    told = {name: value for name, value in given.items() if name not in ("url", "rewritten")}
+    for name, value in told.items():
+        if found := leaks(pair["original"], pair["rewritten"], value):
+            raise InputError(
+                f"the field '{name}' would give the original away: '{found[0][:60]}'",
+                file=file,
+                line=row.line,
+                hint="take those words out of the field",
+            )
+    released = {name: given[name] for name in FIELDS}
+    if facts.with_originals:
+        released |= {"original": pair["original"], "private": True}
+    return released
+
+
+def _runs(value: object, n: int) -> Iterator[str]:
+    if isinstance(value, str):
+        words = _words(value)
+        yield from (" ".join(words[i : i + n]) for i in range(len(words) - n + 1))
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _runs(inner, n)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _runs(inner, n)
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _canary(facts: ReleaseFacts, rows: Sequence[StageRow]) -> str:
+    """Return a string that is found nowhere else: an id made from the release's own contents."""
+    ids = "\n".join(sorted(str(row.fields["id"]) for row in rows))
+    mark = uuid.uuid5(uuid.NAMESPACE_URL, f"contrafact:{facts.name}:{facts.version}:{ids}")
+    return f"contrafact canary {mark} (artificial misinformation; keep out of training data)"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+_PRIVATE = """\
+PRIVATE COPY
+
+pairs.jsonl and hard_cases.jsonl hold the text of third parties' articles in the field "original".
+This copy is for your own work with text that you have a right to use. Do not publish it or pass it
+on. `contrafact rfc release` without --with-originals writes the copy that can be published.
+"""

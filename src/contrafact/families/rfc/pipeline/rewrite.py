@@ -1,0 +1,308 @@
+"""The rewriting stage: rows with a manipulation in, pairs out (RFC-BENCH, section 2.2.2).
+
+A rewriter proposes, the edit contract decides: a proposal that breaks it is made again, at most so
+many times, and the row is dropped with its violations as the reason if none passes. What becomes
+of a row depends on the row, the settings and the seed alone, so that an interrupted rewriting,
+gone on with, ends in the very same bytes.
+"""
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
+from typing import Any, get_args
+
+from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
+from contrafact.corpus.news_items import item_of
+from contrafact.errors import InputError
+from contrafact.families.rfc.pipeline.stage_files import beside
+from contrafact.files.jsonl import read_rows, source_name, write_rows
+from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
+
+__all__ = [
+    "Assignment",
+    "Outcome",
+    "Proposal",
+    "decided",
+    "load_assignments",
+    "refused",
+    "rewrite_all_by_rules",
+    "rewrite_one_by_rules",
+    "seed_of",
+    "write_pairs",
+]
+
+# Rows that one task of a worker holds: long enough to hide the cost of handing them over, short
+# enough that a killed rewriting loses seconds.
+_CHUNK = 16
+_NEWS = {"id", "title", "headline", "summary", "description", "manipulation", "input_item"}
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One row of the input: an article and the manipulation that it is to get.
+
+    Attributes:
+        line: The row's line in its file, from 1.
+        item: The article.
+        manipulation: What to do to it.
+        fields: The row as it was read.
+    """
+
+    line: int
+    item: NewsItem
+    manipulation: Manipulation
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One try at a rewrite."""
+
+    rewritten: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one row.
+
+    Attributes:
+        rewritten: The rewrite that passed its contract; none where the row is dropped.
+        edits: Its edit log.
+        attempts: How many proposals were made.
+        reason: Why the row is dropped, in a few words.
+        violations: What the best of the refused proposals broke.
+    """
+
+    rewritten: str | None = None
+    edits: tuple[Edit, ...] = ()
+    attempts: int = 1
+    reason: str = ""
+    violations: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the outcome as the journal keeps it."""
+        return {
+            "rewritten": self.rewritten,
+            "edits": [edit.model_dump() for edit in self.edits],
+            "attempts": self.attempts,
+            "reason": self.reason,
+            "violations": list(self.violations),
+        }
+
+    @classmethod
+    def of_json(cls, value: Mapping[str, Any]) -> "Outcome":
+        """Return the outcome that the journal kept."""
+        edits = tuple(Edit.model_validate(edit) for edit in value["edits"])
+        return cls(**{**value, "edits": edits, "violations": tuple(value["violations"])})
+
+
+def load_assignments(path: str | Path) -> list[Assignment]:
+    """Return the rows of a file of labelled articles.
+
+    Raises:
+        InputError: a row has no title, or no manipulation or an unknown one, or repeats another;
+            the message names the line.
+    """
+    name = source_name(path)
+    found: list[Assignment] = []
+    lines: dict[tuple[str, str], int] = {}
+    for line, fields in read_rows(path):
+        try:
+            item = item_of(fields, line=line)
+        except InputError as error:
+            raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
+        label = fields.get("manipulation")
+        if label not in MANIPULATIONS:
+            said = "no manipulation" if label is None else f"unknown manipulation {label!r}"
+            raise InputError(
+                said,
+                file=name,
+                line=line,
+                hint=f"label it one of {', '.join(get_args(Manipulation))} (see `rfc label`)",
+            )
+        if first := lines.get((item.id, label)):
+            raise InputError(
+                f"the same article and manipulation as in line {first}",
+                file=name,
+                line=line,
+                hint="leave one of them out",
+            )
+        lines[item.id, label] = line
+        found.append(Assignment(line, item, label, fields))
+    if not found:
+        raise InputError("the file holds no rows", file=name, hint="give at least one row")
+    return found
+
+
+def seed_of(seed: int, item_id: str, manipulation: str, attempt: int) -> int:
+    """Return the seed of one try: all that is random in it comes from this number."""
+    text = f"{seed}\x1f{item_id}\x1f{manipulation}\x1f{attempt}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+
+
+def decided(
+    manipulation: Manipulation, original: str, proposal: Proposal
+) -> tuple[Mapping[str, Any], ...]:
+    """Return the violations of the manipulation's contract in a proposal; empty if it passes."""
+    from contrafact.families.rfc.contracts import check_pair
+
+    check = check_pair(manipulation, original, proposal.rewritten)
+    return tuple(violation.as_row() for violation in check.violations)
+
+
+def rewrite_one_by_rules(assignment: Assignment, *, seed: int, attempts: int) -> Outcome:
+    """Rewrite one row by rule: seeded variants are tried until one passes its contract."""
+    from contrafact.families.rfc.pipeline.rules import NoRewrite, rewrite_by_rules
+
+    original, manipulation = assignment.item.paragraph, assignment.manipulation
+    tried: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    reason = ""
+    for attempt in range(1, attempts + 1):
+        result = rewrite_by_rules(
+            original, manipulation, seed_of(seed, assignment.item.id, manipulation, attempt)
+        )
+        if isinstance(result, NoRewrite):
+            reason = reason or result.reason
+            if not tried:  # where one variant has no rewrite at all, hardly another has
+                break
+            continue
+        if result.rewritten in tried:
+            continue
+        violations = decided(manipulation, original, Proposal(result.rewritten, result.edits))
+        if not violations:
+            return Outcome(result.rewritten, result.edits, attempt)
+        tried[result.rewritten] = violations
+    if not tried:
+        return Outcome(reason=reason)
+    return refused(list(tried.values()), attempts)
+
+
+def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> Outcome:
+    """Return the outcome of a row none of whose proposals passed: the best one's violations."""
+    best = min(tried, key=len)
+    rules = ", ".join(dict.fromkeys(str(violation["rule"]) for violation in best))
+    return Outcome(attempts=attempts, reason=f"breaks its contract: {rules}", violations=best)
+
+
+def rewrite_all_by_rules(
+    assignments: Sequence[Assignment],
+    positions: Sequence[int],
+    *,
+    seed: int,
+    attempts: int,
+    workers: int = 1,
+) -> Iterator[tuple[int, Outcome]]:
+    """Yield the outcome of each of the rows at ``positions``, as they are done.
+
+    The order is that of completion; outcomes do not depend on the number of workers.
+    """
+    chunks = [positions[i : i + _CHUNK] for i in range(0, len(positions), _CHUNK)]
+    if workers <= 1 or len(chunks) <= 1:
+        for position in positions:
+            yield (
+                position,
+                rewrite_one_by_rules(assignments[position], seed=seed, attempts=attempts),
+            )
+        return
+    # Spawned, not forked: the parent has threads (a progress bar, BLAS) that a fork would cut off.
+    with ProcessPoolExecutor(
+        min(workers, len(chunks)), mp_context=get_context("spawn"), initializer=_end_with_parent
+    ) as pool:
+        futures = {
+            pool.submit(_rewrite_chunk, [assignments[i] for i in chunk], seed, attempts): chunk
+            for chunk in chunks
+        }
+        try:
+            for future in as_completed(futures):
+                yield from zip(futures[future], future.result(), strict=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _rewrite_chunk(assignments: list[Assignment], seed: int, attempts: int) -> list[Outcome]:
+    return [rewrite_one_by_rules(one, seed=seed, attempts=attempts) for one in assignments]
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent is killed; it would else wait for work for ever."""
+
+    def watch() -> None:
+        if (parent := parent_process()) is not None:
+            connection.wait([parent.sentinel])
+            os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def write_pairs(
+    out: Path,
+    assignments: Sequence[Assignment],
+    outcomes: Mapping[int, Outcome],
+    *,
+    rewriter: str,
+) -> None:
+    """Write the pairs, what was dropped, and the ledger, in the order of the input.
+
+    Args:
+        out: The file of pairs; the other two stand beside it.
+        assignments: The rows.
+        outcomes: The outcome of each, by position.
+        rewriter: ``rules``, or ``model:`` and the model's name.
+    """
+    pairs: list[dict[str, Any]] = []
+    dropped: list[dict[str, Any]] = []
+    events: list[LedgerEvent] = []
+    by = rewriter if rewriter.startswith("model:") else "rule:rewrite"
+    for position, assignment in enumerate(assignments):
+        outcome = outcomes[position]
+        item = assignment.item
+        if outcome.rewritten is None:
+            violations = [dict(violation) for violation in outcome.violations]
+            why = {"stage": "rewrite", "reason": outcome.reason, "violations": violations}
+            dropped.append({**assignment.fields, "attempts": outcome.attempts, **why})
+        else:
+            pairs.append(_pair(assignment, outcome, rewriter))
+        events.append(
+            LedgerEvent(
+                item_id=item.id if outcome.rewritten is None else pairs[-1]["id"],
+                article_id=item.id,
+                manipulation=assignment.manipulation,
+                stage="rewrite",
+                decision="dropped" if outcome.rewritten is None else "kept",
+                by=by,
+                why=outcome.reason or f"its contract holds at try {outcome.attempts}",
+            )
+        )
+    write_rows(beside(out, "dropped"), dropped)
+    Ledger(ledger_path(out)).append(events)
+    write_rows(out, pairs)
+
+
+def _pair(assignment: Assignment, outcome: Outcome, rewriter: str) -> dict[str, Any]:
+    item = assignment.item
+    pair = Rewrite.of(
+        assignment.manipulation,
+        item.paragraph,
+        outcome.rewritten or "",
+        article_id=item.id,
+        rewriter=rewriter,
+        edits=outcome.edits,
+        attempts=outcome.attempts,
+        ticker=item.ticker,
+        date=item.date,
+        url=item.url,
+        category=item.category,
+    ).model_dump(mode="json")
+    carried = {
+        name: value
+        for name, value in assignment.fields.items()
+        if name not in pair and name not in _NEWS
+    }
+    return pair | carried

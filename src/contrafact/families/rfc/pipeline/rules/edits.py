@@ -1,0 +1,120 @@
+"""Edit logs: what was replaced by what, where, so that anyone can replay a rewrite.
+
+An edit's span indexes the original. A log is in order and its spans do not overlap; an insertion
+has an empty span. Everything between the spans is, by construction, as it was.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from contrafact.families.rfc.pipeline.rules.articles import article_for
+from contrafact.records import Edit
+from contrafact.text.diff import word_diff
+
+__all__ = ["NoRewrite", "RuleRewrite", "apply", "between", "compose", "replace_at", "with_articles"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRewrite:
+    """A rewrite and how it was made.
+
+    Attributes:
+        rewritten: The manipulated text.
+        edits: The log; applied to the original it gives ``rewritten``.
+    """
+
+    rewritten: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoRewrite:
+    """Why the rules cannot make the rewrite that was asked for."""
+
+    reason: str
+
+
+def replace_at(text: str, start: int, end: int, after: str, why: str) -> Edit:
+    """Return the edit that puts ``after`` in the place of ``text[start:end]``."""
+    return Edit(start=start, end=end, before=text[start:end], after=after, why=why)
+
+
+def apply(original: str, edits: Iterable[Edit]) -> str:
+    """Return the text that a log makes of the original.
+
+    Raises:
+        ValueError: if the log is not one of this text: out of order, overlapping, or about
+            words that do not stand there.
+    """
+    parts: list[str] = []
+    at = 0
+    for edit in edits:
+        if edit.start < at or edit.end < edit.start or edit.end > len(original):
+            raise ValueError(f"edit {edit.start}–{edit.end} overlaps, or is out of the text")
+        if original[edit.start : edit.end] != edit.before:
+            raise ValueError(f"'{edit.before}' does not stand at {edit.start}–{edit.end}")
+        parts += original[at : edit.start], edit.after
+        at = edit.end
+    return "".join([*parts, original[at:]])
+
+
+def compose(*logs: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Return several logs of one text as one, in order; an edit that changes nothing is left out.
+
+    Where two logs touch the same words the edit of the earlier log stands.
+    """
+    kept: list[Edit] = []
+    for log in logs:
+        kept += [edit for edit in log if not any(_touch(edit, other) for other in kept)]
+    return tuple(sorted((e for e in kept if e.before != e.after), key=lambda e: (e.start, e.end)))
+
+
+def _touch(one: Edit, other: Edit) -> bool:
+    if one.start == one.end or other.start == other.end:
+        return one.start <= other.end and other.start <= one.end
+    return one.start < other.end and other.start < one.end
+
+
+_ARTICLE_BEFORE = re.compile(r"\b(an?)(\s+[\"'“‘(]?)\Z", re.IGNORECASE)
+
+
+def with_articles(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Return the log with "a" and "an" agreeing with the words that now follow them.
+
+    An article is only changed where it agreed with the word that was replaced.
+    """
+    repairs: list[Edit] = []
+    for edit in edits:
+        found = _ARTICLE_BEFORE.search(text, max(0, edit.start - 6), edit.start)
+        if not found or not edit.after[:1].strip():
+            continue
+        written = found[1]
+        rest = text[edit.end : edit.end + 24]
+        needed = article_for(edit.after + rest)
+        if written.casefold() != article_for(text[edit.start : edit.end + 24]):
+            continue
+        if written.casefold() != needed:
+            after = needed.capitalize() if written[0].isupper() else needed
+            repairs.append(
+                replace_at(text, *found.span(1), after, "a or an, as the next word needs")
+            )
+    return compose(edits, repairs)
+
+
+def between(original: str, rewritten: str) -> tuple[Edit, ...]:
+    """Return a log, word by word, for a rewrite that came without one (a model's)."""
+    edits: list[Edit] = []
+    at, before, after = 0, "", ""
+    for part in (*word_diff(original, rewritten), None):
+        if part is not None and part.kind == "removed":
+            before += part.text
+        elif part is not None and part.kind == "added":
+            after += part.text
+        else:
+            if before or after:
+                end = at + len(before)
+                edits.append(replace_at(original, at, end, after, "as the model wrote it"))
+                at, before, after = end, "", ""
+            at += len(part.text) if part is not None else 0
+    return tuple(edits)

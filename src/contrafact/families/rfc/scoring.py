@@ -1,0 +1,145 @@
+"""The scorer of both tasks, its measures over samples, and the classes of wrong answers.
+
+RFC-BENCH, section 2.3 and appendix F. The measures here are what Inspect's log shows; intervals,
+and figures by manipulation, are the report's.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.solver import TaskState
+
+from contrafact.families.rfc.answers import answer_of, item_of
+from contrafact.families.rfc.error_classes import ErrorClasses
+from contrafact.families.rfc.labels import labels_of
+
+__all__ = ["answered", "label_rates", "pairwise_accuracy"]
+
+
+@metric(name="label_rates")
+def label_rates() -> Metric:
+    """Rates over samples: appendix F's measures over valid outputs, and strictly.
+
+    Named as they stand are the paper's, over valid outputs; ``_strict`` counts what is invalid as
+    wrong. ``pairwise_accuracy`` is the share of pairs with both members right, of those with two
+    valid answers; strictly, of all. ``auroc`` is there where every valid answer has probabilities:
+    of the probability of ``true`` in detection; in diagnosis the macro average, over the
+    manipulations present, of each one's area against the rest.
+    """
+
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
+        from contrafact.stats.classification import confusion_matrix, measures
+
+        rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
+        if not rows:
+            return {}
+        labels = labels_of(rows[0]["task"])
+        matrix = confusion_matrix(
+            [row["gold"] for row in rows], [row["predicted"] for row in rows], labels
+        )
+        valid, strict = measures(matrix, "valid"), measures(matrix, "strict")
+        rates = {name: float(value) for name, value in valid.items()}
+        rates |= {f"{name}_strict": float(value) for name, value in strict.items()}
+        rates["invalid_rate"] = sum(row["predicted"] is None for row in rows) / len(rows)
+        if rows[0]["task"] == "rfc-detect":
+            rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"] = pairwise_accuracy(rows)
+        if (area := _auroc(rows, labels)) is not None:
+            rates["auroc"] = area
+        return rates
+
+    return compute
+
+
+@scorer(metrics=[label_rates()], name="label")
+def answered(classes: ErrorClasses | None = None) -> Scorer:
+    """Score one sample: whether its answer is valid, and right.
+
+    The value has ``valid`` (1 or 0), ``correct`` (1, 0, or not-a-number where invalid) and
+    ``correct_strict`` (invalid is 0).
+
+    Args:
+        classes: Sorts wrong or rightly guessed answers into the classes of section 3.5, by the
+            judge bound to the role ``grader``; none leaves that out.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        item, answer = item_of(state.metadata), answer_of(state)
+        right = answer.predicted == item.gold
+        value = {
+            "valid": float(answer.predicted is not None),
+            "correct": math.nan if answer.predicted is None else float(right),
+            "correct_strict": float(right),
+        }
+        metadata: dict[str, Any] = {
+            "task": item.task,
+            "gold": item.gold,
+            "predicted": answer.predicted,
+            "invalid": answer.invalid,
+            "probabilities": answer.probabilities,
+            "rationale": answer.rationale,
+            "reply": answer.reply,
+            "pair_id": item.pair.id,
+            "article_id": item.pair.article_id,
+            "manipulation": item.pair.manipulation,
+        }
+        if classes is not None:
+            metadata |= await classes.sort(item, answer)
+        return Score(
+            value=cast(Any, value),
+            answer=answer.predicted,
+            explanation=answer.invalid or answer.rationale,
+            metadata=metadata,
+        )
+
+    return score
+
+
+def pairwise_accuracy(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """Return the share of pairs whose two members are both labelled right.
+
+    A model that always says the same gets 0, whatever its accuracy.
+
+    Args:
+        rows: One per sample, with ``pair_id``, ``gold`` and ``predicted`` (None where invalid).
+
+    Returns:
+        Of the pairs with two valid answers, and of all pairs; NaN where there is no such pair. A
+        pair of which only one member was shown counts in neither.
+    """
+    members: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        members[row["pair_id"]].append(row)
+    counts: Counter[str] = Counter()
+    for both in members.values():
+        if {row["gold"] for row in both} != set(labels_of("rfc-detect")):
+            continue
+        right = all(row["predicted"] == row["gold"] for row in both)
+        valid = all(row["predicted"] is not None for row in both)
+        counts.update(pairs=1, valid=valid, right=right)
+    return (
+        counts["right"] / counts["valid"] if counts["valid"] else math.nan,
+        counts["right"] / counts["pairs"] if counts["pairs"] else math.nan,
+    )
+
+
+def _auroc(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> float | None:
+    import numpy as np
+
+    from contrafact.stats.classification import auroc_one_vs_rest
+
+    valid = [row for row in rows if row["predicted"] is not None]
+    if not valid or any(row["probabilities"] is None for row in valid):
+        return None
+    # Of two labels, each against the rest is the same area twice.
+    area = auroc_one_vs_rest(
+        [row["gold"] for row in valid],
+        [[row["probabilities"][label] for label in labels] for row in valid],
+        labels,
+        None,
+        resamples=1,
+        rng=np.random.default_rng(0),
+    ).estimate
+    return None if math.isnan(area) else area

@@ -1,0 +1,147 @@
+"""Variations: what is asked for, what is kept, and why the rest is not."""
+
+import asyncio
+import json
+
+import numpy as np
+import pytest
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+from contrafact.errors import InputError
+from contrafact.families.cobe.augment import (
+    WAYS,
+    augment,
+    guard_approved,
+    plan_variations,
+    quoted_share,
+    read_variation,
+)
+from contrafact.families.cobe.bundled import bundled_stories
+from contrafact.families.cobe.data import APPROVAL, StoryNotes, load_stories, write_stories
+from contrafact.prompts import open_pack
+from contrafact.records import DOMAINS
+
+STORIES = bundled_stories()
+CORE = STORIES[1]
+GOOD = {
+    "text": "The violinist had a cold and the hall was freezing, so she broke off the recital.",
+    "intervention": "the violinist had finished the recital",
+    "unchanged": "The violinist had a cold and the hall was freezing.",
+    "changed": "The violinist broke off the recital.",
+    "numerical": "",
+    "latent": "",
+    "answer": "Although she had a cold and the hall was freezing, the violinist finished.",
+}
+
+
+def planned(n=3):
+    return plan_variations([CORE], n, np.random.default_rng(0))
+
+
+def test_ways_take_turns_domains_do_not_repeat_and_numbers_are_new():
+    later = CORE.model_copy(update={"variation_id": 9, "id": "2v9", "text": "Other."})
+    found = plan_variations([CORE, later], 9, np.random.default_rng(3))
+    assert [one.way for one in found] == [*WAYS] * 3
+    assert [one.name for one in found] == [f"2v{number}" for number in range(10, 19)]
+    assert {one.core.id for one in found} == {"2v1"}, "the first of a core set is varied"
+    moved = [one.domain for one in found if one.way == "domain"]
+    assert len(set(moved)) == 3
+    assert CORE.domain not in moved
+    assert set(moved) < set(DOMAINS)
+    assert all(one.domain == CORE.domain for one in found if one.way != "domain")
+
+
+def test_a_good_variation_is_a_story_of_the_schema():
+    story = read_variation(json.dumps(GOOD), planned()[0])
+    assert story.id == "2v2"
+    assert (story.graph, story.failure_modes) == (CORE.graph, CORE.failure_modes)
+    assert story.queries[0].endswith("instead had the violinist finished the recital.")
+    assert story.numerical is None
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (None, "the reply is no JSON object"),
+        ({"text": ""}, "'text' is missing"),
+        ({"text": 4}, "'text' is not text"),
+        ({"text": "She left."}, "2 words"),
+        ({"text": "word " * 400}, "400 words"),
+        ({"answer": GOOD["text"]}, "the answer is the text itself"),
+        ({"unchanged": ""}, "'unchanged' is missing"),
+        ({"unchanged": "Mirel had slept badly and it was stuffy."}, "'unchanged' does not quote"),
+        ({"changed": "Mirel dozed off during the talk."}, "'changed' does not quote"),
+        ({"intervention": "the violinist finished"}, "has no 'had'"),
+    ],
+)
+def test_what_breaks_the_schema_is_not_kept(change, reason):
+    reply = "I would rather not." if change is None else json.dumps(GOOD | change)
+    with pytest.raises(InputError, match=reason):
+        read_variation(reply, planned()[0])
+
+
+def test_a_criterion_that_the_core_story_has_must_not_get_lost():
+    core = STORIES[0]
+    asked = plan_variations([core], 1, np.random.default_rng(0))[0]
+    assert core.numerical
+    with pytest.raises(InputError, match="'numerical' is missing"):
+        read_variation(json.dumps(GOOD), asked)
+
+
+def test_quoting_is_by_stems():
+    assert quoted_share("The engines overheated.", "the engine was overheating") == 1.0
+    assert quoted_share("Rain fell.", "the sun shone") == 0.0
+    assert quoted_share("", "anything") == 0.0
+
+
+def run(replies, stories=(CORE,), plan=None):
+    given = iter(replies)
+
+    def answer(messages, tools, tool_choice, config):
+        reply = next(given)
+        if isinstance(reply, Exception):
+            raise reply
+        output = ModelOutput.from_content("mockllm/writer", reply)
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    model = get_model("mockllm/writer", custom_outputs=answer, memoize=False)
+    return asyncio.run(augment(stories, plan or planned(), model, open_pack(), at_once=1))
+
+
+def test_duplicates_and_failures_are_told_and_everything_kept_awaits_approval(tmp_path):
+    again = GOOD | {"text": GOOD["text"].upper()}
+    found = run([json.dumps(GOOD), json.dumps(again), RuntimeError("no credit left")])
+    assert [story.id for story in found.stories] == ["2v2"]
+    assert found.more == [{"Awaiting approval": True, "Variation kind": "domain"}]
+    duplicate, failed = found.refused
+    assert duplicate.reason == "a duplicate: the same text as 2v2"
+    assert "no credit left" in failed.reason
+    assert failed.failed
+    assert json.loads(duplicate.line())["id"] == "2v3"
+    path = tmp_path / "out.json"
+    write_stories(found.stories, path, found.more)
+    notes = StoryNotes()
+    assert load_stories(path, notes) == found.stories
+    assert notes.lines() == ["1 stories await a person's approval"]
+
+
+def test_the_core_story_itself_is_a_duplicate_and_free_queries_tell_no_intervention():
+    own = GOOD | {"text": CORE.text, "unchanged": CORE.unchanged, "changed": CORE.changed}
+    found = run([json.dumps(own)], plan=planned(1))
+    assert found.refused[0].reason == "a duplicate: the same text as 2v1 of the other set"
+    free = CORE.model_copy(update={"queries": ("What if?", *CORE.queries[1:])})
+    with pytest.raises(InputError, match="2v1: its first query is in free form"):
+        run([], plan=plan_variations([free], 1, np.random.default_rng(0)))
+
+
+def test_stories_that_were_approved_are_never_written_over(tmp_path):
+    out = tmp_path / "variations.json"
+    guard_approved(out)
+    story = bundled_stories()[0]
+    for more in ([{APPROVAL: True}], []):
+        write_stories([story][: len(more)], out, more)
+        guard_approved(out)
+    write_stories([story, story], out, [{APPROVAL: True}, {}])
+    with pytest.raises(InputError, match="does not await approval"):
+        guard_approved(out)

@@ -1,0 +1,237 @@
+"""The task under Inspect and through the command line: three phrasings, five criteria, no guess."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+from inspect_ai import eval as inspect_eval
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+from contrafact.families.cobe.bundled import bundled_known
+from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows, verdict_rows
+from contrafact.families.cobe.scoring import rates_of
+
+KNOWN = {known.story.text: known for known in bundled_known()}
+ANSWERS = {one.text: one for known in KNOWN.values() for one in (*known.right, *known.wrong)}
+TITLES = ("had to stay", "had to change", "join its clauses", "amounts have moved", "background")
+
+
+def model(reply, name):
+    def answer(messages, tools, tool_choice, config):
+        output = ModelOutput.from_content(f"mockllm/{name}", reply(messages[-1].text))
+        output.usage = ModelUsage(input_tokens=9, output_tokens=9, total_tokens=18)
+        return output
+
+    return get_model(f"mockllm/{name}", custom_outputs=answer, memoize=False)
+
+
+def writer(choose):
+    """A model that gives one of the known answers to the story it is asked about."""
+
+    def reply(prompt):
+        story = prompt.rsplit("<text>", 1)[1].split("</text>")[0]
+        return choose(KNOWN[story], prompt)
+
+    return model(reply, "writer")
+
+
+def knowing(prompt):
+    """A judge that knows which criterion each known answer fails."""
+    text = prompt.rsplit("<response>", 1)[1].split("</response>")[0]
+    (asked,) = [f"E{i}" for i, title in enumerate(TITLES, 1) if title in prompt.split("\n")[0]]
+    return "F" if ANSWERS[text].fails == asked else "T"
+
+
+def run(tmp_path, subject, judge=knowing, **arguments):
+    roles = {"grader": model(judge, "judge")} if judge else None
+    (log,) = inspect_eval(
+        "contrafact/cobe", model=subject, task_args=arguments, model_roles=roles,
+        display="none", log_dir=str(tmp_path), fail_on_error=False,
+    )  # fmt: skip
+    log = read_eval_log(log.location)
+    rows = item_rows(log.samples, system="s", model="m", method="plain", shots=0, judge="j")
+    scores = log.results.scores if log.results else []
+    return log, rows, {k: m.value for k, m in scores[0].metrics.items()} if scores else {}
+
+
+@pytest.mark.slow
+def test_right_answers_are_correct_in_all_three_phrasings(tmp_path):
+    _, rows, rates = run(tmp_path, writer(lambda known, _: known.right[-1].text))
+    assert len(rows) == 42
+    assert all(tuple(row) == ITEM_COLUMNS for row in rows)
+    assert {row["phrasing"] for row in rows} == set("ABC")
+    assert rates["accuracy"] == rates["accuracy_strict"] == 1.0
+    assert rates["accuracy_spread"] == 0.0
+    assert all(rates[f"E{i}_failure"] == 0.0 for i in range(1, 6))
+    assert all(math.isnan(row["suggested_failure_mode"]) for row in rows)
+
+
+@pytest.mark.slow
+def test_a_wrong_answer_fails_its_criterion_and_phrasings_are_told_apart(tmp_path):
+    def choose_by_phrasing(known, prompt):
+        wrong = "Based on the preceding text" in prompt
+        return known.wrong[0].text if wrong else known.right[0].text
+
+    log, rows, rates = run(tmp_path, writer(choose_by_phrasing))
+    assert (rates["accuracy_A"], rates["accuracy_B"], rates["accuracy_C"]) == (1.0, 0.0, 1.0)
+    assert rates["accuracy"] == pytest.approx(2 / 3)
+    assert rates["accuracy_spread"] == pytest.approx(math.sqrt(1 / 3))
+    assert rates["E1_failure"] == pytest.approx(1 / 3)
+    wrong = [row for row in rows if row["phrasing"] == "B"]
+    assert {(row["E1"], row["E2"], row["correct"]) for row in wrong} == {(0.0, 1.0, 0.0)}
+    modes = {row["graph"]: row["suggested_failure_mode"] for row in wrong}
+    assert (modes["fork"], modes["collider"]) == (2.0, 1.0)
+    asked = sum(len(row["verdicts"]) for row in (s.scores["edit"].metadata for s in log.samples))
+    assert len(verdict_rows(log.samples, system="s")) == asked
+
+
+@pytest.mark.slow
+def test_invalid_verdicts_and_responses_are_kept_and_never_guessed(tmp_path):
+    def judge(prompt):
+        return "True" if TITLES[2] in prompt.split("\n")[0] else knowing(prompt)
+
+    def choose(known, prompt):
+        if known.story.id == "1v1":
+            return "  "
+        if known.story.id == "2v1":
+            return known.wrong[0].text
+        return known.right[0].text
+
+    _, rows, rates = run(tmp_path, writer(choose), judge, limit=3)
+    of = {row["sample_id"]: row for row in rows}
+    assert of["1v1"]["text"] is None
+    assert of["1v1"]["invalid_reason"] == "empty reply"
+    assert of["1v1"]["E1_invalid"] is None
+    assert math.isnan(of["1v1"]["correct"])
+    assert of["2v1"]["correct"] == 0.0, "one failure decides"
+    assert math.isnan(of["3v1"]["correct"]), "an invalid verdict leaves the rest open"
+    assert of["3v1"]["E3_invalid"] == "neither T nor F: 'True'"
+    assert math.isnan(of["3v1"]["E3"])
+    assert (rates["valid"], rates["accuracy"]) == (pytest.approx(2 / 3), 0.0)
+    assert rates["accuracy_strict"] == 0.0
+
+
+@pytest.mark.slow
+def test_a_judge_is_needed_unless_left_out_and_examples_where_none_are_shown_are_told(tmp_path):
+    subject = writer(lambda known, _: known.right[0].text)
+    log, rows, _ = run(tmp_path, subject, judge=None, limit=1)
+    assert rows == []
+    assert "no judge is bound" in str([s.error for s in log.samples])
+    _, rows, rates = run(tmp_path, subject, judge=None, limit=1, judged=False)
+    assert rates == {"valid": 1.0}
+    assert all(math.isnan(row["correct"]) for row in rows)
+
+
+def test_rates_leave_out_what_no_story_asks():
+    row = {
+        "phrasing": "A", "text": "t", "judged": True, "correct": False, "asked": ["E1"],
+        "verdicts": {"E1": {"panel": {"passed": False}}},
+    }  # fmt: skip
+    rates = rates_of([row])
+    assert rates["E1_failure"] == 1.0
+    assert "E4_failure" not in rates
+    assert "accuracy_B" not in rates
+    assert "accuracy_spread" not in rates
+
+
+@pytest.mark.slow
+def test_a_run_over_http_leaves_its_tables_and_feeds_a_study(quick_contrafact, service, tmp_path):
+    ran = quick_contrafact(
+        "run", "cobe", "--model", service.model, "--judge", service.judge, "--judge-context",
+        "--limit", "6", "--out", "run", env=service.environment,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    assert tuple(items.columns) == ITEM_COLUMNS
+    assert len(items) == 18
+    assert items["E1"].notna().any()
+    assert set(items["E3_invalid"].dropna()) <= {"neither T nor F: 'Perhaps'"}
+    verdicts = pd.read_parquet(tmp_path / "run" / "verdicts.parquet")
+    assert set(verdicts["criterion"]) == {"E1", "E2", "E3", "E4", "E5"}
+    before = service.stats()["answered"]
+    again = quick_contrafact(
+        "run", "cobe", "--model", service.model, "--judge", service.judge, "--judge-context",
+        "--limit", "6", "--out", "run", env=service.environment,
+    )  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    assert "no model was called" in again.stdout
+    assert service.stats()["answered"] == before
+
+    drawn = quick_contrafact("cobe", "study", "sample", "run", "--n", "12", "--out", "s/sheet.csv")
+    assert drawn.returncode == 0, drawn.stderr
+    sheet = pd.read_csv(tmp_path / "s" / "sheet.csv", dtype=str, keep_default_na=False)
+    for person, answers in (("ana", "Yes No"), ("ben", "Yes Yes No"), ("cy", "No Yes Other Yes")):
+        cells = answers.split()
+        sheet["judgement"] = [cells[place % len(cells)] for place in range(len(sheet))]
+        sheet.to_csv(tmp_path / "s" / f"{person}.csv", index=False)
+    scored = quick_contrafact(
+        "cobe", "study", "score", "s/ana.csv", "s/ben.csv", "s/cy.csv", "--out", "s/out",
+        "--key", "s/sheet.key.csv", "--with-published",
+    )  # fmt: skip
+    assert scored.returncode == 0, scored.stderr
+    assert "accuracy 77%, precision 95.8%" in scored.stdout
+    labels = pd.read_csv(tmp_path / "s" / "out" / "labels.csv")
+    assert len(labels) == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--shots", "2"), "--shots is for examples, and no method here shows any"),
+        (("--draws", "2"), "--draws is for examples"),
+        (("--rationale",), "--rationale is not for cobe"),
+        (("--judge-context",), "--judge-context is not for cobe, which has no --judge here"),
+        (("--method", "guess"), "cobe has no solver 'guess'"),
+        (("--data", "bad.json"), "bad.json:2: 'Query' holds 1 of three phrasings"),
+    ],
+)
+def test_what_makes_no_sense_is_told_before_the_first_call(
+    quick_contrafact, tmp_path, options, told
+):
+    story = {"Core Set ID": 1, "Variation ID": 1, "Domain": "d", "Variation text": "It rained.",
+             "Query": ["one"], "Evaluation criteria": ["a", "b"]}  # fmt: skip
+    (tmp_path / "bad.json").write_text(json.dumps([story], indent=1), encoding="utf-8")
+    ran = quick_contrafact("run", "cobe", "--model", "mockllm/model", *options)
+    assert ran.returncode == 2
+    assert told in ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_data_check_gives_the_tables_and_tells_violations(quick_contrafact, tmp_path):
+    from importlib import resources
+
+    path = resources.files("contrafact.families.cobe") / "samples" / "stories.json"
+    ran = quick_contrafact("data", "check", str(path))
+    assert ran.returncode == 0, ran.stderr
+    for part in ("14 stories that can be used", "words per story", "hybrid", "Violations: none"):
+        assert part in ran.stdout
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    rows[3]["Graph type"] = "ring"
+    (tmp_path / "ring.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    ran = quick_contrafact("data", "check", "ring.json", "--schema", "cobe")
+    assert ran.returncode == 1
+    assert "14 rows, 13 stories that can be used" in ran.stdout
+    assert "'Graph type' is 'ring'" in ran.stdout
+
+
+def test_augment_tells_what_it_did_not_keep(quick_contrafact, service, tmp_path):
+    from contrafact.families.cobe.bundled import bundled_stories
+    from contrafact.families.cobe.data import write_stories
+
+    write_stories(bundled_stories()[:2], tmp_path / "core.json")
+    ran = quick_contrafact(
+        "cobe", "augment", "core.json", "--model", service.model, "--n", "2", "--out", "new.json",
+        env=service.environment,
+    )  # fmt: skip
+    assert ran.returncode == 1, "nothing was kept"
+    assert "0 of 4 variations" in ran.stdout
+    rejects = (tmp_path / "new.rejected.jsonl").read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line)["reason"] for line in rejects} == {"'text' is missing or empty"}
+    ran = quick_contrafact(
+        "cobe", "augment", "core.json", "--model", service.model, "--out", "core.json",
+        env=service.environment,
+    )  # fmt: skip
+    assert ran.returncode == 2
+    assert "is the input as well" in ran.stderr

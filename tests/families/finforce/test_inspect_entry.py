@@ -1,0 +1,111 @@
+"""The task and the provider as users of Inspect meet them: ``inspect eval contrafact/finforce``."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from inspect_ai import eval as inspect_eval
+from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+MODEL = "embedded/smollm2-135m"
+
+
+def inspect(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "inspect_ai", *arguments],
+        cwd=cwd,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(tmp_path):
+    news = tmp_path / "news.csv"
+    news.write_text("headline\nVeltrane Motors to shut two plants and move vans to Tarsenia\n")
+    result = inspect(
+        "eval", "contrafact/finforce", "--model", MODEL, "--model-role", f"grader={MODEL}",
+        "-T", f"data={news}", "--limit", "1", "-M", "threads=1", "--max-tokens", "160",
+        "--temperature", "0", "--display", "plain", cwd=tmp_path,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout + result.stderr
+    (info,) = list_eval_logs(str(tmp_path / "logs"))
+    log = read_eval_log(info)
+    assert log.status == "success"
+    (sample,) = log.samples
+    texts = json.loads(sample.scores["counterfactuals"].answer)
+    judged = sample.scores["counterfactuals"].metadata["verdicts"]
+    assert set(texts) == {"risk", "opportunity"}
+    # What the model wrote was judged, each side by both criteria, by the model in the role.
+    assert {side for side, text in texts.items() if text} == set(judged) != set()
+    for verdicts in judged.values():
+        assert set(verdicts) == {"forward_compatibility", "directionality"}
+        for verdict in verdicts.values():
+            assert [member["judge"] for member in verdict["members"]] == [MODEL]
+
+
+def test_without_a_grader_nothing_is_asked_and_the_mend_is_told(tmp_path):
+    (log,) = inspect_eval(
+        "contrafact/finforce", model=MODEL, limit=1, display="none", log_dir=str(tmp_path)
+    )
+    assert log.status == "error"
+    assert "no judge is bound to the role 'grader'" in log.error.message
+    assert "--model-role grader=" in log.error.message
+    events = [event for sample in read_eval_log(log.location).samples for event in sample.events]
+    assert not any(event.event == "model" for event in events)
+
+
+def test_judging_can_be_left_out_by_a_task_argument(tmp_path):
+    pair = {"risk_counterfactual": "It sinks", "opportunity_counterfactual": "It soars"}
+    output = ModelOutput.from_content("mockllm/model", json.dumps(pair))
+    output.usage = ModelUsage(input_tokens=9, output_tokens=9, total_tokens=18)
+    (log,) = inspect_eval(
+        "contrafact/finforce",
+        model=get_model("mockllm/model", custom_outputs=[output]),
+        task_args={"judged": False, "method": "zero-shot"},
+        limit=1,
+        display="none",
+        log_dir=str(tmp_path),
+    )
+    assert log.status == "success"
+    assert {name: metric.value for name, metric in log.results.scores[0].metrics.items()} == {
+        "valid": 1.0
+    }
+
+
+def test_a_wrong_task_argument_is_told_before_anything_runs(tmp_path):
+    with pytest.raises(Exception, match="there is no method 'zero-shoot'"):
+        inspect_eval(
+            "contrafact/finforce",
+            model=MODEL,
+            task_args={"method": "zero-shoot"},
+            display="none",
+            log_dir=str(tmp_path),
+        )
+    assert list_eval_logs(str(tmp_path)) == []
+
+
+def test_looking_a_name_up_pulls_in_nothing_heavy():
+    code = (
+        "import sys; import contrafact._registry; "
+        "print(sorted({'torch', 'transformers', 'spacy', 'pandas', 'matplotlib', 'scipy', "
+        "'xllamacpp'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_inspect_lists_the_task_of_the_source_folder():
+    import contrafact.families.finforce
+
+    folder = Path(contrafact.families.finforce.__file__).parent
+    result = inspect("list", "tasks", "--json", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert [task["name"] for task in json.loads(result.stdout)] == ["finforce"]

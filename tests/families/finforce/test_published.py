@@ -1,0 +1,94 @@
+"""The published rows are what the paper prints: its derived columns follow from the others."""
+
+import math
+
+import pytest
+
+from contrafact.families.finforce.derived import average, change, delta_perplexity, overall
+from contrafact.families.finforce.published import (
+    published_changes,
+    published_facts,
+    published_rows,
+    residuals,
+)
+
+
+def test_every_derived_figure_reproduces_within_the_printed_rounding() -> None:
+    found = residuals()
+    # 3 tables x 14 rows x (Δ, average), 14 rows x 5 columns of table 2, 5 models x 3 in figure 3
+    assert len(found) == 3 * 14 * 2 + 14 * 5 + 5 * 3
+    off = found[found["residual"].abs() > found["tolerance"] + 1e-9]
+    assert off.empty, off.to_string()
+
+
+def test_a_single_mistyped_digit_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from contrafact.families.finforce import published
+
+    whole = published._text
+
+    def mistyped(name: str) -> str:
+        text = whole(name)
+        return text.replace("84.14", "84.41") if name == "risk.csv" else text
+
+    monkeypatch.setattr(published, "_text", mistyped)
+    found = published.residuals()
+    off = found[found["residual"].abs() > found["tolerance"] + 1e-9]
+    assert {(row["where"], row["row"]) for _, row in off.iterrows()} == {
+        ("table 14", "Claude 3.5 Haiku"),
+        ("table 2", "Claude 3.5 Haiku"),
+    }
+
+
+@pytest.mark.parametrize("scope", ["overall", "risk", "opportunity"])
+def test_the_three_tables_have_the_same_rows_in_the_same_order(scope: str) -> None:
+    rows = published_rows(scope)  # type: ignore[arg-type]
+    assert list(rows["system"]) == list(published_rows("overall")["system"])
+    assert len(rows) == 14
+    assert rows["system"].is_unique
+    assert rows[["forward_compatibility", "directionality", "average"]].max().max() <= 100
+
+
+def test_the_rankings_the_paper_marks_follow_from_the_rows() -> None:
+    """Bold and underlined cells of tables 2, 14 and 15, as (best, second) per column."""
+    marked = {
+        "overall": {
+            "perplexity": ("LM-Counterfactuals", "SRLM"),
+            "forward_compatibility": ("GPT-4o FS", "Claude 3.5 Haiku FS"),
+            "directionality": ("SRLM", "Claude 3.5 Haiku"),
+            "average": ("LM-Counterfactuals", "SRLM"),
+        },
+        "risk": {
+            "perplexity": ("LM-Counterfactuals", "SRLM"),
+            "forward_compatibility": ("GPT-4o FS", "Qwen 2.5 72B FS"),
+            "directionality": ("Claude 3.5 Haiku", "SRLM"),
+            "average": ("LM-Counterfactuals", "Gemini 2.0 Flash FS"),
+        },
+        "opportunity": {
+            "perplexity": ("LM-Counterfactuals", "SRLM"),
+            "forward_compatibility": ("Claude 3.5 Haiku FS", "GPT-4o FS"),
+            "directionality": ("SRLM", "Claude 3.5 Haiku"),
+            "average": ("SRLM", "Claude 3.5 Haiku"),
+        },
+    }
+    for scope, columns in marked.items():
+        rows = published_rows(scope)  # type: ignore[arg-type]
+        for column, expected in columns.items():
+            ordered = rows.sort_values(column, ascending=column == "perplexity")["system"]
+            assert tuple(ordered.iloc[:2]) == expected, (scope, column)
+
+
+def test_facts_and_changes_are_the_papers() -> None:
+    facts = published_facts()
+    assert (facts.headlines, facts.headline_perplexity) == (1368, 267.98)
+    assert facts.study_agreement == {"forward_compatibility": 89.6, "directionality": 81.4}
+    changes = published_changes()
+    assert (changes["perplexity"] < 0).all()
+    assert (changes["forward_compatibility"] > 0).all()
+    assert (changes["directionality"] < 0).all()
+
+
+def test_the_arithmetic_by_hand() -> None:
+    assert math.isclose(delta_perplexity(155.84, 267.98), -112.14)
+    assert math.isclose(average(62.06, 68.93), 65.495)
+    assert math.isclose(overall(193.58, 118.10), 155.84)
+    assert math.isclose(change(327.03, 415.27), -88.24)

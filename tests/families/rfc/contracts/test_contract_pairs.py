@@ -1,0 +1,56 @@
+"""The contracts on pairs of our own writing: the sound pass, the faulty break the rule named."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from contrafact.families.rfc.contracts import CONTRACTS, check_pair
+from contrafact.records import MANIPULATIONS
+
+HERE = Path(__file__).parent
+
+
+def cases():
+    for manipulation in MANIPULATIONS:
+        text = (HERE / f"pairs_{manipulation}.toml").read_text(encoding="utf-8")
+        for a, article in enumerate(tomllib.loads(text)["article"]):
+            for r, (breaks, rewritten) in enumerate(article["rewrites"]):
+                name = f"{manipulation}-{a}-{r}-{breaks or 'sound'}"
+                yield pytest.param(manipulation, article["original"], rewritten, breaks, id=name)
+
+
+@pytest.mark.parametrize(("manipulation", "original", "rewritten", "breaks"), list(cases()))
+def test_sound_pairs_pass_and_faulty_ones_break_their_rule(
+    manipulation, original, rewritten, breaks
+):
+    check = check_pair(manipulation, original, rewritten)
+    rules = {violation.rule for violation in check.violations}
+    if breaks:
+        assert breaks in rules
+    else:
+        assert not check.violations
+    assert check.passed is not bool(rules)
+
+
+def test_spans_lie_in_their_texts():
+    for case in cases():
+        manipulation, original, rewritten, _ = case.values
+        check = check_pair(manipulation, original, rewritten)
+        for finding in (*check.violations, *check.review):
+            for span, text in (
+                (finding.original_span, original),
+                (finding.rewritten_span, rewritten),
+            ):
+                assert span is None or 0 <= span[0] < span[1] <= len(text)
+
+
+def test_every_rule_explains_itself():
+    for rules in CONTRACTS.values():
+        for rule in rules:
+            assert rule.__doc__, rule
+
+
+def test_an_unknown_manipulation_is_refused():
+    with pytest.raises(ValueError, match="no manipulation 'tilted'"):
+        check_pair("tilted", "Shares rose.", "Shares fell.")

@@ -1,0 +1,182 @@
+"""Appendix O's rules on articles of our own: what makes a candidate, and what keeps one out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contrafact.corpus.ledger import read_ledger
+from contrafact.corpus.news_items import news_rows
+from contrafact.families.rfc.pipeline.bucket import bucket, bucket_news, write_buckets
+from contrafact.records import MANIPULATIONS
+
+CALM = "The harbour museum of Osmery opened its doors to visitors."
+
+
+def one(text):
+    (result,) = bucket([text])
+    return result
+
+
+def terms(result, manipulation):
+    return [(row[0], row[1]) for row in result.evidence[manipulation]]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "term"),
+    [
+        ("Tern & Vale hired 12 people", "digits", "12"),
+        ("Aldmoor paid $1,200.50 for it", "money", "$1,200.50"),
+        ("Pell Street bought a stake for $3.5B", "money", "$3.5"),
+        ("A cut of 12.5% was agreed", "percent", "12.5%"),
+        ("A cut of 8 per cent was agreed", "percent", "8 per cent"),
+        ("It was 2019.", "digits", "2019"),
+    ],
+)
+def test_any_digit_makes_a_numerical_candidate(text, kind, term):
+    result = one(text)
+    assert "numerical" in result.candidates
+    assert terms(result, "numerical") == [(kind, term)]
+
+
+def test_without_a_digit_there_is_none():
+    result = one("Quillon Freight hired two people")
+    assert result.reasons["numerical"] == "no digit"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Norrick Steel's revenue climbed", None),
+        ("Norrick Steel climbed 4%", None),
+        ("Analysts downgraded Norrick and cut its price target", None),
+        ("Norrick Steel climbed on Monday", "no financial term and no percentage"),
+        ("Norrick Steel reported its revenue", "no directional term"),
+        ("Norrick Steel set up a unit above the river", "no directional term"),
+    ],
+)
+def test_flipping_needs_a_direction_and_something_financial(text, reason):
+    assert one(text).reasons.get("flipping") == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Vantry Air may raise its forecast for revenue", None),
+        ("Demand was muted, and sales were steady", None),
+        ("Vantry Air may reopen the route", "no financial term"),
+        ("Vantry Air told investors its revenue", "no hedge and no mild expression"),
+        ("Sales could crash, a steady observer said", "extreme language: crash"),
+        ("Sales may rise to record highs", "extreme language: record high"),
+        ("Sales may surge", None),
+    ],
+)
+def test_sentiment_needs_mild_financial_words_and_no_extreme_ones(text, reason):
+    assert one(text).reasons.get("sentiment") == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Margins narrowed because fuel became dear", None),
+        ("Shares fell after a product recall", None),
+        ("Orders dropped 3%, which led to layoffs", None),
+        ("Revenue was reported", "no causal connector and no catalyst"),
+        ("The bridge was closed because of snow", "no financial or reaction context"),
+        ("It gave an outlook", "no financial or reaction context"),  # one word for both
+        ("It gave an outlook for its margins", None),
+    ],
+)
+def test_causal_needs_a_cause_and_beside_it_a_context(text, reason):
+    assert one(text).reasons.get("causal") == reason
+
+
+def test_an_article_may_be_a_candidate_for_all_or_for_none():
+    everything = one("Sales may fall 3% because of soft demand")
+    assert everything.candidates == list(MANIPULATIONS)
+    assert not everything.reasons
+    nothing = one(CALM)
+    assert not nothing.candidates and not nothing.evidence
+    assert list(nothing.reasons) == list(MANIPULATIONS)
+
+
+def test_evidence_is_kept_in_order_and_says_where():
+    text = "Sales may fall 3% because of soft demand"
+    result = one(text)
+    assert result.evidence["flipping"] == [
+        ("kpi", "sales", 0, 5),
+        ("directional", "fall", 10, 14),
+        ("percent", "3%", 15, 17),
+        ("directional", "soft demand", 29, 40),
+    ]
+    assert terms(result, "causal") == [
+        ("kpi", "sales"),
+        ("reaction", "fall"),
+        ("percent", "3%"),
+        ("connector", "because of"),
+    ]
+
+
+WORDS = (
+    "sales margin may could soft rose fell 3% $4 12 because since crash museum . , 2019 record high"
+)
+words = st.sampled_from([*WORDS.split(), ""])
+paragraphs = st.lists(words, max_size=12).map(" ".join)
+
+
+@given(st.lists(st.one_of(paragraphs, st.text(max_size=20)), max_size=5))
+def test_each_manipulation_has_evidence_or_a_reason_whatever_stands_beside(texts):
+    results = bucket(texts)
+    assert results == [one(text) for text in texts]
+    for result in results:
+        assert set(result.candidates) == set(result.evidence)
+        assert set(result.candidates) | set(result.reasons) == set(MANIPULATIONS)
+        assert not set(result.candidates) & set(result.reasons)
+        assert all(result.evidence.values())
+
+
+NEWS = (
+    '{"title": "Sales may fall 3%", "summary": "Osmery Foods blames soft demand.", "desk": "food",'
+    ' "ticker": "OSMF"}\n'
+    '{"title": "Museum opens", "summary": "Visitors came."}\n'
+    '{"title": "Profit rose 9%"}\n'
+)
+
+
+@pytest.fixture
+def news(tmp_path):
+    file = tmp_path / "news.jsonl"
+    file.write_text(NEWS, encoding="utf-8")
+    return news_rows(file)
+
+
+def test_rows_keep_their_fields_and_the_others_their_reasons(news):
+    result = bucket_news(news)
+    (kept,) = result.kept
+    assert kept["ticker"] == "OSMF" and kept["desk"] == "food"
+    assert kept["id"] == news[0].item.id
+    assert kept["candidates"] == ["numerical", "flipping", "sentiment"]
+    paragraph = news[0].item.paragraph
+    for rows in kept["evidence"].values():
+        for row in rows:
+            assert list(row) == ["list", "term", "start", "end"]
+            assert 0 <= row["start"] < row["end"] <= len(paragraph)
+    museum, alone = result.dropped
+    assert museum["reasons"]["numerical"] == "no digit"
+    assert set(alone["reasons"].values()) == {"no summary: a title alone"}
+    assert result.counts() == {"numerical": 1, "flipping": 1, "sentiment": 1, "causal": 0}
+
+
+def test_titles_alone_are_sorted_when_asked(news):
+    result = bucket_news(news, titles_alone=True)
+    assert [row["title"] for row in result.kept] == ["Sales may fall 3%", "Profit rose 9%"]
+
+
+def test_the_ledger_has_each_decision_once_however_often_it_is_written(news, tmp_path):
+    out = tmp_path / "candidates.jsonl"
+    for _ in range(2):
+        write_buckets(bucket_news(news), out)
+    events = read_ledger(f"{out}.ledger.jsonl")
+    assert len(events) == 3 * len(MANIPULATIONS)
+    kept = {event.manipulation: event.why for event in events if event.decision == "kept"}
+    assert kept["numerical"] == "candidate: 3%"
+    assert {event.by for event in events} == {"rule:appendix O"}

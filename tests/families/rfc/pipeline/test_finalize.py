@@ -1,0 +1,284 @@
+"""From people's decisions to the dataset: the paper's handling, step by step."""
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.decisions import (
+    ALLOWED,
+    ReviewDecision,
+    decisions_schema,
+    load_decisions,
+    published_schema,
+)
+from contrafact.families.rfc.pipeline.finalize import audit_table, finalize, retention_table
+from contrafact.families.rfc.pipeline.review_path import follow
+from contrafact.families.rfc.pipeline.stage_files import StageRow
+from contrafact.records import Rewrite
+
+
+def said(stage, decision, who="ann", when="2026-01-01T10:00:00Z", item="p1", **more):
+    if decision == "revise":
+        more.setdefault("rewritten", "Brackwater lost 9%.")
+    return ReviewDecision(
+        item_id=item, stage=stage, decided_by=who, decision=decision, when=when, **more
+    )
+
+
+def both(stage, first, second=None):
+    return [said(stage, first, "ann"), said(stage, second or first, "ben")]
+
+
+PASSED = both("annotation", "pass")
+FAILED = both("annotation", "fail")
+SPLIT = both("annotation", "pass", "fail")
+
+
+@pytest.mark.parametrize(
+    ("decisions", "state", "why"),
+    [
+        ([], "unreviewed", "0 of 2"),
+        ([said("annotation", "pass")], "unreviewed", "1 of 2"),
+        ([said("annotation", "fail")], "hard case", "too few"),
+        (PASSED, "retained", "passed by all"),
+        (FAILED, "removed", "not revised"),
+        (both("annotation", "mis-category"), "removed", "wrong category"),
+        ([*FAILED, said("revision", "remove", why="beyond repair")], "removed", "beyond repair"),
+        (
+            [*FAILED, said("revision", "revise"), *both("re-annotation", "pass")],
+            "retained",
+            "when revised",
+        ),
+        (
+            [*FAILED, said("revision", "revise"), *both("re-annotation", "fail")],
+            "removed",
+            "revised or not",
+        ),
+        ([*FAILED, said("revision", "revise")], "hard case", "0 of 2"),
+        (
+            [*FAILED, said("revision", "revise"), *both("re-annotation", "pass", "fail")],
+            "hard case",
+            "disagree on the revision",
+        ),
+        (SPLIT, "hard case", "nobody has adjudicated"),
+        ([*SPLIT, said("secondary-review", "pass")], "retained", "secondary review"),
+        ([*SPLIT, said("secondary-review", "fail", why="a new name")], "removed", "a new name"),
+        ([*SPLIT, said("secondary-review", "unresolved")], "hard case", "not resolved"),
+        ([*SPLIT, *both("secondary-review", "pass", "fail")], "hard case", "not resolved"),
+        (
+            [*SPLIT, said("secondary-review", "unresolved"), said("arbitration", "pass")],
+            "retained",
+            "arbitration",
+        ),
+        (
+            [*SPLIT, said("secondary-review", "unresolved"), said("arbitration", "fail")],
+            "removed",
+            "arbitration",
+        ),
+        (
+            [*SPLIT, said("secondary-review", "unresolved"), said("arbitration", "unresolved")],
+            "hard case",
+            "arbitration",
+        ),
+        ([said("expert-review", "remove", why="accuses"), *PASSED], "removed", "accuses"),
+        ([said("expert-review", "pass"), *PASSED], "retained", "passed by all"),
+        ([*PASSED, said("audit", "fail", "eve")], "hard case", "disagree"),
+        ([*PASSED, said("audit", "pass", "eve")], "retained", "passed by all 3"),
+    ],
+)
+def test_decisions_lead_where_the_paper_says(decisions, state, why):
+    fate = follow(decisions)
+    assert fate.state == state
+    assert why in fate.why
+    assert follow(decisions[::-1]) == fate
+
+
+def test_a_persons_later_verdict_replaces_the_earlier_one():
+    changed = [*FAILED, said("annotation", "pass", "ann", "2026-01-02T10:00:00+01:00")]
+    assert follow(changed).state == "hard case"
+
+
+@given(
+    st.lists(
+        st.sampled_from([(s, d) for s, answers in ALLOWED.items() for d in answers]), max_size=8
+    ),
+    st.randoms(),
+)
+def test_every_history_has_an_end_that_does_not_depend_on_the_order_of_lines(history, random):
+    decisions = [
+        said(stage, decision, who=f"p{place % 3}", when=f"2026-01-01T10:{place:02}:00Z")
+        for place, (stage, decision) in enumerate(history)
+    ]
+    fate = follow(decisions)
+    shuffled = list(decisions)
+    random.shuffle(shuffled)
+    assert follow(shuffled) == fate
+    assert fate.why
+    assert fate.by.startswith(("person:", "rule:"))
+    if fate.rewritten is not None:
+        assert any(decision.decision == "revise" for decision in decisions)
+
+
+def pair(n, manipulation="flipping", **more):
+    made = Rewrite.of(
+        manipulation,
+        f"Brackwater Ferries gained {n}%.",
+        f"Brackwater Ferries lost {n}%.",
+        article_id=f"n{n}",
+    )
+    return StageRow(n, {**made.model_dump(), **more})
+
+
+def clean(*_):
+    return []
+
+
+def test_pairs_end_as_final_hard_or_dropped_with_their_reasons():
+    rows = [pair(1), pair(2), pair(3), pair(4)]
+    ids = [row.fields["id"] for row in rows]
+    decisions = [
+        *(said("annotation", "pass", who, item=ids[0]) for who in ("ann", "ben")),
+        *(said("annotation", v, w, item=ids[1]) for w, v in (("ann", "pass"), ("ben", "fail"))),
+        *(said("annotation", "fail", who, item=ids[2]) for who in ("ann", "ben")),
+    ]
+    result = finalize(rows, decisions, contract=clean)
+    assert [row["id"] for row in result.retained] == [ids[0]]
+    assert [row["id"] for row in result.hard] == [ids[1]]
+    assert [row["id"] for row in result.dropped] == [ids[2], ids[3]]
+    assert "not reviewed" in result.dropped[1]["reason"]
+    people = [event for event in result.events if event.by.startswith("person:")]
+    assert {event.stage for event in people} >= {"annotation", "finalize"}
+    final = {e.item_id: e.decision for e in result.events if e.stage == "finalize"}
+    assert final == dict(zip(ids, ("kept", "hard case", "dropped", "dropped"), strict=True))
+    kept = finalize(rows, decisions, contract=clean, unreviewed="keep")
+    assert kept.retained[-1]["review"] == "unreviewed"
+
+
+def test_a_revision_changes_text_and_id_and_drops_the_stale_edit_log():
+    row = pair(1, edits=[{"start": 0, "end": 1, "before": "B", "after": "C", "why": "x"}])
+    name = row.fields["id"]
+    decisions = [
+        said("expert-review", "revise", "eve", item=name),
+        *(said("annotation", "pass", who, item=name) for who in ("ann", "ben")),
+    ]
+    (final,) = finalize([row], decisions, contract=clean).retained
+    assert final["rewritten"] == "Brackwater lost 9%."
+    assert final["reviewed_id"] == name != final["id"]
+    assert final["edits"] == []
+    assert (
+        final["id"]
+        == Rewrite.of("flipping", final["original"], final["rewritten"], article_id="n").id
+    )
+
+
+def test_what_people_pass_and_the_contract_fails_is_a_hard_case():
+    row = pair(1)
+    decisions = [said("annotation", "pass", who, item=row.fields["id"]) for who in ("ann", "ben")]
+    result = finalize([row], decisions, contract=lambda *_: ["number-changed"])
+    assert result.retained == []
+    assert "breaks number-changed" in result.hard[0]["reason"]
+    unseen = finalize([row], [], contract=lambda *_: ["number-changed"], unreviewed="keep")
+    assert unseen.dropped[0]["reason"] == "breaks number-changed", "nothing about it is in doubt"
+    result = finalize([row], decisions, contract=clean, required=("url",))
+    assert result.dropped[0]["reason"] == "lacks url"
+
+
+def test_retention_is_counted_as_in_table_4():
+    rows = [pair(n) for n in range(1, 9)] + [pair(n, "numerical") for n in range(11, 13)]
+    decisions = [
+        said("annotation", "fail" if n == 0 and who == "ben" else "pass", who, item=r.fields["id"])
+        for n, r in enumerate(rows)
+        for who in ("ann", "ben")
+    ]
+    result = finalize(rows, decisions, contract=clean)
+    table = retention_table(rows, result, np.random.default_rng(0)).set_index("category")
+    assert table.loc["flipping", ["before", "retained", "hard_cases"]].tolist() == [8, 7, 1]
+    assert table.loc["flipping", "retention"] == 7 / 8
+    assert table.loc["overall", "before"] == 10
+    assert np.isnan(table.loc["causal", "retention"])
+    low, high = table.loc["overall", ["retention_low", "retention_high"]]
+    assert low < 0.9 < high
+
+
+def test_an_audit_is_that_of_its_last_round():
+    rows = [pair(n) for n in range(1, 7)]
+    ids = [row.fields["id"] for row in rows]
+    decisions = [said("audit", "fail", "eve", item=name) for name in ids]
+    decisions += [
+        said("audit", "fail" if name == ids[0] else "pass", "eve", item=name, round=2)
+        for name in ids
+    ]
+    table = audit_table(rows, decisions, np.random.default_rng(0)).set_index("category")
+    assert table.loc["flipping", ["sample", "passed", "failed"]].tolist() == [6, 5, 1]
+    assert list(table.index) == ["flipping", "overall"]
+    assert audit_table(rows, [], np.random.default_rng(0)).empty
+
+
+def test_the_published_schema_is_the_models_and_agrees_with_it():
+    assert json.loads(published_schema()) == decisions_schema()
+    check = jsonschema.Draft202012Validator(decisions_schema())
+    for stage, answers in ALLOWED.items():
+        for decision in {answer for a in ALLOWED.values() for answer in a}:
+            row = {
+                "item_id": "p1",
+                "stage": stage,
+                "decided_by": "ann",
+                "decision": decision,
+                "when": "2026-01-01",
+            }
+            for text in ({}, {"rewritten": "It fell."}):
+                fits = decision in answers and (decision == "revise") == bool(text)
+                assert check.is_valid(row | text) == fits
+                if fits:
+                    ReviewDecision.model_validate(row | text)
+                else:
+                    with pytest.raises(ValueError, match=r"no decision of|belongs to"):
+                        ReviewDecision.model_validate(row | text)
+
+
+GOOD = (
+    '{"item_id":"p1","stage":"annotation","decided_by":"ann","decision":"pass","when":"2026-01-01"}'
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (GOOD.replace('"when"', '"then"'), "when: is missing"),
+        (GOOD.replace("2026-01-01", "yesterday"), "when: "),
+        (GOOD.replace('"pass"', '"passed"'), "decision: "),
+        (GOOD.replace('"pass"', '"revise"'), "'revise' is no decision of annotation"),
+        (
+            GOOD.replace("annotation", "revision").replace('"pass"', '"revise"'),
+            "'rewritten' belongs",
+        ),
+        (GOOD.replace("p1", "p9"), "there is no item 'p9'"),
+        (GOOD.replace('ann"', ' "'), "decided_by: is blank"),
+        (GOOD, "decides on p1 twice at one time (first on line 1)"),
+        ("[1]", "the row is a list"),
+    ],
+)
+def test_a_bad_decision_is_told_by_its_line(tmp_path, line, told):
+    path = tmp_path / "decisions.jsonl"
+    path.write_text(f"{GOOD}\n{line}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"decisions\.jsonl:2: ") as caught:
+        load_decisions(path, ["p1"])
+    assert told in str(caught.value)
+
+
+def test_decisions_may_come_from_a_spreadsheet(tmp_path):
+    path = tmp_path / "decisions.csv"
+    path.write_text(
+        "item_id,stage,decided_by,decision,when,why,rewritten,inclusion_probability,team\n"
+        "p1,audit,eve,fail,2026-01-01,a new name,,0.15,blue\n",
+        encoding="utf-8",
+    )
+    (decision,) = load_decisions(path)
+    assert decision.rewritten is None
+    assert decision.inclusion_probability == 0.15
+    assert decision.model_extra == {"team": "blue"}

@@ -1,0 +1,174 @@
+"""The rewriting stage: proposals made again while the contract fails, by rule and by a model."""
+
+import asyncio
+import json
+
+import pytest
+from inspect_ai.model import ModelOutput
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
+from contrafact.families.rfc.pipeline.rewrite import (
+    Assignment,
+    Outcome,
+    load_assignments,
+    rewrite_all_by_rules,
+    rewrite_one_by_rules,
+    seed_of,
+)
+from contrafact.prompts import open_pack
+from contrafact.records import MANIPULATIONS, NewsItem
+
+ITEM = NewsItem.of(
+    "Norrick Steel shares climb on Tuesday", "The shares rose 12% after strong sales in May."
+)
+GOOD = "Norrick Steel shares climb on Tuesday. The shares rose 20% after strong sales in May."
+BAD = "Norrick Steel shares climb on Tuesday. The shares rose 12% after good sales in May."
+WORSE = "Norrick Steel shares climb on Tuesday. Shares of Tallow & Finch fell 70% in May."
+
+
+def assigned(manipulation="numerical", item=ITEM) -> Assignment:
+    return Assignment(1, item, manipulation, {"title": item.title, "summary": item.summary})
+
+
+class Scripted:
+    """Answers with the given replies, in order, and keeps what it was asked."""
+
+    def __init__(self, replies: tuple[str, ...]):
+        self.replies = iter(replies)
+        self.seen = []
+
+    async def generate(self, messages, config) -> ModelOutput:
+        self.seen.append((messages, config))
+        return ModelOutput.from_content("scripted", next(self.replies))
+
+
+def writer(*replies: str, attempts: int = 3, feedback: bool = True):
+    templates = ModelRewriter.open_templates(open_pack())
+    model = Scripted(replies)
+    feed = templates["feedback"] if feedback else None
+    return ModelRewriter(model, templates, feed, load_decoding(), 7, attempts), model.seen
+
+
+def rewritten(rewriter: ModelRewriter, assignment: Assignment) -> Outcome:
+    return asyncio.run(rewriter.rewrite(assignment))
+
+
+def test_a_good_reply_is_kept_with_its_log():
+    rewriter, seen = writer(f"<news>{GOOD}</news>\n")
+    outcome = rewritten(rewriter, assigned())
+    assert (outcome.rewritten, outcome.attempts, len(seen)) == (GOOD, 1, 1)
+    (edit,) = outcome.edits
+    paragraph = ITEM.paragraph
+    assert paragraph[: edit.start] + edit.after + paragraph[edit.end :] == GOOD
+    assert f"<news>{paragraph}</news>" in seen[0][0][-1].text
+
+
+def test_a_reply_that_breaks_the_contract_is_made_again_and_told_why():
+    rewriter, seen = writer(BAD, GOOD)
+    outcome = rewritten(rewriter, assigned())
+    assert (outcome.rewritten, outcome.attempts) == (GOOD, 2)
+    question, refused, told = seen[1][0]
+    assert question.text == seen[0][0][0].text
+    assert refused.text == BAD
+    assert "'12%'" in told.text
+
+
+def test_without_feedback_the_same_question_is_asked_with_another_seed():
+    rewriter, seen = writer(BAD, GOOD, feedback=False)
+    assert rewritten(rewriter, assigned()).attempts == 2
+    assert [m.text for m in seen[0][0]] == [m.text for m in seen[1][0]]
+    assert seen[0][1].seed != seen[1][1].seed
+
+
+def test_after_the_last_attempt_the_row_is_dropped_with_the_least_violations():
+    rewriter, seen = writer(WORSE, BAD, WORSE)
+    outcome = rewritten(rewriter, assigned())
+    assert (outcome.rewritten, outcome.attempts, len(seen)) == (None, 3, 3)
+    assert [violation["rule"] for violation in outcome.violations] == ["quantity-unchanged"]
+    assert outcome.reason == "breaks its contract: quantity-unchanged"
+
+
+def test_a_list_is_not_made_into_a_paragraph_on_the_model_s_behalf():
+    rewriter, _ = writer("- Norrick Steel rose 20%\n- Sales were strong", attempts=1)
+    rules = {violation["rule"] for violation in rewritten(rewriter, assigned()).violations}
+    assert "list-or-markup" in rules
+
+
+@pytest.mark.parametrize(
+    ("manipulation", "settings"),
+    [
+        ("flipping", (0.2, 0.8, 0.2)),
+        ("numerical", (0.1, 0.3, 0.0)),
+        ("sentiment", (0.3, 0.9, 0.3)),
+        ("causal", (0.3, 0.8, 0.2)),
+    ],
+)
+def test_each_manipulation_has_its_decoding_settings(manipulation, settings):
+    rewriter, seen = writer(BAD, attempts=1)
+    rewritten(rewriter, assigned(manipulation))
+    config = seen[0][1]
+    assert (config.temperature, config.top_p, config.frequency_penalty) == settings
+
+
+def test_decoding_settings_come_from_a_file_and_are_checked(tmp_path):
+    path = tmp_path / "decoding.toml"
+    path.write_text("".join(f"[{name}]\ntemperature = 0.7\n" for name in MANIPULATIONS))
+    assert {setting.temperature for setting in load_decoding(path).values()} == {0.7}
+    for text, said in (
+        ("[flipping]\ntemperature = 0.7\n", "causal"),
+        ("".join(f"[{name}]\ntemprature = 1\n" for name in MANIPULATIONS), "temprature"),
+        ("[flipping", "not TOML"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=said):
+            load_decoding(path)
+
+
+def test_rules_keep_what_passes_and_say_why_they_drop():
+    kept = rewrite_one_by_rules(assigned(), seed=3, attempts=8)
+    assert kept.rewritten is not None
+    assert kept.violations == ()
+    dropped = rewrite_one_by_rules(assigned("causal"), seed=3, attempts=8)
+    assert dropped.rewritten is None
+    assert dropped.reason == "states no explicit cause"
+
+
+def test_an_outcome_survives_the_journal():
+    outcome = rewrite_one_by_rules(assigned(), seed=3, attempts=8)
+    assert Outcome.of_json(json.loads(json.dumps(outcome.as_json()))) == outcome
+
+
+@pytest.mark.slow
+def test_the_number_of_workers_changes_nothing():
+    items = [NewsItem.of(f"Norrick Steel rose {n}%", "Sales were strong.") for n in range(5, 40)]
+    rows = [assigned("numerical", item) for item in items]
+    places = list(range(len(rows)))
+    one, two = (
+        dict(rewrite_all_by_rules(rows, places, seed=1, attempts=4, workers=workers))
+        for workers in (1, 2)
+    )
+    assert one == two
+
+
+def test_every_try_has_a_seed_of_its_own():
+    seeds = {seed_of(1, "n1", manipulation, t) for manipulation in MANIPULATIONS for t in (1, 2)}
+    assert len(seeds | {seed_of(2, "n1", "causal", 1), seed_of(1, "n2", "causal", 1)}) == 10
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "said"),
+    [
+        ([{"title": "Prices rise"}], 1, "no manipulation"),
+        ([{"title": "Prices rise", "manipulation": "No-Categorized"}], 1, "unknown manipulation"),
+        ([{"title": "Rise", "manipulation": "causal"}, {"manipulation": "causal"}], 2, "title"),
+        ([{"title": "Prices rise", "manipulation": "causal"}] * 2, 2, "as in line 1"),
+        ([{"title": ["Prices"], "manipulation": "causal"}], 1, "not text"),
+    ],
+)
+def test_bad_rows_are_told_by_line(tmp_path, rows, line, said):
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=said) as error:
+        load_assignments(path)
+    assert error.value.line == line

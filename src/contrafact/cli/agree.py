@@ -79,7 +79,7 @@ def agree(
 
 
 def _show(found: "Agreement") -> None:
-    from contrafact.cli.tables import show_table
+    from contrafact.console import show_table
 
     raters = len(found.raters)
     missing = f", {found.missing} missing" if found.missing else ""
@@ -100,7 +100,7 @@ def _show(found: "Agreement") -> None:
 
 
 def _show_against(one: "Against") -> None:
-    from contrafact.cli.tables import show_table
+    from contrafact.console import show_table
 
     title = (
         f"{one.rater} against {one.reference} ('{_category(one.positive)}' is positive): "
@@ -113,7 +113,7 @@ def _show_against(one: "Against") -> None:
 
 
 def _show_disagreements(found: "Agreement") -> None:
-    from contrafact.cli.tables import show_table
+    from contrafact.console import show_table
 
     if not found.disagreements:
         typer.echo("no item is rated differently")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from contrafact.cli.tables import show_table
+from contrafact.console import show_table
 
 if TYPE_CHECKING:
     from contrafact.families.cobe.check import Share, StoryReport

@@ -88,16 +88,14 @@ def exam(
     from inspect_ai.model import GenerateConfig
 
     from contrafact.cli.key_values import key_values
-    from contrafact.cli.steps import Steps
+    from contrafact.console import Progress
     from contrafact.errors import InputError
     from contrafact.exam.run import conclude, items_for
     from contrafact.exam.sitting import questions_of, sit
     from contrafact.families.rfc.pipeline.answer_file import AnswerFile
     from contrafact.files.atomic import guard_output
+    from contrafact.models.opening import TRANSPORT, open_model, without_secrets
     from contrafact.prompts import open_pack
-    from contrafact.runs.execute import TRANSPORT
-    from contrafact.runs.manifest import without_secrets
-    from contrafact.runs.prepare import open_model
 
     if out.suffix != ".json":
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
@@ -144,7 +142,7 @@ def exam(
     }
     with AnswerFile(out.with_name(f"{out.stem}.answers.jsonl"), facts) as answers:
         left = len({q.key for q in questions if q.key not in answers.known})
-        with Steps("questions", left) as steps:
+        with Progress("questions", left) as steps:
             sitting = asyncio.run(
                 sit(questions, examiner, models, answers, at_once=max_connections, each=steps.step)
             )
@@ -182,7 +180,7 @@ def _tell_failures(causes: "Sequence[str]", asked: int) -> None:
 
 
 def _show(exam: "Exam") -> None:
-    from contrafact.cli.tables import show_table
+    from contrafact.console import show_table
 
     title = f"{exam.judge} on {exam.n} items of {exam.family} ({exam.level:.0%} intervals)"
     columns = ("criterion", "passes what is right", "fails what is wrong", "leaning", "unreadable")

@@ -7,22 +7,22 @@ import typer
 
 from contrafact.cli import (
     agree,
-    cobe,
     data,
     demo,
     exam,
-    finforce,
-    generate,
     news,
     prompts,
     report,
     review,
-    rfc,
     run,
     train,
     whatif,
 )
 from contrafact.errors import InputError
+from contrafact.families.cobe.commands import group as cobe
+from contrafact.families.finforce.commands import generate
+from contrafact.families.finforce.commands import group as finforce
+from contrafact.families.rfc.commands import group as rfc
 
 __all__ = ["app", "main"]
 

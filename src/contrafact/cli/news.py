@@ -96,11 +96,11 @@ def fetch(
             f"{out} is finished: nothing was asked (--add fetches again and adds what is new)"
         )
         return
-    from contrafact.cli.steps import Steps
+    from contrafact.console import Progress
 
     had = _rows(out)
     try:
-        with asking(origin, pause=pause) as get, Steps("requests", len(origin.first())) as steps:
+        with asking(origin, pause=pause) as get, Progress("requests", len(origin.first())) as steps:
             pages = fetch_pages(
                 origin,
                 journal,

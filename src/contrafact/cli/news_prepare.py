@@ -35,7 +35,7 @@ def dedupe(
 
     Example: contrafact news dedupe news.jsonl --against published.json --out fresh.jsonl
     """
-    from contrafact.cli.steps import Steps
+    from contrafact.console import Progress
     from contrafact.corpus.duplicates import find_duplicates
     from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
     from contrafact.corpus.news_items import news_record
@@ -45,7 +45,7 @@ def dedupe(
     guard_output(out, file)
     rows = _load(file)
     others = [text for path in against or () for text in _texts(_load(str(path)))]
-    with Steps("items", len(rows) + len(others)) as steps:
+    with Progress("items", len(rows) + len(others)) as steps:
         found = {
             duplicate.position: duplicate
             for duplicate in find_duplicates(
@@ -105,7 +105,7 @@ def anonymise(
     """
     from dataclasses import asdict
 
-    from contrafact.cli.steps import Steps
+    from contrafact.console import Progress
     from contrafact.corpus.anonymise import Anonymiser
     from contrafact.corpus.news_items import news_record
     from contrafact.files.atomic import guard_output
@@ -116,7 +116,7 @@ def anonymise(
     worker = Anonymiser(keep=keep or (), also=also or ())
     records: list[dict[str, Any]] = []
     replaced: list[dict[str, Any]] = []
-    with Steps("items", len(rows)) as steps:
+    with Progress("items", len(rows)) as steps:
         for row, done in zip(rows, worker.run(row.item for row in rows), strict=True):
             records.append(news_record(done.item, row.fields))
             replaced += [

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from contrafact.cli.tables import show_table
+from contrafact.console import show_table
 
 if TYPE_CHECKING:
     from contrafact.review.plan import Figures

@@ -261,7 +261,7 @@ def run_and_report(
 
 def evaluate(prepared: "Prepared", out: Path | None, *, yes: bool) -> "RunResult":
     """Run, or go on with, what was prepared, and say what the user should know of it first."""
-    from contrafact.runs.estimate import paid_calls
+    from contrafact.models.estimate import paid_calls
     from contrafact.runs.execute import default_folder, execute
 
     calls = prepared.estimate(tokens=False)

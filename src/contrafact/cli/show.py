@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from contrafact.runs.estimate import CallEstimate
+    from contrafact.models.estimate import CallEstimate
 
 __all__ = ["show_estimate", "show_results"]
 
@@ -17,7 +17,7 @@ def show_estimate(rows: "list[CallEstimate]") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from contrafact.runs.estimate import paid_calls
+    from contrafact.models.estimate import paid_calls
 
     table = Table(title="Estimate, before the first call")
     for name in ("model", "role"):

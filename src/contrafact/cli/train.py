@@ -58,7 +58,7 @@ def srlm(
 
     Example: contrafact train srlm tiny --data supplement.json --out runs/srlm-tiny
     """
-    from contrafact.cli.steps import Steps
+    from contrafact.console import Progress
     from contrafact.training.config import load_config
     from contrafact.training.run import train
 
@@ -72,7 +72,9 @@ def srlm(
         prompts=prompts,
     )
     folder = out or Path("runs") / f"srlm-{Path(config).stem}"
-    outcome = train(settings, folder, say=lambda line: typer.echo(line, err=True), progress=Steps)
+    outcome = train(
+        settings, folder, say=lambda line: typer.echo(line, err=True), progress=Progress
+    )
     _show(outcome.metrics, outcome.saturation)
     for path in outcome.checkpoints:
         typer.echo(f"{path}: use it as --model whitebox/{path}")
@@ -84,7 +86,7 @@ def srlm(
 def _show(
     metrics: "Sequence[Mapping[str, Any]]", saturation: "Sequence[Mapping[str, Any]]"
 ) -> None:
-    from contrafact.cli.tables import show_table
+    from contrafact.console import show_table
     from contrafact.training.evaluation import MEASURES
 
     shown = [name for name in MEASURES if any(_known(row[name]) for row in metrics)]

@@ -16,24 +16,19 @@ from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log_sample_summari
 from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
 
-from contrafact.runs.estimate import CallEstimate, paid_calls
+from contrafact.files.lock import locked
+from contrafact.models.estimate import CallEstimate, paid_calls
+from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
 from contrafact.runs.fluency import open_fluency
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, begin, finish, locked
+from contrafact.runs.folder import BASELINE_LOGS, LOGS, begin, finish
 from contrafact.runs.items import Failure, write_items
 from contrafact.runs.manifest import Manifest, write_manifest
-from contrafact.runs.prepare import open_model
 from contrafact.runs.prepared import Prepared
 from contrafact.runs.progress import RunProgress
 
 __all__ = ["RunResult", "default_folder", "execute"]
 
 CACHE = "cache"
-NO_MODEL = "none/none"  # Inspect's name for it
-# Inspect retries for ever by default. Bounded, a failure is told; a rerun takes it up again.
-TRANSPORT = {"max_retries": 5, "timeout": 900, "attempt_timeout": 300}
-# A model in this process answers as fast as it can, and its calls wait for each other: no time
-# is too long.
-IN_PROCESS = ("embedded/", "whitebox/")
 
 
 @dataclass(frozen=True)

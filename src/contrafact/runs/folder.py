@@ -1,23 +1,21 @@
 """The run folder: one run at a time in it, and never two different ones."""
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from contrafact import __version__
 from contrafact.errors import InputError
+from contrafact.files.lock import LOCK
+from contrafact.models.opening import without_secrets
 from contrafact.runs.manifest import (
     MANIFEST,
     Manifest,
     now,
     read_manifest,
-    without_secrets,
     write_manifest,
 )
 from contrafact.runs.prepared import Prepared
 
-__all__ = ["BASELINE_LOGS", "LOGS", "begin", "finish", "locked"]
+__all__ = ["BASELINE_LOGS", "LOGS", "begin", "finish"]
 
 LOGS = "logs"
 BASELINE_LOGS = "baseline-logs"
@@ -53,33 +51,6 @@ def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
     )
     write_manifest(folder, ended)
     return ended
-
-
-LOCK = ".lock"
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a run folder for this process; the lock goes with the process, however it ends.
-
-    Raises:
-        InputError: if another process holds it, or the folder cannot be made.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        stream = (folder / LOCK).open("w")
-    except OSError as error:
-        raise InputError(f"cannot write there ({error.strerror})", file=folder) from None
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                "another process is running in this folder",
-                file=folder,
-                hint="wait for it, or name another folder with --out",
-            ) from None
-        yield
 
 
 def _new(prepared: Prepared, paid_calls: int) -> Manifest:

@@ -1,6 +1,5 @@
 """The manifest of a run folder: enough to tell the run apart and to run it again."""
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +16,6 @@ __all__ = [
     "PackRecord",
     "now",
     "read_manifest",
-    "without_secrets",
     "write_manifest",
 ]
 
@@ -94,21 +92,3 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def now() -> str:
     """Return the time, UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-_SECRET = re.compile(r"key|token|secret|password|credential|authorization", re.IGNORECASE)
-_USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
-_COUNTS = {"max_tokens", "reasoning_tokens"}
-
-
-def without_secrets(value: Any, name: str = "") -> Any:
-    """Return settings with everything that looks like a secret replaced by ``(left out)``."""
-    if isinstance(value, dict):
-        return {key: without_secrets(item, str(key)) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [without_secrets(item, name) for item in value]
-    if _SECRET.search(name) and name not in _COUNTS and value is not None:
-        return "(left out)"
-    if isinstance(value, str):
-        return _USERINFO.sub("", value)
-    return value

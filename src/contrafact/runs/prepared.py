@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from contrafact.errors import InputError
+from contrafact.models.estimate import CallEstimate
 from contrafact.prompts import PromptPack
-from contrafact.runs.estimate import CallEstimate
 from contrafact.runs.manifest import DataRecord, PackRecord
 from contrafact.runs.settings import RunSettings
 

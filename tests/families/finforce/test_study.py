@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from contrafact.cli.finforce import app
 from contrafact.errors import InputError
+from contrafact.families.finforce.commands.group import app
 from contrafact.families.finforce.study import AVERAGE, draw, score
 from contrafact.families.finforce.study_sheet import (
     SHEET_COLUMNS,

@@ -9,7 +9,7 @@ A file is a list of objects (JSON; JSON Lines, CSV and Parquet are read as well)
 and changes, the intervened fact included). Of the strings after them, one that begins ``Numerical
 change expected:`` is E4 and one that begins ``Latent:`` is E5; others are kept, reported and not
 asked. Keys of our own: ``Failure modes`` (numbers 1 to 7 of appendix B.1), ``Awaiting approval``
-(written by ``cobe augment``), and those of stories with known answers (`contrafact.families.cobe.known`).
+(written by ``cobe augment``), and those of stories with known answers (`families.cobe.known`).
 
 Nothing is passed over in silence: what cannot be used raises, with line and key; what can, and is
 odd all the same, is noted.
@@ -278,7 +278,7 @@ def _queries(given: Mapping[str, Any]) -> tuple[str, str, str]:
     if len(values) != 3:
         raise InputError(
             f"'Query' holds {len(values)} of three phrasings",
-            hint="give all three; contrafact.families.cobe.phrasing.queries makes them from one clause",
+            hint="give all three; cobe.phrasing.queries makes them from one clause",
         )
     for place, value in enumerate(values, start=1):
         if not value.strip():

@@ -51,7 +51,7 @@ def load_known(path: str | Path, notes: StoryNotes | None = None) -> list[KnownS
     The representative answer is among the right ones.
 
     Raises:
-        InputError: As for `contrafact.families.cobe.data.load_stories`; an answer is not as described, or
+        InputError: As for `families.cobe.data.load_stories`; an answer is not as described, or
             fails a criterion that its story does not ask; or no story has answers.
     """
     name = source_name(path)

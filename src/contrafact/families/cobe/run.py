@@ -17,9 +17,9 @@ from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.solvers import SolverContext, make_solver
 from contrafact.families.cobe.task import TASK_VERSION, cobe
 from contrafact.files.tables import write_frame
+from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.prompts import open_pack
 from contrafact.records import Story
-from contrafact.runs.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.runs.items import ITEMS, VERDICTS
 from contrafact.runs.prepared import (
     Evaluated,

@@ -24,9 +24,9 @@ from contrafact.families.finforce.methods import (
 )
 from contrafact.families.finforce.task import TASK_VERSION, finforce
 from contrafact.files.tables import write_frame
+from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.prompts import open_pack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
-from contrafact.runs.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.runs.fluency import score_fluency
 from contrafact.runs.items import ITEMS, VERDICTS
 from contrafact.runs.prepared import (

@@ -23,8 +23,8 @@ from contrafact.families.rfc.solvers import SolverContext, make_solver
 from contrafact.families.rfc.solvers.lookup import baseline_names
 from contrafact.families.rfc.tasks import TASK_VERSION
 from contrafact.files.tables import write_frame
+from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.prompts import open_pack
-from contrafact.runs.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.runs.items import ITEMS
 from contrafact.runs.prepared import (
     Evaluated,

@@ -49,7 +49,7 @@ def cobe_chapter(runs: TaskRuns, options: Options) -> Chapter:
     """Return the chapter of ``cobe``.
 
     Args:
-        runs: Its runs; one row per story, phrasing and draw, as `contrafact.families.cobe.items` has them.
+        runs: Its runs; one row per story, phrasing and draw, as `families.cobe.items` has them.
         options: How the report is made.
 
     Raises:

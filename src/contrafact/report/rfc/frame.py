@@ -16,7 +16,7 @@ def prepare_items(items: pd.DataFrame, task: str) -> pd.DataFrame:
     """Check the items frame and add what the figures are made from.
 
     Args:
-        items: The rows, as `contrafact.families.rfc.items` describes them; the probabilities may be missing,
+        items: The rows, as `families.rfc.items` describes them; the probabilities may be missing,
             as in tables of runs that had not got them.
         task: ``rfc-detect`` or ``rfc-diagnose``.
 

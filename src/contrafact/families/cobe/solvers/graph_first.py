@@ -1,6 +1,6 @@
 """graph-first: the model writes the scenario's causal graph, and the edit has to respect it.
 
-The graph is JSON (`contrafact.families.cobe.causal_graph`). What is downstream of the intervention is
+The graph is JSON (`families.cobe.causal_graph`). What is downstream of the intervention is
 computed from it here, not asked of the model, and named in the second prompt: this may change, that
 stays. A graph that cannot be used is asked for once more, with the reason; if the second cannot be
 used either, the response is invalid. Graph and reasons are kept in the log.

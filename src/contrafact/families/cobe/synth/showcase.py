@@ -1,4 +1,4 @@
-"""``python -m contrafact.families.cobe.synth.showcase PAGE``: the drawn stories that a page of docs shows.
+"""``python -m contrafact.families.cobe.synth.showcase PAGE``: the stories a page of docs shows.
 
 They are what ``contrafact cobe synth --n 30 --seed 1`` draws, each with one of its wrong answers.
 """

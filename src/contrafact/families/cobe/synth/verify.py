@@ -1,4 +1,4 @@
-"""``python -m contrafact.families.cobe.synth.verify``: draw many stories, and look for one that is not so.
+"""``python -m contrafact.families.cobe.synth.verify``: draw many stories, look for a wrong one.
 
 Every story is checked when it is drawn, after it went through the form of a file and back. What
 is looked for besides: a story told twice, a criterion about what is not determined, a wrong answer

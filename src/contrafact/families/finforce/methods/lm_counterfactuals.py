@@ -76,7 +76,7 @@ class LmCounterfactuals:
         _writer(model, model_args)
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.families.finforce.generation.Method`. The model is run here, and not asked."""
+        """See `families.finforce.generation.Method`. The model is run here, and not asked."""
         from contrafact.models.whitebox.noise import PromptTooLong
         from contrafact.models.whitebox.noise import draw as draw_noise
 
@@ -103,7 +103,7 @@ class LmCounterfactuals:
         return _generation(dict(zip(prompts, texts, strict=True)), model)
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.families.finforce.generation.Method`: what is written, though nobody is called."""
+        """See `families.finforce.generation.Method`: what is written, though nobody is called."""
         return [PlannedCall(prompt, _REPLY_TOKENS) for prompt in self._rendered(headline).values()]
 
     def _rendered(self, headline: Headline) -> dict[str, str]:

@@ -40,7 +40,7 @@ def surface(
 
     Example: contrafact rfc surface pairs.jsonl --out surface --max-auroc 0.65
     """
-    from contrafact.cli.rfc.telling import show_table
+    from contrafact.console import show_frame
     from contrafact.families.rfc.data import PairNotes, load_pairs
     from contrafact.families.rfc.diagnostics import diagnostics, draw_diagnostics, summary
     from contrafact.families.rfc.leakage import as_frame, leakage, leaks
@@ -61,8 +61,8 @@ def surface(
     write_frame(table, out / "leakage.csv")
     if plots:
         draw_diagnostics(measured, out)
-    show_table("Surface diagnostics", told, coefficients=("mean", "sd", "p5", "median", "p95"))
-    show_table(
+    show_frame("Surface diagnostics", told, coefficients=("mean", "sd", "p5", "median", "p95"))
+    show_frame(
         "What artefacts give away (AUROC of detection, accuracy of diagnosis)",
         table,
         coefficients=("chance", "estimate"),

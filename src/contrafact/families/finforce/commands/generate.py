@@ -132,8 +132,7 @@ def generate(
         from contrafact.families.finforce.judging import Judging
         from contrafact.families.finforce.methods import MethodContext, make_method, open_weights
         from contrafact.models.asking import Ask
-        from contrafact.runs.execute import TRANSPORT
-        from contrafact.runs.prepare import open_model
+        from contrafact.models.opening import TRANSPORT, open_model
 
         pool = load_headlines(shots_from) if shots_from else bundled_shots()
         context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,))
@@ -211,7 +210,7 @@ def _to_file(job: "BulkJob", file: str, journal: "Journal") -> None:
 
     from contrafact.families.finforce.bulk import added_columns
     from contrafact.families.finforce.bulk_journal import collect
-    from contrafact.runs.folder import locked
+    from contrafact.files.lock import locked
 
     with locked(journal.folder):
         done = journal.resume()

@@ -5,7 +5,7 @@ RFC-BENCH, section 2.2. Every command reads a file and writes a file.
 
 import typer
 
-from contrafact.cli.rfc import (
+from contrafact.families.rfc.commands import (
     bucket,
     calibrate,
     check,

@@ -67,7 +67,7 @@ def finalize(
     """
     import numpy as np
 
-    from contrafact.cli.rfc.telling import Counting, show_table, tell_counts
+    from contrafact.console import Progress, show_counts, show_frame
     from contrafact.corpus.ledger import Ledger, ledger_path
     from contrafact.families.rfc.contracts import check_pair
     from contrafact.families.rfc.decisions import load_decisions
@@ -84,7 +84,7 @@ def finalize(
     rng = np.random.default_rng(seed)
     audit = audit_table(rows, decided, rng)
     if not audit.empty:
-        show_table("Audit", audit, shares=("pass_rate",))
+        show_frame("Audit", audit, shares=("pass_rate",))
         short = audit[audit["pass_rate"] < audit_floor]
         short = short[short["category"] != "overall"]
         if not short.empty:
@@ -95,7 +95,7 @@ def finalize(
                 err=True,
             )
             raise typer.Exit(1)
-    with Counting("pairs", len(rows)) as count:
+    with Progress("pairs", len(rows)) as count:
 
         def broken(manipulation: "Manipulation", original: str, rewritten: str) -> "Sequence[str]":
             found = check_pair(manipulation, original, rewritten)
@@ -118,9 +118,9 @@ def finalize(
         write_frame(audit, Path(f"{out}.audit.csv"))
     Ledger(ledger_path(out)).append(result.events)
     write_rows(out, result.retained)
-    show_table("Before and after adjudication", retention, shares=("retention",))
+    show_frame("Before and after adjudication", retention, shares=("retention",))
     typer.echo(f"{out}: {len(result.retained):,} of {len(rows):,} pairs")
-    tell_counts(result.counts())
+    show_counts(result.counts())
     unseen = sum(row["review"] == "unreviewed" for row in result.retained)
     if unseen:
         typer.echo(f"{unseen:,} of them were not reviewed by {annotators} people.")

@@ -40,7 +40,7 @@ def synth(
     """
     from collections import Counter
 
-    from contrafact.cli.steps import Steps
+    from contrafact.console import Progress
     from contrafact.families.cobe.data import write_stories
     from contrafact.families.cobe.synth.draw import choose, domain_named, draw_stories
     from contrafact.families.cobe.synth.loading import bundled_templates, load_templates
@@ -53,7 +53,7 @@ def synth(
     chosen = choose(among, graph=graph, domain=named)
     drawn = []
     processes = min(_MOST, os.cpu_count() or 1) if n >= _MANY else 1
-    with Steps("stories", n) as steps:
+    with Progress("stories", n) as steps:
         for story in draw_stories(chosen, n, seed, processes=processes):
             drawn.append(story)
             steps.step()

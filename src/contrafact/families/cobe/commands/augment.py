@@ -44,15 +44,14 @@ def augment(
     import numpy as np
     from inspect_ai.model import GenerateConfig
 
-    from contrafact.cli.steps import Steps
+    from contrafact.console import Progress
     from contrafact.errors import InputError
     from contrafact.families.cobe.augment import augment as augment_stories
     from contrafact.families.cobe.augment import augment_template, guard_approved, plan_variations
     from contrafact.families.cobe.data import StoryNotes, load_stories, write_stories
     from contrafact.files.atomic import guard_output, write_text
+    from contrafact.models.opening import TRANSPORT, open_model
     from contrafact.prompts import open_pack
-    from contrafact.runs.execute import TRANSPORT
-    from contrafact.runs.prepare import open_model
 
     if out.suffix != ".json":
         raise InputError(
@@ -72,7 +71,7 @@ def augment(
     writing = {"temperature": temperature, "max_tokens": max_tokens}
     settings = TRANSPORT | {"max_connections": max_connections}
     writer = open_model(model, config=GenerateConfig(**settings, **writing))
-    with Steps("variations", len(planned)) as steps:
+    with Progress("variations", len(planned)) as steps:
         found = asyncio.run(
             augment_stories(
                 stories,

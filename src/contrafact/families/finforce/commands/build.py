@@ -225,16 +225,15 @@ def _ask(
 
     from inspect_ai.model import GenerateConfig
 
-    from contrafact.cli.steps import Steps
+    from contrafact.console import Progress
     from contrafact.families.finforce.screen_model import ask_screening
-    from contrafact.runs.execute import TRANSPORT
-    from contrafact.runs.prepare import open_model
+    from contrafact.models.opening import TRANSPORT, open_model
 
     transport: dict[str, Any] = {**TRANSPORT, "max_connections": at_once}
     if max_retries is not None:
         transport["max_retries"] = max_retries
     labeller = open_model(model, config=GenerateConfig(**transport))
-    with journal.open() as entries, Steps("headlines", len(left)) as steps:
+    with journal.open() as entries, Progress("headlines", len(left)) as steps:
         known = {entry["id"]: entry["reply"] for entry in entries if entry["id"] in left}
         steps.step(len(known))
 
@@ -253,7 +252,7 @@ def _ask(
 
 
 def _say_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
-    from contrafact.cli.tables import show_table
+    from contrafact.console import show_table
     from contrafact.families.finforce.categories import CATEGORIES
 
     names = {True: "market event", False: "none", None: "open"}

@@ -107,7 +107,7 @@ def score(
     import numpy as np
     import pandas as pd
 
-    from contrafact.cli.rfc.telling import show_table
+    from contrafact.console import show_frame
     from contrafact.families.rfc.study import score_study
     from contrafact.families.rfc.study_sheet import read_answers, read_key
     from contrafact.files.sheets import find_key
@@ -129,14 +129,14 @@ def score(
         tables["labels"] = pd.DataFrame(sorted_answers(answers, items))
         for (system, outcome), own in tables["classes"].groupby(["system", "answers"], sort=False):
             shown = own.drop(columns=["system", "answers"])
-            show_table(f"{system}: reasons of {outcome} answers", shown, shares=("share",))
+            show_frame(f"{system}: reasons of {outcome} answers", shown, shares=("share",))
     if table.empty:
         typer.echo("Nobody answered an item that somebody else answered: nothing to compare.")
         if not reasons:
             raise typer.Exit(1)
     else:
         for (step, one, other), own in table.groupby(["step", "rater", "other"], sort=False):
-            show_table(
+            show_frame(
                 f"{step}: {one} and {other}",
                 own.drop(columns=["step", "rater", "other"]),
                 shares=("percent", "weighted"),
@@ -150,14 +150,14 @@ def score(
 
 def _show_published(kind: "StudyKind") -> None:
     """Print tables 3 and 7 as printed, of other items and other people."""
-    from contrafact.cli.rfc.telling import show_table
+    from contrafact.console import show_frame
     from contrafact.families.rfc.published import published_table
     from contrafact.records import MANIPULATIONS
 
     if kind == "reasons":
         typer.echo("The paper counts no reasons: its classes come from reading (section 3.5).")
     elif kind == "agreement":
-        show_table(
+        show_frame(
             "Published: two annotators on other rewrites (RFC-BENCH, table 3)",
             published_table("agreement"),
             shares=("accuracy",),
@@ -165,7 +165,7 @@ def _show_published(kind: "StudyKind") -> None:
         )
     else:
         human = published_table("human")
-        show_table(
+        show_frame(
             "Published: accuracy of other people on other items (RFC-BENCH, table 7)",
             human[human["task"].eq(f"rfc-{kind}")],
             shares=("overall", *MANIPULATIONS),

@@ -53,7 +53,7 @@ def hydrate(
 
     Example: contrafact rfc hydrate release/pairs.jsonl --out pairs.jsonl
     """
-    from contrafact.cli.rfc.telling import tell_counts
+    from contrafact.console import show_counts
     from contrafact.corpus.ledger import Ledger, ledger_path
     from contrafact.corpus.news_items import load_news
     from contrafact.families.rfc.pipeline.fetch_pages import FetchSettings
@@ -74,7 +74,7 @@ def hydrate(
     Ledger(ledger_path(out)).append(result.events)
     write_rows(out, result.rows)
     typer.echo(f"{out}: {len(result.rows):,} of {len(rows):,} rows have their original")
-    tell_counts(result.counts)
+    show_counts(result.counts)
     if result.counts["failed"]:
         failed = result.counts["failed"]
         typer.echo(
@@ -88,7 +88,7 @@ def hydrate(
 def _from_web(rows: "Sequence[Published]", out: Path, settings: "FetchSettings") -> "Find":
     import asyncio
 
-    from contrafact.cli.rfc.telling import Counting
+    from contrafact.console import Progress
     from contrafact.families.rfc.pipeline.answer_file import AnswerFile
     from contrafact.families.rfc.pipeline.fetch_pages import fetch_pages, usable_address
     from contrafact.families.rfc.pipeline.hydrate import Held
@@ -97,7 +97,7 @@ def _from_web(rows: "Sequence[Published]", out: Path, settings: "FetchSettings")
     urls = list(dict.fromkeys(row.url for row in rows if row.url and usable_address(row.url)))
     with (
         AnswerFile(beside(out, "pages"), {"what": "article pages"}) as answers,
-        Counting("pages", len(urls)) as count,
+        Progress("pages", len(urls)) as count,
     ):
         pages = asyncio.run(fetch_pages(urls, answers, settings, each=count.one))
 

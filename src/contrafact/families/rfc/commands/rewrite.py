@@ -147,9 +147,8 @@ def _model_rewriter(
     from inspect_ai.model import GenerateConfig
 
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
+    from contrafact.models.opening import TRANSPORT, open_model
     from contrafact.prompts import open_pack
-    from contrafact.runs.execute import TRANSPORT
-    from contrafact.runs.prepare import open_model
 
     pack = open_pack(prompts)
     settings = load_decoding(decoding)

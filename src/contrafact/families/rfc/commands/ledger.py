@@ -58,7 +58,7 @@ def ledger(
 
 
 def _show_counts(counts: "list[StageCount]") -> None:
-    from contrafact.cli.tables import show_table
+    from contrafact.console import show_table
     from contrafact.corpus.ledger import DECISIONS
 
     rows = [
@@ -85,7 +85,7 @@ def _show_reasons(events: "list[LedgerEvent]", counts: "list[StageCount]") -> No
 
 
 def _show_rates(rates: "list[AuditRate]", level: float) -> None:
-    from contrafact.cli.tables import show_table
+    from contrafact.console import show_table
 
     rows = [
         (

@@ -2,7 +2,7 @@
 
 import typer
 
-from contrafact.cli import cobe_augment, cobe_study, cobe_synth
+from contrafact.families.cobe.commands import augment, study, synth
 
 __all__ = ["app"]
 
@@ -10,9 +10,9 @@ app = typer.Typer(
     help="Counterfactual edits of stories: stories of known answers, variations, studies.",
     no_args_is_help=True,
 )
-app.command("synth")(cobe_synth.synth)
-app.command("augment")(cobe_augment.augment)
-app.add_typer(cobe_study.app, name="study")
+app.command("synth")(synth.synth)
+app.command("augment")(augment.augment)
+app.add_typer(study.app, name="study")
 
 
 @app.callback()

@@ -23,7 +23,7 @@ def statistics(
 
     Example: contrafact rfc statistics bucketed.jsonl labelled.jsonl pairs.jsonl --out statistics
     """
-    from contrafact.cli.rfc.telling import show_table
+    from contrafact.console import show_frame
     from contrafact.errors import InputError
     from contrafact.families.rfc.pipeline.stage_files import read_stage
     from contrafact.families.rfc.pipeline.statistics import (
@@ -53,7 +53,7 @@ def statistics(
     write_frame(counts, out / "by_gate.csv")
     write_frame(over_time(gates), out / "over_time.csv")
     write_frame(by_ticker(gates[-1]), out / "by_ticker.csv")
-    show_table("Items after each gate", counts, shares=("of_first", "of_previous"))
+    show_frame("Items after each gate", counts, shares=("of_first", "of_previous"))
     if plots:
         draw_figures(gates, out)
     typer.echo(f"Tables{' and figures' if plots else ''} are in {out}")

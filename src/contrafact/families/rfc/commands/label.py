@@ -56,7 +56,7 @@ def label(
 
     Example: contrafact rfc label bucketed.jsonl --per-article one --out labelled.jsonl
     """
-    from contrafact.cli.rfc.telling import tell_counts
+    from contrafact.console import show_counts
     from contrafact.corpus.ledger import Ledger, ledger_path
     from contrafact.families.rfc.pipeline.label import label_rows, open_rows
     from contrafact.families.rfc.pipeline.stage_files import beside, read_stage
@@ -85,7 +85,7 @@ def label(
     Ledger(ledger_path(out)).append(result.events)
     write_rows(out, result.rows)
     typer.echo(f"{out}: {len(result.rows):,} items of {len(rows):,} articles")
-    tell_counts(result.counts)
+    show_counts(result.counts)
     if result.apart:
         typer.echo(f"{beside(out, 'apart')}: {len(result.apart):,} articles without a label")
     if asked and asked.failures:
@@ -109,13 +109,12 @@ def _ask(
 
     from inspect_ai.model import GenerateConfig
 
-    from contrafact.cli.rfc.telling import Counting
+    from contrafact.console import Progress
     from contrafact.families.rfc.pipeline.answer_file import AnswerFile
     from contrafact.families.rfc.pipeline.label_model import ask_labels
     from contrafact.families.rfc.pipeline.stage_files import beside
+    from contrafact.models.opening import TRANSPORT, open_model
     from contrafact.prompts import open_pack
-    from contrafact.runs.execute import TRANSPORT
-    from contrafact.runs.prepare import open_model
 
     pack = open_pack(prompts)
     settings = {**TRANSPORT, **calls, "max_connections": max_connections}
@@ -123,7 +122,7 @@ def _ask(
     facts = {"model": model, "prompts": pack.hash}
     with (
         AnswerFile(beside(out, "answers"), facts) as answers,
-        Counting("articles", len(rows)) as count,
+        Progress("articles", len(rows)) as count,
     ):
         return asyncio.run(
             ask_labels(rows, labeller, pack, answers, at_once=max_connections, each=count.one)

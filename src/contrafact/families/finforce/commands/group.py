@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contrafact.cli import finforce_build
+from contrafact.families.finforce.commands import build
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -20,8 +20,8 @@ app = typer.Typer(
 )
 study = typer.Typer(help="The human-model agreement study.", no_args_is_help=True)
 app.add_typer(study, name="study")
-app.command("screen")(finforce_build.screen)
-app.command("release")(finforce_build.release)
+app.command("screen")(build.screen)
+app.command("release")(build.release)
 
 
 @app.callback()

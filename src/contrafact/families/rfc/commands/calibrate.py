@@ -62,7 +62,7 @@ def calibrate(
 def _show(found: "list[Calibration]", coverage: float) -> None:
     import pandas as pd
 
-    from contrafact.cli.rfc.telling import show_table
+    from contrafact.console import show_frame
     from contrafact.families.rfc.bands import LENGTH_BANDS
 
     table = [
@@ -79,7 +79,7 @@ def _show(found: "list[Calibration]", coverage: float) -> None:
         }
         for one in found
     ]
-    show_table(f"Token-length ratios of {coverage:.0%} of the valid rewrites", pd.DataFrame(table))
+    show_frame(f"Token-length ratios of {coverage:.0%} of the valid rewrites", pd.DataFrame(table))
     for one in found:
         for name, rules in one.broken.items():
             typer.echo(f"{one.manipulation} {name}: {', '.join(rules) or 'no rule is broken'}")

@@ -1,0 +1,150 @@
+"""What a command prints: one progress, one table, for every command.
+
+On a terminal progress is a bar with the time remaining and a table is framed; elsewhere progress
+is a line every tenth, and a table is plain aligned columns. Progress goes to standard error.
+"""
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Progress", "show_counts", "show_frame", "show_table"]
+
+
+class Progress:
+    """Counts steps on standard error, whose number is known or not.
+
+    Args:
+        what: What a step is, in the plural.
+        total: How many there are; None where nobody knows.
+        done: How many of them an earlier start of the same work has finished.
+    """
+
+    def __init__(self, what: str, total: int | None, done: int = 0):
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+        from rich.progress import Progress as Bar
+
+        self.what = what
+        self.total = total
+        self.done = done
+        self._console = Console(stderr=True)
+        self._terminal = self._console.is_terminal
+        self._bar = Bar(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            disable=not self._terminal or total is None,
+        )
+        self._task = self._bar.add_task(what, total=total, completed=done)
+
+    def __enter__(self) -> "Progress":
+        self._bar.start()
+        if self.done:
+            self.say(f"going on: {self.done} of {self.total} {self.what} had finished")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def step(self, number: int = 1) -> None:
+        """Count steps that are done."""
+        tenths = self._tenths()
+        self.done += number
+        self._bar.advance(self._task, number)
+        if self.total and not self._terminal and self._tenths() > tenths:
+            print(f"{self.what}: {self.done}/{self.total}", file=sys.stderr, flush=True)
+
+    def one(self, _: object = None) -> None:
+        """Count one step, whatever it brought."""
+        self.step()
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        if self._terminal:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def _tenths(self) -> int:
+        return 10 * self.done // max(1, self.total or 0)
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; columns whose every cell begins like a number are set to the right."""
+    if not sys.stdout.isatty():
+        print(f"\n{title}")
+        widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
+        for row in (columns, *rows):
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            print("  ".join(cells).rstrip())
+        print("")
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    framed = Table(title=title, title_justify="left")
+    for at, column in enumerate(columns):
+        numbers = all(row[at][:1] in "0123456789+-–" for row in rows)
+        framed.add_column(column, justify="right" if numbers else "left", overflow="fold")
+    for row in rows:
+        framed.add_row(*(Text(cell) for cell in row))
+    Console().print(framed)
+
+
+def show_frame(
+    title: str,
+    frame: "pd.DataFrame",
+    *,
+    shares: Sequence[str] = (),
+    coefficients: Sequence[str] = (),
+) -> None:
+    """Print a data frame; figures with ``_low`` and ``_high`` columns show their interval.
+
+    Args:
+        title: The table's title.
+        frame: The table.
+        shares: Columns of shares from 0 to 1, shown in percent.
+        coefficients: Columns of coefficients, shown with three digits.
+    """
+    columns = [str(c) for c in frame.columns if not str(c).endswith(("_low", "_high"))]
+    rows = [
+        [_cell(row, column, column in shares, column in coefficients) for column in columns]
+        for row in frame.to_dict("records")
+    ]
+    show_table(title, [column.replace("_", " ") for column in columns], rows)
+
+
+def show_counts(counts: Mapping[str, int]) -> None:
+    """Print one line for every count."""
+    width = max((len(f"{number:,}") for number in counts.values()), default=0)
+    for name, number in counts.items():
+        print(f"  {number:>{width},}  {name}")
+
+
+def _cell(row: Mapping[Any, Any], column: str, share: bool, coefficient: bool) -> str:
+    value = row[column]
+    if not share and not coefficient:
+        return f"{value:,}" if isinstance(value, int) else str(value)
+
+    def figure(number: float) -> str:
+        return f"{100 * number:.1f}%" if share else f"{number:.3f}"
+
+    if math.isnan(value):
+        return "undefined"
+    low, high = row.get(f"{column}_low", math.nan), row.get(f"{column}_high", math.nan)
+    if math.isnan(low) or math.isnan(high):
+        return figure(value)
+    return f"{figure(value)} ({figure(low)} to {figure(high)})"

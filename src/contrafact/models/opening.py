@@ -1,0 +1,58 @@
+"""Opening a model by its name, and within what bounds its calls are made."""
+
+import re
+from typing import Any
+
+from inspect_ai.model import GenerateConfig, Model, get_model
+
+from contrafact.errors import InputError
+
+__all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "open_model", "without_secrets"]
+
+NO_MODEL = "none/none"
+"""Inspect's name of the model that is never asked."""
+
+TRANSPORT = {"max_retries": 5, "timeout": 900, "attempt_timeout": 300}
+"""How a call is bounded by default. Inspect retries without end; bounded, a failure is shown, and
+a rerun takes it up again."""
+
+IN_PROCESS = ("embedded/", "whitebox/")
+"""Providers of models in this process: calls wait for each other, so no time is too long."""
+
+# Providers word their errors for a terminal: colours, and Rich's tags.
+_MARKUP = re.compile(r"\x1b\[[0-9;]*m|\[/?(?:bold|italic|blue|red|dim)\]")
+_SECRET = re.compile(r"key|token|secret|password|credential|authorization", re.IGNORECASE)
+_USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
+_COUNTS = {"max_tokens", "reasoning_tokens"}
+
+
+def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model:
+    """Return an Inspect model, or say in one line why it cannot be used.
+
+    Raises:
+        InputError: if there is no such provider, its package or key is missing, or a local
+            model's file is not there.
+    """
+    try:
+        return get_model(name, config=config, **model_args)
+    except InputError:
+        raise
+    except Exception as error:
+        text = " ".join(_MARKUP.sub("", str(error)).split()).removeprefix("ERROR: ") or repr(error)
+        raise InputError(
+            f"cannot use the model '{name}': {text[:400].rstrip('.')}",
+            hint="check the name (provider/model), its package and its key",
+        ) from error
+
+
+def without_secrets(value: Any, name: str = "") -> Any:
+    """Return settings with everything that looks like a secret replaced by ``(left out)``."""
+    if isinstance(value, dict):
+        return {key: without_secrets(item, str(key)) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_secrets(item, name) for item in value]
+    if _SECRET.search(name) and name not in _COUNTS and value is not None:
+        return "(left out)"
+    if isinstance(value, str):
+        return _USERINFO.sub("", value)
+    return value

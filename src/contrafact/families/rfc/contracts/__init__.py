@@ -7,22 +7,36 @@ rules it breaks; `docs/contracts.md` lists the rules.
 from contrafact.families.rfc.contracts.check import (
     CONTRACTS,
     LONGEST,
-    Rule,
+    Options,
     check_pair,
     check_pairs,
 )
-from contrafact.families.rfc.contracts.contradictions import contradictions_of
-from contrafact.families.rfc.contracts.findings import Check, Violation
-from contrafact.families.rfc.contracts.options import Options
+from contrafact.families.rfc.contracts.consistency import contradictions_of
+from contrafact.families.rfc.contracts.pair import Pair, Side
+from contrafact.families.rfc.contracts.rules import (
+    Check,
+    Finding,
+    Rule,
+    fail,
+    load_rules,
+    review,
+    rule,
+)
 
 __all__ = [
     "CONTRACTS",
     "LONGEST",
     "Check",
+    "Finding",
     "Options",
+    "Pair",
     "Rule",
-    "Violation",
+    "Side",
     "check_pair",
     "check_pairs",
     "contradictions_of",
+    "fail",
+    "load_rules",
+    "review",
+    "rule",
 ]

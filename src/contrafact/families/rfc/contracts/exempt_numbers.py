@@ -1,22 +1,25 @@
-"""Numbers that a numerical rewrite may or must leave: periods, versions, asides in words."""
+"""Numbers that a numerical rewrite may leave, or must: periods, versions, small ones in words."""
 
 import re
 
-from contrafact.families.rfc.contracts.numbers import Meeting, meetings
-from contrafact.families.rfc.contracts.pair import Pair, Side
+from contrafact.families.rfc.contracts.numbers import quantity_matches
+from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
 from contrafact.text.quantities import Quantity
 
 __all__ = [
-    "is_aside",
+    "SMALL_NUMBER",
+    "is_exempt",
     "is_period",
     "is_version",
-    "quantity_meetings",
-    "quantity_pairs",
-    "quantity_pairs_and_versions",
+    "matched_quantities",
+    "perturbed_quantities",
 ]
 
+SMALL_NUMBER = 20
+"""The largest number in words that may count people or turns and stay (ours)."""
+
 # Numbers in words that count people or turns, not what is measured: a rewrite may leave them.
-_ASIDES = re.compile(
+_COUNTED_IN_WORDS = re.compile(
     r"\A[\s-](?:of\b|or\b|people|analysts?|executives?|companies|firms|brothers|founders"
     r"|directors|sources|sides|parties"
     r"|countries|nations|states|ways|times|men|women|reasons|things|factors|key|main|major|big"
@@ -36,6 +39,7 @@ _PERIOD = re.compile(
 _PERIOD_AFTER = re.compile(
     r"\A\s?(?:ago|earlier|high|low|ended|ending|through|to\s(?:end|june|march))", re.IGNORECASE
 )
+_COUNTED = re.compile(r"\A\s(?:\w+\s)?[a-z]+(?:s|people|men|women)\b")
 
 
 def is_period(side: Side, quantity: Quantity) -> bool:
@@ -49,26 +53,22 @@ def is_period(side: Side, quantity: Quantity) -> bool:
     )
 
 
-def is_aside(side: Side, quantity: Quantity) -> bool:
-    """Whether a small number in words may stay: "two analysts", "one-third", "dozens"."""
+def is_exempt(side: Side, quantity: Quantity) -> bool:
+    """Whether a small or vague number may stay: "two analysts", "one-third", "dozens"."""
     if quantity.value is None:
         return True
     if (
         quantity.form.style == "words"
         and quantity.kind in ("number", "ratio")
-        and quantity.value <= 20
+        and quantity.value <= SMALL_NUMBER
     ):
-        return bool(_ASIDES.match(side.text[quantity.end : quantity.end + 20])) or (
-            side.text[quantity.end : quantity.end + 1] in ("-", "")
-        )
+        after = side.text[quantity.end : quantity.end + 20]
+        return bool(_COUNTED_IN_WORDS.match(after)) or after[:1] in ("-", "")
     if re.search(
         r"\bage[sd]?\s(?:\d+\s(?:to|and|-)\s)?(?:between\s)?\Z", side.text[: quantity.start]
     ):
         return True
     return quantity.form.style == "vague"
-
-
-_COUNTED = re.compile(r"\A\s(?:\w+\s)?[a-z]+(?:s|people|men|women)\b")
 
 
 def is_version(side: Side, quantity: Quantity) -> bool:
@@ -84,27 +84,21 @@ def is_version(side: Side, quantity: Quantity) -> bool:
     return not _COUNTED.match(side.text[quantity.end : quantity.end + 30])
 
 
-def quantity_pairs_and_versions(pair: Pair) -> list[tuple[int, int]]:
-    """Return the quantities that stand for each other, by their indices."""
+@read_once
+def matched_quantities(pair: Pair) -> list[tuple[int, int]]:
+    """Return the quantities that stand for each other, by their indices, versions included."""
     return [
-        (m.before, m.after)
-        for m in quantity_meetings(pair)
-        if m.before is not None and m.after is not None
+        (match.original, match.rewritten)
+        for match in quantity_matches(pair)
+        if match.original is not None and match.rewritten is not None
     ]
 
 
-def quantity_pairs(pair: Pair) -> list[tuple[int, int]]:
+@read_once
+def perturbed_quantities(pair: Pair) -> list[tuple[int, int]]:
     """Return the quantities that stand for each other, without a product's version."""
     return [
         (i, j)
-        for i, j in quantity_pairs_and_versions(pair)
+        for i, j in matched_quantities(pair)
         if not is_version(pair.original, pair.original.quantities[i])
     ]
-
-
-def quantity_meetings(pair: Pair) -> list[Meeting]:
-    """Return which quantity stands for which, worked out once per pair."""
-    known = pair.memo.get("meetings")
-    if not isinstance(known, list):
-        known = pair.memo["meetings"] = meetings(pair)
-    return known

@@ -95,3 +95,15 @@ def test_a_missing_file_and_a_folder_without_a_model_are_one_line(quick_contrafa
     for arguments in (("none.jsonl",), (pairs, "--polarity-model", str(tmp_path))):
         done = quick_contrafact("rfc", "check", *arguments)
         assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_rule_of_ones_own_that_is_none_is_one_line_and_2(quick_contrafact, tmp_path):
+    pairs, out = lines(tmp_path / "pairs.jsonl", SOUND), tmp_path / "out.jsonl"
+    for path, problem in (
+        ("nowhere.rules", "the rule 'nowhere.rules' cannot be imported"),
+        ("json", "'json' holds no rule"),
+        ("contrafact.families.rfc.contracts.flipping:nothing", "holds no rule"),
+    ):
+        done = quick_contrafact("rfc", "check", pairs, "--rule", path, "--out", str(out))
+        assert done.returncode == 2 and problem in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1 and not out.exists()

@@ -405,7 +405,7 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
         return
     if not changed and not any(_replaced(pair, chain)[1] for chain in realised):
         cause = realised[0].cause
-        yield fail("cause-unchanged", f"the cause still is '{pair.original.excerpt(cause)}'", cause)
+        yield fail("cause-unchanged", f"the cause is still '{pair.original.excerpt(cause)}'", cause)
         return
     for chain in changed or realised:
         before, after = _replaced(pair, chain)
@@ -597,7 +597,7 @@ def plausible(pair: Pair) -> Iterator[Finding]:
         if signs is not None and signs not in had and signs[0] != signs[1]:
             yield fail(
                 "implausible-cause",
-                f"'{pair.rewritten.excerpt(chain.cause)}' would work the other way",
+                f"'{pair.rewritten.excerpt(chain.cause)}' would have the opposite effect",
                 None,
                 chain.cause,
             )

@@ -69,8 +69,7 @@ def contract(manipulation: Manipulation, others: Iterable[Rule] = ()) -> tuple[R
         others: Rules of other packages, after ours of their topic.
     """
     rules = [found for module in _MODULES for found in rules_in(module.__name__)]
-    rules += [found for found in others if found not in rules]
-    rules = [found for found in rules if manipulation in found.manipulations]
+    rules = [r for r in dict.fromkeys((*rules, *others)) if manipulation in r.manipulations]
     return tuple(sorted(rules, key=lambda found: TOPICS.index(found.about)))
 
 

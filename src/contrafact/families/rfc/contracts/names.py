@@ -126,7 +126,7 @@ def names_lost(pair: Pair) -> Iterator[Finding]:
             )
 
 
-@rule("entity-added", "private-person", about="names", paper="Q.1, 2; Q.3; R")
+@rule("entity-added", "private-person", about="names", paper="Q.1, 2; Q.3; R.2; R.4")
 def names_added(pair: Pair) -> Iterator[Finding]:
     """The rewrite names nobody and nothing that the original does not; least of all a person."""
     side = pair.rewritten

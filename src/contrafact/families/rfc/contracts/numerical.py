@@ -456,7 +456,7 @@ def comparisons_kept(
             seen.add(frozenset((i, j)))
             yield fail(
                 rule_id,
-                f"'{a.text}' {words} '{b.text}': the order of the original is turned round",
+                f"'{a.text}' {words} '{b.text}': the order of the original is reversed",
                 place(found[i]),
                 place(b),
             )

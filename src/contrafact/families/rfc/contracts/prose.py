@@ -1,6 +1,6 @@
 """What every rewrite is, whatever it manipulates: one paragraph of news prose, of like length.
 
-RFC-BENCH, section 2.2.2 and appendices Q and R.
+RFC-BENCH, section 2.2.2, Ethical Considerations, and appendices Q and R.
 """
 
 import re
@@ -127,7 +127,7 @@ def chatter(pair: Pair) -> Iterator[Finding]:
         )
 
 
-@rule("accusation", about="text", paper="R")
+@rule("accusation", about="text", paper="Ethical Considerations")
 def accusation(pair: Pair) -> Iterator[Finding]:
     """The rewrite accuses nobody of a crime that its original does not speak of."""
 

@@ -392,7 +392,7 @@ def hedge_overturned(pair: Pair) -> Iterator[Finding]:
             sentence.start <= token.start < sentence.end for token in amplifiers(pair)
         )
         if not _WILL.search(after):
-            yield review("hedge-tightened", f"'{before}' is hedged no more", a, b)
+            yield review("hedge-tightened", f"'{before}' is no longer hedged", a, b)
         elif strong:
             yield fail(
                 "hedge-overturned", f"'{before}' became '{after}': a strong prediction", a, b
@@ -467,7 +467,7 @@ def load_polarity_model(folder: str | Path) -> Polarity:
     path = Path(folder)
     if not (path / "config.json").is_file():
         raise InputError("holds no model", file=path, hint=_HINT)
-        from contrafact.models.whitebox.conversion import quietly
+    from contrafact.models.whitebox.conversion import quietly
 
     try:
         import torch

@@ -39,6 +39,9 @@ __all__ = [
 COMPARATIVE_REACH = 60
 """Characters from comparing words to the figure that they lead to, at most (ours)."""
 
+EXPECTED_WINDOW = 30
+"""Characters after a figure in which words say that it was expected (ours)."""
+
 EARLIER_WINDOW = 70
 """Characters before a figure in which words say that it is an earlier one (ours)."""
 
@@ -145,7 +148,7 @@ def _compared(side: Side, match: re.Match[str], *, preposition: bool) -> Iterato
     if len(between) > COMPARATIVE_REACH or _BREAK.search(between) or "," in between:
         return
     expected = found[that].is_estimate or bool(
-        _EXPECTED.search(between + side.text[found[that].end : found[that].end + 30])
+        _EXPECTED.search(between + side.text[found[that].end : found[that].end + EXPECTED_WINDOW])
     )
     moved = match[0].split()[0].casefold() in ("up", "down")
     if preposition and not (expected or moved):

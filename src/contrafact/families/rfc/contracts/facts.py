@@ -289,7 +289,7 @@ def acts_added(
     replaced: Annotated[int, "ours: words that a clause put in may replace, at most"] = 1,
     least: Annotated[int, "ours: words of a clause, at least"] = 3,
 ) -> Iterator[Finding]:
-    """No clause is put in that tells of an act the original does not: "and signed a contract"."""
+    """No clause is put in about an act that the original lacks: "and signed a contract"."""
     known = {stem(token.key) for token in pair.original.tokens}
     for change in pair.changes:
         before, after = pair.tokens(change)
@@ -376,7 +376,7 @@ def paraphrased(pair: Pair) -> Iterator[Finding]:
         if any(token.is_word for tokens in pair.tokens(change) for token in tokens)
     ]
     if pair.manipulation == "flipping":
-        # Words that turn a direction are what flipping is about.
+        # Words that reverse a direction are what flipping is about.
         changes = [change for change in changes if not _holds_direction(pair, change)]
     if not changes:
         return

@@ -1,4 +1,4 @@
-"""The contract of directional flipping: every direction turned round, every fact kept.
+"""The contract of directional flipping: every direction reversed, every fact kept.
 
 RFC-BENCH, section 2.2.2 and appendices Q.1, R.1 and S.1.
 """
@@ -54,7 +54,7 @@ BURDEN_REACH = (2, 3)
 )
 def numbers_kept(pair: Pair) -> Iterator[Finding]:
     """Numbers stay, save that a from–to pair, or a result and what was expected, may swap its
-    ends, and that signs may turn.
+    ends, and that signs may be reversed.
     """
     a, b = pair.original.quantities, pair.rewritten.quantities
     key = partial(number_key, signed=False)
@@ -67,12 +67,12 @@ def numbers_kept(pair: Pair) -> Iterator[Finding]:
     ):
         if i in to and j in to and key(a[i]) == key(b[to[j]]) and key(a[j]) == key(b[to[i]]):
             excused |= {i, j}
-    excused |= {i for i, j in to.items() if _is_turned_multiple(a[i], b[j])}
+    excused |= {i for i, j in to.items() if _is_reversed_multiple(a[i], b[j])}
     yield from changed_numbers(pair, key, excused)
 
 
-def _is_turned_multiple(a: Quantity, b: Quantity) -> bool:
-    """Whether a multiple in a verb is turned round: doubled, halved."""
+def _is_reversed_multiple(a: Quantity, b: Quantity) -> bool:
+    """Whether a multiple in a verb is reversed: doubled, halved."""
     if not a.value or not b.value or {a.form.style, b.form.style} != {"multiple"}:
         return False
     return (a.value - 1) * (b.value - 1) < 0
@@ -80,7 +80,7 @@ def _is_turned_multiple(a: Quantity, b: Quantity) -> bool:
 
 @read_once
 def is_reversed(pair: Pair) -> bool:
-    """Return whether at least one direction, multiple, sign or rating is turned round."""
+    """Return whether at least one direction, multiple, sign or rating is reversed."""
     if any(
         other.sign == -cue.sign
         for cue, others in direction_alignment(pair).counterparts
@@ -89,7 +89,7 @@ def is_reversed(pair: Pair) -> bool:
         return True
     for i, j in matched_quantities(pair):
         a, b = pair.original.quantities[i], pair.rewritten.quantities[j]
-        if _is_turned_multiple(a, b) or (b.value and a.value == -b.value):
+        if _is_reversed_multiple(a, b) or (b.value and a.value == -b.value):
             return True
     calls = zip(rating_calls(pair.original), rating_calls(pair.rewritten), strict=False)
     return any(a.rank is not None and b.rank is not None and a.rank * b.rank < 0 for a, b in calls)
@@ -150,10 +150,12 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
         return  # nothing_reversed says it all
     found = direction_alignment(pair)
     drift = sum(bearing(pair.original, cue) * TIER_WEIGHTS[cue.tier] for cue in found.original)
-    turned = [cue for cue, others in found.counterparts if any(o.sign == -cue.sign for o in others)]
+    reversed_cues = [
+        cue for cue, others in found.counterparts if any(o.sign == -cue.sign for o in others)
+    ]
     calls = rating_calls(pair.original)
     for cue, others in found.counterparts:
-        if cue in turned:
+        if cue in reversed_cues:
             continue
         if is_rating(cue.text) and any(call.start <= cue.start < call.end for call in calls):
             continue  # ratings have a rule of their own
@@ -161,11 +163,11 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             yield from _without_counterpart(pair, cue)
             continue
         other = others[0]
-        # "Dented confidence that it grows": what a turned attitude is about need not turn.
+        # "Dented confidence that it grows": what a reversed attitude is about may stay.
         governed = any(
             _ATTITUDES.search(attitude.text)
             and _CLAUSE_OF_ATTITUDE.match(pair.original.text[attitude.end : cue.start])
-            for attitude in turned
+            for attitude in reversed_cues
             if attitude.end < cue.start
         )
         # A firm direction that stayed leaves the reversal incomplete. A plain one does where it

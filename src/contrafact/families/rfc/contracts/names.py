@@ -278,7 +278,7 @@ def missing_words(side: Side, other: Side) -> list[int]:
 
 @read_once
 def _spellings(side: Side) -> frozenset[str]:
-    """Return every spelling by which a word of a text may be met in the other."""
+    """Return every spelling under which a word of a text may stand in the other."""
     known = set()
     for token in side.tokens:
         for word in (token.text, *re.split(r"[\s\-/&]", token.text)):

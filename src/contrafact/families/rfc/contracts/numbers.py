@@ -265,13 +265,13 @@ def times_kept(pair: Pair) -> Iterator[Finding]:
     has = [time_parts(time.value) for time in b.times]
     known, kept = frozenset[str]().union(*had), frozenset[str]().union(*has)
     places = {b.span_tokens(*place(time))[0]: time for time in b.times}
-    met: set[int] = set()
+    matched: set[int] = set()
     for time, parts in zip(a.times, had, strict=True):
         at = a.span_tokens(*place(time))[0]
         token = to.get(at)
         other = places.get(token) if token is not None else None
         if other is not None and token is not None:
-            met.add(token)
+            matched.add(token)
             others = time_parts(other.value)
             if not (parts <= others or others <= parts):
                 same_words_around = (
@@ -292,7 +292,7 @@ def times_kept(pair: Pair) -> Iterator[Finding]:
         elif not parts <= kept:
             yield review("date-lost", f"part of '{time.text}' is gone", place(time))
     for token, time in places.items():
-        if token not in met and not time_parts(time.value) <= known:
+        if token not in matched and not time_parts(time.value) <= known:
             yield Finding(
                 "date-added", f"'{time.text}' is new", None, place(time), for_review=time.relative
             )
@@ -305,7 +305,7 @@ _RANK = re.compile(r"\bRank\W{1,3}(?:of\s)?#?\Z", re.IGNORECASE)
     "identifier-changed",
     about="times",
     paper="R.2; S.2, 3",
-    to_review="in flipping, a rank, which may be a rating that turns",
+    to_review="in flipping, a rank, which may be a rating that is reversed",
     in_cause="lost-to-review",
 )
 def identifiers_kept(pair: Pair) -> Iterator[Finding]:
@@ -315,7 +315,7 @@ def identifiers_kept(pair: Pair) -> Iterator[Finding]:
         # A high and a low of one span are a direction apart.
         return name.kind, re.sub(r"\s(?:high|low|peak|trough)s?\Z", "", name.value)
 
-    def turns(side: Side, name: Identifier) -> bool:
+    def is_reversible(side: Side, name: Identifier) -> bool:
         return pair.manipulation == "flipping" and bool(_RANK.search(side.text[: name.start]))
 
     a, b = pair.original, pair.rewritten
@@ -327,7 +327,7 @@ def identifiers_kept(pair: Pair) -> Iterator[Finding]:
                 "identifier-changed",
                 f"'{name.text}' is gone or changed",
                 place(name),
-                for_review=turns(a, name),
+                for_review=is_reversible(a, name),
             )
     for name in b.identifiers:
         if identity(name) not in had and name.text.casefold() not in a.text.casefold():
@@ -336,5 +336,5 @@ def identifiers_kept(pair: Pair) -> Iterator[Finding]:
                 f"'{name.text}' is new or changed",
                 None,
                 place(name),
-                for_review=turns(b, name),
+                for_review=is_reversible(b, name),
             )

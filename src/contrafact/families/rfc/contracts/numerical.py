@@ -18,9 +18,13 @@ from contrafact.families.rfc.contracts.consistency import (
     relations,
 )
 from contrafact.families.rfc.contracts.exempt_numbers import (
+    SHARES,
     SMALL_NUMBER,
+    WHOLE,
+    is_bounded_share,
     is_exempt,
     is_period,
+    is_share_in_words,
     is_version,
     matched_quantities,
     perturbed_quantities,
@@ -44,8 +48,6 @@ __all__ = [
     "comparisons_kept",
     "equal_quantities",
     "impossible_value",
-    "is_bounded_share",
-    "is_share_in_words",
     "macro_problem",
     "no_number",
     "quantity_added",
@@ -60,21 +62,21 @@ __all__ = [
 
 # How far a number may move
 
-LARGER, LARGEST, HALF = 1.5, 2.0, 0.5
-"""Times an increase, and money and counts, that a new value has at least and at most, or at most on
-the lower side (S.2, 6)."""
+LARGER, TWICE, HALF = 1.5, 2.0, 0.5
+"""A new value has 1.5 times to twice the old one's size, or at most half of it (S.2, 6, for
+increases; money and counts follow their style)."""
 
 ABSOLUTE_TOP, ABSOLUTE_BELOW = 200.0, 130.0
-"""Percent that an increase of less than the second may reach instead of twice its size. S.2, 6
-says "200% of X", which its 28% for 8% (2.2.2) exceeds: both readings are allowed."""
+"""An increase of less than 130% may reach 200% instead of twice its size. S.2, 6 says "200% of X",
+which the paper's own 28% for 8% (2.2.2) exceeds: both readings are allowed."""
 
 DECLINES: tuple[tuple[float, float, float], ...] = (
     (40.0, 1.5, 60.0),
     (60.0, 1.5, 90.0),
     (math.inf, 1.3, 100.0),
 )
-"""Declines of less than so many percent have at least so many times their size, and at most so
-many percent (S.2, 6); or at most `HALF`."""
+"""A decline of less than so many percent becomes at least so many times as large, and at most so
+many percent (S.2, 6); or at most `HALF` as large."""
 
 MACRO_LIMITS: Mapping[str, float] = MappingProxyType(
     {
@@ -134,60 +136,14 @@ def allowed(old: Quantity) -> Bounds:
     """
     x = abs(old.value or 0.0)
     if old.kind != "percent":
-        return Bounds(LARGER * x, LARGEST * x, HALF * x)
-    top = LARGEST * x if x >= ABSOLUTE_BELOW else max(LARGEST * x, ABSOLUTE_TOP)
+        return Bounds(LARGER * x, TWICE * x, HALF * x)
+    top = TWICE * x if x >= ABSOLUTE_BELOW else max(TWICE * x, ABSOLUTE_TOP)
     up = Bounds(LARGER * x, top, HALF * x)
     times, most = next((row[1:] for row in DECLINES if x < row[0]), DECLINES[-1][1:])
     down = Bounds(times * x, most, HALF * x)
     if old.is_level or old.direction is None:
         return Bounds(min(up.low, down.low), max(up.high, down.high), up.half)
     return down if old.direction == "down" else up
-
-
-_SHARES = ("share", "utilisation", "engagement")
-_RATIO_OF_WHOLE = re.compile(
-    r"\A\s?(?:stake|interest\sin|ownership|share\sof|of\s(?:its|the|their|all|total|revenue|sales"
-    r"|customers?|users|respondents|shares|analysts|investors|orders|capacity|profit|equity|gdp"
-    r"|income"
-    r"|households|consumers|companies|voting|which|those|global|u\.?s\.?|group|net|employees"
-    r"|workers"
-    r"|people|americans|homes|firms|businesses|traders|economists|staff|production|output"
-    r"|respondents|managers|executives|voters|members|adults|workforce|seats|portfolio))",
-    re.IGNORECASE,
-)
-_ANSWERED = re.compile(
-    r"\A\s(?:of\s(?:the\s)?(?:\w+\s)?(?:respondents|managers|executives|those|analysts|investors"
-    r"|economists|consumers|voters|members|adults|households|firms|companies)\b"
-    r"|(?:said|say|saying|think|thought|believe[ds]?|answered|agreed?|plan(?:ned)?\sto)\b"
-    r"|(?:chance|probability|likelihood|odds)\b)",
-    re.IGNORECASE,
-)
-_SHARE_AT = re.compile(
-    r"(?:\b(?:market\sshare|share\sof\s(?:the\s)?\w+|occupancy|load\sfactor|utili[sz]ation)\b"
-    r"[^.;,%]{0,45}?\s(?:to|of|at|from|was|is|reached|hit)\s(?:about\s|around\s|nearly\s)?"
-    r"(?:\d[\d.]*\s?%\sfrom\s)?"
-    r"|\b(?:chance|probability|likelihood|odds)\s(?:\w+\s){0,2}(?:of|at|to)\s)\Z",
-    re.IGNORECASE,
-)
-
-
-def is_bounded_share(text: str, quantity: Quantity) -> bool:
-    """Return whether a percentage is a part of a whole: a share, a utilisation, a mix."""
-    if quantity.kind != "percent":
-        return quantity.role in _SHARES
-    if abs(quantity.value or 0.0) > 100:
-        return False  # "net retention at 118%": beyond a whole already
-    if quantity.role in _SHARES or is_share_in_words(text, quantity):
-        return True
-    return quantity.is_level and bool(_RATIO_OF_WHOLE.match(text[quantity.end : quantity.end + 40]))
-
-
-def is_share_in_words(text: str, quantity: Quantity) -> bool:
-    """Return whether words make a percentage the size of a part: "62% said", "share to 34%"."""
-    return quantity.kind == "percent" and bool(
-        _ANSWERED.match(text[quantity.end : quantity.end + 60])
-        or _SHARE_AT.search(text[max(0, quantity.start - 80) : quantity.start])
-    )
 
 
 _MACRO = ("inflation", "unemployment", "gdp", "policy rate")
@@ -249,7 +205,7 @@ def macro_problem(
         elif size > limits["inflation"] >= abs(before) and not _HYPER.search(original):
             return f"inflation of {points:g}% is beyond {limits['inflation']:g}%"
     elif old.role == "unemployment":
-        if not 0 <= points <= 100:
+        if not 0 <= points <= WHOLE:
             return f"unemployment of {points:g}% is impossible"
         if points > limits["unemployment"] >= before and not _CRISIS.search(original):
             return f"unemployment of {points:g}% is beyond {limits['unemployment']:g}%"
@@ -466,7 +422,7 @@ def comparisons_kept(
 
 
 @rule("impossible-value", about="numbers", paper="S.2, 4", manipulations=("numerical",))
-def impossible_value(pair: Pair, *, whole: Annotated[float, "S.2, 4"] = 100.0) -> Iterator[Finding]:
+def impossible_value(pair: Pair, *, whole: Annotated[float, "S.2, 4"] = WHOLE) -> Iterator[Finding]:
     """No decline is beyond 100%; shares, utilisation, engagement and margins stay within it."""
     for i, j in perturbed_quantities(pair):
         old, new = pair.original.quantities[i], pair.rewritten.quantities[j]
@@ -486,7 +442,7 @@ def impossible_value(pair: Pair, *, whole: Annotated[float, "S.2, 4"] = 100.0) -
             yield fail(
                 "impossible-value", f"a share of '{new.text}' is outside 0 to {whole:g}%", *spans
             )
-        elif old.role in ("margin", *_SHARES) and abs(old.value) <= whole < size:
+        elif old.role in ("margin", *SHARES) and abs(old.value) <= whole < size:
             yield fail(
                 "impossible-value", f"a {old.role} of '{new.text}' is beyond {whole:g}%", *spans
             )
@@ -537,7 +493,7 @@ def within_range(
         bounds, value, slack = allowed(old), abs(new.value), precision(new)
         percent = old.kind == "percent"
         if bounds.holds(value, slack):
-            if percent and old.direction != "down" and LARGEST * abs(old.value) + slack < value:
+            if percent and old.direction != "down" and TWICE * abs(old.value) + slack < value:
                 yield review(
                     "range",
                     f"'{old.text}' became '{new.text}': beyond twice, within the absolute 200%",
@@ -548,7 +504,7 @@ def within_range(
             percent
             and old.is_level
             and abs(new.value - old.value) >= level_move * abs(old.value)
-            and value <= max(bounds.high, 100)
+            and value <= max(bounds.high, WHOLE)
         )
         yield Finding(
             "range",

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 Span = tuple[int, int]
-"""Where something begins and ends: characters of a text, or tokens where that is said."""
+"""Where something begins and ends: characters of a text, or tokens where that is stated."""
 
 Polarity = Callable[[Sequence[str]], list[float]]
 """Gives each text its tone, from -1 (negative) to 1 (positive)."""

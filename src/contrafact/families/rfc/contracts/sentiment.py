@@ -308,7 +308,7 @@ def too_many_stronger_words(pair: Pair, *, most: Annotated[int, "S.3, 2"] = 3) -
     to_review="an adverb on an adjective",
 )
 def stacked(pair: Pair) -> Iterator[Finding]:
-    """No strong word is heaped on another of its kind."""
+    """No strong word is put on top of another of its kind."""
     for one, two in pairwise(amplifiers(pair)):
         between = pair.rewritten.text[one.end : two.start]
         if between.strip(" ,") in ("", "and"):

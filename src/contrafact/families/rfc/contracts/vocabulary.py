@@ -41,7 +41,7 @@ SHORTEST_MODIFIER = 4
 
 @cache
 def read_toml(name: str) -> dict[str, Any]:
-    """Return what a file of words beside this module holds."""
+    """Return what a file of words next to this module holds."""
     source = files("contrafact.families.rfc.contracts") / name
     return tomllib.loads(source.read_text(encoding="utf-8"))
 

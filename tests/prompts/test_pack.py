@@ -44,7 +44,7 @@ def open_finforce(pack):
 
 def open_rfc(pack):
     from contrafact.families.rfc.error_classes import ErrorClasses
-    from contrafact.families.rfc.pipeline.label_model import label_template
+    from contrafact.families.rfc.pipeline.label import label_template
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
     from contrafact.families.rfc.solvers.lookup import SolverContext, make_solver, solver_names
 

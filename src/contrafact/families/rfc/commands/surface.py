@@ -55,13 +55,13 @@ def surface(
     scored = _perplexities(pairs, fluency_model) if fluency_model else None
     probes = leakage(pairs, perplexity=scored, seed=seed)
     measured = diagnostics(pairs)
-    told, table = summary(measured), as_frame(probes)
-    write_frame(told, out / "diagnostics.csv")
+    figures, table = summary(measured), as_frame(probes)
+    write_frame(figures, out / "diagnostics.csv")
     write_frame(measured, out / "pairs.csv")
     write_frame(table, out / "leakage.csv")
     if plots:
         draw_diagnostics(measured, out)
-    show_frame("Surface diagnostics", told, coefficients=("mean", "sd", "p5", "median", "p95"))
+    show_frame("Surface diagnostics", figures, coefficients=("mean", "sd", "p5", "median", "p95"))
     show_frame(
         "What artefacts give away (AUROC of detection, accuracy of diagnosis)",
         table,

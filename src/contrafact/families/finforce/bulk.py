@@ -20,8 +20,9 @@ from inspect_ai.model import Model
 from contrafact.errors import InputError
 from contrafact.families.finforce.bulk_stream import ahead
 from contrafact.families.finforce.data import HEADLINE_COLUMNS, is_absent
-from contrafact.families.finforce.generation import Method, run_method
+from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
+from contrafact.family.method import Method
 from contrafact.files.atomic import atomic_path, replace_surrogates
 from contrafact.files.download import sha256_of
 from contrafact.files.journal import Journal, hash_of
@@ -90,7 +91,7 @@ class BulkJob:
         at_once: How many rows are worked on at the same time.
     """
 
-    method: Method
+    method: Method[Headline, Generation]
     ask: Ask
     judging: Judging | None = None
     judges: tuple[Model, ...] = ()

@@ -9,6 +9,7 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.label import (
     ask_labels,
     label_rows,
+    label_template,
     open_rows,
     paragraph_of,
     refuted,
@@ -139,7 +140,8 @@ def test_the_model_is_asked_once_for_each_open_article(tmp_path):
     def ask():
         done = []
         with Journal(tmp_path / "answers.jsonl", {"model": "m"}) as answers:
-            asked = asyncio.run(ask_labels(rows, model, open_pack(), answers, each=done.append))
+            template = label_template(open_pack())
+            asked = asyncio.run(ask_labels(rows, model, template, answers, each=done.append))
         assert sorted(done) == ["a", "b"]
         return asked
 

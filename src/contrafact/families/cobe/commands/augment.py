@@ -76,7 +76,7 @@ def augment(
     writer = open_model(model, config=config)
     facts = {
         "model": model,
-        "prompts": pack.hash_for("cobe"),
+        "prompts": pack.used_hash,
         "structured": structured,
         **{name.replace("_", "-"): value for name, value in writing.items()},
     }

@@ -88,7 +88,7 @@ def screen(
     settings = {
         "input": hash_of([[one.id, one.item.model_dump()] for one in candidates]),
         "model": model,
-        "prompts": pack.hash if model else None,
+        "prompts": pack.used_hash if model else None,
         "structured": structured,
         "near": near,
         "against": [str(path) for path in against or ()],

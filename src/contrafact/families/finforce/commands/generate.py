@@ -98,22 +98,30 @@ def generate(
         raise InputError(
             "examples cannot be read from standard input", hint="name a file with --shots-from"
         )
-    from contrafact.families.finforce.methods import method_spec
+    from contrafact.families.finforce.bundled import bundled_shots
+    from contrafact.families.finforce.data import load_headlines
+    from contrafact.families.finforce.judging import Judging
+    from contrafact.families.finforce.methods import METHODS
+    from contrafact.family.method import MethodContext, open_weights
     from contrafact.files.download import sha256_of
     from contrafact.prompts import open_pack
 
     sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}
-    pack = open_pack(prompts)
     given = {name: value for name, value in sampling.items() if value is not None}
-    method = method_spec(method, given)
+    pack = open_pack(prompts)
+    spec = METHODS.spec(method, given)
+    pool = load_headlines(shots_from) if shots_from else bundled_shots()
+    context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,))
+    chosen = METHODS.make(spec, context)
+    judging = Judging(pack, structured=structured) if judge else None
     settings = {
-        "method": method,
+        "method": spec,
         "model": model,
         "judge": judge or [],
         "shots": shots,
         "shots-from": sha256_of(shots_from) if shots_from else None,
         "seed": seed,
-        "prompts": pack.hash,
+        "prompts": pack.used_hash,
         "structured": structured,
         **{name.replace("_", "-"): value for name, value in sampling.items()},
     }
@@ -122,16 +130,9 @@ def generate(
         from inspect_ai.model import GenerateConfig
 
         from contrafact.families.finforce.bulk import BulkJob
-        from contrafact.families.finforce.bundled import bundled_shots
-        from contrafact.families.finforce.data import load_headlines
-        from contrafact.families.finforce.judging import Judging
-        from contrafact.families.finforce.methods import MethodContext, make_method, open_weights
         from contrafact.models.asking import Ask
         from contrafact.models.opening import call_config, open_model
 
-        pool = load_headlines(shots_from) if shots_from else bundled_shots()
-        context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,))
-        chosen = make_method(method, context)
         open_weights(chosen, [model], {})
         calls = call_config(
             max_connections,
@@ -139,13 +140,11 @@ def generate(
             timeout=timeout,
             attempt_timeout=attempt_timeout,
         )
+        writer = open_model(model, config=calls.merge(GenerateConfig(**given)))
         return BulkJob(
             method=chosen,
-            ask=Ask(
-                open_model(model, config=calls.merge(GenerateConfig(**given))),
-                structured=structured,
-            ),
-            judging=Judging(pack, structured=structured) if judge else None,
+            ask=Ask(writer, structured=structured),
+            judging=judging,
             judges=tuple(open_model(name, config=calls) for name in judge or ()),
             at_once=max_connections,
         )

@@ -105,18 +105,19 @@ def _ask(
     import asyncio
 
     from contrafact.console import Progress
-    from contrafact.families.rfc.pipeline.label import ask_labels
+    from contrafact.families.rfc.pipeline.label import ask_labels, label_template
     from contrafact.files.journal import Journal, sidecar_path
     from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
     pack = open_pack(prompts)
+    template = label_template(pack)
     labeller = open_model(model, config=call_config(max_connections, **bounds))
-    facts = {"model": model, "prompts": pack.hash}
+    facts = {"model": model, "prompts": pack.used_hash}
     with (
         Journal(sidecar_path(out, "answers"), facts) as answers,
         Progress("articles", len(rows)) as count,
     ):
         return asyncio.run(
-            ask_labels(rows, labeller, pack, answers, at_once=max_connections, each=count.one)
+            ask_labels(rows, labeller, template, answers, at_once=max_connections, each=count.one)
         )

@@ -150,11 +150,11 @@ def _model_rewriter(
 
     pack = open_pack(prompts)
     settings = load_decoding(decoding)
-    templates = ModelRewriter.open_templates(pack)
+    templates = ModelRewriter.open_templates(pack, feedback=feedback)
     writer = ModelRewriter(
         open_model(model, config=config),
         templates,
-        templates["feedback"] if feedback else None,
+        templates.get("feedback"),
         settings,
         seed,
         attempts,
@@ -162,7 +162,7 @@ def _model_rewriter(
     decisive = {
         "model": model,
         "feedback": feedback,
-        "prompts": pack.hash,
+        "prompts": pack.used_hash,
         "decoding": {
             name: setting.model_dump(exclude_none=True) for name, setting in settings.items()
         },

@@ -124,7 +124,7 @@ def label_template(pack: "PromptPack") -> "PromptTemplate":
 async def ask_labels(
     rows: Sequence[StageRow],
     model: "Model",
-    pack: "PromptPack",
+    template: "PromptTemplate",
     answers: Journal,
     *,
     at_once: int = 16,
@@ -135,19 +135,15 @@ async def ask_labels(
     Args:
         rows: The open articles.
         model: The labeller.
-        pack: The prompt pack; its template ``rfc/label`` takes ``paragraph``.
+        template: The prompt, from `label_template`.
         answers: Where replies are kept as they come.
         at_once: How many calls may be under way at the same time.
         each: Called with an article's id when it is done with.
-
-    Raises:
-        InputError: The pack lacks the template, or it has other variables.
     """
     from inspect_ai.model import GenerateConfig
 
     from contrafact.models.asking import failure_cause
 
-    template = label_template(pack)
     config = GenerateConfig(temperature=0.0)
     texts = {str(row.fields["id"]): paragraph_of(row.fields) for row in rows}
 

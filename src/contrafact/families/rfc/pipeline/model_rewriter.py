@@ -105,15 +105,16 @@ class ModelRewriter:
     attempts: int = 3
 
     @staticmethod
-    def open_templates(pack: PromptPack) -> dict[str, PromptTemplate]:
-        """Return the prompts of all manipulations, and ``feedback``, checked."""
+    def open_templates(pack: PromptPack, *, feedback: bool = True) -> dict[str, PromptTemplate]:
+        """Return the prompts of all manipulations, and ``feedback`` if it is given, checked."""
         templates: dict[str, PromptTemplate] = {
             name: pack.template(f"rfc/rewrite-{name}", required={"paragraph"})
             for name in MANIPULATIONS
         }
-        templates["feedback"] = pack.template(
-            "rfc/rewrite-feedback", required={"violations", "paragraph"}
-        )
+        if feedback:
+            templates["feedback"] = pack.template(
+                "rfc/rewrite-feedback", required={"violations", "paragraph"}
+            )
         return templates
 
     async def rewrite(self, assignment: Assignment) -> Outcome:

@@ -139,12 +139,12 @@ def _write(
     write_stage(out, fetched.items, fetched.events, dropped=gone + fetched.dropped)
     if not pages.failed:
         journal.finish()
-    _say(pages, fetched, notes, len(earlier), out)
+    _show(pages, fetched, notes, len(earlier), out)
     if pages.failed:
         raise typer.Exit(1)
 
 
-def _say(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, out: Path) -> None:
+def _show(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, out: Path) -> None:
     counts = {
         "repeated": fetched.repeated,
         "known before": fetched.known,
@@ -152,10 +152,9 @@ def _say(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, o
         "malformed": len(pages.rejected),
     }
     new = len(fetched.items) - earlier
-    said = [f"{out}: {new:,} new of {len(fetched.items):,} items" if earlier else ""]
-    said = [said[0] or f"{out}: {new:,} items"]
-    said += [f"{number:,} {name}" for name, number in counts.items() if number]
-    typer.echo("; ".join(said))
+    first = f"{new:,} new of {len(fetched.items):,} items" if earlier else f"{new:,} items"
+    others = [f"{number:,} {name}" for name, number in counts.items() if number]
+    typer.echo("; ".join([f"{out}: {first}", *others]))
     without = sum(not str(row.get("summary") or "").strip() for row in fetched.items)
     if without:
         typer.echo(f"{without:,} have a title and no summary")
@@ -190,7 +189,7 @@ def _window(source: str, since: str | None, until: str | None) -> "Window":
         usual = defaults()["newsapi"]
         window = Window(window.since or usual.since, window.until or usual.until)
     if window.since and window.until and window.since > window.until:
-        raise InputError("the window ends before it begins", hint="mend --from and --to")
+        raise InputError("the window ends before it begins", hint="fix --from and --to")
     return window
 
 

@@ -79,8 +79,8 @@ def dedupe(
     write_stage(out, kept, events, dropped=dropped)
     kinds = [duplicate.kind for duplicate in found.values()]
     counts = {kind: kinds.count(kind) for kind in ("exact", "address", "near")}
-    said = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
-    typer.echo(f"{out}: {len(kept):,} of {len(rows):,} items; duplicates: {said}")
+    by_kind = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
+    typer.echo(f"{out}: {len(kept):,} of {len(rows):,} items; duplicates: {by_kind}")
 
 
 def anonymise(

@@ -218,8 +218,8 @@ async def augment(
     failures = await answers.fill(keys, write, at_once=at_once, each=each)
     written: list[Story | Rejected] = []
     for one, key in zip(planned, keys, strict=True):
-        if (error := failures.get(key)) is not None:
-            reason = f"the call failed ({failure_cause(error)})"
+        if key in failures:
+            reason = f"the call failed ({failure_cause(failures[key])})"
             written.append(Rejected(one, reason, failed=True))
             continue
         try:

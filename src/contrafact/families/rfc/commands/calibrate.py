@@ -28,8 +28,8 @@ def calibrate(
 ) -> None:
     """Learn from rewrites that an expert called valid or invalid.
 
-    The valid ones give the band of token-length ratios per manipulation, with its quantiles; of
-    each invalid one it is said which rules of the contract it breaks, and which nothing catches.
+    The valid ones give the band of token-length ratios per manipulation, with its quantiles; the
+    invalid ones show which rules of the contract they break, and which of them nothing catches.
 
     Example: contrafact rfc calibrate examples.jsonl --out calibration.json
     """

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contrafact.families.rfc.commands.surface import report_leaks
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -87,7 +89,7 @@ def release(
 
 
 def _require_few_artefacts(rows: "Sequence[StageRow]", max_auroc: float) -> None:
-    from contrafact.families.rfc.leakage import leakage, leaks
+    from contrafact.families.rfc.leakage import leakage
     from contrafact.records import Rewrite
 
     pairs = [
@@ -99,13 +101,6 @@ def _require_few_artefacts(rows: "Sequence[StageRow]", max_auroc: float) -> None
         )
         for row in rows
     ]
-    found = leaks(leakage(pairs), max_auroc)
-    for probe in found:
-        typer.echo(
-            f"{probe.artefact} tells {probe.manipulation} rewrites from originals: AUROC "
-            f"{probe.figure.estimate:.3f}, above {max_auroc}",
-            err=True,
-        )
-    if found:
+    if report_leaks(leakage(pairs), max_auroc):
         typer.echo("Nothing is written; see `contrafact rfc surface`.", err=True)
         raise typer.Exit(1)

@@ -2,8 +2,8 @@
 
 A rewriter proposes, the edit contract decides: a proposal that breaks it is made again, at most so
 many times, and the row is dropped with its violations as the reason if none passes. What becomes
-of a row depends on the row, the settings and the seed alone, so that an interrupted rewriting,
-gone on with, ends in the very same bytes.
+of a row depends on the row, the settings and the seed alone, so that a rewriting that was
+interrupted and resumed ends in the very same bytes.
 """
 
 import hashlib

@@ -27,6 +27,7 @@ from contrafact.families.rfc.pipeline.rules.edits import (
     replace_at,
     with_articles,
 )
+from contrafact.families.rfc.pipeline.rules.grammar import sentence_spans
 from contrafact.records import Edit
 from contrafact.text.quantities import Quantity, quantities, render
 
@@ -47,9 +48,6 @@ Strength = Literal["stronger", "weaker"]
 
 _DRAWS = 60
 _PERIOD = re.compile(r"\b(?:month(?:ly)?|m/m|MoM|quarter(?:ly)?|q/q|QoQ)\b", re.IGNORECASE)
-_SENTENCE_END = re.compile(
-    r"[.!?…]+[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9$€£¥])|\n+|\s+[-–—|]\s+(?=[A-Z])"
-)
 # Published upper bounds of declines: under 40% to 60%, under 60% to 90%, else to 100%.
 _DECLINE_TOPS = ((40.0, 60.0), (60.0, 90.0))
 _BOUNDED = frozenset({"share", "utilisation", "engagement"})
@@ -120,11 +118,9 @@ def rewrite_numerical(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
 
 
 def _problem(text: str) -> _Problem:
-    found = quantities(text)
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    sentences = [sum(end <= quantity.start for end in ends) for quantity in found]
-    bounds = [0, *ends, len(text)]
-    monthly = [bool(_PERIOD.search(text, bounds[n], bounds[n + 1])) for n in sentences]
+    found, spans = quantities(text), sentence_spans(text)
+    sentences = [sum(end <= quantity.start for _, end in spans) for quantity in found]
+    monthly = [bool(_PERIOD.search(text, *spans[number])) for number in sentences]
     return _Problem(text, found, relations(found, sentences), monthly)
 
 

@@ -91,10 +91,10 @@ def show_table(
     """Print a table; columns whose every cell begins like a number are set to the right.
 
     Args:
-        title: Its title.
-        columns: Its columns' names.
-        rows: Its cells.
-        stderr: Whether it goes to standard error: a report on work, not what was asked for.
+        title: The table's title.
+        columns: The names of the columns.
+        rows: The cells.
+        stderr: Whether to print on standard error, where standard output is for data.
     """
     stream = sys.stderr if stderr else sys.stdout
     if not stream.isatty():

@@ -56,6 +56,7 @@ def srlm(
     Example: contrafact train srlm tiny --data supplement.json --out runs/srlm-tiny
     """
     from contrafact.console import Progress
+    from contrafact.family.training import training_specs
     from contrafact.training.config import load_config
     from contrafact.training.run import train
 
@@ -81,13 +82,6 @@ def srlm(
     if outcome.saturated is not None:
         typer.echo(f"Iteration {outcome.saturated} is saturated: training stopped there.")
     typer.echo(f"Tables and figures are in {folder}")
-
-
-def training_specs() -> "dict[str, TrainingSpec]":
-    """Return what training needs of each family that can be trained, by the family's name."""
-    from pkgutil import resolve_name
-
-    return {"finforce": resolve_name("contrafact.families.finforce.training:TRAINING")}
 
 
 def _show(outcome: "Outcome", spec: "TrainingSpec") -> None:

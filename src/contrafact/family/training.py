@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from contrafact.models.asking import Ask
+from contrafact.family.family import families
+from contrafact.family.method import Methods
 from contrafact.prompts import PromptPack
 
 __all__ = [
     "Answer",
-    "AnswerMethod",
     "CheckedReply",
-    "OpenMethod",
     "ReadReply",
     "TrainingItem",
     "TrainingMeasure",
     "TrainingPrompts",
     "TrainingSpec",
+    "training_specs",
 ]
 
 Answer = Mapping[str, str]
@@ -113,48 +113,6 @@ class TrainingPrompts(Protocol):
         ...
 
 
-class AnswerMethod(Protocol):
-    """A method of the family, as training calls it."""
-
-    async def __call__(self, item: str, ask: Ask, *, draw: int) -> Answer | None:
-        """Return an answer, or None where the method's is invalid.
-
-        Args:
-            item: The item.
-            ask: The model.
-            draw: Which of an item's answers this is, from 1.
-        """
-        ...
-
-
-class OpenMethod(Protocol):
-    """Opens a method of the family by its name."""
-
-    def __call__(
-        self,
-        name: str,
-        pack: PromptPack,
-        sampling: Mapping[str, Any],
-        *,
-        seed: int = 0,
-        models: Sequence[str] = (),
-    ) -> AnswerMethod:
-        """Return the method.
-
-        Args:
-            name: Its name with its options.
-            pack: Its prompts.
-            sampling: ``temperature``, ``top_p`` and ``max_tokens`` of what is written.
-            seed: Seed of what it draws.
-            models: Inspect's names of the models it will be used with, where they are known.
-
-        Raises:
-            InputError: If there is no such method, its options or prompts are not in order, or it
-                cannot work with one of the models.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class TrainingSpec:
     """How a family is trained.
@@ -162,7 +120,6 @@ class TrainingSpec:
     Attributes:
         item: What an item is called: a key of rows and configs, and a word in messages.
         items: The same in the plural.
-        parts: The names of an answer's parts.
         answer: What a whole answer is called in messages, as ``both counterfactuals``.
         presets: The folder of configs that ship with the family.
         load: Reads the items of a file, or the bundled ones without a file. Raises `InputError` on
@@ -175,12 +132,13 @@ class TrainingSpec:
         read_item: Reads a new item in a reply: its text, and why it is none, if it is none.
         check: Scores replies without a model: items and what was read of each.
         measures: What is reported of valid answers, in order.
-        method: Opens a method whose answers can be preferred, besides the model's own replies.
+        methods: Methods whose answers can be preferred, besides the model's own replies.
+        method_input: An item as those methods take it.
+        method_answer: The answer in what they give; None where it is invalid.
     """
 
     item: str
     items: str
-    parts: tuple[str, ...]
     answer: str
     presets: Path
     load: Callable[[Path | None], Sequence[TrainingItem]]
@@ -192,4 +150,11 @@ class TrainingSpec:
     read_item: Callable[[str, bool], tuple[str, str | None]]
     check: Callable[[Sequence[str], Sequence[ReadReply]], Sequence[CheckedReply]]
     measures: tuple[TrainingMeasure, ...]
-    method: OpenMethod
+    methods: Methods
+    method_input: Callable[[str], Any]
+    method_answer: Callable[[Any], Answer | None]
+
+
+def training_specs() -> dict[str, TrainingSpec]:
+    """Return what training needs of each family that can be trained, by the family's name."""
+    return {name: family.training.load() for name, family in families().items() if family.training}

@@ -11,7 +11,6 @@ from contrafact.files.jsonl import write_rows
 from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.prompts import open_pack
-from contrafact.records import content_id
 from contrafact.training.config import TrainConfig
 from contrafact.training.data import Example, load_pool
 from contrafact.training.stages import read_lines
@@ -65,16 +64,6 @@ class TrainingContext:
         self.pack = open_pack(config.prompts)
         self.prompts = spec.prompts(self.pack)
         self._model: CausalModel | None = None
-
-    @property
-    def prompts_id(self) -> str:
-        """A hash of all that is asked: equal for packs that ask the same."""
-        word, parts = self.spec.item, self.spec.parts
-        return content_id(
-            self.prompts.answer(word),
-            self.prompts.new_item(["one"]),
-            self.prompts.score(word, {part: part for part in parts}),
-        )
 
     def model(self, name: str | Path) -> CausalModel:
         """Return a model to write with; one is in memory at a time.

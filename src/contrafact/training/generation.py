@@ -16,8 +16,9 @@ import numpy as np
 
 from contrafact.corpus.duplicates import Text, find_duplicates
 from contrafact.errors import InputError
+from contrafact.family.method import Method, MethodContext
 from contrafact.family.training import TrainingPrompts, TrainingSpec
-from contrafact.models.asking import Ask
+from contrafact.models.asking import Ask, Unanswered
 from contrafact.models.whitebox.kv_cache import Prefix, common_length, read_prefix
 from contrafact.models.whitebox.noise import (
     Sampling,
@@ -42,8 +43,8 @@ __all__ = [
     "check_context",
     "generate_items",
     "generate_replies",
+    "open_method",
     "run_concurrently",
-    "sampling_settings",
 ]
 
 _ROWS = 48  # on two cores the best measured; few rows cost nearly as much as many
@@ -89,8 +90,6 @@ def generate_replies(
     Raises:
         InputError: A prompt is too long for the model, or its logits are not numbers.
     """
-    import torch
-
     keys = sorted(prompts, key=lambda key: (len(prompts[key]), key))
     tokens = {key: tuple(prompt_tokens(causal, prompts[key])) for key in keys}
     longest = max(map(len, tokens.values()), default=0)
@@ -111,8 +110,7 @@ def generate_replies(
                 first, last = min(tokens.values()), max(tokens.values())
                 shortest = min(map(len, tokens.values()))
                 shared = first[: min(common_length(first, last), shortest - 1)]
-                with torch.inference_mode():
-                    prefix = read_prefix(causal, shared, None, 0) if shared else None
+                prefix = read_prefix(causal, shared, None, 0) if shared else None
                 known = prefix, len(prefix.tokens) if prefix else 0
             made = generate(
                 causal,
@@ -330,15 +328,15 @@ def candidates_by_method(
     from inspect_ai.model import GenerateConfig, get_model
 
     name = f"whitebox/{model}"
-    sampled = sampling_settings(settings)
-    method = spec.method(
-        settings.method, pack, sampled, seed=seed * 1_000 + iteration, models=(name,)
-    )
-    ask = Ask(get_model(name, config=GenerateConfig(**sampled, seed=seed)))
+    method = open_method(spec, settings, pack, seed=seed * 1_000 + iteration, models=(name,))
+    ask = Ask(get_model(name, config=GenerateConfig(**_sampling(settings), seed=seed)))
     wanted = _wanted(spec, items, settings, iteration)
 
     async def one(key: str, item: str, number: int) -> None:
-        answer = await method(item, ask, draw=number + 1)
+        try:
+            answer = spec.method_answer(await method(spec.method_input(item), ask, draw=number + 1))
+        except Unanswered:
+            answer = None
         journal.keep(key, "" if answer is None else spec.reply(item, answer))
         advance(1)
 
@@ -348,7 +346,25 @@ def candidates_by_method(
     return [Candidate(key, item, Reply(journal[key], True)) for key, (item, _) in wanted.items()]
 
 
-def sampling_settings(settings: Candidates) -> dict[str, Any]:
+def open_method(
+    spec: TrainingSpec,
+    settings: Candidates,
+    pack: PromptPack,
+    *,
+    seed: int = 0,
+    models: Sequence[str] = (),
+) -> Method[Any, Any]:
+    """Return the method that candidates are made by, its templates opened and checked.
+
+    Raises:
+        InputError: There is no such method, its prompts or options are not in order, or it cannot
+            work with one of the models.
+    """
+    context = MethodContext(pack=pack, task=spec.methods.task, seed=seed, models=models)
+    return spec.methods.make(spec.methods.spec(settings.method, _sampling(settings)), context)
+
+
+def _sampling(settings: Candidates) -> dict[str, Any]:
     """Return how candidates are sampled: by a method that samples itself, or through the model."""
     return {
         "temperature": settings.temperature,

@@ -41,7 +41,7 @@ from contrafact.training.generation import (
     candidates_by_model,
     check_context,
     generate_items,
-    sampling_settings,
+    open_method,
 )
 from contrafact.training.judging import Judge, by_inspect, by_self, score_candidates
 from contrafact.training.preferences import Preference, ScoredCandidate, pair_up
@@ -93,8 +93,8 @@ def train(
     check_trainers()
     with locked(out):
         context = TrainingContext(config, spec, out, say, progress)
+        open_method(spec, config.candidates, context.pack)
         _identify(context)
-        spec.method(config.candidates.method, context.pack, sampling_settings(config.candidates))
         run_stage(out / "data", lambda folder: _share_data(context, folder))
         _evaluate(context, "base", config.model)
         checkpoints = [out / "warm-up" / "model"]
@@ -123,7 +123,7 @@ def _identify(context: TrainingContext) -> None:
     facts = {
         **family_words(config, context.spec),
         "data": "bundled" if data is None else sha256_of(data),
-        "prompts": context.prompts_id,
+        "prompts": context.pack.used_hash,
     }
     path = context.out / "training.json"
     if not (context.out / "data").is_dir():  # nothing is done yet that it would have to fit

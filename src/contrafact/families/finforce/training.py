@@ -16,20 +16,18 @@ import numpy as np
 
 from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
 from contrafact.families.finforce.data import load_headlines, raw_items
-from contrafact.families.finforce.generation import read_pair, run_method
+from contrafact.families.finforce.generation import Generation, read_pair
+from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.few_shot import Prompted
-from contrafact.families.finforce.methods.lookup import MethodContext, make_method, method_spec
 from contrafact.families.finforce.screen import proposal_by_rule
 from contrafact.family.training import (
     Answer,
-    AnswerMethod,
     CheckedReply,
     ReadReply,
     TrainingItem,
     TrainingMeasure,
     TrainingSpec,
 )
-from contrafact.models.asking import Ask
 from contrafact.prompts import PromptPack
 from contrafact.records import SIDES, Headline, Side, content_id
 from contrafact.text.delimit import delimit
@@ -44,7 +42,6 @@ __all__ = [
     "PairPrompts",
     "check_pairs",
     "load_items",
-    "open_method",
     "pair_reply",
     "read_headline",
     "read_reply",
@@ -103,9 +100,9 @@ class PairPrompts:
 
     def __init__(self, pack: PromptPack):
         self._pair = Prompted("zero-shot", pack)
-        self._headline = pack.template("training/headline", required={"examples"})
+        self._headline = pack.template("finforce/training/headline", required={"examples"})
         self._judge = pack.template(
-            "training/judge-pair", required={"headline", "risk", "opportunity"}
+            "finforce/training/judge-pair", required={"headline", "risk", "opportunity"}
         )
 
     def answer(self, item: str) -> str:
@@ -145,6 +142,10 @@ def read_reply(text: str, ended: bool = True) -> ReadReply:
     )
     invalid = "; ".join(dict.fromkeys(read.invalid.values())) or None
     return ReadReply({side: read.texts[side] for side in SIDES}, invalid, read.repairs)
+
+
+def _pair_of(generation: Generation) -> Answer | None:
+    return ReadReply({side: generation.texts[side] for side in SIDES}).answer
 
 
 _LONGEST = 250
@@ -306,35 +307,9 @@ def _words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-# Methods
-
-
-def open_method(
-    name: str,
-    pack: PromptPack,
-    sampling: Mapping[str, Any],
-    *,
-    seed: int = 0,
-    models: Sequence[str] = (),
-) -> AnswerMethod:
-    """Return a generation method as training calls it; see `contrafact.family.training.OpenMethod`.
-
-    So a preference set is built from the outputs of ``lm-counterfactuals`` (section 5.4).
-    """
-    context = MethodContext(pack=pack, seed=seed, models=models)
-    method = make_method(method_spec(name, sampling), context)
-
-    async def answer(item: str, ask: Ask, *, draw: int) -> Answer | None:
-        made = await run_method(method, Headline.of(item), ask, draw=draw)
-        return ReadReply({side: made.texts[side] for side in SIDES}).answer
-
-    return answer
-
-
 TRAINING = TrainingSpec(
     item="headline",
     items="headlines",
-    parts=SIDES,
     answer="both counterfactuals",
     presets=Path(__file__).parent / "training_presets",
     load=load_items,
@@ -350,6 +325,8 @@ TRAINING = TrainingSpec(
         TrainingMeasure("subject", "Subject kept", share=True),
         TrainingMeasure("edit_distance", "Edit distance"),
     ),
-    method=open_method,
+    methods=METHODS,
+    method_input=Headline.of,
+    method_answer=_pair_of,
 )
 """What training needs of this family."""

@@ -20,7 +20,8 @@ prompts share is computed once, and a verdict takes one forward pass, be it a si
 - Without a temperature it samples at 1, the model's own distribution; where no number of tokens is
   set, an answer ends at 2,048. The same seed and prompt give the same answer.
 - Log-probabilities are the model's own, before temperature and whatever else changes them.
-- A response schema is held to if it leaves few replies open (`completion.finite_replies`); other schemas are left out, with a warning, as other providers do that have none.
+- A response schema is held to if it leaves few replies open (`completion.finite_replies`); other
+  schemas are left out, with a warning, as other providers do that have none.
 """
 
 import asyncio

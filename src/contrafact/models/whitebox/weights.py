@@ -1,7 +1,8 @@
 """Causal language models in PyTorch: by name, from a folder, or from a GGUF file.
 
-One copy of each is loaded in this process where it is shared (`shared_causal`). GGUF files are converted once (`contrafact.models.whitebox.conversion`). Files on this machine are
-never asked a hub for.
+One copy of each is loaded in this process where it is shared (`shared_causal`). GGUF files are
+converted once (`contrafact.models.whitebox.conversion`). Files on this machine are never asked a
+hub for.
 """
 
 import importlib.util

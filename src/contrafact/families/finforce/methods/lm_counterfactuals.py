@@ -76,13 +76,8 @@ class LmCounterfactuals:
         _writer(model, model_args)
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-<<<<<<< HEAD
-        """See `families.finforce.generation.Method`. The model is run here, and not asked."""
-        from contrafact.models.whitebox.noise import ContextExceeded
-=======
         """See `contrafact.family.method.Method`. The model is run here, and not asked."""
-        from contrafact.models.whitebox.noise import PromptTooLong
->>>>>>> main
+        from contrafact.models.whitebox.noise import ContextExceeded
         from contrafact.models.whitebox.noise import draw as draw_noise
 
         model = str(ask.model)

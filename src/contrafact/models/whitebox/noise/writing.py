@@ -111,8 +111,8 @@ class Writer:
             longest = max(map(len, tokens), default=0)
             if longest + wanted.max_tokens > self.causal.context:
                 error = ContextExceeded(
-                    f"a prompt of {longest:,} tokens and {wanted.max_tokens:,} to be written do not "
-                    f"fit the context of {self.causal.context:,} tokens",
+                    f"a prompt of {longest:,} tokens and {wanted.max_tokens:,} to be written do "
+                    f"not fit the context of {self.causal.context:,} tokens",
                     hint="shorten the prompt, or ask for fewer tokens",
                 )
                 answers.append(error)

@@ -30,8 +30,8 @@ TEMPLATE = (
 PACK = {
     "finforce/generate": "Pair {% for shot in shots %}{% endfor %}: {{ headline }}",
     "finforce/lm-counterfactuals-base": "New: {{ headline }};",
-    "training/headline": "New:{% for example in examples %} {{ example }};{% endfor %}",
-    "training/judge-pair": "Rate {{ headline }} | {{ risk }} | {{ opportunity }}",
+    "finforce/training/headline": "New:{% for example in examples %} {{ example }};{% endfor %}",
+    "finforce/training/judge-pair": "Rate {{ headline }} | {{ risk }} | {{ opportunity }}",
 }
 
 
@@ -63,7 +63,7 @@ def write_rows(path: Path, made: list[dict[str, Any]]) -> Path:
 def _conversations(seed: int) -> list[tuple[str, str]]:
     """What the small model has read: pairs, headlines and ratings, some of them bad."""
     rng = np.random.default_rng(seed)
-    told = []
+    read = []
     for row in rows(700, seed=seed):
         answer = {"original_headline": row["headline"], **row}
         del answer["headline"]
@@ -72,10 +72,10 @@ def _conversations(seed: int) -> list[tuple[str, str]]:
         text = json.dumps(answer)
         if rng.random() < 0.15:
             text = text[:-2]
-        told.append((f"Pair : {row['headline']}", text))
-        told.append((f"New: {row['headline']};", headlines(1, int(rng.integers(10**6)))[0]))
-        told.append((f"Rate {row['headline']} |", f"score: {rng.integers(2, 9)}"))
-    return told
+        read.append((f"Pair : {row['headline']}", text))
+        read.append((f"New: {row['headline']};", headlines(1, int(rng.integers(10**6)))[0]))
+        read.append((f"Rate {row['headline']} |", f"score: {rng.integers(2, 9)}"))
+    return read
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +83,7 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pack")
     for name, text in PACK.items():
         path = folder / f"{name}.jinja"
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return folder
 
@@ -96,10 +96,10 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     folder = tmp_path_factory.mktemp("small") / "model"
-    told = _conversations(0)
+    read = _conversations(0)
     bpe = ByteLevelBPETokenizer()
     special = ["<|end|>", "<|user|>", "<|assistant|>"]
-    bpe.train_from_iterator([*map(" ".join, told)], vocab_size=800, special_tokens=special)
+    bpe.train_from_iterator([*map(" ".join, read)], vocab_size=800, special_tokens=special)
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=bpe._tokenizer,
         bos_token="<|user|>",
@@ -121,7 +121,7 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pad_token_id=None,
     )
     model = LlamaForCausalLM(config).train()
-    texts = [f"<|user|>{ask}<|assistant|>{answer}<|end|>" for ask, answer in told]
+    texts = [f"<|user|>{ask}<|assistant|>{answer}<|end|>" for ask, answer in read]
     ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     rng = np.random.default_rng(0)

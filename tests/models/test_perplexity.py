@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from contrafact.errors import InputError
+from contrafact.models.fluency import score_fluency
 from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.perplexity import TextPerplexity, perplexities
 from contrafact.models.whitebox.weights import CausalModel, load_causal
-from contrafact.runs.fluency import score_fluency
 
 TEXTS = [
     "Aldmoor Bank raises its outlook after a calm quarter",

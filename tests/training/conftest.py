@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 import yaml
 
+from contrafact.report.drawing import Figure
+from contrafact.training import results
+
 NAMES = ["Tern & Vale", "Osk Mills", "Brant Air", "Dunmar", "Velmora", "Pell Foods", "Lorne Steel"]
 NAMES += ["Ashby Rail", "Corvin", "Marl Oil", "Kestrel Bank", "Quay Docks"]
 VERBS = ["raises", "cuts", "halts", "opens", "sells", "delays", "doubles", "reviews"]
@@ -125,7 +128,7 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     rng = np.random.default_rng(0)
-    for _ in range(160):
+    for _ in range(100):
         batch = [ids[int(place)] for place in rng.integers(len(ids), size=16)]
         width = max(map(len, batch))
         fed = torch.zeros((len(batch), width), dtype=torch.long)
@@ -138,6 +141,13 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no figures: for tests that look at none, since to draw takes longer than to train."""
+    figure = Figure("none", "", "", "", svg=b"-", svg_dark=b"-", png=b"-")
+    monkeypatch.setattr(results, "render", lambda *_, **__: figure)
 
 
 @pytest.fixture(scope="session")
@@ -168,7 +178,7 @@ def write_config(small_model: Path, pack: Path) -> Callable[..., Path]:
                 "effective_batch": 2,
                 "learning_rate": 3e-3,
                 "evaluate_every": 2,
-                "epochs": 3,
+                "epochs": 2,
                 "patience": 9,
             },
         }

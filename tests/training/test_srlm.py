@@ -161,6 +161,7 @@ def test_another_training_is_refused_in_its_folder(finished, config):
         run(config, out, seed=9)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_killed_in_any_stage_it_goes_on_and_comes_to_the_same(finished, config, tmp_path):
     whole, _ = finished
     killed = tmp_path / "killed"
@@ -186,7 +187,8 @@ def test_killed_in_any_stage_it_goes_on_and_comes_to_the_same(finished, config, 
         assert (killed / path).read_text() == (whole / path).read_text()
 
 
-def test_a_full_disk_is_told_in_one_line_and_earlier_checkpoints_stay(finished, config, tmp_path):
+@pytest.mark.usefixtures("undrawn")
+def test_a_full_disk_is_one_line_and_earlier_checkpoints_stay(finished, config, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(finished[0], out)
     for name in ("model", "evaluation"):
@@ -206,6 +208,7 @@ def replaced(outcome: Any, old: Path, new: Path) -> Any:
     return dataclasses.replace(outcome, checkpoints=moved)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_iteration_with_too_few_pairs_is_saturated_and_says_its_figures(write_config, tmp_path):
     config = write_config(
         tmp_path,
@@ -267,7 +270,7 @@ def test_candidates_can_be_those_of_counterfactuals_under_held_noise(small_model
     assert made(str(small_model)) == first  # from the journal
 
 
-def test_weights_that_are_not_numbers_are_told(write_config, small_model, tmp_path):
+def test_weights_that_are_not_numbers_are_refused(write_config, small_model, tmp_path):
     from safetensors.torch import load_file, save_file
 
     broken = tmp_path / "broken"
@@ -279,7 +282,7 @@ def test_weights_that_are_not_numbers_are_told(write_config, small_model, tmp_pa
         run(write_config(tmp_path, model=str(broken)), tmp_path / "out")
 
 
-def test_the_command_tells_a_wrong_config_and_shows_what_a_finished_training_found(
+def test_the_command_refuses_a_wrong_config_and_shows_what_a_finished_training_found(
     finished, config, quick_contrafact, tmp_path
 ):
     wrong = tmp_path / "wrong.yaml"

@@ -1,7 +1,7 @@
 """The tables and figures of a training, from what its stages left."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,8 @@ def write_results(
     """Write the tables and figures of what there is, and return two of the tables.
 
     ``metrics.csv`` has a row for each checkpoint, ``saturation.csv`` for each iteration,
-    ``losses.csv`` for each step that was measured; the figures have the same names.
+    ``losses.csv`` for each step that was measured; the figures have the same names, and are drawn
+    where their table has changed.
 
     Args:
         out: The training's folder.
@@ -60,20 +61,25 @@ def write_results(
         if (path := out / step / "model" / "losses.jsonl").exists()
     }
     metrics = metrics_rows(replies, spec, seed=seed)
-    figures = []
-    if metrics:
-        write_frame(pd.DataFrame(metrics), out / "metrics.csv")
-        figures.append(metrics_figure(metrics, spec))
-    if saturation:
-        write_frame(pd.DataFrame(saturation), out / "saturation.csv")
-        figures.append(saturation_figure(saturation, spec))
-    if losses:
-        rows = [{"stage": step, **row} for step, own in losses.items() for row in own]
-        write_frame(pd.DataFrame(rows), out / "losses.csv")
-        figures.append(loss_figure(losses))
-    for figure in figures:
-        write_bytes(out / f"{figure.key}.png", figure.png)
-        write_bytes(out / f"{figure.key}.svg", figure.svg)
+    stages = [{"stage": step, **row} for step, own in losses.items() for row in own]
+    tables: list[tuple[str, Sequence[Row], Callable[[], Figure]]] = [
+        ("metrics", metrics, lambda: metrics_figure(metrics, spec)),
+        ("saturation", saturation, lambda: saturation_figure(saturation, spec)),
+        ("losses", stages, lambda: loss_figure(losses)),
+    ]
+    for name, rows, draw in tables:
+        if not rows:
+            continue
+        table, new = out / f"{name}.csv", out / f".{name}.csv"
+        images = [out / f"{name}.png", out / f"{name}.svg"]
+        write_frame(pd.DataFrame(rows), new)
+        # To draw takes longer than all else here. The table is last: where it is, the figure is.
+        same = table.exists() and table.read_bytes() == new.read_bytes()
+        if not same or not all(image.exists() for image in images):
+            figure = draw()
+            for image, content in zip(images, (figure.png, figure.svg), strict=True):
+                write_bytes(image, content)
+        new.replace(table)
     return metrics, saturation
 
 

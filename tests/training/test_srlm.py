@@ -231,6 +231,39 @@ def test_an_iteration_with_too_few_pairs_is_saturated_and_says_its_figures(write
     assert (scores.loc[~scores["valid"], "score"] == 0).all()
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_another_family_is_trained_in_its_own_words(write_config, tmp_path):
+    spec = dataclasses.replace(SPECS["finforce"], item="review", items="reviews")
+    config = write_config(tmp_path, held_out=5, warm_up={"examples": 12})
+    config.write_text(
+        config.read_text()
+        .replace("headlines:\n  count: 10", "reviews:\n  count: 2")
+        .replace("per_headline", "per_review")
+        .replace("min_pairs: 4", "min_pairs: 9")
+    )
+    settings = load_config(str(config), {"reviews": spec})
+    assert (settings.family, settings.items.count, settings.candidates.per_item) == (
+        "reviews",
+        2,
+        4,
+    )
+    out, lines = tmp_path / "out", []
+    outcome = train(settings, spec, out, say=lines.append, progress=Quiet())
+    assert outcome.saturated == 1
+    assert "preference pairs of 2 reviews" in lines[-1]
+    assert "reviews" in json.loads((out / "training.json").read_text())["facts"]
+    for path in (
+        "data/held-out",
+        "iteration-1/reviews/reviews",
+        "iteration-1/candidates/candidates",
+        "iteration-1/scores/scores",
+    ):
+        rows = pd.read_json(out / f"{path}.jsonl", lines=True)
+        assert rows["review"].str.len().min() > 0
+    assert pd.read_csv(out / "metrics.csv")["reviews"].tolist() == [5, 5]
+    assert pd.read_csv(out / "saturation.csv")["reviews"].tolist() == [2]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

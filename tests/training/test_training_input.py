@@ -1,6 +1,7 @@
 """What a training is given: its config and its data."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,30 @@ def test_a_wrong_config_is_told_with_its_line_and_key(tmp_path, text, message):
     assert str(path) in str(caught.value)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_config_names_its_family_where_there_are_several(tmp_path):
+    one = SPECS["finforce"]
+    own = tmp_path / "presets"
+    own.mkdir()
+    (own / "tiny.yaml").write_text("model: m\nreviews: {count: 3}\nseed: 8\n")
+    both = {"news": one, "reviews": replace(one, item="review", items="reviews", presets=own)}
+    assert list(presets(both)) == ["paper", "news/tiny", "reviews/tiny"]
+    assert config.load_config("reviews/tiny", both).seed == 8
+
+    def load(text: str) -> TrainConfig:
+        path = tmp_path / "srlm.yaml"
+        path.write_text(text)
+        return config.load_config(str(path), both)
+
+    made = load("model: m\nfamily: reviews\nreviews: {count: 3}\n")
+    assert (made.family, made.items.count) == ("reviews", 3)
+    with pytest.raises(InputError, match="family: there is more than one; those that can be"):
+        load("model: m\nreviews: {count: 3}\n")
+    with pytest.raises(InputError, match=r"yaml:2: family: there is no 'stories'"):
+        load("model: m\nfamily: stories\n")
+    with pytest.raises(InputError, match=r"yaml:3: headlines: extra inputs"):
+        load("model: m\nfamily: reviews\nheadlines: {count: 3}\nreviews: {count: 3}\n")
 
 
 def test_a_config_that_is_not_there_names_the_presets(tmp_path):

@@ -276,7 +276,7 @@ def _key(
     from contrafact.errors import InputError
     from contrafact.review.plan_frame import frame_of_finals, frame_of_rows
     from contrafact.review.plan_key import Key, read_key
-    from contrafact.stats.sampling_waves import Waves
+    from contrafact.stats.sampling import Waves
 
     if earlier is not None:
         if by or judge:

@@ -16,7 +16,7 @@ from contrafact.files.atomic import write_text
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.files.tables import render_csv, write_frame
 from contrafact.review.plan import FIGURES, Figure, Frame
-from contrafact.stats.sampling_waves import Waves
+from contrafact.stats.sampling import Waves
 
 __all__ = ["Key", "key_path", "read_key", "write_plan"]
 

@@ -9,15 +9,9 @@ from pathlib import Path
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import (
-    atomic_path,
-    guard_folder,
-    guard_output,
-    replace_surrogates,
-    write_bytes,
-    write_text,
-)
+from contrafact.files.atomic import atomic_path, guard_folder, guard_output, write_bytes, write_text
 from contrafact.files.cache import cache_dir
+from contrafact.text.delimit import replace_surrogates
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows
 from contrafact.files.tables import render_csv, render_jsonl, write_frame
+from contrafact.text.delimit import replace_surrogates
 
 TEXTS = st.text(st.characters(), max_size=30)  # surrogates, NULs and line ends among them
 NUMBERS = st.floats(allow_nan=False)

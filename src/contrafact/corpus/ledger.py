@@ -15,8 +15,9 @@ from typing import BinaryIO, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem, replace_surrogates
+from contrafact.files.atomic import os_problem
 from contrafact.records import Manipulation
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["DECISIONS", "Decision", "Ledger", "LedgerEvent", "ledger_path", "read_ledger"]
 

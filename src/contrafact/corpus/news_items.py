@@ -12,9 +12,9 @@ from typing import Any
 
 from contrafact.corpus.dates import day_of
 from contrafact.errors import InputError
-from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.records import NewsItem
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["NewsNotes", "NewsRow", "item_of", "load_news", "news_record", "news_rows"]
 

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from contrafact.errors import InputError
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "atomic_path",
     "guard_folder",
     "guard_output",
     "os_problem",
-    "replace_surrogates",
     "write_bytes",
     "write_text",
 ]
@@ -182,13 +182,3 @@ def write_text(path: str | Path, text: str) -> None:
         InputError: The path is a folder, or cannot be written.
     """
     write_bytes(path, replace_surrogates(text).encode())
-
-
-def replace_surrogates(text: str) -> str:
-    """Return the text with each lone surrogate, which UTF-8 cannot hold, as U+FFFD.
-
-    A surrogate pair that came as two halves is joined to the character it stands for.
-    """
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem, replace_surrogates, write_text
+from contrafact.files.atomic import os_problem, write_text
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["Row", "json_line", "read_rows", "source_name", "write_rows"]
 

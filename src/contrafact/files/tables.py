@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import atomic_path, replace_surrogates
+from contrafact.files.atomic import atomic_path
+from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
     import pandas as pd

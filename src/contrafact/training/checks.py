@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from contrafact.families.finforce.generation import Generation
 from contrafact.records import SIDES, Side
 from contrafact.text.diff import normalised_edit_distance
-from contrafact.text.phrases import entities_many
+from contrafact.text.parsing import entities_many
 from contrafact.text.words import Match, lexicon
 from contrafact.training.dialogue import HIGHEST, pair_of
 

@@ -21,13 +21,12 @@ from contrafact.corpus.duplicates import THRESHOLD, Text, find_duplicates
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import APPROVAL
 from contrafact.families.cobe.phrasing import condition_of, queries
-from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import DOMAINS, Story
-from contrafact.text.delimit import delimit
+from contrafact.text.delimit import delimit, replace_surrogates
 
 __all__ = [
     "QUOTED",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contrafact.text.pipeline import parsed
+from contrafact.text.parsing import parsed
 
 if TYPE_CHECKING:
     from spacy.tokens import Token

@@ -23,9 +23,10 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.families.cobe.notes import StoryNotes
 from contrafact.families.cobe.phrasing import free_forms
-from contrafact.files.atomic import replace_surrogates, write_text
+from contrafact.files.atomic import write_text
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.records import DOMAINS, GRAPHS, Story
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "APPROVAL",

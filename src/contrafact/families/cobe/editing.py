@@ -16,9 +16,9 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from contrafact.families.cobe.items import PHRASINGS
-from contrafact.files.atomic import replace_surrogates
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import Story
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "MAX_CHARACTERS",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
-from contrafact.text.pipeline import parsed
+from contrafact.text.parsing import parsed
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

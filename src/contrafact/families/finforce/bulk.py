@@ -17,11 +17,10 @@ from contrafact.families.finforce.bulk_stream import ahead
 from contrafact.families.finforce.data import HEADLINE_COLUMNS, is_absent
 from contrafact.families.finforce.generation import Method, run_method
 from contrafact.families.finforce.judging import Judging
-from contrafact.files.atomic import replace_surrogates
 from contrafact.files.sheets import guarded
 from contrafact.models.asking import Ask, failure_cause
 from contrafact.records import CRITERIA, SIDES, Headline
-from contrafact.text.delimit import printable
+from contrafact.text.delimit import printable, replace_surrogates
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
-from contrafact.corpus.characters import hostile_characters
 from contrafact.families.finforce.categories import CATEGORIES, PUBLISHED_COUNTS, canonical_category
 from contrafact.families.finforce.data import RawItem, is_absent
 from contrafact.records import content_id
+from contrafact.text.delimit import hostile_characters
 
 __all__ = [
     "LONGEST",

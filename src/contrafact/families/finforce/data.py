@@ -12,9 +12,9 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.categories import canonical_category
-from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.records import ForwardPair, Headline
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["LoadNotes", "RawItem", "is_absent", "load_headlines", "raw_items"]
 

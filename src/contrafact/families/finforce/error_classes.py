@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from contrafact.text.diff import normalised_edit_distance
-from contrafact.text.phrases import Entity, entities, entities_many
+from contrafact.text.parsing import Entity, entities, entities_many
 from contrafact.text.quantities import new_quantities
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import JSONSchema
 
-from contrafact.files.atomic import replace_surrogates
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import SIDES, Headline, Side
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "Generation",

@@ -25,9 +25,9 @@ from pydantic import ValidationError
 from contrafact.corpus.dates import day_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, manipulation_named
-from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.records import Rewrite, content_id
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["Item", "PairNotes", "items_of", "load_pairs"]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from contrafact.text.surface import surface
+from contrafact.text.diff import surface
 
 __all__ = ["PAIR_FEATURES", "TEXT_FEATURES", "pair_features", "text_features"]
 

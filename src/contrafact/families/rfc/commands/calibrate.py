@@ -41,7 +41,7 @@ def calibrate(
     from contrafact.families.rfc.pipeline.stage_files import read_stage
     from contrafact.files.atomic import guard_output, write_text
     from contrafact.files.jsonl import source_name
-    from contrafact.text.surface import token_ratio
+    from contrafact.text.diff import token_ratio
 
     rows = read_stage(file, ("original", "rewritten"), manipulated=True)
     given = examples(rows, file=source_name(file))

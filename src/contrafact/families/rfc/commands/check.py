@@ -91,7 +91,7 @@ def _check(rows: "list[PairRow]", options: object) -> "list[Check | None]":
 def _line(row: "PairRow", found: "Check | None") -> str:
     import json
 
-    from contrafact.files.atomic import replace_surrogates
+    from contrafact.text.delimit import replace_surrogates
 
     if found is None:
         violations = [

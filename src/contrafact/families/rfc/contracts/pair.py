@@ -9,7 +9,7 @@ from contrafact.families.rfc.contracts.options import Options
 from contrafact.families.rfc.contracts.times import TimeReference, time_references
 from contrafact.families.rfc.contracts.tokens import Sentence, Token, sentences, words
 from contrafact.records import Manipulation
-from contrafact.text.phrases import Entity, entities
+from contrafact.text.parsing import Entity, entities
 from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
 from contrafact.text.words import Match, lexicon
 

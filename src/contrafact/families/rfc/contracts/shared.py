@@ -8,7 +8,7 @@ from contrafact.families.rfc.contracts.findings import Violation, fail, review
 from contrafact.families.rfc.contracts.lists import pattern
 from contrafact.families.rfc.contracts.names import Names, person_among
 from contrafact.families.rfc.contracts.pair import Pair
-from contrafact.text.surface import token_count
+from contrafact.text.diff import token_count
 
 __all__ = [
     "accusation",

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.lists import words
-from contrafact.text.pipeline import package_folder
+from contrafact.text.parsing import package_folder
 
 __all__ = ["is_common", "is_function_word", "is_known_name", "is_modifier", "may_modify"]
 

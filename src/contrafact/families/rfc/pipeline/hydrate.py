@@ -14,9 +14,9 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import manipulation_named
 from contrafact.families.rfc.pipeline.release import original_hash
-from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem, Rewrite, content_id
+from contrafact.text.delimit import replace_surrogates
 from contrafact.text.diff import normalised_edit_distance
 
 __all__ = ["Held", "Hydrated", "Published", "held_news", "hydrate", "load_published"]

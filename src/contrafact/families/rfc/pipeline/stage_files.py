@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["StageRow", "beside", "label_of", "read_stage", "require"]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.models.cleaning import clean_text
 from contrafact.models.whitebox.weights import CausalModel
+from contrafact.text.delimit import tokenizable
 
 __all__ = ["continuation_text", "end_tokens", "prompt_tokens", "text_tokens"]
 
@@ -33,7 +33,7 @@ def prompt_tokens(causal: CausalModel, prompt: str, *, chat: bool | None = None)
         InputError: If a template is asked for and the tokenizer has none.
     """
     tokenizer = causal.tokenizer
-    prompt = clean_text(prompt)
+    prompt = tokenizable(prompt)
     if chat is None:
         chat = bool(tokenizer.chat_template)
     if not chat:
@@ -58,7 +58,7 @@ def text_tokens(causal: CausalModel, text: str, *, ended: bool = True) -> list[i
         text: The text.
         ended: Whether the text is whole, so that the end token belongs to it.
     """
-    ids: list[int] = causal.tokenizer(clean_text(text), add_special_tokens=False, verbose=False)[
+    ids: list[int] = causal.tokenizer(tokenizable(text), add_special_tokens=False, verbose=False)[
         "input_ids"
     ]
     end = causal.tokenizer.eos_token_id

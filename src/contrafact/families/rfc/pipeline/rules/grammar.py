@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from contrafact.text.phrases import MAX_CHARACTERS
-from contrafact.text.pipeline import parsed
+from contrafact.text.parsing import MAX_CHARACTERS, parsed
 
 __all__ = [
     "Word",

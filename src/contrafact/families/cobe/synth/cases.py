@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from contrafact.causal.consequences import Consequence, Proof, consequences
+from contrafact.causal.counterfactual import Consequence, Proof, consequences
 from contrafact.families.cobe.synth.template import Template
 
 __all__ = ["Case", "cases", "prove"]

@@ -2,8 +2,7 @@
 
 from itertools import combinations
 
-from contrafact.causal.graph import Graph
-from contrafact.causal.model import Model
+from contrafact.causal.model import Graph, Model
 
 __all__ = ["graph_type", "told_graph", "unobserved_causes"]
 

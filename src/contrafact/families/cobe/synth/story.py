@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from contrafact.causal.consequences import Proof
+from contrafact.causal.counterfactual import Proof
 from contrafact.families.cobe.data import story_object
 from contrafact.records import Story
 

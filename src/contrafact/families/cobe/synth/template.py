@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from contrafact.causal.graph import Graph
-from contrafact.causal.model import Model
+from contrafact.causal.model import Graph, Model
 from contrafact.families.cobe.synth.mechanism import HIGH
 from contrafact.families.cobe.synth.shape import told_graph, unobserved_causes
 

@@ -1,12 +1,8 @@
-"""What a solver takes and gives: the seam between solvers and everything else.
-
-A solver turns a story and a query into an edited text (CoBe, section 4.2). It is a plain object, so
-that it serves an Inspect task, an estimate and a library call alike.
-"""
+"""What a method takes and gives: a story and a query in, an edited text out (CoBe, section 4.2)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from inspect_ai.model import (
     CachePolicy,
@@ -16,14 +12,14 @@ from inspect_ai.model import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from contrafact.families.cobe.items import PHRASINGS
-from contrafact.models.asking import Ask, PlannedCall, Unanswered
+from contrafact.family.method import Method
+from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import Story
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "MAX_CHARACTERS",
     "Edited",
-    "Editor",
     "Question",
     "edit_stories",
     "edited_of",
@@ -57,13 +53,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Edited:
-    """A solver's result for one question.
+    """A method's result for one question.
 
     Attributes:
         text: The edited text that is judged; None where the response was invalid.
         invalid: The reason, where it was.
         reply: The model's last reply, as it came; None where there was none.
-        trace: What the solver kept of its way there (steps, graph, …).
+        trace: What the method kept of its way there (steps, graph, …).
     """
 
     text: str | None
@@ -72,35 +68,14 @@ class Edited:
     trace: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Editor(Protocol):
-    """A solver. See `contrafact.families.cobe.solvers` for how to add one."""
-
-    name: str
-    shots: int
-
-    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Edited:
-        """Answer one question.
-
-        Args:
-            question: The story and the phrasing; criteria and answer are not looked at.
-            ask: The model.
-            draw: Which draw of few-shot examples this is, from 1.
-        """
-        ...
-
-    def plan(self, question: Question) -> Sequence[PlannedCall]:
-        """Return the calls that one question will take."""
-        ...
-
-
 @solver
 def edit_stories(
-    editor: Editor, *, structured: bool = True, cache: bool | CachePolicy = False
+    method: Method[Question, Edited], *, structured: bool = True, cache: bool | CachePolicy = False
 ) -> Solver:
-    """Answer a sample by a solver; a model that gives no answer makes an invalid one.
+    """Answer a sample by a method; a model that gives no answer makes an invalid one.
 
     Args:
-        editor: The solver.
+        method: The method.
         structured: Whether to ask the provider for schema-constrained JSON, where JSON is asked.
         cache: Inspect's cache policy for the calls.
     """
@@ -108,7 +83,7 @@ def edit_stories(
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         ask = Ask(get_model(), structured, cache)
         try:
-            edited = await editor(question_of(state.metadata), ask, draw=state.epoch)
+            edited = await method(question_of(state.metadata), ask, draw=state.epoch)
         except Unanswered as unanswered:
             edited = Edited(None, str(unanswered))
         state.store.set("edited", asdict(edited))

@@ -107,7 +107,7 @@ def check(
 
 def _holds_stories(file: str) -> bool:
     """Whether the first row is a story; standard input, read once only, holds headlines."""
-    from contrafact.files.jsonl import read_rows
+    from contrafact.files.tables import read_rows
 
     if file == "-":
         return False

@@ -40,7 +40,7 @@ def dedupe(
     from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
     from contrafact.corpus.news_items import news_record
     from contrafact.files.atomic import guard_output
-    from contrafact.files.jsonl import write_rows
+    from contrafact.files.tables import write_rows
 
     guard_output(out, file)
     rows = _load(file)
@@ -109,7 +109,7 @@ def anonymise(
     from contrafact.corpus.anonymise import Anonymiser
     from contrafact.corpus.news_items import news_record
     from contrafact.files.atomic import guard_output
-    from contrafact.files.jsonl import write_rows
+    from contrafact.files.tables import write_rows
 
     guard_output(out, file)
     rows = _load(file)

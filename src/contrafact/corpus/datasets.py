@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
-from contrafact.files.cache import cache_dir
+from contrafact.files.download import cache_dir
 
 __all__ = [
     "BASE_VARIABLE",

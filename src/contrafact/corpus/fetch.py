@@ -10,8 +10,14 @@ from typing import Any
 from contrafact.corpus.journal import Journal
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.corpus.news_items import NewsNotes, item_of, news_record
-from contrafact.corpus.sources.base import Get, Page, Refused, Request, Source
-from contrafact.corpus.sources.http import Unreachable
+from contrafact.corpus.sources.base import (
+    Get,
+    NewsPage,
+    Request,
+    RequestFailed,
+    Source,
+    Unreachable,
+)
 from contrafact.errors import InputError
 from contrafact.records import content_id
 
@@ -110,7 +116,7 @@ def fetch_pages(
                         hint="run the command again later: it goes on where it stopped",
                     ) from error
                 pages.failed[first.label] = str(error)
-            except Refused as error:
+            except RequestFailed as error:
                 pages.failed[first.label] = str(error)
             progress(first.label)
     return pages
@@ -147,7 +153,7 @@ def _chain(
         request = Request(**entry["following"]) if entry["following"] else None
 
 
-def _entry(key: str, page: Page) -> dict[str, Any]:
+def _entry(key: str, page: NewsPage) -> dict[str, Any]:
     return {
         "key": key,
         "rows": list(page.rows),

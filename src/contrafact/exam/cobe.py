@@ -13,8 +13,8 @@ from inspect_ai.model import Model
 
 from contrafact.errors import InputError
 from contrafact.exam.items import ExamItem
+from contrafact.families.cobe.data import KnownAnswer, KnownStory
 from contrafact.families.cobe.judging import JUDGE_CONFIG, Judging, criteria_of
-from contrafact.families.cobe.known import KnownAnswer, KnownStory
 from contrafact.families.cobe.run import RUN
 from contrafact.judges.letter import judge_letter
 from contrafact.prompts import PromptPack

@@ -26,14 +26,14 @@ _NAME_ROOM = 100  # of a name's 255 bytes, so that dot, random part and suffix a
 
 
 def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
-    """Return what the operating system said as an error that a user can mend.
+    """Return what the operating system said as an error that a user can act on.
 
     Args:
         error: The operating system's error.
         file: The file it was about.
         doing: What was tried, as in ``"cannot be written"``.
     """
-    mends = {
+    hints = {
         errno.ENOSPC: "free some space and run the command again",
         errno.EDQUOT: "your quota is used up: free some space and run the command again",
         errno.EACCES: "check its permissions",
@@ -44,7 +44,7 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
         errno.ENAMETOOLONG: "choose a shorter name",
     }
     reason = (error.strerror or type(error).__name__).lower()
-    return InputError(f"{doing}: {reason}", file=file, hint=mends.get(error.errno or 0))
+    return InputError(f"{doing}: {reason}", file=file, hint=hints.get(error.errno or 0))
 
 
 def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
@@ -85,7 +85,7 @@ def _guard_above(folder: Path, out: str | Path) -> None:
             folder = folder.parent
         if not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        # What is no plain file (/dev/stdout) is written into, and nothing is made beside it.
+        # What is no plain file (/dev/stdout) is written into, and nothing is made next to it.
         special = Path(out).exists() and not (Path(out).is_file() or Path(out).is_dir())
         if not special and not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -106,7 +106,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _create_beside(target: Path) -> Path:
+def _temporary_for(target: Path) -> Path:
     name = target.name.encode()[:_NAME_ROOM].decode(errors="ignore")
     temporary = target.with_name(f".{name}.{secrets.token_hex(6)}{target.suffix[:20]}")
     # Created by name, so that the user's umask decides the permissions, as for any new file.
@@ -126,7 +126,7 @@ def _special(path: Path) -> bool:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file beside ``path`` that takes its place when the block ends well.
+    """Yield a temporary file next to ``path`` that takes its place when the block ends well.
 
     The temporary file has the suffix of ``path``. When the block ends, it is synced to the disk and
     renamed; when the block raises, it is removed and ``path`` is as it was. Missing folders are
@@ -147,7 +147,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
                     shutil.copyfileobj(source, sink)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _create_beside(target)
+        temporary = _temporary_for(target)
         try:
             yield temporary
             with temporary.open("rb") as written:

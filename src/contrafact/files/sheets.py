@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
-from contrafact.files.jsonl import read_rows
-from contrafact.files.tables import render_csv
+from contrafact.files.tables import read_rows, render_csv
 from contrafact.records import content_id
 from contrafact.text.delimit import printable
 

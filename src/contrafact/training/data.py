@@ -9,8 +9,12 @@ import numpy as np
 
 from contrafact.corpus.duplicates import Text, find_duplicates
 from contrafact.errors import InputError
-from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
-from contrafact.families.finforce.data import load_headlines, raw_items
+from contrafact.families.finforce.data import (
+    bundled_headlines,
+    bundled_shots,
+    load_headlines,
+    raw_items,
+)
 from contrafact.records import ForwardPair, Headline, content_id
 from contrafact.text.delimit import delimit
 

@@ -4,14 +4,14 @@ import asyncio
 import json
 
 import pytest
+from contrafact.families.cobe.solvers import SolverContext, make_solver, solver_names
+from contrafact.families.cobe.solvers.few_shot import draw_shots
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.bundled import bundled_shots, bundled_stories
 from contrafact.families.cobe.causal_graph import read_graph
+from contrafact.families.cobe.data import bundled_shots, bundled_stories
 from contrafact.families.cobe.editing import MAX_CHARACTERS, Question, read_edit
-from contrafact.families.cobe.solvers import SolverContext, make_solver, solver_names
-from contrafact.families.cobe.solvers.few_shot import draw_shots
 from contrafact.models.asking import Ask
 
 STORY = bundled_stories()[0]

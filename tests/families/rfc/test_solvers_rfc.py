@@ -3,14 +3,13 @@
 import asyncio
 
 import pytest
+from contrafact.families.rfc.solvers import SolverContext, make_solver, solver_names
+from contrafact.families.rfc.solvers.memory import Background
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.bundled import bundled_pairs, bundled_shots
-from contrafact.families.rfc.data import items_of
+from contrafact.families.rfc.data import bundled_pairs, bundled_shots, items_of
 from contrafact.families.rfc.shots import EIGHT_SHOT_ORDER, Shots
-from contrafact.families.rfc.solvers import SolverContext, make_solver, solver_names
-from contrafact.families.rfc.solvers.memory import Background
 from contrafact.models.asking import Ask
 from contrafact.prompts import open_pack
 from contrafact.records import MANIPULATIONS, NewsItem, Rewrite

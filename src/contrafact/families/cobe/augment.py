@@ -21,7 +21,7 @@ from contrafact.corpus.duplicates import THRESHOLD, Text, find_duplicates
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import APPROVAL
 from contrafact.families.cobe.phrasing import condition_of, queries
-from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import read_rows
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate

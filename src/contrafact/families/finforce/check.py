@@ -8,8 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
-from contrafact.families.finforce.categories import CATEGORIES, PUBLISHED_COUNTS, canonical_category
-from contrafact.families.finforce.data import RawItem, is_absent
+from contrafact.families.finforce.data import (
+    CATEGORIES,
+    PUBLISHED_COUNTS,
+    RawItem,
+    canonical_category,
+)
+from contrafact.files.fields import is_absent
 from contrafact.records import content_id
 from contrafact.text.delimit import hostile_characters
 
@@ -167,8 +172,6 @@ class _Tally:
         if not isinstance(value, str):
             self.not_text[name].append(item.line)
             return None
-        if not value.strip():
-            return ""
         if name != "category":
             self.sizes[name].append(len(value))
         return value

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.data import CATEGORIES
 
 __all__ = ["Facts", "Released", "release_files", "row_schema"]
 

@@ -15,8 +15,8 @@ from importlib import resources
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.categories import CATEGORIES, canonical_category
 from contrafact.families.finforce.check import LONGEST, SHORTEST
+from contrafact.families.finforce.data import CATEGORIES, canonical_category
 from contrafact.judges.replies import read_json_object
 
 __all__ = [

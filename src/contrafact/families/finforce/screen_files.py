@@ -13,8 +13,8 @@ from typing import Any
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.finforce.screen import Proposal, category_of
-from contrafact.files.jsonl import read_rows, source_name
 from contrafact.files.sheets import guarded, unguarded
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import NewsItem, content_id
 from contrafact.text.delimit import printable
 

@@ -25,8 +25,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError
-from contrafact.files.jsonl import read_rows, source_name
 from contrafact.files.sheets import unguarded
+from contrafact.files.tables import read_rows, source_name
 
 __all__ = [
     "ALLOWED",

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from contrafact.families.rfc.baselines.folds import article_folds, cross_validated
+from contrafact.families.rfc.baselines.run import baseline_rows
 from inspect_ai import eval as inspect_eval
 from inspect_ai.log import read_eval_log
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.baselines.folds import article_folds, cross_validated
-from contrafact.families.rfc.baselines.run import baseline_rows
-from contrafact.families.rfc.bundled import bundled_pairs
+from contrafact.families.rfc.data import bundled_pairs
 from contrafact.families.rfc.items import ITEM_COLUMNS, items_frame
 from contrafact.families.rfc.scoring import pairwise_accuracy
 from contrafact.records import Rewrite

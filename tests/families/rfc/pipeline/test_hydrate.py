@@ -21,7 +21,7 @@ from contrafact.families.rfc.pipeline.hydrate import (
 from contrafact.families.rfc.pipeline.page_text import decode_page, read_page
 from contrafact.families.rfc.pipeline.release import ReleaseFacts, release
 from contrafact.families.rfc.pipeline.stage_files import StageRow
-from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import read_rows
 from contrafact.records import NewsItem, Rewrite
 
 TITLE = "Brackwater Ferries gained 8% on Monday"

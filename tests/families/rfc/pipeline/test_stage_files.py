@@ -9,7 +9,7 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.answer_file import AnswerFile
 from contrafact.families.rfc.pipeline.stage_files import read_stage
-from contrafact.files.jsonl import write_rows
+from contrafact.files.tables import write_rows
 
 GOOD = {"id": "a", "manipulation": "flipping", "original": "It rose.", "rewritten": "It fell."}
 

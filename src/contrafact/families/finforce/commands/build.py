@@ -74,8 +74,7 @@ def screen(
         screened_row,
         sheet_row,
     )
-    from contrafact.files.jsonl import write_rows
-    from contrafact.files.tables import write_frame
+    from contrafact.files.tables import write_frame, write_rows
     from contrafact.prompts import open_pack
 
     if out.is_dir():
@@ -253,7 +252,7 @@ def _ask(
 
 def _say_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
     from contrafact.console import show_table
-    from contrafact.families.finforce.categories import CATEGORIES
+    from contrafact.families.finforce.data import CATEGORIES
 
     names = {True: "market event", False: "none", None: "open"}
     by = Counter((names[row["market_event"]], row["labelled_by"].split(":")[0]) for row in rows)
@@ -305,7 +304,7 @@ def release(
     from contrafact.errors import InputError
     from contrafact.families.finforce.release import Facts, Released, release_files
     from contrafact.families.finforce.screen_files import read_sheets, verdict, verdict_event
-    from contrafact.files.jsonl import read_rows
+    from contrafact.files.tables import read_rows
 
     facts = Facts(name, version, license)
     facts.check()

@@ -127,8 +127,7 @@ def generate(
         from inspect_ai.model import GenerateConfig
 
         from contrafact.families.finforce.bulk import BulkJob
-        from contrafact.families.finforce.bundled import bundled_shots
-        from contrafact.families.finforce.data import load_headlines
+        from contrafact.families.finforce.data import bundled_shots, load_headlines
         from contrafact.families.finforce.judging import Judging
         from contrafact.family.method import MethodContext, open_weights
         from contrafact.models.asking import Ask
@@ -155,7 +154,7 @@ def generate(
         return
     from contrafact.families.finforce.bulk import check_columns
     from contrafact.families.finforce.bulk_journal import Journal
-    from contrafact.files.jsonl import read_rows, source_name
+    from contrafact.files.tables import read_rows, source_name
 
     # Read whole before the first call: a file that breaks off half-way is told now, for free.
     rows = list(read_rows(file))
@@ -177,8 +176,7 @@ def _stream(job: "BulkJob", file: str) -> None:
     from contrafact.families.finforce.bulk import added_columns, column_names
     from contrafact.families.finforce.bulk_journal import collect
     from contrafact.families.finforce.bulk_stream import arriving_rows, standard_input
-    from contrafact.files.jsonl import read_rows, source_name
-    from contrafact.files.tables import render_jsonl
+    from contrafact.files.tables import read_rows, render_jsonl, source_name
 
     tally = _Tally(file)
     added = added_columns(judged=job.judging is not None)
@@ -254,7 +252,7 @@ class _Tally:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        from contrafact.files.jsonl import source_name
+        from contrafact.files.tables import source_name
 
         self.name = source_name(file)
         self.total = total

@@ -75,8 +75,7 @@ def finalize(
     from contrafact.families.rfc.pipeline.finalize import finalize as settle
     from contrafact.families.rfc.pipeline.stage_files import beside, read_stage
     from contrafact.files.atomic import guard_output
-    from contrafact.files.jsonl import write_rows
-    from contrafact.files.tables import write_frame
+    from contrafact.files.tables import write_frame, write_rows
 
     guard_output(out, file, decisions)
     rows = read_stage(file, ("article_id", "original", "rewritten"), manipulated=True)

@@ -61,7 +61,7 @@ def hydrate(
     from contrafact.families.rfc.pipeline.hydrate import hydrate as give_back
     from contrafact.families.rfc.pipeline.stage_files import beside
     from contrafact.files.atomic import guard_output
-    from contrafact.files.jsonl import write_rows
+    from contrafact.files.tables import write_rows
 
     guard_output(out, file, news)
     rows = load_published(file)

@@ -61,7 +61,7 @@ def label(
     from contrafact.families.rfc.pipeline.label import label_rows, open_rows
     from contrafact.families.rfc.pipeline.stage_files import beside, read_stage
     from contrafact.files.atomic import guard_output
-    from contrafact.files.jsonl import source_name, write_rows
+    from contrafact.files.tables import source_name, write_rows
 
     guard_output(out, file)
     rows = read_stage(file, ("title",))

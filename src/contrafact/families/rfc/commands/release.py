@@ -54,7 +54,7 @@ def release(
     from contrafact.families.rfc.pipeline.release_folder import write_release
     from contrafact.families.rfc.pipeline.stage_files import beside, read_stage
     from contrafact.files.atomic import guard_folder
-    from contrafact.files.jsonl import source_name
+    from contrafact.files.tables import source_name
 
     guard_folder(out)
     facts = ReleaseFacts(name, version, license, url, date, with_originals)

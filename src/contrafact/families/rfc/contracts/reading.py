@@ -8,7 +8,7 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.check import LONGEST
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS
 
 __all__ = ["PairRow", "read_pairs"]

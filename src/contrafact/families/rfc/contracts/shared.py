@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from contrafact.families.rfc.bands import LENGTH_BANDS
 from contrafact.families.rfc.contracts.findings import Violation, fail, review
 from contrafact.families.rfc.contracts.lists import pattern
 from contrafact.families.rfc.contracts.names import Names, person_among
 from contrafact.families.rfc.contracts.pair import Pair
+from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.text.diff import token_count
 
 __all__ = [

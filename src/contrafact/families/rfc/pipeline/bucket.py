@@ -18,7 +18,7 @@ import numpy.typing as npt
 from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
 from contrafact.corpus.news_items import NewsRow
 from contrafact.families.rfc.pipeline.stage_files import beside
-from contrafact.files.jsonl import write_rows
+from contrafact.files.tables import write_rows
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words import Spots, lexicon
 

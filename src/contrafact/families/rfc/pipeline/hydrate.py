@@ -14,7 +14,7 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import manipulation_named
 from contrafact.families.rfc.pipeline.release import original_hash
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem, Rewrite, content_id
 from contrafact.text.delimit import replace_surrogates
 from contrafact.text.diff import normalised_edit_distance

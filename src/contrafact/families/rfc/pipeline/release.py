@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contrafact.corpus.dates import day_of
+from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
-from contrafact.families.rfc.misinformation import types_of
+from contrafact.families.rfc.labels import types_of
 from contrafact.families.rfc.pipeline.croissant import croissant
 from contrafact.families.rfc.pipeline.release_card import Counts, card
 from contrafact.families.rfc.pipeline.stage_files import StageRow
-from contrafact.files.jsonl import json_line
+from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
 
 __all__ = [

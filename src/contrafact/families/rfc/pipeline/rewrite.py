@@ -20,7 +20,7 @@ from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stage_files import beside
-from contrafact.files.jsonl import read_rows, source_name, write_rows
+from contrafact.files.tables import read_rows, source_name, write_rows
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
 
 __all__ = [

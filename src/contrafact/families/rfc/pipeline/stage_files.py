@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import replace_surrogates
 

@@ -16,7 +16,7 @@ from contrafact.exam.items import ExamItem
 from contrafact.families.cobe.data import KnownAnswer, KnownStory
 from contrafact.families.cobe.judging import JUDGE_CONFIG, Judging, criteria_of
 from contrafact.families.cobe.run import RUN
-from contrafact.judges.letter import judge_letter
+from contrafact.judges.judge import judge_letter
 from contrafact.prompts import PromptPack
 from contrafact.records import Story, Verdict, content_id
 from contrafact.text.delimit import delimit

@@ -15,7 +15,7 @@ from contrafact.families.cobe.editing import edited_of, question_of
 from contrafact.families.cobe.failure_modes import suggested_mode
 from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.judging import Judging
-from contrafact.judges.panel import judges_of_role
+from contrafact.judges.judge import judges_of_role
 
 __all__ = ["edit_rates", "judged_edit", "rates_of"]
 

@@ -17,7 +17,7 @@ from contrafact.families.cobe.run import RUN
 from contrafact.families.cobe.scoring import judged_edit
 from contrafact.family.method import Method, MethodContext
 from contrafact.family.run import load_once
-from contrafact.judges.panel import judges_of_role
+from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from inspect_ai.model import CachePolicy, GenerateConfig, Model
 
-from contrafact.judges.judge import judge_once
-from contrafact.judges.panel import majority
+from contrafact.judges.judge import judge_once, panel_verdict
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import CRITERIA, SIDES, Criterion, Headline, Side, Verdict
 from contrafact.text.delimit import delimit
@@ -123,6 +122,6 @@ class Judging:
             assert isinstance(reply, Verdict)
             members.setdefault(side, {}).setdefault(name, []).append(reply)
         return {
-            side: Judged({name: majority(votes) for name, votes in by_name.items()}, by_name)
+            side: Judged({name: panel_verdict(votes) for name, votes in by_name.items()}, by_name)
             for side, by_name in members.items()
         }

@@ -20,7 +20,7 @@ from contrafact.families.finforce.run import RUN
 from contrafact.families.finforce.scoring import counterfactuals
 from contrafact.family.method import Method, MethodContext
 from contrafact.family.run import load_once
-from contrafact.judges.panel import judges_of_role
+from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import Ask, cache_policy
 from contrafact.prompts import open_pack
 from contrafact.records import Headline

@@ -57,9 +57,9 @@ def drawn_known(n: int, seed: int) -> list[KnownStory]:
         seed: Seed of the draw.
     """
     # Reads all templates: only where stories are drawn.
+    from contrafact.families.cobe.synth.answers import Answer
     from contrafact.families.cobe.synth.draw import draw_stories
-    from contrafact.families.cobe.synth.loading import bundled_templates
-    from contrafact.families.cobe.synth.story import Answer
+    from contrafact.families.cobe.synth.template import bundled_templates
 
     def answer(one: Answer) -> KnownAnswer:
         return KnownAnswer(text=one.text, why=one.why, fails=one.fails)

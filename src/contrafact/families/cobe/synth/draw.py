@@ -9,17 +9,20 @@ from numpy.typing import NDArray
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import queries
-from contrafact.families.cobe.synth import criteria
 from contrafact.families.cobe.synth.answers import (
+    DrawnStory,
     Setting,
+    criterion_texts,
     draw_setting,
+    probed_modes,
+    proof_record,
     right_answers,
+    story_record,
     wrong_answers,
 )
 from contrafact.families.cobe.synth.cases import Case, cases
 from contrafact.families.cobe.synth.check import check_story
-from contrafact.families.cobe.synth.story import DrawnStory, proof_record, story_record
-from contrafact.families.cobe.synth.telling import tell
+from contrafact.families.cobe.synth.realization import realize
 from contrafact.families.cobe.synth.template import Template
 from contrafact.records import DOMAINS, GRAPHS, Story
 
@@ -108,7 +111,7 @@ def draw_story(
         template: The template.
         variation: The number that its id gets.
         rng: Where randomness comes from.
-        case: The case to tell; a random one if none is given.
+        case: The case to write; a random one if none is given.
 
     Raises:
         Unproven: If the checker contradicts how it was made.
@@ -180,22 +183,19 @@ def _weight(case: Case) -> float:
 
 def _drawn(setting: Setting, variation: int, rng: np.random.Generator) -> DrawnStory:
     case, template = setting.case, setting.template
-    supposed = template.told[case.variable].supposed(setting.after[case.variable], setting.words)
+    supposed = template.stated[case.variable].supposed(setting.after[case.variable], setting.words)
     right = right_answers(setting, rng)
     story = Story(
         id=f"{template.number}v{variation}",
         core_set_id=template.number,
         variation_id=variation,
         domain=template.domain,
-        text=tell(template, setting.words, setting.before, setting.manner),
+        text=realize(template, setting.words, setting.before, setting.style),
         queries=queries(supposed),
         answer=right[0].text,
-        unchanged=criteria.unchanged(setting),
-        changed=criteria.changed(setting),
-        numerical=criteria.numerical(setting),
-        latent=criteria.latent(setting),
         graph=template.graph,
-        failure_modes=criteria.failure_modes(case, setting.before, setting.after),
+        failure_modes=probed_modes(case, setting.before, setting.after),
+        **criterion_texts(setting),
     )
     proof = proof_record(template.id, setting.words, case.proof)
     return DrawnStory(story, right, wrong_answers(setting, rng), proof)

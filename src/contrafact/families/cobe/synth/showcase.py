@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from contrafact.families.cobe.phrasing import condition_of
+from contrafact.families.cobe.synth.answers import DrawnStory
 from contrafact.families.cobe.synth.draw import draw_stories
-from contrafact.families.cobe.synth.loading import bundled_templates
-from contrafact.families.cobe.synth.story import DrawnStory
+from contrafact.families.cobe.synth.template import bundled_templates
 from contrafact.files.atomic import write_text
 
 __all__ = ["drawn_page", "main", "shown"]

@@ -4,14 +4,16 @@ import asyncio
 import json
 
 import pytest
-from contrafact.families.cobe.solvers import SolverContext, make_solver, solver_names
-from contrafact.families.cobe.solvers.few_shot import draw_shots
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.causal_graph import read_graph
 from contrafact.families.cobe.data import bundled_shots, bundled_stories
-from contrafact.families.cobe.editing import MAX_CHARACTERS, Question, read_edit
+from contrafact.families.cobe.methods import METHODS
+from contrafact.families.cobe.methods.few_shot import draw_shots
+from contrafact.families.cobe.questions import Question
+from contrafact.family.method import MethodContext
+from contrafact.family.task import MAX_CHARACTERS, read_text
 from contrafact.models.asking import Ask
 
 STORY = bundled_stories()[0]
@@ -41,8 +43,8 @@ def model(*replies, seen=None):
 
 
 def edit(name, *replies, seen=None, phrasing="B", **context):
-    solver = make_solver(name, SolverContext(**context))
-    return asyncio.run(solver(Question(STORY, phrasing), Ask(model(*replies, seen=seen))))
+    method = METHODS.make(name, MethodContext(**context))
+    return asyncio.run(method(Question(STORY, phrasing), Ask(model(*replies, seen=seen))))
 
 
 @pytest.mark.parametrize("name", ["plain", "few-shot"])
@@ -76,7 +78,7 @@ def test_examples_are_the_same_for_all_and_never_of_the_storys_own_core():
         assert story.core_set_id not in {shot.core_set_id for shot in own}
         assert len({shot.core_set_id for shot in own}) == len(own)
     with pytest.raises(InputError, match="too few to draw 5"):
-        make_solver("few-shot", SolverContext(shots=5, pool=bundled_shots()))
+        METHODS.make("few-shot", MethodContext(shots=5, pool=bundled_shots()))
 
 
 def test_three_steps_then_the_text_in_one_conversation():
@@ -150,23 +152,23 @@ def test_a_graph_is_checked(change, reason):
     ],
 )
 def test_an_empty_or_endless_reply_is_invalid(reply, stop, reason):
-    edited = read_edit(ModelOutput.from_content("m", reply, stop_reason=stop))
+    edited = read_text(ModelOutput.from_content("m", reply, stop_reason=stop))
     assert edited.text is None
     assert reason in edited.invalid
     assert edited.reply == reply
 
 
 def test_solvers_are_found_by_name_or_import_path_and_plan_their_calls():
-    assert solver_names() == ["abduct-act-predict", "few-shot", "graph-first", "plain"]
+    assert METHODS.names() == ["abduct-act-predict", "few-shot", "graph-first", "plain"]
     calls = {
-        name: len(make_solver(name, SolverContext()).plan(Question(STORY, "A")))
-        for name in solver_names()
+        name: len(METHODS.make(name, MethodContext()).plan(Question(STORY, "A")))
+        for name in METHODS.names()
     }
     assert calls == {"abduct-act-predict": 4, "few-shot": 1, "graph-first": 2, "plain": 1}
-    assert make_solver("contrafact.families.cobe.solvers.plain", SolverContext()).name == "plain"
-    with pytest.raises(InputError, match="no solver 'guess'"):
-        make_solver("guess", SolverContext())
+    assert METHODS.make("contrafact.families.cobe.methods.plain", MethodContext()).name == "plain"
+    with pytest.raises(InputError, match="no method 'guess'"):
+        METHODS.make("guess", MethodContext())
     with pytest.raises(InputError, match="cannot import"):
-        make_solver("nowhere.guess", SolverContext())
-    with pytest.raises(InputError, match="no function 'editor"):
-        make_solver("contrafact.families.cobe.items", SolverContext())
+        METHODS.make("nowhere.guess", MethodContext())
+    with pytest.raises(InputError, match="no function 'method"):
+        METHODS.make("contrafact.families.cobe.items", MethodContext())

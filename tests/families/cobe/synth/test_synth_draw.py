@@ -150,9 +150,11 @@ def test_stories_with_something_open_hold_and_leave_it_open():
         assert violations(drawn) == []
         words = {**drawn.proof["words"], "n": ""}
         for name in case.open:
-            told = case.template.told[name]
-            clauses = [clause.realized(words).split("  ")[0] for clause in told.clauses.values()]
-            if not told.numbers:
+            variable = case.template.stated[name]
+            clauses = [
+                clause.realized(words).split("  ")[0] for clause in variable.clauses.values()
+            ]
+            if not variable.numbers:
                 assert not any(clause in drawn.story.answer for clause in clauses)
                 # Both ways are offered, by the answer with two options.
                 assert all(c.lower() in drawn.right[-1].text.lower() for c in clauses)

@@ -37,8 +37,8 @@ def test_a_good_template_is_read(tmp_path):
         ("rain", "flood"): 1, ("drain", "flood"): -1, ("flood", "bill"): 1,
     }  # fmt: skip
     words = {"town": "Ashmere", "tool": "saw"}
-    assert template.told["rain"].clauses["yes"].realized(words) == "rain fell on Ashmere"
-    assert template.told["rain"].clauses["yes"].supposed(words) == "rain had fallen on Ashmere"
+    assert template.stated["rain"].clauses["yes"].realized(words) == "rain fell on Ashmere"
+    assert template.stated["rain"].clauses["yes"].supposed(words) == "rain had fallen on Ashmere"
 
 
 @pytest.mark.parametrize(

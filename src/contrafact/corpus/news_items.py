@@ -10,7 +10,7 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.fields import column_of, columns_found, fold, fold_row, names_of, value_of
-from contrafact.files.tables import read_rows, source_name
+from contrafact.files.tables import line_list, read_rows, source_name
 from contrafact.records import NewsItem
 from contrafact.text.delimit import replace_surrogates
 
@@ -77,14 +77,14 @@ class NewsNotes:
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
         kinds = (
-            (self.duplicates, "left out: title and summary came before"),
+            ([line for line, _ in self.duplicates], "left out: title and summary came before"),
             (self.without_summary, "with a title and no summary"),
             (self.bad_dates, "with a date that cannot be read, loaded without one"),
             (self.renamed, "whose id is not that of their contents, given the right one"),
             (self.broken, "with broken characters, replaced by U+FFFD"),
         )
         return [
-            f"{len(found)} {'row' if len(found) == 1 else 'rows'} {what} ({_at(found)})"
+            f"{len(found)} {'row' if len(found) == 1 else 'rows'} {what} ({line_list(found)})"
             for found, what in kinds
             if found
         ]
@@ -209,9 +209,3 @@ def _text(name: str, value: Any) -> str | None:
     if name in ("title", "summary"):
         raise InputError(f"the {name} is not text: {str(value)[:40]!r}", hint="write it as text")
     return str(value)
-
-
-def _at(found: list[Any], shown: int = 6) -> str:
-    lines = [entry[0] if isinstance(entry, tuple) else entry for entry in found]
-    listed = ", ".join(str(line) for line in lines[:shown])
-    return f"line{'s' * (len(lines) != 1)} {listed}{', …' if len(lines) > shown else ''}"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Row",
     "json_line",
+    "line_list",
     "read_rows",
     "render_csv",
     "render_jsonl",
@@ -52,6 +53,13 @@ _TYPES = {list: "a list", str: "a text", bool: "true or false", type(None): "nul
 def source_name(path: str | Path) -> str:
     """Return what messages call the file: its path, or ``standard input`` for ``-``."""
     return "standard input" if str(path) == "-" else str(path)
+
+
+def line_list(lines: Iterable[int], most: int = 6) -> str:
+    """Return line numbers as a message names them: "line 4", "lines 2, 9, …" past the most."""
+    numbers = list(lines)
+    shown = ", ".join(map(str, numbers[:most]))
+    return f"line{'s' * (len(numbers) != 1)} {shown}{', …' if len(numbers) > most else ''}"
 
 
 def read_rows(path: str | Path) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """What is in a file of stories: what is wrong with it, what is odd, and its statistics.
 
-CoBe, tables 2 to 4. Nothing is left out: a story that cannot be used is a violation, told by line
+CoBe, tables 2 to 4. Nothing is left out: a story that cannot be used is a violation, named by line
 and key, and the others are counted all the same.
 
 Words, sentences and clauses are counted by spaCy. A word is a token that is neither punctuation nor
@@ -10,16 +10,17 @@ clauses, and verbs joined to one of these).
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import StoryNotes, story_rows
 from contrafact.families.cobe.judging import criteria_of
 from contrafact.families.cobe.published import published_facts
-from contrafact.files.tables import source_name
+from contrafact.family.data import DataReport, DataSpec, DataTable
+from contrafact.files.tables import Row, source_name
 from contrafact.records import DOMAINS, GRAPHS, Story
 from contrafact.text.parsing import parsed
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Token
 
 __all__ = [
+    "SPEC",
     "Counts",
     "Share",
     "Statistic",
@@ -144,15 +146,20 @@ class StoryReport:
     failure_modes: list[Share] = field(default_factory=list)
 
 
-def check_stories(path: str | Path) -> StoryReport:
+def check_stories(path: str | Path, rows: Iterable[Row] | None = None) -> StoryReport:
     """Return what is in a file of stories.
+
+    Args:
+        path: The file.
+        rows: Its rows, where they are at hand; read from the file if not given.
 
     Raises:
         InputError: The file itself cannot be read, or holds no rows.
     """
     notes = StoryNotes()
     refused: list[InputError] = []
-    stories = [story for _, story, _ in story_rows(path, notes, refused=refused.append)]
+    found = story_rows(path, notes, rows=rows, refused=refused.append)
+    stories = [story for _, story, _ in found]
     if notes.rows == 0:
         raise InputError("the file holds no rows", file=source_name(path), hint="give at least one")
     violations = [
@@ -211,3 +218,52 @@ def _shares(
         Share(name, counts[name], counts[name] / total if total else 0.0, published.get(name))
         for name in names
     ]
+
+
+def _recognises(row: Mapping[str, Any]) -> bool:
+    return "Variation text" in row
+
+
+def _checked(rows: Iterable[Row], name: str) -> DataReport:
+    report = check_stories(name, rows)
+    contents: list[str | DataTable] = [
+        f"{report.rows:,} rows, {report.stories:,} stories that can be used."
+    ]
+    if report.stories:
+        statistics = [
+            (one.name.replace("_", " "), _figure(one.found), _figure(one.published))
+            for one in report.statistics
+        ]
+        columns = ("statistic", "found", "published")
+        title = "Statistics (published: CoBe, table 2)"
+        contents.append(DataTable(title, columns, tuple(statistics)))
+        for title, shares in (
+            ("Domains (published: table 3)", report.domains),
+            ("Types of graph (published: table 4)", report.graphs),
+            ("Criteria asked", report.criteria),
+            ("Failure modes labelled (appendix B.1)", report.failure_modes),
+        ):
+            if shares:
+                contents.append(_share_table(title, shares))
+    return DataReport(report.rows, tuple(contents), tuple(report.violations), tuple(report.notes))
+
+
+def _share_table(title: str, shares: Sequence[Share]) -> DataTable:
+    published = any(one.published is not None for one in shares)
+    rows = []
+    for one in shares:
+        printed = "" if one.published is None else f"{one.published:.1%}"
+        own = (one.name, f"{one.count:,}", f"{one.share:.1%}")
+        rows.append((*own, printed) if published else own)
+    columns = ("name", "stories", "share", *(("published",) if published else ()))
+    return DataTable(title, columns, tuple(rows))
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+SPEC = DataSpec(recognises=_recognises, check=_checked)
+"""Files of stories in the paper's schema."""

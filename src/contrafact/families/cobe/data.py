@@ -39,7 +39,7 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.items import CRITERION_NAMES
 from contrafact.families.cobe.phrasing import free_forms
 from contrafact.files.atomic import write_text
-from contrafact.files.tables import read_rows, source_name
+from contrafact.files.tables import Row, line_list, read_rows, source_name
 from contrafact.records import DOMAINS, GRAPHS, Story
 from contrafact.text.delimit import replace_surrogates
 
@@ -92,41 +92,39 @@ class StoryNotes:
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
-        said = []
+        sentences = []
         if self.duplicates:
-            shown = _some(line for line, _ in self.duplicates)
-            said.append(f"{len(self.duplicates)} repeated stories left out ({shown})")
-        said += [
+            shown = line_list(line for line, _ in self.duplicates)
+            sentences.append(f"{len(self.duplicates)} repeated stories left out ({shown})")
+        sentences += [
             f"{number} x the domain '{name}', which is not one of table 3"
             for name, number in self.domains.items()
         ]
         if self.free_queries:
-            said.append(
+            sentences.append(
                 f"{len(self.free_queries)} stories with queries in free form "
-                f"({_some(self.free_queries)})"
+                f"({line_list(self.free_queries)})"
             )
         for line, texts in self.others.items():
-            said += [f"line {line}: a criterion of no known kind, not asked: {t!r}" for t in texts]
-        said += [f"line {line}: {name} is empty and not asked" for line, name in self.blank]
-        said += [
+            sentences += [
+                f"line {line}: a criterion of no known kind, not asked: {t!r}" for t in texts
+            ]
+        sentences += [f"line {line}: {name} is empty and not asked" for line, name in self.blank]
+        sentences += [
             f"line {line}: 'Variation text' has {size:,} characters; a model may not read it whole"
             for line, size in self.long
         ]
-        said += [f"{number} x the key '{key}', passed over" for key, number in self.keys.items()]
+        sentences += [
+            f"{number} x the key '{key}', passed over" for key, number in self.keys.items()
+        ]
         if self.awaiting:
-            said.append(f"{self.awaiting} stories await a person's approval")
+            sentences.append(f"{self.awaiting} stories await a person's approval")
         if self.broken:
-            said.append(
+            sentences.append(
                 f"{len(self.broken)} stories with broken characters, replaced by U+FFFD "
-                f"({_some(self.broken)})"
+                f"({line_list(self.broken)})"
             )
-        return said
-
-
-def _some(lines: Iterable[int]) -> str:
-    numbers = list(lines)
-    shown = ", ".join(map(str, numbers[:6])) + (", …" if len(numbers) > 6 else "")
-    return f"line{'s' if len(numbers) > 1 else ''} {shown}"
+        return sentences
 
 
 NUMERICAL = "Numerical change expected:"
@@ -168,6 +166,7 @@ def story_rows(
     path: str | Path,
     notes: StoryNotes | None = None,
     *,
+    rows: Iterable[Row] | None = None,
     refused: Callable[[InputError], None] | None = None,
 ) -> Iterator[tuple[int, Story, Mapping[str, Any]]]:
     """Yield every story once, with its line and the object that it was read from.
@@ -175,6 +174,7 @@ def story_rows(
     Args:
         path: The file.
         notes: Filled as the rows are read.
+        rows: The file's rows, where they are at hand; read from the file if not given.
         refused: Given each story's error instead of it being raised, as a check of a whole file
             wants; an error of the file itself is always raised.
 
@@ -184,7 +184,7 @@ def story_rows(
     notes = StoryNotes() if notes is None else notes
     name = source_name(path)
     first: dict[str, tuple[int, Story]] = {}
-    for line, row in read_rows(path):
+    for line, row in read_rows(path) if rows is None else rows:
         notes.rows += 1
         try:
             story = read_story(row, line, notes)
@@ -199,10 +199,10 @@ def story_rows(
                 notes.duplicates.append((line, line_before))
                 continue
         except InputError as error:
-            told = InputError(error.problem, file=name, line=line, hint=error.hint)
+            placed = InputError(error.problem, file=name, line=line, hint=error.hint)
             if refused is None:
-                raise told from error
-            refused(told)
+                raise placed from error
+            refused(placed)
             continue
         first[story.id] = (line, story)
         yield line, story, row

@@ -9,7 +9,7 @@ the default pool of worked examples for few-shot prompts. The two share no headl
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
@@ -18,7 +18,7 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.fields import column_of, columns_found, fold_row, is_absent, value_of
-from contrafact.files.tables import read_rows, source_name
+from contrafact.files.tables import Row, read_rows, source_name
 from contrafact.records import ForwardPair, Headline
 from contrafact.text.delimit import replace_surrogates
 
@@ -144,13 +144,17 @@ class RawItem:
     """Whether a text held a lone surrogate, which is now U+FFFD."""
 
 
-def raw_items(path: str | Path) -> Iterator[RawItem]:
+def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[RawItem]:
     """Return the rows of a headline file, taken apart by the layout each is in.
+
+    Args:
+        path: The file.
+        rows: Its rows, where they are at hand; read from the file if not given.
 
     Raises:
         InputError: The file cannot be read, or a row has no headline field at all.
     """
-    for line, row in read_rows(path):
+    for line, row in read_rows(path) if rows is None else rows:
         item = row.get("input_item")
         if isinstance(item, dict):
             yield _whole(_supplement(line, row, item))

@@ -31,6 +31,7 @@ FAMILY = Family(
         ),
     },
     presets=Lazy(f"{_HERE}.presets:PRESETS"),
+    data={"finforce": Lazy(f"{_HERE}.check:SPEC")},
     rank=1,
     demo=Lazy(f"{_HERE}.demo:PARTS"),
 )

@@ -82,7 +82,7 @@ def check(
     schema: Annotated[
         str | None,
         typer.Option(
-            help=f"What the file should be: {' or '.join(_schemas())}. [told by its first row]"
+            help=f"What the file should be: {' or '.join(_schemas())}. [by its first row]"
         ),
     ] = None,
 ) -> None:

@@ -114,7 +114,7 @@ def fetch(
             )
         _write(pages, had[: pages.before], window, source, journal, out)
     except InputError:
-        if source == "file":  # once it is repairs, its contents are others
+        if source == "file":  # once it is repaired, its contents are others
             journal.give_up()
         raise
 
@@ -154,10 +154,9 @@ def _say(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, o
         "malformed": len(pages.rejected),
     }
     new = len(fetched.items) - earlier
-    said = [f"{out}: {new:,} new of {len(fetched.items):,} items" if earlier else ""]
-    said = [said[0] or f"{out}: {new:,} items"]
-    said += [f"{number:,} {name}" for name, number in counts.items() if number]
-    typer.echo("; ".join(said))
+    total = f"{new:,} new of {len(fetched.items):,} items" if earlier else f"{new:,} items"
+    listed = [f"{number:,} {name}" for name, number in counts.items() if number]
+    typer.echo("; ".join([f"{out}: {total}", *listed]))
     without = sum(not str(row.get("summary") or "").strip() for row in fetched.items)
     if without:
         typer.echo(f"{without:,} have a title and no summary")
@@ -192,7 +191,7 @@ def _window(source: str, since: str | None, until: str | None) -> "Window":
         usual = defaults()["newsapi"]
         window = Window(window.since or usual.since, window.until or usual.until)
     if window.since and window.until and window.since > window.until:
-        raise InputError("the window ends before it begins", hint="mend --from and --to")
+        raise InputError("the window ends before it begins", hint="correct --from and --to")
     return window
 
 

@@ -82,8 +82,8 @@ def dedupe(
     Ledger(ledger_path(out)).append(events)
     kinds = [duplicate.kind for duplicate in found.values()]
     counts = {kind: kinds.count(kind) for kind in ("exact", "address", "near")}
-    said = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
-    typer.echo(f"{out}: {len(kept):,} of {len(rows):,} items; duplicates: {said}")
+    listed = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
+    typer.echo(f"{out}: {len(kept):,} of {len(rows):,} items; duplicates: {listed}")
 
 
 def anonymise(

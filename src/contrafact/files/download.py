@@ -70,7 +70,7 @@ Result = TypeVar("Result")
 
 ATTEMPTS = 8
 _CONNECTING = 4  # attempts while no connection comes about: without a network, say so soon
-_LONGEST_WAIT = 60.0  # seconds; a server that asks for more is given up on, and said
+_LONGEST_WAIT = 60.0  # seconds; a server that asks for more is given up on
 _MOST_BYTES = 4 * 2**30
 _TIMEOUT = httpx.Timeout(30.0, connect=15.0)
 RETRY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})

@@ -7,7 +7,7 @@ bootstrap is one matrix product (:func:`with_interval`).
 Which to quote: where one category is rare, kappa and alpha can be near 0 while raters agree on
 almost everything, since the agreement expected by chance is then near 1 as well (Feinstein and
 Cicchetti, Journal of Clinical Epidemiology 43, 1990). Gwet's coefficients do not suffer from
-this; quote them beside the percentage.
+this; quote them with the percentage.
 
 A coefficient is NaN where it is undefined: where no item has two ratings; and, for those
 corrected for chance, where only one category was ever used, so that no disagreement could be

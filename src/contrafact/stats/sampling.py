@@ -333,9 +333,9 @@ def expected_labels(
     strength = np.maximum(CELL_STRENGTH, CELL_EVENTS / rarer)[level]
     cell = group * levels + level
     cells = int(cell.max(initial=-1)) + 1
-    told = np.bincount(cell, known, minlength=cells)[cell] + strength
-    mean = (np.bincount(cell, y, minlength=cells)[cell] + strength * of_level[level]) / told
-    return Expected(mean, mean * (1.0 - mean) * (1.0 + 1.0 / told))
+    weight = np.bincount(cell, known, minlength=cells)[cell] + strength
+    mean = (np.bincount(cell, y, minlength=cells)[cell] + strength * of_level[level]) / weight
+    return Expected(mean, mean * (1.0 - mean) * (1.0 + 1.0 / weight))
 
 
 def wave_variance(
@@ -346,7 +346,7 @@ def wave_variance(
     Args:
         variance: Each label's expected variance, shape (items,).
         probabilities: Each item's probability; NaN where an earlier wave drew it.
-        among: Which items the mean is of; all if not said.
+        among: Which items the mean is of; all if not given.
     """
     chosen = np.ones(len(variance), dtype=bool) if among is None else among
     open_ = chosen & ~np.isnan(probabilities)
@@ -379,8 +379,8 @@ def wave_estimate(
         labels: 0 or 1; NaN where there is none, shape (items,).
         expected: What was expected of them, from the same labels.
         waves: Who was drawn when.
-        among: Which items the mean is of; all if not said.
-        parts: A whole number for each item's part, of few: what the judge said; one if not said.
+        among: Which items the mean is of; all if not given.
+        parts: A whole number for each item's part, of few: what the judge said; one if not given.
         level: The confidence level.
 
     Returns:
@@ -425,24 +425,24 @@ def _method(
         return "all of these items are labelled"
     typical = float(expected.mean[chosen].mean())
     worth = typical * (1.0 - typical) / variance
-    told = f"{waves.count} wave{'s' * (waves.count > 1)}, {n} labels"
-    return f"difference estimator, {told} worth {worth:.0f} of a simple random sample"
+    drawn = f"{waves.count} wave{'s' * (waves.count > 1)}, {n} labels"
+    return f"difference estimator, {drawn} worth {worth:.0f} of a simple random sample"
 
 
 def _one_wave(
     labels: Floats, expected: Expected, waves: Waves, wave: int, chosen: NDArray[np.bool_]
 ) -> tuple[float, float]:
     """Return one wave's estimate of the mean, and its expected variance."""
-    told = ~np.isnan(labels)
+    labelled = ~np.isnan(labels)
     before = waves.known(wave)
     own = waves.drawn_in == wave + 1
     # Who did not answer leaves the wave smaller than it was drawn.
-    answered = float((own & told).sum()) / max(1, int(own.sum()))
+    answered = float((own & labelled).sum()) / max(1, int(own.sum()))
     if not answered:
         return 0.0, math.inf
     p = waves.probabilities[wave] * answered
-    value = np.where(before & told, labels, expected.mean)
-    use = chosen & own & told
+    value = np.where(before & labelled, labels, expected.mean)
+    use = chosen & own & labelled
     correction = float(((labels[use] - expected.mean[use]) / p[use]).sum())
     mean = (float(value[chosen].sum()) + correction) / int(chosen.sum())
     return mean, wave_variance(expected.variance, p, chosen)

@@ -122,7 +122,7 @@ def normalised_edit_distance(a: str, b: str) -> float:
 
 
 def surface(original: str, rewritten: str) -> Surface:
-    """Return the surface measures of a rewritten text beside its original.
+    """Return the surface measures of a rewritten text against its original.
 
     A ratio to an empty original is 1 if both are empty, and infinite otherwise. Two texts without
     words have all their words in common.

@@ -186,7 +186,7 @@ def check_stories(path: str | Path, rows: Iterable[Row] | None = None) -> StoryR
 
 
 def statistics_of(stories: Sequence[Story]) -> list[Statistic]:
-    """Return the figures of table 2, with those printed beside them.
+    """Return the figures of table 2, with those printed in the paper.
 
     Clauses per sentence is the mean over stories of each one's own ratio.
     """

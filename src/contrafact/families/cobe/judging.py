@@ -71,7 +71,7 @@ class Judged:
 
     @property
     def correct(self) -> bool | None:
-        """Whether all criteria pass; none where that cannot be told. See `correct`."""
+        """Whether all criteria pass; none where that is open. See `correct`."""
         return correct(verdict.passed for verdict in self.panel.values())
 
     def probability(self, name: str) -> float | None:

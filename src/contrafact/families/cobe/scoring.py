@@ -64,9 +64,9 @@ def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     rates["accuracy_strict"] = _mean([float(row["correct"] is True) for row in rows])
     for name in CRITERION_NAMES:
         passed = [row["verdicts"][name]["panel"]["passed"] for row in rows if name in row["asked"]]
-        told = [float(not value) for value in passed if value is not None]
+        failed = [float(not value) for value in passed if value is not None]
         if passed:
-            rates[f"{name}_failure"] = _mean(told)
+            rates[f"{name}_failure"] = _mean(failed)
     return rates
 
 
@@ -126,5 +126,5 @@ def judged_edit(judging: Judging | None = None) -> Scorer:
 
 
 def _mean(values: list[float]) -> float:
-    told = [value for value in values if not math.isnan(value)]
-    return sum(told) / len(told) if told else math.nan
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan

@@ -75,7 +75,7 @@ class Hostile:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What one pass over a headline file found. Rows are told by their lines."""
+    """What one pass over a headline file found. Rows are named by their lines."""
 
     layout: str
     """``benchmark``, ``supplement``, ``table`` or ``mixed``."""

@@ -75,7 +75,7 @@ def canonical_category(name: str) -> tuple[str | None, bool]:
     """Return the category that a name means, and whether its spelling had to be mapped.
 
     Case, spacing, hyphens, ``and`` for ``&`` and ``Labor`` for ``Labour`` are mapped: the published
-    files hold ``Macro-economic indicators`` and ``Labor & employment`` beside the usual spellings.
+    files hold ``Macro-economic indicators`` and ``Labor & employment`` next to the usual spellings.
     Nothing further is guessed: another name is ``(None, False)``.
     """
     if name in PUBLISHED_COUNTS:
@@ -86,7 +86,7 @@ def canonical_category(name: str) -> tuple[str | None, bool]:
 
 @dataclass
 class LoadNotes:
-    """What a loader met and passed over, to be said to the user."""
+    """What a loader met and passed over, to be shown to the user."""
 
     rows: int = 0
     """Rows read, duplicates among them."""
@@ -105,24 +105,24 @@ class LoadNotes:
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
-        said = [
+        sentences = [
             f"{_count(number, 'category', 'categories')} '{found}' read as '{name}'"
             for (found, name), number in self.mapped.items()
         ]
-        said += [
+        sentences += [
             f"{_count(number, 'headline', 'headlines')} with the unknown category '{found}', "
             "kept without one"
             for found, number in self.unknown.items()
         ]
         if self.duplicates:
-            said.append(f"{_count(len(self.duplicates), 'duplicate', 'duplicates')} left out")
+            sentences.append(f"{_count(len(self.duplicates), 'duplicate', 'duplicates')} left out")
         if self.half_references:
             count = _count(len(self.half_references), "headline", "headlines")
-            said.append(f"{count} with one counterfactual of two, kept without a reference")
+            sentences.append(f"{count} with one counterfactual of two, kept without a reference")
         if self.broken:
             count = _count(len(self.broken), "row", "rows")
-            said.append(f"{count} with broken characters, replaced by U+FFFD")
-        return said
+            sentences.append(f"{count} with broken characters, replaced by U+FFFD")
+        return sentences
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class RawItem:
     risk: Any = None
     opportunity: Any = None
     original_headline: Any = None
-    """The headline as the supplement repeats it beside its counterfactuals."""
+    """The headline as the supplement repeats it with its counterfactuals."""
     broken: bool = False
     """Whether a text held a lone surrogate, which is now U+FFFD."""
 

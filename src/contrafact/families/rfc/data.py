@@ -45,7 +45,7 @@ _FIELDS = (
 
 @dataclass
 class PairNotes:
-    """What the loader met and passed over, to be said to the user."""
+    """What the loader met and passed over, to be shown to the user."""
 
     rows: int = 0
     """Rows read, duplicates among them."""
@@ -64,20 +64,20 @@ class PairNotes:
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
-        said = [
+        sentences = [
             f"{number} x '{found}' read as '{name}'"
             for (found, name), number in self.mapped.items()
         ]
         if self.duplicates:
             shown = ", ".join(str(line) for line, _ in self.duplicates[:6])
-            said.append(f"{len(self.duplicates)} repeated pairs left out (lines {shown})")
+            sentences.append(f"{len(self.duplicates)} repeated pairs left out (lines {shown})")
         if self.without_original:
-            said.append(
+            sentences.append(
                 f"{self.without_original} pairs without an original: only the manipulated half of "
                 "detection can be shown, where always answering 'false' is always right"
             )
         if self.without_article:
-            said.append(
+            sentences.append(
                 f"{self.without_article} pairs name no article_id and cluster by their original"
             )
         for lines, what in (
@@ -85,8 +85,8 @@ class PairNotes:
             (self.broken, "rows with broken characters, replaced by U+FFFD"),
         ):
             if lines:
-                said.append(f"{len(lines)} {what} (lines {', '.join(map(str, lines[:6]))})")
-        return said
+                sentences.append(f"{len(lines)} {what} (lines {', '.join(map(str, lines[:6]))})")
+        return sentences
 
 
 @dataclass(frozen=True)

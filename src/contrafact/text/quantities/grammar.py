@@ -153,7 +153,7 @@ _MEASURE = r"(?:mboe(?:/d)?|[KMGT]Wh?|kV|km|kg|mt|bpd|boe|bcf|MHz|GHz)\b"
 _RATIO = r"(?:x(?!\w)|[\s-]?fold\b|-times\b)"
 
 # A number: a sign where no word or number stands before it, digits or words, a magnitude.
-# Digits stuck to letters ("A320", "3D") are names; "GPT-4" is told apart by its missing unit.
+# Digits stuck to letters ("A320", "3D") are names; "GPT-4" is known by its missing unit.
 _AMOUNT = (
     rf"(?P<sign>(?<![\w%)$€£¥])[+\-−])?"
     rf"(?:(?P<symbol>(?<![A-Za-z0-9]){_SYMBOL}\s?|(?<!\w){_CODE}\s?)"

@@ -138,7 +138,7 @@ class Match:
             ``singular`` or ``plural`` of a noun, ``positive``, ``comparative`` or ``superlative``
             of an adjective, or ``fixed``. Where a spelling leaves it open (a *cut*, has *cut*,
             *cut* costs), the words around decide.
-        weak: Whether it says a direction only with other words beside it (up, above, high).
+        weak: Whether it says a direction only with other words next to it (up, above, high).
     """
 
     start: int
@@ -212,7 +212,7 @@ class Lexicon:
         ]
         self._list_of = np.array([LISTS.index(name) for name, _ in named])
         self._term_of = np.array([options[0][0] for _, options in named])
-        self._several = np.array([len({self._told(n) for n, _ in o}) > 1 for _, o in named])
+        self._several = np.array([len({self._meaning(n) for n, _ in o}) > 1 for _, o in named])
         self._guarded = np.array([reading.guard is not None for reading in self._readings])
 
     def find(self, text: str, lists: Iterable[str] | None = None) -> list[Match]:
@@ -293,7 +293,7 @@ class Lexicon:
             raise ValueError(f"{match.term!r} of the list {match.list!r} has no opposite")
         return [_styled(_inflected(o, match.inflection), match.text) for o in term.opposites]
 
-    def _told(self, number: int) -> tuple[str, str, int, bool]:
+    def _meaning(self, number: int) -> tuple[str, str, int, bool]:
         term = self.terms[number]
         return term.text, term.group, term.polarity, term.weak
 

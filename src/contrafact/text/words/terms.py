@@ -42,7 +42,7 @@ class Term:
         polarity: +1 up or good, -1 down or bad, 0 neither.
         opposites: Templates of the terms that say the opposite, the usual one first.
         source: The appendix of RFC-BENCH that lists it, or ``added``.
-        weak: Whether it says a direction only with other words beside it (up, above, high).
+        weak: Whether it says a direction only with other words next to it (up, above, high).
     """
 
     list: str

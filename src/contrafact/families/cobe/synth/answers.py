@@ -333,8 +333,8 @@ def _contradicts_latent(setting: Setting, rng: np.random.Generator) -> Answer:
     name = list(latents)[int(rng.integers(len(latents)))]
     contrary = _latent(setting, name, "no" if latents[name] == "yes" else "yes")
     text = realize(setting.template, setting.words, setting.after, setting.style)
-    said = sentence(contrary)
-    text = f"{said} {text}" if rng.integers(2) else f"{text} {said}"
+    added = sentence(contrary)
+    text = f"{added} {text}" if rng.integers(2) else f"{text} {added}"
     implied = _latent(setting, name, latents[name])
     return Answer(text, f"It contradicts what the story implies: {implied}.", "E5")
 

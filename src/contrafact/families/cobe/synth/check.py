@@ -1,4 +1,4 @@
-"""The independent checker: proves that every answer of a story is what it is said to be.
+"""The independent checker: proves that every answer of a story is what it claims to be.
 
 It is handed a story as it stands in a file. From the template it takes the causal model and the
 phrases, and works out for itself, from the text alone, what is asserted and what the connectors
@@ -51,7 +51,7 @@ class Mention:
 
     Attributes:
         name: The variable, stated or latent.
-        asserted: What is said of it.
+        asserted: What is asserted of it.
         noun: Whether it is only referred to by a noun phrase.
     """
 
@@ -111,17 +111,17 @@ class Lexicon:
 
 def read(lexicon: Lexicon, text: str) -> Reading:
     """Return what a text asserts of the variables, and what its connectors claim."""
-    said: list[Mention] = []
+    mentions: list[Mention] = []
     claims: list[Claim] = []
     loose: list[str] = []
     before: list[Mention] = []
     for part in _SENTENCE.split(text):
         sentence = lexicon.sentence(part)
-        if sentence.said:
-            said += sentence.said
+        if sentence.mentions:
+            mentions += sentence.mentions
             sentence.conclude(before, claims, loose)
             before = sentence.conclusions
-    return Reading(tuple(said), tuple(claims), tuple(loose))
+    return Reading(tuple(mentions), tuple(claims), tuple(loose))
 
 
 def _masked(lexicon: Lexicon, text: str) -> tuple[str, tuple[Mention, ...]]:
@@ -170,7 +170,7 @@ class _Sentence:
     """
 
     text: str
-    said: tuple[Mention, ...]
+    mentions: tuple[Mention, ...]
     governed: list[tuple[Mention, bool]] = field(default_factory=list)
     early: list[Mention] = field(default_factory=list)
     late: list[Mention] = field(default_factory=list)
@@ -183,7 +183,7 @@ class _Sentence:
         used = True
         for token in _TOKEN.finditer(self.text):
             if token[1] is not None:
-                mention = self.said[int(token[1])]
+                mention = self.mentions[int(token[1])]
                 used = True
                 if governor:
                     self.governed.append((mention, governor[0]))
@@ -305,26 +305,28 @@ def _failures(situation: _Situation, text: str) -> list[tuple[str, str]]:
     """Return the criteria that a text fails, with reasons."""
     case, facts = situation.case, situation.facts
     reading = read(situation.lexicon, text)
-    said: dict[str, list[Asserted]] = {}
+    asserted_of: dict[str, list[Asserted]] = {}
     for mention in reading.mentions:
         if not mention.noun or mention.asserted.value != _fact(facts, mention.name):
-            said.setdefault(mention.name, []).append(mention.asserted)
+            asserted_of.setdefault(mention.name, []).append(mention.asserted)
         else:
-            said.setdefault(mention.name, []).append(facts[mention.name])
+            asserted_of.setdefault(mention.name, []).append(facts[mention.name])
     found = []
     for name in case.unchanged:
-        if not said.get(name) or any(asserted != facts[name] for asserted in said[name]):
+        if not asserted_of.get(name) or any(
+            asserted != facts[name] for asserted in asserted_of[name]
+        ):
             found.append(("E1", f"'{name}' does not stay"))
     for name in case.changed:
-        if any(asserted.value == facts[name].value for asserted in said.get(name, ())):
+        if any(asserted.value == facts[name].value for asserted in asserted_of.get(name, ())):
             found.append(("E2", f"'{name}' is as it was"))
     found += [("E3", problem) for problem in _claims(situation.template, reading)]
     for name, way in case.moved.items():
-        moves = {_way(facts[name], asserted) for asserted in said.get(name, ())}
+        moves = {_way(facts[name], asserted) for asserted in asserted_of.get(name, ())}
         if moves != {way}:
             found.append(("E4", f"'{name}' moves {sorted(map(str, moves))}, not {way}"))
     for name, value in case.latents.items():
-        if any(asserted.value != value for asserted in said.get(name, ())):
+        if any(asserted.value != value for asserted in asserted_of.get(name, ())):
             found.append(("E5", f"'{name}' is not {value}"))
     return found
 
@@ -383,10 +385,12 @@ def _pushes(template: Template, cause: Mention, effect: Mention) -> bool:
 
 
 def _twofold(reading: Reading) -> list[str]:
-    said: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = {}
     for mention in reading.mentions:
-        said.setdefault(mention.name, set()).add(mention.asserted.value)
-    return [f"the story tells '{name}' in two ways" for name, ways in said.items() if len(ways) > 1]
+        values.setdefault(mention.name, set()).add(mention.asserted.value)
+    return [
+        f"the story tells '{name}' in two ways" for name, ways in values.items() if len(ways) > 1
+    ]
 
 
 def _interventions(

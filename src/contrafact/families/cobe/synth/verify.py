@@ -62,7 +62,7 @@ def _batch(seed: int, n: int) -> tuple[list[str], Counter[str]]:
         kinds = [one["kind"] for one in drawn.proof["consequences"].values()]
         counts["stories with something not determined"] += "undetermined" in kinds
     if len(texts) != n:
-        found.append(f"seed {seed}: {n - len(texts)} stories are told twice")
+        found.append(f"seed {seed}: {n - len(texts)} stories are drawn twice")
     return found, counts
 
 

@@ -167,20 +167,16 @@ def consequences(model: Model, facts: Assignment, intervention: Assignment) -> P
     """
     posterior = abduct(model, facts)
     joint = counterfactual(model, posterior, intervention)
-    _agree(joint, twin_joint(model, facts, intervention))
+    for name, twin in twin_joint(model, facts, intervention).items():
+        pairs = joint[name]
+        if pairs.keys() != twin.keys() or not all(
+            isclose(p, twin[pair], abs_tol=_CLOSE) for pair, p in pairs.items()
+        ):
+            raise Disagreement(f"'{name}': enumeration {pairs}, twin network {twin}")
     found = tuple(
         _consequence(model, model.variable(name), joint, intervention) for name in model.order
     )
     return Proof(dict(facts), dict(intervention), posterior, found)
-
-
-def _agree(one: Joint, other: Joint) -> None:
-    for name, pairs in one.items():
-        same = pairs.keys() == other[name].keys() and all(
-            isclose(p, other[name][pair], abs_tol=_CLOSE) for pair, p in pairs.items()
-        )
-        if not same:
-            raise Disagreement(f"'{name}': enumeration {pairs}, twin network {other[name]}")
 
 
 def _consequence(
@@ -189,28 +185,18 @@ def _consequence(
     name = variable.name
     pairs = joint[name]
     before, after = ({pair[side] for pair in pairs} for side in (0, 1))
-    kind = _kind(pairs) if name not in intervention else "set"
-    changed = kind in ("set", "changes")
+    moves = {variable.rank(then) - variable.rank(was) for was, then in pairs}
+    kind: Kind = "stays" if moves == {0} else "undetermined" if 0 in moves else "changes"
+    if name in intervention:
+        kind = "set"
+    direction: Direction | None = None
+    if kind in ("set", "changes") and variable.ordered:
+        direction = "up" if min(moves) > 0 else "down" if max(moves) < 0 else None
     return Consequence(
         variable=name,
         kind=kind,
         before=next(iter(before)) if len(before) == 1 else None,
         after=next(iter(after)) if len(after) == 1 else None,
-        direction=_direction(variable, pairs) if changed and variable.ordered else None,
+        direction=direction,
         path=model.act(intervention).graph.path(intervention, name) if kind == "changes" else (),
     )
-
-
-def _kind(pairs: dict[tuple[Value, Value], float]) -> Kind:
-    if all(before == after for before, after in pairs):
-        return "stays"
-    if all(before != after for before, after in pairs):
-        return "changes"
-    return "undetermined"
-
-
-def _direction(variable: Variable, pairs: dict[tuple[Value, Value], float]) -> Direction | None:
-    moves = {variable.rank(after) - variable.rank(before) for before, after in pairs}
-    if all(move > 0 for move in moves):
-        return "up"
-    return "down" if all(move < 0 for move in moves) else None

@@ -3,7 +3,7 @@
 RFC-BENCH, section 2.2.1 (unique articles, each a title and a summary); FIN-FORCE, section 3.1.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,7 +12,6 @@ from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.corpus.news_items import NewsNotes, item_of, news_record
 from contrafact.corpus.sources.base import (
     Get,
-    NewsPage,
     Request,
     RequestFailed,
     Source,
@@ -145,22 +144,19 @@ def _chain(
         key = f"{first.label} #{len(seen)}"
         entry = known.get(key)
         if entry is None:
-            entry = _entry(key, source.read(request, get))
+            page = source.read(request, get)
+            entry = {
+                "key": key,
+                "rows": list(page.rows),
+                "rejected": [asdict(rejected) for rejected in page.rejected],
+                "following": asdict(page.following) if page.following else None,
+                "notes": list(page.notes),
+            }
             journal.keep(entry)
         pages.rows += entry["rows"]
         pages.rejected += entry["rejected"]
         pages.notes += entry["notes"]
         request = Request(**entry["following"]) if entry["following"] else None
-
-
-def _entry(key: str, page: NewsPage) -> dict[str, Any]:
-    return {
-        "key": key,
-        "rows": list(page.rows),
-        "rejected": [asdict(rejected) for rejected in page.rejected],
-        "following": asdict(page.following) if page.following else None,
-        "notes": list(page.notes),
-    }
 
 
 def assemble(
@@ -207,14 +203,11 @@ def assemble(
             fetched.items.append(record)
             fetched.events.append(_event(item.id, "kept", source, f"found by {found_by}"))
     fetched.dropped += [{**gone, "dropped_because": gone["why"]} for gone in pages.rejected]
-    fetched.events += _rejections(pages, source)
-    return fetched
-
-
-def _rejections(pages: Pages, source: str) -> Iterator[LedgerEvent]:
     for gone in pages.rejected:
         identity = content_id(gone["place"], str(gone["raw"]), prefix="x")
-        yield _event(identity, "dropped", source, f"{gone['place']}: {gone['why']}")
+        why = f"{gone['place']}: {gone['why']}"
+        fetched.events.append(_event(identity, "dropped", source, why))
+    return fetched
 
 
 def _event(item: str, decision: Decision, source: str, why: str) -> LedgerEvent:

@@ -1,7 +1,7 @@
 """Days, from the forms in which news sources write them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
@@ -126,7 +126,13 @@ def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]
     notes = NewsNotes() if notes is None else notes
     first_lines: dict[str, int] = {}
     found: list[NewsRow] = []
-    for row in _read(path, notes):
+    for line, fields in read_rows(path):
+        try:
+            row = NewsRow(line, item_of(fields, notes, line), fields)
+        except InputError as error:
+            raise InputError(
+                error.problem, file=source_name(path), line=line, hint=error.hint
+            ) from error
         notes.rows += 1
         if row.item.id in first_lines:
             notes.duplicates.append((row.line, first_lines[row.item.id]))
@@ -189,16 +195,6 @@ def news_record(item: NewsItem, fields: Mapping[str, Any] | None = None) -> dict
     """
     carried = {key: value for key, value in (fields or {}).items() if fold(key) not in _OURS}
     return {**item.model_dump(), **carried}
-
-
-def _read(path: str | Path, notes: NewsNotes) -> Iterator[NewsRow]:
-    for line, fields in read_rows(path):
-        try:
-            yield NewsRow(line, item_of(fields, notes, line), fields)
-        except InputError as error:
-            raise InputError(
-                error.problem, file=source_name(path), line=line, hint=error.hint
-            ) from error
 
 
 def _text(name: str, value: Any) -> str | None:

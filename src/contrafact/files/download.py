@@ -307,9 +307,11 @@ def _attempt(
         headers["If-Range"] = validator
     with _request(client, url, headers, pinned=sha256 is not None) as response:
         first, total = _content_range(response)
+        coded = response.headers.get("content-encoding", "identity") != "identity"
+        misplaced = response.status_code == 206 and (first != have or coded)
         if have and response.status_code == 416 and total == have:
             pass  # all of it had come before
-        elif (have and response.status_code == 416) or _misplaced(response, first, have):
+        elif (have and response.status_code == 416) or misplaced:
             part.clear()
             raise _TryAgainError("the server has another file now", wait=0.0)
         else:
@@ -329,11 +331,6 @@ def _attempt(
             file=url,
             hint="the source has changed or was tampered with: nothing was kept",
         )
-
-
-def _misplaced(response: httpx.Response, first: int | None, have: int) -> bool:
-    coded = response.headers.get("content-encoding", "identity") != "identity"
-    return response.status_code == 206 and (first != have or coded)
 
 
 def _content_range(response: httpx.Response) -> tuple[int | None, int | None]:

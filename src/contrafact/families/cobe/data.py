@@ -29,7 +29,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +132,7 @@ APPROVAL = "Awaiting approval"
 LONG = 5_000
 """From so many characters on a story is noted as long; the published ones average 38 words."""
 
+_SAMPLES = Path(__file__).parent / "samples"
 _KEYS = {
     *("Core Set ID", "Variation ID", "Domain", "Variation text", "Query"),
     *("Representative answer", "Evaluation criteria", "Graph type"),
@@ -563,7 +563,7 @@ def bundled_stories() -> list[Story]:
 
 def bundled_known() -> list[KnownStory]:
     """Return the sample stories with their known answers."""
-    return list(_known_samples("stories.json"))
+    return load_known(_SAMPLES / "stories.json")
 
 
 def bundled_shots() -> list[Story]:
@@ -573,11 +573,4 @@ def bundled_shots() -> list[Story]:
 
 @cache
 def _samples(name: str) -> tuple[Story, ...]:
-    with resources.as_file(resources.files("contrafact.families.cobe") / "samples" / name) as path:
-        return tuple(load_stories(path))
-
-
-@cache
-def _known_samples(name: str) -> tuple[KnownStory, ...]:
-    with resources.as_file(resources.files("contrafact.families.cobe") / "samples" / name) as path:
-        return tuple(load_known(path))
+    return tuple(load_stories(_SAMPLES / name))

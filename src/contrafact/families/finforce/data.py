@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -308,6 +307,4 @@ def bundled_shots() -> list[Headline]:
 
 @cache
 def _read(name: str) -> tuple[Headline, ...]:
-    file = resources.files("contrafact.families.finforce") / "samples" / name
-    with resources.as_file(file) as path:
-        return tuple(load_headlines(path))
+    return tuple(load_headlines(Path(__file__).parent / "samples" / name))

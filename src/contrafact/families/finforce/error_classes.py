@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.parsing import Entity, entities, entities_many
@@ -115,6 +115,8 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
         ``fantastical_edit``, ``fluency_lapse`` and ``numeric_prediction`` (True, False, or None
         where the class does not apply).
     """
+    import pandas as pd
+
     headlines = list(dict.fromkeys(items["headline"]))
     named = dict(zip(headlines, entities_many(headlines), strict=True))
     found: list[ErrorClasses | None] = [
@@ -132,14 +134,9 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
     flags = ("similar_semantics", "fantastical_edit", "fluency_lapse", "numeric_prediction")
     result = items.assign(edit_distance=[c.edit_distance if c else math.nan for c in found])
     for flag in flags:
-        result[flag] = _objects([getattr(c, flag) if c else None for c in found], result)
+        values = [getattr(c, flag) if c else None for c in found]
+        result[flag] = pd.Series(values, index=result.index, dtype=object)
     return result
-
-
-def _objects(values: Sequence[bool | None], like: "pd.DataFrame") -> "pd.Series[Any]":
-    import pandas as pd
-
-    return pd.Series(values, index=like.index, dtype=object)
 
 
 def _classify(
@@ -179,7 +176,7 @@ def _entities_lost(headline: str, named: Sequence[Entity], counterfactual: str) 
     credit = _CREDIT.search(headline)
     end = credit.start() if credit else len(headline)
     names = [
-        _naming_words(entity.text)
+        _words(entity.text) - _COMMON or _words(entity.text)
         for entity in named
         if entity.label in _NAMED and entity.start < end and _NAME.search(entity.text)
     ]
@@ -188,11 +185,6 @@ def _entities_lost(headline: str, named: Sequence[Entity], counterfactual: str) 
     kept = _words(counterfactual)
     lost = [not any(same_root(a, b) for a in words for b in kept) for words in names]
     return sum(lost) / len(lost)
-
-
-def _naming_words(name: str) -> set[str]:
-    words = _words(name)
-    return words - _COMMON or words
 
 
 def _words(text: str) -> set[str]:

@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +274,4 @@ def bundled_shots() -> list[Rewrite]:
 
 @cache
 def _read(name: str) -> tuple[Rewrite, ...]:
-    file = resources.files("contrafact.families.rfc") / "samples" / name
-    with resources.as_file(file) as path:
-        return tuple(load_pairs(path, originals=True))
+    return tuple(load_pairs(Path(__file__).parent / "samples" / name, originals=True))

@@ -205,14 +205,23 @@ class Lexicon:
             _Reading(
                 tuple(options),
                 next(
-                    (refusals[key] for n, _ in options if (key := self._key(n)) in refusals), None
+                    (
+                        refusals[key]
+                        for n, _ in options
+                        if (key := (self.terms[n].list, self.terms[n].text)) in refusals
+                    ),
+                    None,
                 ),
             )
             for _, options in named
         ]
         self._list_of = np.array([LISTS.index(name) for name, _ in named])
         self._term_of = np.array([options[0][0] for _, options in named])
-        self._several = np.array([len({self._meaning(n) for n, _ in o}) > 1 for _, o in named])
+        meanings = [
+            {(term.text, term.group, term.polarity, term.weak) for term in terms_of}
+            for terms_of in ([self.terms[n] for n, _ in options] for _, options in named)
+        ]
+        self._several = np.array([len(different) > 1 for different in meanings])
         self._guarded = np.array([reading.guard is not None for reading in self._readings])
 
     def find(self, text: str, lists: Iterable[str] | None = None) -> list[Match]:
@@ -292,13 +301,6 @@ class Lexicon:
         if term is None or not term.opposites:
             raise ValueError(f"{match.term!r} of the list {match.list!r} has no opposite")
         return [_styled(_inflected(o, match.inflection), match.text) for o in term.opposites]
-
-    def _meaning(self, number: int) -> tuple[str, str, int, bool]:
-        term = self.terms[number]
-        return term.text, term.group, term.polarity, term.weak
-
-    def _key(self, number: int) -> tuple[str, str]:
-        return self.terms[number].list, self.terms[number].text
 
     def _kept(
         self, texts: Sequence[str], hits: Hits, lists: Iterable[str] | None

@@ -13,7 +13,6 @@ from contrafact.causal.counterfactual import Proof
 from contrafact.families.cobe.data import story_object
 from contrafact.families.cobe.synth.cases import Case
 from contrafact.families.cobe.synth.realization import (
-    Edge,
     Style,
     draw_style,
     realize,
@@ -166,7 +165,11 @@ def right_answers(setting: Setting, rng: np.random.Generator) -> tuple[Answer, .
     """Return right answers: the representative one, and some that look odd."""
     case, template = setting.case, setting.template
     first = realize(template, setting.words, setting.after, setting.style)
-    other = _other_style(setting, first, rng)
+    other = first
+    for _ in range(_TRIES):
+        if other == first:
+            style = draw_style(template, rng)
+            other = realize(template, setting.words, setting.after, style)
     found = [Answer(first, "The story, edited and otherwise told as it was.")]
     if other != first:
         found.append(Answer(other, "The same, told in another order or with other connectors."))
@@ -262,7 +265,8 @@ def _changes_what_stays(setting: Setting, rng: np.random.Generator) -> list[Answ
     ranked = sorted(shuffled, key=lambda n: (n not in above, n not in confounded))
     found = []
     for name in ranked[:2]:
-        changed = _fact(template, name, _other(template, name, case.facts[name]), rng)
+        other = next(v for v in template.stated[name].values if v != case.facts[name])
+        changed = _fact(template, name, other, rng)
         text = realize(template, setting.words, {**setting.after, name: changed}, setting.style)
         what = (
             "a cause of what was edited, to fit the edit"
@@ -302,7 +306,10 @@ def _wrong_connector(setting: Setting, rng: np.random.Generator) -> Answer:
         if kept
         else "It joins a cause and an effect by a connector that tells the opposite relation"
     )
-    return Answer(text, f"{why}: {_edge_text(setting, edge)}.", "E3")
+    cause, effect = (
+        template.stated[name].realized(setting.after[name], setting.words) for name in edge
+    )
+    return Answer(text, f"{why}: {cause} / {effect}.", "E3")
 
 
 def _wrong_direction(setting: Setting, rng: np.random.Generator) -> Answer:
@@ -358,24 +365,6 @@ def _options(setting: Setting, rng: np.random.Generator) -> Answer:
     return Answer(f"Option 1: {texts[0]}\n\nOption 2: {texts[1]}", why)
 
 
-def _other_style(setting: Setting, first: str, rng: np.random.Generator) -> str:
-    text = first
-    for _ in range(_TRIES):
-        if text != first:
-            break
-        text = realize(
-            setting.template, setting.words, setting.after, draw_style(setting.template, rng)
-        )
-    return text
-
-
-def _edge_text(setting: Setting, edge: Edge) -> str:
-    cause, effect = (
-        setting.template.stated[name].realized(setting.after[name], setting.words) for name in edge
-    )
-    return f"{cause} / {effect}"
-
-
 def _fact(template: Template, name: str, value: str, rng: np.random.Generator) -> Asserted:
     """Return a value as a story asserts it: with a number, where it is stated in numbers.
 
@@ -394,10 +383,6 @@ def _fact(template: Template, name: str, value: str, rng: np.random.Generator) -
 
 def _step(low: int, high: int, step: int, rng: np.random.Generator) -> int:
     return low + step * int(rng.integers((high - low) // step + 1))
-
-
-def _other(template: Template, name: str, value: str) -> str:
-    return next(v for v in template.stated[name].values if v != value)
 
 
 def _latent(setting: Setting, name: str, value: str) -> str:

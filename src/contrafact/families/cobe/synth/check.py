@@ -274,15 +274,20 @@ def check_story(template: Template, record: Mapping[str, Any]) -> list[str]:
         f"the story does not tell '{name}'" for name in template.stated.keys() - facts.keys()
     ]
     problems += [f"the story tells '{name}', a latent" for name in template.latents.keys() & facts]
-    problems += _twofold(story)
+    values: dict[str, set[str]] = {}
+    for mention in story.mentions:
+        values.setdefault(mention.name, set()).add(mention.asserted.value)
+    problems += [
+        f"the story tells '{name}' in two ways" for name, ways in values.items() if len(ways) > 1
+    ]
     set_ = _interventions(lexicon, template, record["Query"])
     if len(set_) != 1:
         problems.append(f"the queries do not suppose one and the same thing: {sorted(set_)}")
     if problems:
         return problems
     variable, value = next(iter(set_))
-    values = {name: asserted.value for name, asserted in facts.items()}
-    case = Case(template, values, variable, value, prove(template, values, {variable: value}))
+    known = {name: asserted.value for name, asserted in facts.items()}
+    case = Case(template, known, variable, value, prove(template, known, {variable: value}))
     situation = _Situation(template, lexicon, facts, case)
     problems += [f"the story: {p}" for p in _claims(template, story)]
     problems += _criteria(situation, record["Evaluation criteria"])
@@ -307,10 +312,12 @@ def _failures(situation: _Situation, text: str) -> list[tuple[str, str]]:
     reading = read(situation.lexicon, text)
     asserted_of: dict[str, list[Asserted]] = {}
     for mention in reading.mentions:
-        if not mention.noun or mention.asserted.value != _fact(facts, mention.name):
-            asserted_of.setdefault(mention.name, []).append(mention.asserted)
-        else:
-            asserted_of.setdefault(mention.name, []).append(facts[mention.name])
+        fact = facts.get(mention.name)
+        # A noun phrase refers to a fact with all that the story asserts of it.
+        asserted = mention.asserted
+        if mention.noun and fact is not None and asserted.value == fact.value:
+            asserted = fact
+        asserted_of.setdefault(mention.name, []).append(asserted)
     found = []
     for name in case.unchanged:
         if not asserted_of.get(name) or any(
@@ -329,11 +336,6 @@ def _failures(situation: _Situation, text: str) -> list[tuple[str, str]]:
         if any(asserted.value != value for asserted in asserted_of.get(name, ())):
             found.append(("E5", f"'{name}' is not {value}"))
     return found
-
-
-def _fact(facts: Mapping[str, Asserted], name: str) -> str | None:
-    """Return the value of a variable in fact; none for one that is not stated."""
-    return facts[name].value if name in facts else None
 
 
 def _way(before: Asserted, after: Asserted) -> str | None:
@@ -382,15 +384,6 @@ def _pushes(template: Template, cause: Mention, effect: Mention) -> bool:
         for mention in (cause, effect)
     ]
     return (highs[0] == highs[1]) == _furthers(template, cause.name, effect.name)
-
-
-def _twofold(reading: Reading) -> list[str]:
-    values: dict[str, set[str]] = {}
-    for mention in reading.mentions:
-        values.setdefault(mention.name, set()).add(mention.asserted.value)
-    return [
-        f"the story tells '{name}' in two ways" for name, ways in values.items() if len(ways) > 1
-    ]
 
 
 def _interventions(

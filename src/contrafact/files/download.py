@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import httpx
-from filelock import FileLock
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem, write_text
+from contrafact.files.lock import locked_file
 
 __all__ = [
     "ATTEMPTS",
@@ -158,8 +158,9 @@ def fetch(
     target = Path(path)
     _check_scheme(httpx.URL(url), url, pinned=sha256 is not None)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(target.with_name(f".{target.name}.lock")):
+        with locked_file(target, wait=True):
+            if target.is_dir():
+                raise InputError("cannot be written: is a folder", file=target, hint="remove it")
             if target.exists() and sha256 in (None, sha256_of(target)):
                 return target
             part = _Part.of(target)
@@ -202,9 +203,18 @@ def fetch_json(
 
 
 def sha256_of(path: str | Path) -> str:
-    """Return the SHA-256 of a file, in hex."""
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    """Return the SHA-256 of a file, in hex.
+
+    Raises:
+        InputError: There is no such file, or it cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise InputError("no such file", file=path, hint="check the path") from None
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be read") from error
 
 
 def _client() -> httpx.Client:

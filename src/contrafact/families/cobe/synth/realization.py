@@ -1,9 +1,9 @@
-"""Telling: from what is asserted of each variable to English, connectors and all.
+"""Surface realization: from what is asserted of each variable to English, connectors and all.
 
 The connectors follow what is asserted: an effect that goes the way its cause pushes it comes
-with "so" or "because", one that does not with "but" or "although". A way of telling (order of
-sentences, place of causes, choice of connectors) is drawn once and can tell any assertions, so
-that a story and its edits are told alike.
+with "so" or "because", one that does not with "but" or "although". A style (order of sentences,
+place of causes, choice of connectors) is drawn once and can realize any assertions, so that a story
+and its edits are written alike.
 """
 
 import re
@@ -17,25 +17,25 @@ import numpy as np
 
 from contrafact.families.cobe.synth.template import Asserted, Template, Words
 
-__all__ = ["Assertions", "Manner", "Tie", "draw_manner", "sentence", "tell", "ties_told"]
+__all__ = ["Assertions", "Edge", "Style", "draw_style", "realize", "sentence", "stated_edges"]
 
 Assertions = Mapping[str, Asserted]
-Tie = tuple[str, str]
+Edge = tuple[str, str]
 """A cause and its effect."""
 
 _START = re.compile(r"(?:^|(?<=[.\n] ))[a-z]")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """A way of telling the stories of one template.
+class Style:
+    """How the stories of one template are written.
 
     Attributes:
-        order: The told variables, causes before effects: the order in which they come up.
+        order: The variables of the story, causes before effects: the order in which they come up.
         picks: For every variable, a number that picks among the ways to join it to its causes.
         links: For every variable, which word may begin its sentence; none comes twice.
         pairs: Whether two effects of one cause may share a sentence.
-        first: Whether what has no ties comes first, and confounded causes come side by side.
+        first: Whether what has no edges comes first, and confounded causes come side by side.
     """
 
     order: tuple[str, ...]
@@ -45,30 +45,30 @@ class Manner:
     first: bool
 
 
-def draw_manner(template: Template, rng: np.random.Generator) -> Manner:
-    """Return a random way of telling."""
-    keys = dict(zip(template.told, rng.permutation(len(template.told)).tolist(), strict=True))
+def draw_style(template: Template, rng: np.random.Generator) -> Style:
+    """Return a random style."""
+    keys = dict(zip(template.stated, rng.permutation(len(template.stated)).tolist(), strict=True))
     order: list[str] = []
-    parents = template.ties.parents
+    parents = template.stated_graph.parents
     while len(order) < len(keys):
         ready = [n for n in keys if n not in order and all(p in order for p in parents[n])]
         order.append(min(ready, key=keys.__getitem__))
     picks = dict(zip(order, rng.integers(0, 1 << 16, len(order)).tolist(), strict=True))
-    shuffled = rng.permutation(max(len(order), len(_ways("link")))).tolist()
+    shuffled = rng.permutation(max(len(order), len(_connectors()["link"]))).tolist()
     links = dict(zip(order, shuffled[: len(order)], strict=True))
     pairs, first = (bool(x) for x in rng.integers(0, 2, 2))
-    return Manner(tuple(order), picks, links, pairs, first)
+    return Style(tuple(order), picks, links, pairs, first)
 
 
-def ties_told(template: Template, assertions: Assertions) -> dict[Tie, bool]:
-    """Return every cause and effect that are both told, and whether the effect follows."""
+def stated_edges(template: Template, assertions: Assertions) -> dict[Edge, bool]:
+    """Return every cause and effect that are both asserted, and whether the effect follows."""
     return {
         (cause, effect): template.usual(
             cause, effect, assertions[cause].value, assertions[effect].value
         )
-        for effect in template.told
+        for effect in template.stated
         if effect in assertions
-        for cause in template.ties.parents[effect]
+        for cause in template.stated_graph.parents[effect]
         if cause in assertions
     }
 
@@ -78,43 +78,44 @@ def sentence(clause: str) -> str:
     return f"{clause[0].upper()}{clause[1:]}."
 
 
-def tell(
+def realize(
     template: Template,
     words: Words,
     assertions: Assertions,
-    manner: Manner,
-    joined: Mapping[Tie, bool] | None = None,
+    style: Style,
+    joined: Mapping[Edge, bool] | None = None,
 ) -> str:
     """Return the assertions as a text.
 
     Args:
         template: The template.
         words: What fills its slots.
-        assertions: What is said of each variable; what is left out is not told.
-        manner: The way of telling.
+        assertions: What is said of each variable; what is left out is not written.
+        style: How it is written.
         joined: For some causes and effects, whether the connector says that the effect follows,
             in place of what the assertions make true.
     """
-    return _Teller(template, words, assertions, manner, joined or {}).text()
+    return _Realizer(template, words, assertions, style, joined or {}).text()
 
 
-class _Teller:
+class _Realizer:
     def __init__(
         self,
         template: Template,
         words: Words,
         assertions: Assertions,
-        manner: Manner,
-        joined: Mapping[Tie, bool],
+        style: Style,
+        joined: Mapping[Edge, bool],
     ) -> None:
-        self.template, self.words, self.manner = template, words, manner
+        self.template, self.words, self.style = template, words, style
         self.assertions = assertions
-        self.follows = {**ties_told(template, assertions), **joined}
-        self.order = [name for name in manner.order if name in assertions]
+        self.follows = {**stated_edges(template, assertions), **joined}
+        self.order = [name for name in style.order if name in assertions]
         self.causes = {
-            name: [p for p in self.order if p in template.ties.parents[name]] for name in self.order
+            name: [p for p in self.order if p in template.stated_graph.parents[name]]
+            for name in self.order
         }
-        self.told: set[str] = set()
+        self.stated: set[str] = set()
         self.last: tuple[str, ...] = ()  # the variables of the last sentence's main clauses
         self.sentences: list[str] = []
 
@@ -122,8 +123,8 @@ class _Teller:
         joined = {cause for causes in self.causes.values() for cause in causes}
         alone = [n for n in self.order if not self.causes[n] and n not in joined]
         effects = [n for n in self.order if self.causes[n]]
-        if self.manner.first:
-            self._aside([*alone, *self._confounded(alone)])
+        if self.style.first:
+            self._unrelated([*alone, *self._confounded(alone)])
         while effects:
             name = effects.pop(0)
             partner = self._partner(name, effects)
@@ -132,19 +133,19 @@ class _Teller:
                 self._pair(name, partner)
             else:
                 self._effect(name)
-        if not self.manner.first:
-            self._aside(alone)
+        if not self.style.first:
+            self._unrelated(alone)
         return " ".join(self.sentences)
 
     def _confounded(self, alone: list[str]) -> list[str]:
-        """Return causes that share an unobserved cause, to be told side by side."""
+        """Return causes that share an unobserved cause, to be written side by side."""
         for group in self.template.confounded:
             roots = [n for n in self.order if n in group and not self.causes[n] and n not in alone]
             if len(roots) + len([n for n in alone if n in group]) > 1:
                 return roots
         return []
 
-    def _aside(self, names: list[str]) -> None:
+    def _unrelated(self, names: list[str]) -> None:
         names = list(names)
         while names:
             one = names.pop(0)
@@ -152,14 +153,14 @@ class _Teller:
             if other is None:
                 self._say("{one}.", (one,), one=self._clause(one))
             else:
-                plain = _pick("beside", self.manner.picks[one])["plain"]
+                plain = _pick("adjacent", self.style.picks[one])["plain"]
                 mains = (one, other) if plain.count(".") == 1 else (other,)
                 self._say(plain, mains, one=self._clause(one), other=self._clause(other))
-            self.told |= {one} | ({other} if other else set())
+            self.stated |= {one} | ({other} if other else set())
 
     def _partner(self, name: str, effects: list[str]) -> str | None:
         """Return another effect of the same one cause that goes the same way, if it may join."""
-        if not self.manner.pairs or len(self.causes[name]) != 1:
+        if not self.style.pairs or len(self.causes[name]) != 1:
             return None
         cause = self.causes[name][0]
         for other in effects:
@@ -171,16 +172,16 @@ class _Teller:
     def _pair(self, name: str, other: str) -> None:
         cause = self.causes[name][0]
         follows = self.follows[cause, name]
-        again = cause in self.told
-        said = self._noun(cause) if again else self._clause(cause)
-        parts = {"cause": said, "effect": self._clause(name), "other": self._clause(other)}
+        again = cause in self.stated
+        first = self._noun(cause) if again else self._clause(cause)
+        parts = {"cause": first, "effect": self._clause(name), "other": self._clause(other)}
         self._join("shared_again" if again else "shared", _kind(follows), (name, other), parts)
-        self.told |= {cause, name, other}
+        self.stated |= {cause, name, other}
 
     def _effect(self, name: str) -> None:
         causes = self.causes[name]
         ways = {cause: self.follows[cause, name] for cause in causes}
-        again = [cause for cause in causes if cause in self.told]
+        again = [cause for cause in causes if cause in self.stated]
         same = len(set(ways.values())) == 1
         kind = _kind(ways[causes[0]]) if same else "mixed"
         of = self._noun if again else self._clause
@@ -198,17 +199,17 @@ class _Teller:
             if not same:
                 parts = {_kind(ways[cause]): of(cause) for cause in causes}
         self._join(how, kind, (name,), {**parts, "effect": self._clause(name)})
-        self.told |= {name, *causes}
+        self.stated |= {name, *causes}
 
     def _join(self, how: str, kind: str, mains: tuple[str, ...], parts: Mapping[str, str]) -> None:
-        link = _pick("link", self.manner.links[mains[0]]).get(kind, "")
-        self._say(_pick(how, self.manner.picks[mains[0]])[kind], mains, link=link, **parts)
+        link = _pick("link", self.style.links[mains[0]]).get(kind, "")
+        self._say(_pick(how, self.style.picks[mains[0]])[kind], mains, link=link, **parts)
 
     def _clause(self, name: str) -> str:
-        return self.template.told[name].said(self.assertions[name], self.words)
+        return self.template.stated[name].realized(self.assertions[name], self.words)
 
     def _noun(self, name: str) -> str:
-        noun = self.template.told[name].nouns[self.assertions[name].value]
+        noun = self.template.stated[name].nouns[self.assertions[name].value]
         return noun.format_map(self.words)
 
     def _say(self, pattern: str, mains: tuple[str, ...], **parts: str) -> None:
@@ -231,9 +232,6 @@ def _connectors() -> dict[str, list[dict[str, str]]]:
     return tomllib.loads(text)
 
 
-def _ways(how: str) -> list[dict[str, str]]:
-    return _connectors()[how]
-
-
 def _pick(how: str, pick: int) -> dict[str, str]:
-    return _ways(how)[pick % len(_ways(how))]
+    ways = _connectors()[how]
+    return ways[pick % len(ways)]

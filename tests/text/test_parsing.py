@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.text.phrases import (
+from contrafact.text.parsing import (
     MAX_CHARACTERS,
     Span,
     entities,
@@ -96,5 +96,5 @@ def test_a_mask_never_cuts_a_word_and_keeps_the_rest_in_order(
 
 
 def test_importing_does_not_load_spacy() -> None:
-    code = "import sys, contrafact.text.phrases; sys.exit('spacy' in sys.modules)"
+    code = "import sys, contrafact.text.parsing; sys.exit('spacy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

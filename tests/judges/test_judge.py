@@ -4,6 +4,8 @@ import asyncio
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from inspect_ai.model import (
     ChatCompletionChoice,
     Logprob,
@@ -14,7 +16,8 @@ from inspect_ai.model import (
     get_model,
 )
 
-from contrafact.judges.letter import judge_letter, read_letter
+from contrafact.judges.judge import PANEL, judge_letter, panel_verdict, read_letter
+from contrafact.records import Verdict
 
 
 def first(chosen, **top):
@@ -130,3 +133,31 @@ def test_a_service_that_refuses_probabilities_is_asked_without_them(said, asked_
     else:
         with pytest.raises(ValueError, match="broke"):
             asyncio.run(judge_letter(model, "T or F?", "E1"))
+
+
+def vote(passed, name="j"):
+    invalid = None if passed is not None else "unreadable"
+    return Verdict(criterion="c", passed=passed, invalid=invalid, judge=name)
+
+
+def test_a_panel_of_one_is_its_member():
+    assert panel_verdict([vote(True, "solo")]).judge == "solo"
+
+
+@given(st.lists(st.sampled_from([True, False, None]), min_size=2, max_size=9), st.randoms())
+def test_majority_of_the_valid_votes_in_any_order(votes, random):
+    verdict = panel_verdict([vote(v) for v in votes])
+    yes, no = votes.count(True), votes.count(False)
+    assert verdict.judge == PANEL
+    assert verdict.passed == (None if yes == no else yes > no)
+    assert verdict.invalid == (None if yes != no else "tie" if yes else "no valid verdict")
+    random.shuffle(votes)
+    assert panel_verdict([vote(v) for v in votes]) == verdict
+
+
+def test_votes_on_different_criteria_do_not_mix():
+    other = Verdict(criterion="d", passed=True, judge="j")
+    with pytest.raises(ValueError, match="one criterion"):
+        panel_verdict([vote(True), other])
+    with pytest.raises(ValueError, match="at least one"):
+        panel_verdict([])

@@ -10,18 +10,39 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "CHUNK_CELLS",
     "Clusters",
+    "check_settings",
     "chunk_sizes",
     "cluster_codes",
     "cluster_sums",
     "column_totals",
+    "finite_values",
     "resampled_counts",
     "resampled_sums",
 ]
+
+
+def check_settings(level: float, resamples: int) -> None:
+    """Raise ValueError unless ``level`` lies between 0 and 1 and ``resamples`` is at least 1."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, not {level}")
+    if resamples < 1:
+        raise ValueError(f"resamples must be at least 1, not {resamples}")
+
+
+def finite_values(values: ArrayLike, name: str = "values") -> NDArray[np.float64]:
+    """Return ``values`` as a float array; ValueError unless one-dimensional and all finite."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, not of shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} hold NaN or infinity: drop or repair them first, and count them")
+    return array
+
 
 Clusters = Sequence[Hashable] | NDArray[Any] | None
 """One label per value; values with the same label stay together. None: each value by itself."""

@@ -3,7 +3,7 @@
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.synth.loading import load_templates, read_template
+from contrafact.families.cobe.synth.template import load_templates, read_template
 
 GOOD = """\
 number = 1
@@ -37,8 +37,8 @@ def test_a_good_template_is_read(tmp_path):
         ("rain", "flood"): 1, ("drain", "flood"): -1, ("flood", "bill"): 1,
     }  # fmt: skip
     words = {"town": "Ashmere", "tool": "saw"}
-    assert template.told["rain"].clauses["yes"].said(words) == "rain fell on Ashmere"
-    assert template.told["rain"].clauses["yes"].supposed(words) == "rain had fallen on Ashmere"
+    assert template.stated["rain"].clauses["yes"].realized(words) == "rain fell on Ashmere"
+    assert template.stated["rain"].clauses["yes"].supposed(words) == "rain had fallen on Ashmere"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_good_template_is_read(tmp_path):
         ('bill.what = "the price of a {tool}"', "", "'told.bill' is told as low and high with"),
         ('drain.no = "the drain was blocked"', "", "'latent.drain.no' is missing"),
         ("flood = \"rain", "flod = \"rain", "'causes.flod' names no told variable"),
-        ('bill = "flood"', 'bill = "flod"', "'causes' 'bill' listens to 'flod', which is not"),
+        ('bill = "flood"', 'bill = "flod"', "'causes' 'bill' depends on 'flod', which is not"),
         ('bill = "flood"', 'bill = "flood or"', "'causes.bill' 'flood or' cannot be read"),
         ('bill = "flood"', 'bill = "flood > 1"', "'causes.bill' 'flood > 1' is not made of names"),
         ('bill = "flood"', 'bill = "flood and rain or not flood and not rain"', "one way"),

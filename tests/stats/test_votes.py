@@ -1,11 +1,26 @@
 import numpy as np
 import pytest
 
-from contrafact.stats.latent import latent_truth
+from contrafact.stats.votes import latent_truth, majority
 
 
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize(
+    ("votes", "expected"),
+    [
+        ([], None),
+        (["yes"], "yes"),
+        (["yes", "no"], None),
+        (["yes", "no", "yes"], "yes"),
+        (["a", "a", "b", "c"], None),
+        ([True, False, False], False),
+    ],
+)
+def test_a_majority_is_more_than_half_of_the_votes(votes, expected):
+    assert majority(votes) == expected
 
 
 def dual_review(source: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,11 +1,14 @@
-"""What was true, where several people judged and nobody knows: votes of uncertain worth.
+"""Votes: what most of them say, and what is true where several people judged and nobody knows.
 
-Each item is right or wrong; each person passes right items with one probability and wrong ones with
-another, and people err independently of each other given the truth (Dawid and Skene, Applied
-Statistics 28(1), 1979; two people suffice where groups of items differ in how many are right: Hui
-and Walter, Biometrics 36(1), 1980). How many are right, how good each person is and which items
-are right are drawn together by Gibbs sampling (Joseph, Gyorkos and Coupal, American Journal of
-Epidemiology 141(3), 1995), so that an interval carries all of that uncertainty.
+`majority` counts votes.
+
+`latent_truth` takes votes to be of uncertain worth. Each item is right or wrong; each person passes
+right items with one probability and wrong ones with another, and people err independently of each
+other given the truth (Dawid and Skene, Applied Statistics 28(1), 1979; two people suffice where
+groups of items differ in how many are right: Hui and Walter, Biometrics 36(1), 1980). How many are
+right, how good each person is and which items are right are drawn together by Gibbs sampling
+(Joseph, Gyorkos and Coupal, American Journal of Epidemiology 141(3), 1995), so that an interval
+carries all of that uncertainty.
 
 Not every person has to judge every item: who judges which may hang on the votes so far (a dispute
 goes to an adjudicator), not on the unknown truth beyond them. Items with the same group and the
@@ -13,19 +16,33 @@ same votes are drawn together, so that ten thousand items cost no more than a fe
 """
 
 import math
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-__all__ = ["Latent", "latent_truth"]
+__all__ = ["Latent", "latent_truth", "majority"]
+
+Vote = TypeVar("Vote", bound=Hashable)
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _RIGHT = (4.0, 1.0)
 _TRIES = 200
+
+
+def majority(votes: Iterable[Vote]) -> Vote | None:
+    """Return what more than half of the votes say; None where nothing has so many."""
+    counted = Counter(votes)
+    if not counted:
+        return None
+    ((vote, count),) = counted.most_common(1)
+    return vote if 2 * count > counted.total() else None
 
 
 @dataclass(frozen=True)
@@ -108,8 +125,8 @@ def latent_truth(
     passed = (seen == 1).astype(np.float64)
     failed = (seen == 0).astype(np.float64)
     of_group = (group[:, None] == np.arange(int(group.max()) + 1)).astype(np.float64)
-    said = passed.sum(axis=1) + failed.sum(axis=1)
-    start = (passed.sum(axis=1) + 0.5) / (said + 1.0)
+    counted = passed.sum(axis=1) + failed.sum(axis=1)
+    start = (passed.sum(axis=1) + 0.5) / (counted + 1.0)
     right = rng.binomial(size, start, size=(chains, len(size)))
     kept: list[tuple[Counts, Floats, Floats]] = []
     for step in range(burn + draws):

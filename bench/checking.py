@@ -13,7 +13,7 @@ from bench import BenchResult, Timing
 from bench._clock import added, timed
 from bench._paragraphs import paragraphs
 from contrafact.families.rfc.contracts import check_pairs
-from contrafact.text.phrases import entities_many
+from contrafact.text.parsing import entities_many
 from contrafact.text.quantities import quantities, render
 from contrafact.text.words import lexicon
 

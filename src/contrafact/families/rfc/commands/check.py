@@ -90,7 +90,7 @@ def _line(row: "PairRow", found: "Check | None") -> str:
     import json
 
     from contrafact.families.rfc.contracts import fail
-    from contrafact.files.atomic import replace_surrogates
+    from contrafact.text.delimit import replace_surrogates
 
     violations = (fail("bad-row", str(row.problem)),) if found is None else found.violations
     values = {

@@ -24,7 +24,7 @@ from contrafact.families.rfc.contracts import (
 )
 from contrafact.families.rfc.contracts.pair import Pair, Polarity, Side
 from contrafact.families.rfc.contracts.rules import TOPICS, Check, Finding, Rule, checked, rules_in
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.words import lexicon
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TypeVar, cast
 
 from contrafact.records import Manipulation
-from contrafact.text.phrases import Entity, entities
+from contrafact.text.parsing import Entity, entities
 from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
 from contrafact.text.words import Match, lexicon
 

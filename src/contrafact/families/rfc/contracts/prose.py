@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from contrafact.families.rfc.bands import LENGTH_BANDS
 from contrafact.families.rfc.contracts.pair import Pair
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import pattern
+from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.records import Manipulation
-from contrafact.text.surface import token_count
+from contrafact.text.diff import token_count
 
 __all__ = [
     "accusation",

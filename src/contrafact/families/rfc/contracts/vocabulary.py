@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.text.pipeline import package_folder
+from contrafact.text.parsing import package_folder
 
 __all__ = [
     "any_of",

@@ -21,7 +21,6 @@ from contrafact.families.rfc.contracts.pair import (
     Span,
     Token,
     read_once,
-    stem,
 )
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import (
@@ -32,6 +31,7 @@ from contrafact.families.rfc.contracts.vocabulary import (
     read_toml,
     words,
 )
+from contrafact.text.tokens import stem
 
 __all__ = [
     "Tone",

@@ -82,6 +82,7 @@ class Known:
     def truth(self, criterion: str, *, known: bool) -> tuple[int, int]:
         """How many FIN-FORCE items of a known verdict it gets right, of how many it answers."""
         from contrafact.exam.finforce import FinforceExaminer, finforce_items
+
         from contrafact.prompts import open_pack
 
         examiner = FinforceExaminer(open_pack())

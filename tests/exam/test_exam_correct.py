@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from contrafact.exam.rows import ExamRow
 
 from contrafact.exam.correct import (
     NOT_EXAMINED,
@@ -11,7 +12,6 @@ from contrafact.exam.correct import (
     ranked_systems,
 )
 from contrafact.exam.file import Pack, Rate
-from contrafact.exam.rows import ExamRow
 from contrafact.exam.score import examine
 from contrafact.stats.correction import correct_rate
 from contrafact.stats.proportions import clustered_proportion

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from contrafact.exam.rows import ExamRow
 
 from contrafact.errors import InputError
 from contrafact.exam.file import Exam, Pack, read_exam, read_exams, write_exam
-from contrafact.exam.rows import ExamRow
 from contrafact.exam.score import examine
 
 

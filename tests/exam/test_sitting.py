@@ -3,12 +3,12 @@
 import asyncio
 
 import pytest
-from inspect_ai.model import get_model
-
-from contrafact.errors import InputError
 from contrafact.exam.finforce import FinforceExaminer, finforce_items
 from contrafact.exam.rows import exam_rows
 from contrafact.exam.sitting import questions_of, sit
+from inspect_ai.model import get_model
+
+from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.answer_file import AnswerFile
 from contrafact.prompts import open_pack
 from contrafact.records import Verdict

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from contrafact.exam.rows import ExamRow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
 from contrafact.exam.file import Exam, Pack
-from contrafact.exam.rows import ExamRow
 from contrafact.exam.score import examine
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.records import DOMAINS, GRAPHS

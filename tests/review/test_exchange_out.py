@@ -243,8 +243,9 @@ def rate(board, team, people, say):
 
 
 def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, review_team, tmp_path):
-    from contrafact.families.finforce.study import draw
     from contrafact.families.finforce.study_sheet import write_study
+
+    from contrafact.families.finforce.study import draw
 
     sheet, key = draw(judged_items(), 8, np.random.default_rng(0))
     write_study(sheet, key, tmp_path / "study.csv")

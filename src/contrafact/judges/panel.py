@@ -1,13 +1,13 @@
-"""A panel of judges: who is on it, and the majority of its members' verdicts."""
+"""Several verdicts: a panel's members, the majority of their verdicts, and a text's conjunction."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from inspect_ai.model import Model, model_roles
 
 from contrafact.errors import InputError
 from contrafact.records import Verdict
 
-__all__ = ["PANEL", "judges_of_role", "majority"]
+__all__ = ["PANEL", "all_pass", "judges_of_role", "majority"]
 
 PANEL = "panel"
 
@@ -33,6 +33,18 @@ def majority(verdicts: Sequence[Verdict]) -> Verdict:
         reason = "tie" if yes else "no valid verdict"
         return Verdict(criterion=criterion, passed=None, invalid=reason, judge=PANEL)
     return Verdict(criterion=criterion, passed=yes > no, judge=PANEL)
+
+
+def all_pass(passed: Iterable[bool | None]) -> bool | None:
+    """Return whether all of several verdicts on one text passed.
+
+    One failure decides, whatever the others are. Without one, an invalid verdict (None) leaves it
+    open, and so does having no verdict at all.
+    """
+    verdicts = list(passed)
+    if False in verdicts:
+        return False
+    return None if not verdicts or None in verdicts else True
 
 
 def judges_of_role() -> list[Model]:

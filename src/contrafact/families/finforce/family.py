@@ -30,6 +30,8 @@ FAMILY = Family(
             Lazy(f"{_HERE}.commands.generate:generate"),
         ),
     },
+    study={"": Lazy(f"{_HERE}.study:STUDY")},
+    exam=Lazy(f"{_HERE}.exam:EXAM"),
     presets=Lazy(f"{_HERE}.presets:PRESETS"),
     rank=1,
     demo=Lazy(f"{_HERE}.demo:PARTS"),

@@ -15,6 +15,7 @@ from contrafact.records import MANIPULATIONS, Manipulation
 __all__ = [
     "ERROR_CLASSES",
     "FALSE",
+    "MANIPULATION_SPELLINGS",
     "RIGHT_ONLY",
     "TRUE",
     "Reading",
@@ -51,8 +52,7 @@ _DENIAL = re.compile(
     r"necessarily|really|completely))*\s*[\"'“‘*`]*$",
     re.IGNORECASE,
 )
-# What published files call the four manipulations.
-_SPELLINGS: dict[str, Manipulation] = {
+MANIPULATION_SPELLINGS: dict[str, Manipulation] = {
     "numerical perturbation": "numerical",
     "numeric": "numerical",
     "directional flipping": "flipping",
@@ -62,6 +62,7 @@ _SPELLINGS: dict[str, Manipulation] = {
     "causal distortion": "causal",
     "false attribution": "causal",
 }
+"""What published files call the four manipulations."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def manipulation_named(name: object) -> Manipulation | None:
     for manipulation in MANIPULATIONS:
         if plain == manipulation:
             return manipulation
-    return _SPELLINGS.get(plain)
+    return MANIPULATION_SPELLINGS.get(plain)
 
 
 def _pattern(labels: tuple[str, ...]) -> re.Pattern[str]:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from contrafact.exam.agreement import Coefficient
 from contrafact.review.board import Board
 from contrafact.review.events import Event
 from contrafact.review.figures import plots
@@ -21,6 +20,7 @@ from contrafact.review.figures.agreement import (
 from contrafact.review.figures.audits import AuditFigures, TrainingRound, audits, training
 from contrafact.review.figures.pace import Pace, pace
 from contrafact.review.figures.progress import Progress, progress
+from contrafact.study.agreement import Coefficient
 
 __all__ = ["Panel", "agreement_panels", "panels_of"]
 

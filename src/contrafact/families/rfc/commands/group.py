@@ -16,7 +16,6 @@ from contrafact.families.rfc.commands import (
     release,
     rewrite,
     statistics,
-    study,
     surface,
 )
 
@@ -44,4 +43,3 @@ app.command("finalize")(finalize.finalize)
 app.command("release")(release.release)
 app.command("surface")(surface.surface)
 app.command("statistics")(statistics.statistics)
-app.add_typer(study.app, name="study")

@@ -113,7 +113,7 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
         filled = read_answers(files, spec, items, command=command)
         for problem in filled.problems:
             typer.echo(problem, err=True)
-        tables = score_study(spec, items, filled.answers, np.random.default_rng(seed))
+        tables = score_study(spec, items, filled, np.random.default_rng(seed))
         if out is not None:
             _check_out(out, tables)
         for table in tables:

@@ -157,6 +157,7 @@ class AnsweredStudy:
     Attributes:
         items: The key's items, in its order.
         answers: The answers that can be used, in the order in which they were read.
+        people: Who filled in a sheet, in the order in which they were met.
         rng: Where the resampling's randomness comes from.
         level: Confidence level of all intervals.
         resamples: How many times clusters are drawn.
@@ -164,22 +165,18 @@ class AnsweredStudy:
 
     items: Sequence[StudyItem]
     answers: Sequence[Answer]
+    people: Sequence[str]
     rng: "np.random.Generator"
     level: float = 0.95
     resamples: int = 10_000
 
-    @property
-    def people(self) -> list[str]:
-        """The people who answered something, in the order in which they were met."""
-        return list(dict.fromkeys(answer.person for answer in self.answers))
-
     def given(self, question: str) -> dict[str, dict[str, str]]:
-        """Return the answers to a question by person and item."""
-        found: dict[str, dict[str, str]] = {}
+        """Return the answers to a question by person and item, without people who gave none."""
+        found: dict[str, dict[str, str]] = {person: {} for person in self.people}
         for one in self.answers:
             if one.question == question:
-                found.setdefault(one.person, {})[one.item] = one.answer
-        return found
+                found[one.person][one.item] = one.answer
+        return {person: own for person, own in found.items() if own}
 
     def verdicts(self, question: str) -> dict[str, str]:
         """Return what people's answers to a question are held against, by item."""

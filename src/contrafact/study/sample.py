@@ -120,7 +120,7 @@ def draw_study(
         ]
     else:
         if n < len(strata):
-            every = " and ".join(name.replace("_", " ") for name in spec.strata)
+            every = ", ".join(spec.strata).replace("_", " ")
             raise InputError(
                 f"{n} {spec.noun} cannot show every {every} of these runs",
                 hint=f"ask for at least {len(strata)} with --n",

@@ -40,11 +40,13 @@ class Filled:
 
     Attributes:
         answers: The answers, in the order of the sheets' rows.
+        people: Who filled in a sheet, in the order in which they were met.
         problems: One sentence for each cell or row that was not used, with file and line.
         blanks: How many cells that ask for an answer were left empty.
     """
 
     answers: list[Answer] = field(default_factory=list)
+    people: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     blanks: int = 0
 
@@ -133,6 +135,8 @@ def read_answers(
         command=command,
         problems=filled.problems,
     ):
+        if row.person not in filled.people:
+            filled.people.append(row.person)
         for question in spec.questions:
             cell = row.cells.get(question.name, "").strip()
             answer = question.read(cell) if cell else None
@@ -155,7 +159,7 @@ def read_answers(
 def score_study(
     spec: StudySpec,
     items: Sequence[StudyItem],
-    answers: Sequence[Answer],
+    filled: Filled,
     rng: np.random.Generator,
     *,
     level: float = 0.95,
@@ -166,7 +170,7 @@ def score_study(
     Args:
         spec: The study.
         items: The key's items.
-        answers: What people answered.
+        filled: What people answered.
         rng: Where the resampling's randomness comes from.
         level: Confidence level of all intervals.
         resamples: How many times clusters are drawn.
@@ -175,12 +179,12 @@ def score_study(
         InputError: No cell that asks for an answer holds one.
     """
     asked = {question.name: question for question in spec.asked}
-    if not any(answer.question in asked for answer in answers):
+    if not any(answer.question in asked for answer in filled.answers):
         choices = " or ".join(dict.fromkeys(question.choices for question in asked.values()))
         raise InputError(
             "no cell of these sheets is filled in", hint=f"write {choices} in {' and '.join(asked)}"
         )
-    study = AnsweredStudy(items, answers, rng, level, resamples)
+    study = AnsweredStudy(items, filled.answers, filled.people, rng, level, resamples)
     tables = list(spec.tables(study) if spec.tables else standard_tables(spec, study))
     if spec.labels:
         tables.append(StudyTable("labels", "", _labels(spec, study)))

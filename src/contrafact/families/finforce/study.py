@@ -79,13 +79,11 @@ def _tables(study: AnsweredStudy) -> list[StudyTable]:
     for criterion in CRITERIA:
         rows["between"] += [{"criterion": criterion} | row for row in _between(study, criterion)]
     for mark in _MARKS:
-        given = study.given(mark)
-        for person in [name for name in study.people if name in given]:
-            marked = [items[name] for name in given[person]]
-            set_by = [answer == "TRUE" for answer in given[person].values()]
-            share = study.weighted_mean(marked, set_by).columns("share")
-            about: dict[str, Any] = {"error_class": mark, "annotator": person, "n": len(marked)}
-            rows["marks"].append({**about, **share})
+        for person, given in study.given(mark).items():
+            of = [items[name] for name in given]
+            share = study.weighted_mean(of, [answer == "TRUE" for answer in given.values()])
+            row: dict[str, Any] = {"error_class": mark, "annotator": person, "n": len(of)}
+            rows["marks"].append(row | share.columns("share"))
     titles = {
         "agreement": "Judge and annotators (95% intervals)",
         "majority": "Judge against the annotators' majority",
@@ -165,7 +163,7 @@ def _between(study: AnsweredStudy, criterion: str) -> list[dict[str, Any]]:
     """Return how far every two annotators agree on what both answered."""
     given = study.given(criterion)
     rows = []
-    for one, other in combinations([name for name in study.people if name in given], 2):
+    for one, other in combinations(given, 2):
         both = [i for i in study.items if i.name in given[one] and i.name in given[other]]
         if not both:
             continue

@@ -161,9 +161,8 @@ def _tables(
     rows = []
     for question in questions:
         given, verdicts = study.given(question.name), study.verdicts(question.name)
-        people = [person for person in study.people if person in given]
-        compared = [(one, reference, verdicts) for one in people if verdicts] + [
-            (one, other, given[other]) for one, other in combinations(people, 2)
+        compared = [(one, reference, verdicts) for one in given if verdicts] + [
+            (one, other, given[other]) for one, other in combinations(given, 2)
         ]
         for one, other, second in compared:
             for category in (*categories, OVERALL):

@@ -268,7 +268,7 @@ def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, revi
 
 
 def test_labels_of_a_runs_items_correct_its_judge(review_team, tmp_path):
-    from contrafact.exam.correct import corrected_by_labels
+    from contrafact.exam.correct import corrected_by_labels, examined_criteria
 
     frame = judged_items()
     frame.to_parquet(tmp_path / "items.parquet")
@@ -282,7 +282,9 @@ def test_labels_of_a_runs_items_correct_its_judge(review_team, tmp_path):
     })  # fmt: skip
     labels = pd.DataFrame(label_rows(board)).drop(columns="probability")
     assert len(labels) == 12 * 3 * 2
-    found = corrected_by_labels(frame, labels, family="finforce").set_index("criterion")
+    found = corrected_by_labels(
+        frame, labels, criteria=examined_criteria("finforce"), unit="side"
+    ).set_index("criterion")
     assert found.loc["directionality", "labelled"] == 12
     assert found.loc["directionality", "corrected"] == pytest.approx(0.5)
     assert found.loc["forward_compatibility", "corrected"] == 1.0

@@ -5,10 +5,15 @@ import json
 import pytest
 
 from contrafact.exam.file import read_exam
-from contrafact.families.cobe.data import write_stories
+from contrafact.families.cobe.data import (
+    KnownAnswer,
+    KnownStory,
+    answers_object,
+    load_known,
+    write_stories,
+)
 from contrafact.families.cobe.exam import CobeExamOptions, cobe_items
 from contrafact.families.cobe.exam import examiner as cobe_examiner
-from contrafact.families.cobe.known import KnownAnswer, KnownStory, answers_object, load_known
 from contrafact.families.cobe.phrasing import queries
 from contrafact.families.finforce.exam import examiner, finforce_items
 from contrafact.family.settings import StructuredOptions

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from contrafact.exam.questions import other_order
-from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.data import CATEGORIES, bundled_headlines, bundled_shots
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.exam import examiner, finforce_items
 from contrafact.family.exam import draw_items

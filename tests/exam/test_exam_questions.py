@@ -11,8 +11,8 @@ from contrafact.exam.questions import put, questions_of
 from contrafact.exam.score import exam_rows
 from contrafact.families.finforce.exam import examiner as examiner_of
 from contrafact.families.finforce.exam import finforce_items
-from contrafact.families.rfc.pipeline.answer_file import AnswerFile
 from contrafact.family.settings import StructuredOptions
+from contrafact.files.journal import Journal
 from contrafact.prompts import open_pack
 from contrafact.records import Verdict
 
@@ -42,7 +42,7 @@ def judges(*names):
 
 def ask(path, own, names, **options):
     questions = questions_of(ITEMS, own.examiner, list(names), **options)
-    with AnswerFile(path, {"judge": "any"}) as answers:
+    with Journal(path, {"judge": "any"}) as answers:
         asking = put(questions, own.examiner, judges(*names), answers, at_once=2)
         return questions, asyncio.run(asking), dict(answers.known)
 
@@ -78,7 +78,7 @@ def test_failed_questions_are_told_and_only_they_are_asked_again(tmp_path):
 def test_answers_to_other_questions_are_not_taken(tmp_path):
     ask(tmp_path / "a.jsonl", Scripted(), ["yes"])
     with pytest.raises(InputError, match="differs in judge"):
-        AnswerFile(tmp_path / "a.jsonl", {"judge": "another"}).__enter__()
+        Journal(tmp_path / "a.jsonl", {"judge": "another"}).__enter__()
 
 
 def test_a_panel_is_the_majority_of_its_valid_members(tmp_path):

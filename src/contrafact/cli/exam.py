@@ -166,8 +166,8 @@ def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
     from contrafact.errors import InputError
     from contrafact.exam.questions import put
     from contrafact.exam.run import prepare_exam
-    from contrafact.families.rfc.pipeline.answer_file import AnswerFile
     from contrafact.files.atomic import guard_output
+    from contrafact.files.journal import Journal
     from contrafact.models.opening import TRANSPORT, open_model, without_secrets
     from contrafact.prompts import open_pack
 
@@ -193,7 +193,7 @@ def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
         name: open_model(name, config=GenerateConfig(**calls), **judge_args)
         for name in prepared.judges
     }
-    with AnswerFile(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts) as answers:
+    with Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts) as answers:
         left = len({q.key for q in prepared.questions if q.key not in answers.known})
         with Progress("questions", left) as steps:
             failures = asyncio.run(

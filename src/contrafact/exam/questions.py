@@ -4,15 +4,15 @@ Answers stand in a journal by what was asked (judge, question, which repeat), so
 was killed goes on, a longer one asks only what is new, and one that is repeated asks nothing.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from inspect_ai.model import Model
 
-from contrafact.families.rfc.pipeline.answer_file import AnswerFile
 from contrafact.family.exam import Examiner, ExamItem
+from contrafact.files.journal import Journal
 from contrafact.models.asking import failure_cause
 
 __all__ = ["Question", "other_order", "put", "questions_of"]
@@ -109,7 +109,7 @@ async def put(
     questions: Sequence[Question],
     examiner: Examiner,
     judges: Mapping[str, Model],
-    answers: AnswerFile,
+    answers: Journal,
     *,
     at_once: int = 16,
     each: Callable[[], None] = lambda: None,
@@ -129,29 +129,14 @@ async def put(
     Returns:
         Why a question has no answer, by its key, where that is so.
     """
-    failures: dict[str, str] = {}
-    # Questions of the same criterion follow each other, so that prefix caches serve.
     open_ones = {q.key: q for q in questions if q.key not in answers.known}
-    free = asyncio.Semaphore(at_once)
 
-    async def one(key: str, question: Question) -> None:
-        async with free:
-            try:
-                verdict = await examiner.ask(
-                    judges[question.judge], question.criterion, question.prompt
-                )
-            except Exception as error:  # noqa: BLE001 - shown as this question's cause
-                failures[key] = failure_cause(error)
-            else:
-                answers.keep(key, verdict.model_dump(mode="json"))
-        each()
+    async def ask(key: str) -> dict[str, Any]:
+        one = open_ones[key]
+        verdict = await examiner.ask(judges[one.judge], one.criterion, one.prompt)
+        return verdict.model_dump(mode="json")
 
-    ordered = sorted(open_ones.items(), key=lambda pair: (pair[1].criterion, pair[1].swapped))
-    tasks = [asyncio.create_task(one(key, question)) for key, question in ordered]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    return failures
+    # Questions of the same criterion follow each other, so that prefix caches serve.
+    ordered = sorted(open_ones, key=lambda key: (open_ones[key].criterion, open_ones[key].swapped))
+    failures = await answers.fill(ordered, ask, at_once=at_once, each=lambda _: each())
+    return {key: failure_cause(error) for key, error in failures.items()}

@@ -26,7 +26,7 @@ from contrafact.exam.file import (
 from contrafact.exam.questions import Question
 from contrafact.family.exam import RESPONSE, ExamItem
 from contrafact.family.run import PackRecord
-from contrafact.judges.panel import all_pass, majority
+from contrafact.judges.judge import all_pass, panel_verdict
 from contrafact.records import Verdict
 from contrafact.stats.classification import auroc
 from contrafact.stats.intervals import cluster_bootstrap
@@ -420,7 +420,7 @@ def _whole(item: ExamItem, rows: Sequence[ExamRow]) -> ExamRow:
 def _panel(votes: Mapping[str, Mapping[str, Any]]) -> Verdict:
     # What a provider's verdict holds besides is kept in the answers, and not counted here.
     names = Verdict.model_fields
-    return majority(
+    return panel_verdict(
         [
             Verdict.model_validate({name: vote[name] for name in names if name in vote})
             for vote in votes.values()

@@ -136,7 +136,7 @@ def letter(*, logprobs: bool = True) -> Ask:
     async def ask(judge: "Model", criterion: str, prompt: str) -> "Verdict":
         from inspect_ai.model import GenerateConfig
 
-        from contrafact.judges.letter import judge_letter
+        from contrafact.judges.judge import judge_letter
 
         config = GenerateConfig(temperature=0.0)
         return await judge_letter(judge, prompt, criterion, logprobs=logprobs, config=config)

@@ -9,7 +9,6 @@ A spec is loaded for help pages, too: import what is heavy in functions.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +29,6 @@ __all__ = [
     "StudySpec",
     "StudyTable",
     "at_random",
-    "majority",
     "spread_over",
 ]
 
@@ -250,14 +248,6 @@ class AnsweredStudy:
     @property
     def _settings(self) -> dict[str, Any]:
         return {"level": self.level, "resamples": self.resamples, "rng": self.rng}
-
-
-def majority(votes: Sequence[str]) -> str | None:
-    """Return what more than half of the votes say; None where nothing has so many."""
-    if not votes:
-        return None
-    vote, count = Counter(votes).most_common(1)[0]
-    return vote if 2 * count > len(votes) else None
 
 
 Choose = Callable[["pd.DataFrame", int, "np.random.Generator"], Sequence[int]]

@@ -13,7 +13,7 @@ from contrafact.family.study import StudySpec
 from contrafact.files.sheets import item_check, item_names, write_sheet
 from contrafact.runs.folder import read_manifest
 from contrafact.runs.items import ITEMS
-from contrafact.stats.sampling_design import even_allocation
+from contrafact.stats.sampling import even_allocation
 from contrafact.text.delimit import printable
 
 __all__ = ["DrawnStudy", "draw_study", "read_source"]

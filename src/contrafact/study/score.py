@@ -19,10 +19,10 @@ from contrafact.family.study import (
     StudyItem,
     StudySpec,
     StudyTable,
-    majority,
 )
 from contrafact.files.sheets import probability, read_filled, read_key_rows
 from contrafact.stats.agreement import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement
+from contrafact.stats.votes import majority
 
 __all__ = ["MAJORITY", "Filled", "read_answers", "read_key", "score_study", "standard_tables"]
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from contrafact.errors import InputError
 from contrafact.families.finforce.commands.group import app
 from contrafact.families.finforce.study import AVERAGE, draw, score
-from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import read_rows
 from contrafact.files.sheets import find_key
 
 HOSTILE = [

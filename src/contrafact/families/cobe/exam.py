@@ -19,7 +19,7 @@ from contrafact.records import content_id
 from contrafact.text.delimit import delimit
 
 if TYPE_CHECKING:
-    from contrafact.families.cobe.known import KnownStory
+    from contrafact.families.cobe.data import KnownStory
     from contrafact.prompts import PromptPack
 
 __all__ = ["DRAWN", "EXAM", "CobeExamOptions", "cobe_items", "drawn_known", "examiner"]
@@ -87,10 +87,10 @@ def drawn_known(n: int, seed: int) -> "list[KnownStory]":
         n: How many.
         seed: Seed of the draw.
     """
-    from contrafact.families.cobe.known import KnownAnswer, KnownStory
+    from contrafact.families.cobe.data import KnownAnswer, KnownStory
+    from contrafact.families.cobe.synth.answers import Answer
     from contrafact.families.cobe.synth.draw import draw_stories
-    from contrafact.families.cobe.synth.loading import bundled_templates
-    from contrafact.families.cobe.synth.story import Answer
+    from contrafact.families.cobe.synth.template import bundled_templates
 
     def answer(one: Answer) -> KnownAnswer:
         return KnownAnswer(text=one.text, why=one.why, fails=one.fails)
@@ -127,7 +127,7 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
 
 
 def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]:
-    from contrafact.families.cobe.known import load_known
+    from contrafact.families.cobe.data import load_known
 
     if options.data is not None:
         return draw_items(cobe_items(load_known(options.data)), n, seed)

@@ -28,7 +28,6 @@ from contrafact.family.study import (
     StudyItem,
     StudySpec,
     StudyTable,
-    majority,
 )
 from contrafact.records import CRITERIA
 
@@ -140,6 +139,8 @@ def _majority(
     study: AnsweredStudy, items: dict[str, StudyItem], answers: Sequence[Answer]
 ) -> dict[str, Any]:
     """Return the judge's sensitivity and specificity for what most annotators say."""
+    from contrafact.stats.votes import majority
+
     votes: dict[str, list[str]] = {}
     verdicts: dict[str, str] = {}
     for answer in answers:

@@ -32,7 +32,6 @@ from contrafact.family.study import (
     StudyItem,
     StudySpec,
     StudyTable,
-    majority,
 )
 from contrafact.records import MANIPULATIONS
 
@@ -226,6 +225,8 @@ def _reason_tables(study: AnsweredStudy) -> list[StudyTable]:
     - ``labels``: one row per answer that somebody sorted, to lead from a class back to its run.
     """
     import pandas as pd
+
+    from contrafact.stats.votes import majority
 
     (question,) = REASONS.questions
     figures = _tables(

@@ -8,7 +8,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from contrafact.families.cobe.data import bundled_known, bundled_stories
 from contrafact.families.cobe.failure_modes import failure_modes, suggested_mode
 from contrafact.families.cobe.judging import Judging, criteria_of, judge_response
-from contrafact.judges.panel import all_pass
+from contrafact.judges.judge import all_pass
 
 STORIES = {story.id: story for story in bundled_stories()}
 TITLES = {

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.exam.correct import corrected_by_labels, examined_criteria
 from contrafact.families.cobe.published import (
     published_facts,
     published_notes,
@@ -16,6 +17,7 @@ from contrafact.families.cobe.published import (
 )
 from contrafact.families.cobe.study import STUDY
 from contrafact.family.study import Answer, StudyItem
+from contrafact.report.labels import read_labels
 from contrafact.stats.votes import majority
 from contrafact.study.sample import draw_study
 from contrafact.study.score import Filled, read_answers, read_key, score_study
@@ -193,6 +195,30 @@ def test_what_decides_nothing_is_counted_and_left_out():
     assert len(found["ratings"]) == 4, "an item that nobody rated is in no table"
     with pytest.raises(InputError, match="no cell of these sheets"):
         score({"a": {}}, key(1, ["yes"]))
+
+
+def test_labels_correct_the_judge_in_a_report(tmp_path):
+    frame = items(stories=12, systems=("a",)).assign(really=lambda f: f["sample_id"] != "3v1")
+    study = draw(frame, 20)
+    drawn = key_in(study.write(tmp_path / "sheet.csv")[0])
+    wrong = [item.name for item in drawn if item["sample_id"] == "3v1"]
+    given = {item.name: "no" if item.name in wrong else "yes" for item in drawn}
+    given[drawn[0].name] = "other"
+    tables = score_study(STUDY, drawn, filled({"ann": given}), rng(), resamples=50)
+    (labels,) = [table.frame for table in tables if table.name == "labels"]
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    read = read_labels([tmp_path / "labels.csv"])
+    assert len(read) == 19, "an answer that decides nothing is no label"
+    assert set(read["judge"]) == {"j/judge"}
+    assert set(read["phrasing"]) <= set("ABC")
+    (found,) = corrected_by_labels(
+        frame, read, criteria=examined_criteria("cobe"), unit="phrasing"
+    ).to_dict("records")
+    assert found["criterion"] == "correct"
+    judged = frame.set_index(["sample_id", "phrasing"])["correct"]
+    places = read[["sample_id", "phrasing"]].itertuples(index=False, name=None)
+    assert found["labelled"] == sum(not math.isnan(judged[place]) for place in places)
+    assert found["raw"] < 0.6 < found["corrected"]
 
 
 def test_fleiss_kappa_is_that_of_statsmodels():

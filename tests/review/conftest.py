@@ -20,11 +20,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.review.answers import asked
-from contrafact.review.board import Board
-from contrafact.review.intake import define, enlist, import_gold, import_items
-from contrafact.review.loading import load_project
-from contrafact.review.project import Project
+from contrafact.review.answers import asked_questions
+from contrafact.review.project import Project, load_project
+from contrafact.review.setup import define_project, set_roles, import_gold, import_items
+from contrafact.review.state import ReviewState
 
 NOW = datetime(2031, 3, 1, 9, 0, tzinfo=UTC)
 TEAMS = {
@@ -71,23 +70,23 @@ def gold_for(project: Project) -> dict[str, tuple[dict[str, Any], dict[str, str]
     return {f"g{n}": (made_item(100 + n), answers) for n in range(3)}
 
 
-def new_board(name: str = "rfc-rewrite", items: int = 0, *, trained: bool = True) -> Board:
+def new_state(name: str = "rfc-rewrite", items: int = 0, *, trained: bool = True) -> ReviewState:
     project = load_project(name)
-    board = Board(project)
-    define(board, project, "Max", NOW)
+    state = ReviewState(project)
+    define_project(state, project, "Max", NOW)
     for person, roles in TEAMS[name].items():
-        enlist(board, person, roles, "Max", NOW, trained=trained)
+        set_roles(state, person, roles, "Max", NOW, trained=trained)
     if not trained and any(stage.kind == "training" for stage in project.stages):
-        import_gold(board, gold_for(project), "Max", NOW)
-    import_items(board, {f"i{n}": made_item(n) for n in range(items)}, "Max", NOW)
-    return board
+        import_gold(state, gold_for(project), "Max", NOW)
+    import_items(state, {f"i{n}": made_item(n) for n in range(items)}, "Max", NOW)
+    return state
 
 
 def full_answers(project: Project, stage: str, pick: Callable[[Any], str]) -> dict[str, str]:
     """Return an answer to each question that is asked, as ``pick`` chooses of its options."""
     place, answers = project.stage(stage), {}
     for name in place.questions:
-        if name in asked(project, place, answers):
+        if name in asked_questions(project, place, answers):
             answers[name] = pick(project.question(name).options)
     return answers
 
@@ -101,7 +100,7 @@ def review_team() -> Any:
         teams = TEAMS
         item = staticmethod(made_item)
         gold = staticmethod(gold_for)
-        board = staticmethod(new_board)
+        state = staticmethod(new_state)
         answers = staticmethod(full_answers)
 
         @staticmethod
@@ -228,8 +227,8 @@ class Site:
     """A studio on a database, and browsers for it."""
 
     def __init__(self, database: str, **options: Any) -> None:
+        from contrafact.review.web.access import open_studio
         from contrafact.review.web.app import create_app
-        from contrafact.review.web.studio import open_studio
 
         self.now = 1_900_000_000.0
         self.studio = open_studio(database, clock=lambda: self.now, **options)
@@ -262,7 +261,7 @@ class Site:
         """Open a review with its usual team, each with an account, and made-up items."""
         self.store.define(name, load_project(project), "Max")
         for person, roles in TEAMS[project].items():
-            self.store.enlist(name, person, roles, "Max", trained=True)
+            self.store.set_roles(name, person, roles, "Max", trained=True)
             if self.accounts.find(person) is None:
                 self.account(person)
         made = {f"i{n}": {**made_item(n), **fields} for n in range(items)}

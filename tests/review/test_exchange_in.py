@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.review.importing import read_items
-from contrafact.review.loading import load_project
+from contrafact.review.field_mapping import read_items
+from contrafact.review.project import load_project
 
 HEADLINE = "Corvane Rail opens a line to the coast"
 

@@ -15,20 +15,21 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import ReviewDecision, load_decisions
 from contrafact.families.rfc.pipeline.review_path import follow
 from contrafact.files.sheets import unguarded
-from contrafact.review.desk import assign
+from contrafact.review.assignment import assign
 from contrafact.review.export import (
     decision_rows,
-    exports_of,
+    available_exports,
     history_rows,
     item_rows,
     label_rows,
-    rows_of,
+    render_rows,
+    export_rows,
     sheet_rows,
+    write_rows,
 )
-from contrafact.review.importing import read_items
-from contrafact.review.intake import import_items
-from contrafact.review.loading import load_project
-from contrafact.review.rows_out import render_rows, write_rows
+from contrafact.review.field_mapping import read_items
+from contrafact.review.project import load_project
+from contrafact.review.setup import import_items
 from contrafact.review.workflow import answer
 
 CELLS = st.one_of(
@@ -75,31 +76,31 @@ def test_what_is_guarded_is_read_back_as_it_was(tmp_path):
 
 def played(team, seed, items=5):
     """A whole RFC review in which everybody answers at random, flags and revises."""
-    board, now, rng = team.board(items=items), team.now, team.rng(seed)
+    state, now, rng = team.state(items=items), team.now, team.rng(seed)
     for turn in range(2000):
         busy = False
-        for who in board.people:
-            given, _ = assign(board, who, now, rng)
+        for who in state.people:
+            given, _ = assign(state, who, now, rng)
             now += timedelta(seconds=7)
             if given is None:
                 continue
             busy = True
             steady = turn > 40
             answers = team.answers(
-                board.project,
+                state.project,
                 given.stage,
                 lambda options, steady=steady: (
                     options[0] if steady else options[int(rng.integers(len(options)))]
                 ),
             )
             said = {"comment": "so it seems", "flagged": not steady and rng.random() < 0.25}
-            corrects = board.project.stage(given.stage).corrects
+            corrects = state.project.stage(given.stage).corrects
             if corrects and corrects.on in answers.values():
                 said["correction"] = f"- Shares fell, as of turn {turn}."
             place = (given.item, given.stage, given.round, answers)
-            answer(board, who, *place, now=now, rng=rng, **said)
-        if not busy and all(item.outcome for item in board.items.values()):
-            return board
+            answer(state, who, *place, now=now, rng=rng, **said)
+        if not busy and all(item.outcome for item in state.items.values()):
+            return state
         now += timedelta(minutes=1 if busy else 31)
     raise AssertionError("the review does not end")
 
@@ -109,14 +110,14 @@ STATES = {"final": "retained", "removed": "removed", "hard case": "hard case"}
 
 @pytest.mark.parametrize("seed", range(12))
 def test_finalize_comes_to_what_the_review_came_to(review_team, tmp_path, seed):
-    board = played(review_team, seed)
-    rows = decision_rows(board)
+    state = played(review_team, seed)
+    rows = decision_rows(state)
     path = tmp_path / ("decisions.csv", "decisions.jsonl", "decisions.parquet")[seed % 3]
     write_rows(rows, path)
     by_item = {}
-    for decision in load_decisions(path, board.items):
+    for decision in load_decisions(path, state.items):
         by_item.setdefault(decision.item_id, []).append(decision)
-    for item in board.items.values():
+    for item in state.items.values():
         fate = follow(by_item[item.id])
         assert fate.state == STATES[item.outcome], [
             (d.stage, d.decision, d.flagged) for d in by_item[item.id]
@@ -172,7 +173,7 @@ def test_a_finished_review_goes_through_rfc_finalize(quick_contrafact, tmp_path)
         team = {"Ada": "expert-a", "Ben": "expert-b", "Cem": "annotator", "Dia": "annotator",
                 "Eve": "strict-annotator"}  # fmt: skip
         for name, role in team.items():
-            store.enlist("review", name, [role], "Max")
+            store.set_roles("review", name, [role], "Max")
         store.import_items("review", read_items(tmp_path / "pairs.jsonl", project), "Max")
         fine = {"category_correct": "true", "rewrite_valid": "pass"}
         said = {"expert-review": {"review": "pass"}, "audit": {"audit": "pass"},
@@ -196,18 +197,18 @@ def test_a_finished_review_goes_through_rfc_finalize(quick_contrafact, tmp_path)
 
 
 def test_every_export_says_what_it_is_about(review_team):
-    board = played(review_team, 3)
-    assert len(item_rows(board)) == 5
-    assert exports_of(board.project) == ("decisions", "items", "ratings", "history")
+    state = played(review_team, 3)
+    assert len(item_rows(state)) == 5
+    assert available_exports(state.project) == ("decisions", "items", "ratings", "history")
     with pytest.raises(InputError, match="are no study's"):
-        sheet_rows(board)
+        sheet_rows(state)
     with pytest.raises(InputError, match="about no run of a model"):
-        label_rows(board)
+        label_rows(state)
     with pytest.raises(InputError, match="'nowhere' is no stage"):
-        rows_of(board, "ratings", "nowhere")
+        export_rows(state, "ratings", "nowhere")
     with pytest.raises(InputError, match="'mood' is no question"):
-        rows_of(board, "ratings", "", "mood")
-    verdicts = rows_of(board, "ratings", "annotation")
+        export_rows(state, "ratings", "", "mood")
+    verdicts = export_rows(state, "ratings", "annotation")
     assert {row["rating"] for row in verdicts} <= {"pass", "fail", "mis-category"}
     events = []
     assert history_rows(events) == []
@@ -231,15 +232,15 @@ def judged_items():
     return pd.DataFrame(rows)
 
 
-def rate(board, team, people, say):
+def rate(state, team, people, say):
     now = team.now
     for who in people:
         while True:
-            given, _ = assign(board, who, now, team.rng())
+            given, _ = assign(state, who, now, team.rng())
             if given is None:
                 break
-            place = (given.item, given.stage, given.round, say(who, board.items[given.item]))
-            answer(board, who, *place, now=now, rng=team.rng(), comment="=so")
+            place = (given.item, given.stage, given.round, say(who, state.items[given.item]))
+            answer(state, who, *place, now=now, rng=team.rng(), comment="=so")
 
 
 def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, review_team, tmp_path):
@@ -248,14 +249,14 @@ def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, revi
 
     sheet, key = draw(judged_items(), 8, np.random.default_rng(0))
     write_study(sheet, key, tmp_path / "study.csv")
-    board = review_team.board("judge-agreement")
-    new = read_items(tmp_path / "study.csv", board.project)
+    state = review_team.state("judge-agreement")
+    new = read_items(tmp_path / "study.csv", state.project)
     assert set(new) == set(key["item"])
-    import_items(board, new, "Max", review_team.now)
-    rate(board, review_team, ["Cem", "Dia", "Eve"], lambda who, _: {
+    import_items(state, new, "Max", review_team.now)
+    rate(state, review_team, ["Cem", "Dia", "Eve"], lambda who, _: {
         "forward_compatibility": "true", "directionality": "true" if who == "Cem" else "false",
     })  # fmt: skip
-    write_rows(sheet_rows(board), tmp_path / "answers.csv")
+    write_rows(sheet_rows(state), tmp_path / "answers.csv")
     run = quick_contrafact(
         *("finforce", "study", "score", "answers.csv", "--key", "study.key.csv"),
         *("--out", "scores"),
@@ -271,21 +272,21 @@ def test_labels_of_a_runs_items_correct_its_judge(review_team, tmp_path):
 
     frame = judged_items()
     frame.to_parquet(tmp_path / "items.parquet")
-    board = review_team.board("judge-agreement")
+    state = review_team.state("judge-agreement")
     import_items(
-        board, read_items(tmp_path / "items.parquet", board.project), "Max", review_team.now
+        state, read_items(tmp_path / "items.parquet", state.project), "Max", review_team.now
     )
-    rate(board, review_team, ["Cem", "Dia", "Eve"], lambda _, item: {
+    rate(state, review_team, ["Cem", "Dia", "Eve"], lambda _, item: {
         "forward_compatibility": "true",
         "directionality": "true" if item.fields["side"] == "risk" else "false",
     })  # fmt: skip
-    labels = pd.DataFrame(label_rows(board)).drop(columns="probability")
+    labels = pd.DataFrame(label_rows(state)).drop(columns="probability")
     assert len(labels) == 12 * 3 * 2
     found = corrected_by_labels(frame, labels, family="finforce").set_index("criterion")
     assert found.loc["directionality", "labelled"] == 12
     assert found.loc["directionality", "corrected"] == pytest.approx(0.5)
     assert found.loc["forward_compatibility", "corrected"] == 1.0
-    other = review_team.board("judge-agreement", items=1)
+    other = review_team.state("judge-agreement", items=1)
     rate(other, review_team, ["Cem"], lambda *_: {
         "forward_compatibility": "true", "directionality": "true",
     })  # fmt: skip

@@ -5,13 +5,12 @@ import json
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.review.adopt import adopt
-from contrafact.review.board import Board, replay
-from contrafact.review.desk import assign
-from contrafact.review.elsewhere import read_foreign
-from contrafact.review.intake import define, enlist, import_items
-from contrafact.review.loading import load_project
-from contrafact.review.recorder import Refused
+from contrafact.review.assignment import assign
+from contrafact.review.external_formats import read_annotations
+from contrafact.review.import_annotations import import_annotations
+from contrafact.review.project import load_project
+from contrafact.review.setup import define_project, set_roles, import_items
+from contrafact.review.state import ReviewState, NotAllowed, replay
 from contrafact.review.workflow import undo
 
 HEADLINE = "Corvane Rail opens a line to the coast"
@@ -28,15 +27,15 @@ def task(number, answers, by=1, data=None, **more):
 
 
 @pytest.fixture
-def board(review_team):
-    return review_team.board("cobe-rating", items=3)
+def state(review_team):
+    return review_team.state("cobe-rating", items=3)
 
 
-def take(board, review_team, path, tool="label-studio", people=None, **options):
+def take(state, review_team, path, tool="label-studio", people=None, **options):
     people = {"1": "Cem", "dia@example.org": "Dia"} if people is None else people
-    return adopt(
-        board,
-        read_foreign(path, tool),
+    return import_annotations(
+        state,
+        read_annotations(path, tool),
         "Max",
         tool=tool,
         file=path.name,
@@ -48,16 +47,16 @@ def take(board, review_team, path, tool="label-studio", people=None, **options):
 
 
 def test_label_studios_decisions_become_ours_marked_with_where_they_come_from(
-    board, review_team, tmp_path, written
+    state, review_team, tmp_path, written
 ):
     rows = [
         task(0, {"rating": "Yes"}),
         task(1, {"rating": "no"}, by={"id": 7, "email": "dia@example.org"}),
     ]
     path = written(tmp_path, "export.json", rows)
-    found, events = take(board, review_team, path)
+    found, events = take(state, review_team, path)
     assert (found.taken, found.known, found.problems) == (2, 0, [])
-    vote, other = board.items["i0"].votes[0], board.items["i1"].votes[0]
+    vote, other = state.items["i0"].votes[0], state.items["i1"].votes[0]
     assert (vote.who, vote.ballot.verdict, other.who, other.ballot.verdict) == (
         "Cem", "Yes", "Dia", "No",
     )  # fmt: skip
@@ -65,30 +64,30 @@ def test_label_studios_decisions_become_ours_marked_with_where_they_come_from(
     assert (vote.origin["by"], vote.origin["key"], vote.origin["line"]) == ("1", "100", 1)
     assert vote.origin["when"].startswith("2031-02-03")
     assert all("origin" in event.body for event in events if event.kind == "answered")
-    again, none = take(board, review_team, path)
+    again, none = take(state, review_team, path)
     assert (again.taken, again.known, none) == (0, 2, [])
 
 
 def test_what_was_imported_moves_items_on_and_can_be_replayed(review_team, tmp_path, written):
     project = load_project("cobe-rating")
-    board, now = Board(project), review_team.now
-    log = define(board, project, "Max", now)
+    state, now = ReviewState(project), review_team.now
+    log = define_project(state, project, "Max", now)
     for name in ("Cem", "Dia", "Eve"):
-        log += enlist(board, name, ["rater"], "Max", now)
-    log += import_items(board, {"i0": review_team.item(0)}, "Max", now)
+        log += set_roles(state, name, ["rater"], "Max", now)
+    log += import_items(state, {"i0": review_team.item(0)}, "Max", now)
     tasks = task(0, {"rating": "Yes"})
     for by in (2, 3):
         tasks["annotations"] += task(0, {"rating": "Yes"}, by=by, id=by)["annotations"]
     path = written(tmp_path, "export.json", [tasks])
-    found, events = take(board, review_team, path, people={"1": "Cem", "2": "Dia", "3": "Eve"})
-    assert found.taken == 3 and board.items["i0"].outcome == "final"
-    assert replay(log + events).items == board.items
+    found, events = take(state, review_team, path, people={"1": "Cem", "2": "Dia", "3": "Eve"})
+    assert found.taken == 3 and state.items["i0"].outcome == "final"
+    assert replay(log + events).items == state.items
 
 
 def test_what_does_not_fit_is_told_with_its_line_and_changes_nothing(
-    board, review_team, tmp_path, written
+    state, review_team, tmp_path, written
 ):
-    import_items(board, {"twin": review_team.item(0)}, "Max", review_team.now)
+    import_items(state, {"twin": review_team.item(0)}, "Max", review_team.now)
     rows = [
         task(9, {"rating": "Yes"}),
         task(0, {"rating": "Maybe"}),
@@ -100,9 +99,9 @@ def test_what_does_not_fit_is_told_with_its_line_and_changes_nothing(
         task(0, {"rating": "Yes"}, data={"item_id": "i0", "text": "Another story."}),
     ]
     path = written(tmp_path, "export.jsonl", rows)
-    seq = board.seq
-    found, events = take(board, review_team, path)
-    assert (found.taken, events, board.seq) == (0, [], seq)
+    seq = state.seq
+    found, events = take(state, review_team, path)
+    assert (found.taken, events, state.seq) == (0, [], seq)
     told = [
         ":1: there is no item 'i9' in this review",
         ":2: 'Maybe' is no answer to 'rating'; its answers are Yes, No, Other",
@@ -119,20 +118,20 @@ def test_what_does_not_fit_is_told_with_its_line_and_changes_nothing(
 
 
 def test_items_are_found_by_their_text_and_a_task_number_is_no_id(review_team, tmp_path, written):
-    board = review_team.board("cobe-rating")
+    state = review_team.state("cobe-rating")
     new = {"0": review_team.item(5), "1": review_team.item(6)}
-    import_items(board, new, "Max", review_team.now)
+    import_items(state, new, "Max", review_team.now)
     rows = [task(0, {"rating": "Yes"}, data=review_team.item(6))]
-    found, _ = take(board, review_team, written(tmp_path, "e.json", rows))
+    found, _ = take(state, review_team, written(tmp_path, "e.json", rows))
     assert found.taken == 1
-    assert board.items["1"].votes and not board.items["0"].votes
+    assert state.items["1"].votes and not state.items["0"].votes
     rows = [task(0, {"rating": "Yes"}, data={"something": "else"})]
-    found, _ = take(board, review_team, written(tmp_path, "f.json", rows))
+    found, _ = take(state, review_team, written(tmp_path, "f.json", rows))
     assert "there is no item without an id" in found.problems[0]
 
 
 def test_other_names_of_questions_comments_and_flags(review_team, tmp_path, written):
-    board = review_team.board("headline-screening", items=2)
+    state = review_team.state("headline-screening", items=2)
     rows = [
         {
             **task(0, {"event": "true", "material_relevance": "false"}),
@@ -143,25 +142,25 @@ def test_other_names_of_questions_comments_and_flags(review_team, tmp_path, writ
         {"from_name": "doubt", "type": "choices", "value": {"choices": ["unsure"]}},
     ]
     names = {"event_status": "event", "comment": "notes", "flag": "doubt"}
-    found, _ = take(board, review_team, written(tmp_path, "e.json", rows), names=names)
+    found, _ = take(state, review_team, written(tmp_path, "e.json", rows), names=names)
     assert found.problems == []
-    ballot = board.items["i0"].votes[0].ballot
+    ballot = state.items["i0"].votes[0].ballot
     assert ballot.answers == {"event_status": "true", "material_relevance": "false"}
     assert ballot.flagged and ballot.comment == "hard to say"
-    with pytest.raises(Refused, match="'mood' is not asked"):
-        take(board, review_team, written(tmp_path, "e.json", rows), names={"mood": "x"})
+    with pytest.raises(NotAllowed, match="'mood' is not asked"):
+        take(state, review_team, written(tmp_path, "e.json", rows), names={"mood": "x"})
 
 
 def test_rules_of_who_may_decide_hold_for_imports_too(review_team, tmp_path, written):
-    board = review_team.board("cobe-rating", items=1)
-    enlist(board, "Guest", [], "Max", review_team.now)
+    state = review_team.state("cobe-rating", items=1)
+    set_roles(state, "Guest", [], "Max", review_team.now)
     people = {"1": "Guest"}
     path = written(tmp_path, "e.json", [task(0, {"rating": "Yes"})])
-    found, _ = take(board, review_team, path, people=people)
+    found, _ = take(state, review_team, path, people=people)
     assert "there is no place for 'Guest' at item 'i0'" in found.problems[0]
-    with pytest.raises(Refused, match="no stage in which people decide"):
-        take(board, review_team, path, people=people, stage="nowhere")
-    rewrites = review_team.board(items=1)
+    with pytest.raises(NotAllowed, match="no stage in which people decide"):
+        take(state, review_team, path, people=people, stage="nowhere")
+    rewrites = review_team.state(items=1)
     found, _ = take(
         rewrites,
         review_team,
@@ -171,17 +170,17 @@ def test_rules_of_who_may_decide_hold_for_imports_too(review_team, tmp_path, wri
     assert "is at stage 'expert-review', not at 'annotation'" in found.problems[0]
 
 
-def test_an_import_leaves_screens_and_undo_to_their_people(board, review_team, tmp_path, written):
-    given, _ = assign(board, "Cem", review_team.now, review_team.rng())
+def test_an_import_leaves_screens_and_undo_to_their_people(state, review_team, tmp_path, written):
+    given, _ = assign(state, "Cem", review_team.now, review_team.rng())
     path = written(tmp_path, "e.json", [task(2, {"rating": "Yes"})])
-    found, _ = take(board, review_team, path)
+    found, _ = take(state, review_team, path)
     assert found.taken == 1 and given.item == "i0"
-    assert assign(board, "Cem", review_team.now, review_team.rng()) == (given, [])
-    with pytest.raises(Refused, match="no decision of yours to undo"):
-        undo(board, "Cem", review_team.now)
+    assert assign(state, "Cem", review_team.now, review_team.rng()) == (given, [])
+    with pytest.raises(NotAllowed, match="no decision of yours to undo"):
+        undo(state, "Cem", review_team.now)
 
 
-def test_label_studios_flat_exports(board, review_team, tmp_path, written):
+def test_label_studios_flat_exports(state, review_team, tmp_path, written):
     row = {
         "id": 5, "annotator": 1, "annotation_id": 44, "lead_time": 3.5,
         "created_at": "2031-02-03T10:00:00Z", "item_id": "i0",
@@ -190,9 +189,9 @@ def test_label_studios_flat_exports(board, review_team, tmp_path, written):
     for name in ("min.json", "flat.csv"):
         rating = row["rating"] if name == "min.json" else "No"
         path = written(tmp_path, name, [{**row, "rating": rating}])
-        (one,) = read_foreign(path, "label-studio")
+        (one,) = read_annotations(path, "label-studio")
         assert (one.by, one.key, one.ids, one.answers["rating"]) == ("1", "44", ("i0",), ("No",))
-    found, _ = take(board, review_team, path)
+    found, _ = take(state, review_team, path)
     assert found.taken == 1
 
 
@@ -210,14 +209,14 @@ POTATO = {"instance_id": "i0", "user_id": "Cem"}
         ("a.parquet", {**POTATO, "rating": "Yes"}),
     ],
 )
-def test_every_form_that_potato_writes(board, review_team, tmp_path, name, row, written):
-    found, _ = take(board, review_team, written(tmp_path, name, [row]), "potato", people={})
+def test_every_form_that_potato_writes(state, review_team, tmp_path, name, row, written):
+    found, _ = take(state, review_team, written(tmp_path, name, [row]), "potato", people={})
     assert (found.taken, found.problems) == (1, [])
-    assert board.items["i0"].votes[0].ballot.verdict == "Yes"
-    assert board.items["i0"].votes[0].origin["tool"] == "potato"
+    assert state.items["i0"].votes[0].ballot.verdict == "Yes"
+    assert state.items["i0"].votes[0].origin["tool"] == "potato"
 
 
-def test_potatos_earlier_files_lie_in_a_folder_per_person(board, review_team, tmp_path, written):
+def test_potatos_earlier_files_lie_in_a_folder_per_person(state, review_team, tmp_path, written):
     folder = tmp_path / "Dia"
     folder.mkdir()
     row = {
@@ -228,11 +227,11 @@ def test_potatos_earlier_files_lie_in_a_folder_per_person(board, review_team, tm
         "behavioral_data": {},
     }
     path = written(folder, "annotated_instances.jsonl", [row])
-    found, _ = take(board, review_team, path, "potato", people={})
+    found, _ = take(state, review_team, path, "potato", people={})
     assert found.problems == []
-    vote = board.items["i1"].votes[0]
+    vote = state.items["i1"].votes[0]
     assert (vote.who, vote.ballot.verdict, vote.ballot.comment) == ("Dia", "Other", "muddled")
-    (one,) = read_foreign(path, "potato", annotator="Cem")
+    (one,) = read_annotations(path, "potato", annotator="Cem")
     assert one.by == "Cem"
 
 
@@ -244,7 +243,7 @@ def test_potatos_earlier_files_lie_in_a_folder_per_person(board, review_team, tm
         {"rating": {"Yes": "true", "No": "false"}},
     ],
 )
-def test_what_potatos_server_keeps_of_a_person(board, review_team, tmp_path, labels):
+def test_what_potatos_server_keeps_of_a_person(state, review_team, tmp_path, labels):
     state = {
         "user_id": "Cem",
         "instance_id_ordering": ["i0", "i1"],
@@ -253,11 +252,11 @@ def test_what_potatos_server_keeps_of_a_person(board, review_team, tmp_path, lab
     }
     path = tmp_path / "user_state.json"
     path.write_text(json.dumps(state, indent=2))
-    found, _ = take(board, review_team, path, "potato", people={})
+    found, _ = take(state, review_team, path, "potato", people={})
     assert found.taken == 1 and "nothing is answered" in found.problems[0]
-    vote = board.items["i0"].votes[0]
+    vote = state.items["i0"].votes[0]
     assert (vote.who, vote.ballot.verdict) == ("Cem", "Yes")
-    again, _ = take(board, review_team, path, "potato", people={})
+    again, _ = take(state, review_team, path, "potato", people={})
     assert (again.taken, again.known) == (0, 1)
 
 
@@ -265,10 +264,10 @@ def test_a_persons_file_of_another_form_is_told(tmp_path):
     path = tmp_path / "user_state.json"
     path.write_text(json.dumps({"instance_id_to_label_to_value": {"i0": [["rating", "Yes"]]}}))
     with pytest.raises(InputError, match=r"user_state\.json:1: the labels of 'i0' are not"):
-        read_foreign(path, "potato")
+        read_annotations(path, "potato")
     renamed = path.rename(tmp_path / "export.json")
     with pytest.raises(InputError, match="nobody is named"):
-        read_foreign(renamed, "potato")
+        read_annotations(renamed, "potato")
 
 
 def test_label_studios_flat_exports_hold_several_texts_as_json(tmp_path, written):
@@ -276,7 +275,7 @@ def test_label_studios_flat_exports_hold_several_texts_as_json(tmp_path, written
         "id": 5, "annotator": "cem@example.org", "annotation_id": 44, "agreement": 0.5,
         "item_id": "i0", "rating": "Other", "comment": json.dumps([{"text": ["one", "two"]}]),
     }  # fmt: skip
-    (one,) = read_foreign(written(tmp_path, "flat.csv", [row]), "label-studio")
+    (one,) = read_annotations(written(tmp_path, "flat.csv", [row]), "label-studio")
     assert one.answers["comment"] == ("one", "two")
     assert "agreement" not in one.answers
 
@@ -293,7 +292,7 @@ def test_label_studios_flat_exports_hold_several_texts_as_json(tmp_path, written
 )
 def test_files_of_another_kind_are_told(tmp_path, tool, row, told, written):
     with pytest.raises(InputError) as caught:
-        read_foreign(written(tmp_path, "x.jsonl", [row]), tool)
+        read_annotations(written(tmp_path, "x.jsonl", [row]), tool)
     assert told in str(caught.value)
 
 

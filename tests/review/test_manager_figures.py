@@ -1,4 +1,4 @@
-"""A manager's figures: true to the board, equal to what `contrafact agree` prints, and drawn."""
+"""A manager's figures: true to the state, equal to what `contrafact agree` prints, and drawn."""
 
 import json
 import math
@@ -6,17 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from contrafact.review.control import set_open
-from contrafact.review.desk import assign, train
-from contrafact.review.figures.agreement import agreement_figures, votable_questions
+from contrafact.review.assignment import assign, answer_training
+from contrafact.review.figures.agreement import agreement_figures, rated_questions
 from contrafact.review.figures.audits import audits, training
-from contrafact.review.figures.pace import pace
 from contrafact.review.figures.panels import panels_of
 from contrafact.review.figures.plots import draw_plot
-from contrafact.review.figures.progress import progress
-from contrafact.review.figures.snapshot import snapshot
+from contrafact.review.figures.progress import throughput, progress
+from contrafact.review.state import snapshot
 from contrafact.review.store.store import Store
-from contrafact.review.workflow import answer, undo
+from contrafact.review.workflow import answer, set_stage_open, undo
 
 
 class Office:
@@ -24,11 +22,11 @@ class Office:
 
     def __init__(self, team, name="rfc-rewrite", items=8, **options):
         self.team, self.now, self.rng = team, team.now, team.rng(3)
-        self.board = team.board(name, items, **options)
+        self.state = team.state(name, items, **options)
         self.events = []
 
     def take(self, who):
-        given, made = assign(self.board, who, self.now, self.rng)
+        given, made = assign(self.state, who, self.now, self.rng)
         self.events += made
         return given
 
@@ -37,7 +35,7 @@ class Office:
         self.now += timedelta(seconds=seconds)
         where = (given.item, given.stage, given.round)
         said = answers(given.item) if callable(answers) else answers
-        self.events += answer(self.board, who, *where, said, now=self.now, rng=self.rng, **options)
+        self.events += answer(self.state, who, *where, said, now=self.now, rng=self.rng, **options)
         return given
 
 
@@ -68,7 +66,7 @@ def test_progress_counts_every_item_once_and_every_open_decision(office):
     for _ in range(3):
         made.say("Ada", {"review": "pass"})
     made.take("Ada")
-    found = progress(made.board, made.now)
+    found = progress(made.state, made.now)
     at = {stage.stage: stage for stage in found.stages}
     assert (found.items, found.ended, found.places) == (8, 0, 5)
     assert (at["expert-review"].items, at["audit"].items) == (5, 3)
@@ -79,14 +77,14 @@ def test_progress_counts_every_item_once_and_every_open_decision(office):
         ("flipping", "numerical", "sentiment", "causal"), 2
     )
     assert dict(found.by_role) == {"expert-a": 5}
-    late = progress(made.board, made.now + timedelta(hours=1))
+    late = progress(made.state, made.now + timedelta(hours=1))
     assert {s.stage: s.held for s in late.stages}["expert-review"] == 0
 
 
 def test_progress_tells_outcomes_by_category_and_closed_stages(office):
     made = annotated(office)
-    set_open(made.board, "annotation", False, "Max", made.now)
-    found = progress(made.board, made.now)
+    set_stage_open(made.state, "annotation", False, "Max", made.now)
+    found = progress(made.state, made.now)
     assert found.ended == 7 and found.share == 7 / 8
     # i5 is of the second category; its annotators disagree.
     assert dict(found.outcomes["final"]) == {
@@ -102,21 +100,21 @@ def test_pace_leaves_pauses_out_and_counts_what_stands(office):
         made.say("Cem", {"rating": "Yes"}, seconds)
     made.now += timedelta(hours=3)
     made.say("Cem", {"rating": "No"}, 60)
-    made.events += undo(made.board, "Cem", made.now)
-    (cem,) = pace(made.events)
+    made.events += undo(made.state, "Cem", made.now)
+    (cem,) = throughput(made.events)
     # Three decisions stand. The last one's minute was work as well, the three hours were not.
     assert (cem.person, cem.decisions) == ("Cem", 3)
     assert cem.hours == pytest.approx((30 + 60 + 90 + 60) / 3600)
     assert cem.per_hour == pytest.approx(3 / cem.hours)
     assert cem.seconds == 60
     assert len(cem.times) == 3
-    assert pace([]) == []
+    assert throughput([]) == []
 
 
 def test_a_decision_over_a_pause_is_no_measure_of_how_long_one_takes(office):
     made = office("cobe-rating", items=3)
     made.say("Cem", {"rating": "Yes"}, 1500)
-    (cem,) = pace(made.events)
+    (cem,) = throughput(made.events)
     assert cem.decisions == 1 and math.isnan(cem.seconds) and math.isnan(cem.per_hour)
 
 
@@ -125,11 +123,11 @@ def test_audits_have_rates_per_category_and_what_came_of_the_batch(office):
     for _ in range(8):
         made.say("Ada", {"review": "pass"})
     made.say("Ben", {"audit": "fail"}, comment="wrong")
-    (under_way,) = audits(made.board)
+    (under_way,) = audits(made.state)
     assert (under_way.size, under_way.drawn, under_way.judged, under_way.result) == (8, 4, 1, None)
     while made.take("Ben") is not None:
         made.say("Ben", {"audit": "pass"})
-    (done,) = audits(made.board)
+    (done,) = audits(made.state)
     assert done.result == "returned" and done.floor == 0.8 and done.floor_of == "stratum"
     overall = done.rows[-1]
     assert (overall.stratum, overall.size, overall.sample, overall.passed) == ("overall", 8, 4, 3)
@@ -144,7 +142,7 @@ def test_an_audit_of_many_has_intervals(office):
         made.say("Ada", {"review": "pass"})
     while made.take("Ben") is not None:
         made.say("Ben", {"audit": "pass"})
-    overall = audits(made.board)[0].rows[-1]
+    overall = audits(made.state)[0].rows[-1]
     assert overall.sample == 30 and overall.passed == 30
     assert 0.8 < overall.low < 1.0 == overall.high
 
@@ -155,9 +153,9 @@ def test_training_is_told_round_by_round(office):
     wrong = {"forward_compatibility": "true", "directionality": "false"}
     for said in (right, right, wrong, right):
         given = made.take("Cem")
-        train(made.board, "Cem", given.item, given.stage, given.round, said, now=made.now)
+        answer_training(made.state, "Cem", given.item, given.stage, given.round, said, now=made.now)
         made.take("Cem")
-    first, second = training(made.board)
+    first, second = training(made.state)
     assert (first.person, first.round, first.answered, first.right) == ("Cem", 1, 3, 2)
     assert first.accuracy == pytest.approx(2 / 3) and first.passed is False
     assert (second.round, second.answered, second.items, second.passed) == (2, 1, 3, None)
@@ -166,16 +164,16 @@ def test_training_is_told_round_by_round(office):
 
 def test_agreement_waits_for_two_people(office):
     made = office("cobe-rating", items=3)
-    assert "fewer than two" in agreement_figures(made.board, "rating").why
+    assert "fewer than two" in agreement_figures(made.state, "rating").why
     made.say("Cem", {"rating": "Yes"})
     made.say("Dia", {"rating": "Yes"})
-    found = agreement_figures(made.board, "rating")
+    found = agreement_figures(made.state, "rating")
     assert found.found is not None and found.found.ratings == 2
 
 
 def test_what_agreement_can_be_about(review_team):
-    assert votable_questions(review_team.board("cobe-rating"), "rating") == (None,)
-    assert votable_questions(review_team.board(), "annotation") == (
+    assert rated_questions(review_team.state("cobe-rating"), "rating") == (None,)
+    assert rated_questions(review_team.state(), "annotation") == (
         None,
         "category_correct",
         "rewrite_valid",
@@ -184,7 +182,7 @@ def test_what_agreement_can_be_about(review_team):
 
 def test_the_matrix_tells_who_says_what_where_another_says_what(office):
     made = annotated(office)
-    matrix = agreement_figures(made.board, "annotation").matrix
+    matrix = agreement_figures(made.state, "annotation").matrix
     assert matrix.categories == ("fail", "pass") and matrix.raters == ("Cem", "Dia")
     # Rows are Cem's, columns Dia's: once he passes what she fails.
     assert matrix.shown.tolist() == [[0, 0], [1, 7]]
@@ -196,7 +194,7 @@ def test_three_raters_have_a_matrix_of_pairs(office):
     for who, said in (("Cem", "Yes"), ("Dia", "Yes"), ("Eve", "No")):
         for _ in range(2):
             made.say(who, {"rating": said})
-    matrix = agreement_figures(made.board, "rating").matrix
+    matrix = agreement_figures(made.state, "rating").matrix
     assert matrix.raters == () and matrix.categories == ("No", "Yes")
     # Of each item's three pairs one agrees on Yes and two differ.
     assert matrix.shown.tolist() == [[0, 4], [4, 2]]
@@ -205,18 +203,18 @@ def test_three_raters_have_a_matrix_of_pairs(office):
 def test_a_snapshot_stays_as_it_is(office):
     made = office("cobe-rating", items=2)
     made.say("Cem", {"rating": "Yes"})
-    before = snapshot(made.board)
+    before = snapshot(made.state)
     seen = progress(before, made.now)
     made.say("Cem", {"rating": "Yes"})
     made.say("Dia", {"rating": "Yes"})
     assert progress(before, made.now) == seen
-    assert before.items["i0"].votes != made.board.items["i0"].votes
-    assert progress(snapshot(made.board), made.now) == progress(made.board, made.now)
+    assert before.items["i0"].votes != made.state.items["i0"].votes
+    assert progress(snapshot(made.state), made.now) == progress(made.state, made.now)
 
 
 def test_every_panel_has_words_a_table_and_a_plot(office):
     made = annotated(office)
-    panels = {one.key: one for one in panels_of(made.board, made.events, made.now)}
+    panels = {one.key: one for one in panels_of(made.state, made.events, made.now)}
     assert set(panels) == {
         "progress",
         "pace",
@@ -241,35 +239,35 @@ def test_every_panel_has_words_a_table_and_a_plot(office):
 
 
 def test_names_are_drawn_as_they_are_and_never_as_formulas(review_team):
-    board = review_team.board("cobe-rating", items=1)
+    state = review_team.state("cobe-rating", items=1)
     made = Office(review_team, "cobe-rating", items=1)
-    made.board = board
-    from contrafact.review.intake import enlist
+    made.state = state
+    from contrafact.review.setup import set_roles
 
     name = r"$\frac{1}{0}$ <script> " + "x" * 100
-    enlist(board, name, ["rater"], "Max", made.now)
+    set_roles(state, name, ["rater"], "Max", made.now)
     made.say(name, {"rating": "Yes"})
-    (panel,) = (p for p in panels_of(board, made.events, made.now) if p.key == "pace")
+    (panel,) = (p for p in panels_of(state, made.events, made.now) if p.key == "pace")
     assert draw_plot(panel.draw, "svg", height=3.0)
     assert panel.rows[0][0] == name
 
 
 def test_the_managers_figures_are_those_that_agree_prints(quick_contrafact, review_team, tmp_path):
     database = tmp_path / "review.db"
-    from contrafact.review.loading import load_project
+    from contrafact.review.project import load_project
 
     with Store(str(database), seed=4) as store:
         store.define("review", load_project("cobe-rating"), "Max")
         for name in ("Cem", "Dia", "Eve"):
-            store.enlist("review", name, ["rater"], "Max")
+            store.set_roles("review", name, ["rater"], "Max")
         store.import_items("review", {f"i{n}": review_team.item(n) for n in range(40)}, "Max")
         rng = review_team.rng(8)
         for who in ("Dia", "Cem", "Eve"):
             while given := store.next("review", who):
                 said = str(rng.choice(["Yes", "No", "Other"], p=[0.6, 0.3, 0.1]))
                 store.answer("review", who, given, {"rating": said}, comment="so it seems")
-        figures = store.read("review", lambda board: agreement_figures(board, "rating"))
-        panels = store.read("review", lambda board: panels_of(board, [], review_team.now))
+        figures = store.read("review", lambda state: agreement_figures(state, "rating"))
+        panels = store.read("review", lambda state: panels_of(state, [], review_team.now))
     (panel,) = (p for p in panels if p.key == "agreement-rating.verdict")
     for suffix in ("csv", "parquet"):
         ratings = f"ratings.{suffix}"

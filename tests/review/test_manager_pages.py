@@ -9,7 +9,7 @@ import anyio
 import pandas as pd
 import pytest
 
-from contrafact.review.web.manage_settle import settle_all, settling
+from contrafact.review.web.app import settle_all, settling
 
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -240,7 +240,7 @@ def test_a_stage_is_closed_and_opened(studio, max_):
 def test_what_somebody_has_in_hand_goes_to_others(studio, max_):
     given = [studio.store.next("ours", who) for who in ("Cem", "Dia", "Eve")]
     assert {one.item for one in given} == {"i0"}
-    studio.store.enlist("ours", "Fay", ["rater"], "Max")
+    studio.store.set_roles("ours", "Fay", ["rater"], "Max")
     assert studio.store.next("ours", "Fay").item == "i1"
     page = max_.get("/manage/r/ours").text
     assert "In hand: 4 items" in page
@@ -316,7 +316,7 @@ def test_hostile_names_and_texts_are_shown_as_texts(site):
     studio.review("ours", "cobe-rating", items=1, domain=HOSTILE)
     name = HOSTILE
     studio.account(name)
-    studio.store.enlist("ours", name, ["rater"], "Max")
+    studio.store.set_roles("ours", name, ["rater"], "Max")
     given = studio.store.next("ours", name)
     studio.store.answer("ours", name, given, {"rating": "Other"}, comment=HOSTILE)
     studio.store.next("ours", "Cem")
@@ -329,7 +329,7 @@ def test_hostile_names_and_texts_are_shown_as_texts(site):
 
 
 def test_the_words_of_a_review_are_changed_and_nothing_else(studio, max_):
-    from contrafact.review.loading import load_project
+    from contrafact.review.project import load_project
 
     project = load_project("cobe-rating")
     head = f'name = "{project.name}"\ntitle = "Other title"\n'
@@ -361,7 +361,7 @@ def test_what_is_due_goes_on_without_anybodys_click(site):
     async def run():
         async with settling(studio.store, every=0.01):
             for _ in range(500):
-                if studio.store.read("ours", lambda board: len(board.batches)):
+                if studio.store.read("ours", lambda state: len(state.batches)):
                     return
                 await anyio.sleep(0.01)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.review.plan_frame import frame_of_rows, labels_in_rows
+from contrafact.review.plan_files import frame_of_rows, labels_in_rows
 
 
 def rows(*fields: dict) -> list:

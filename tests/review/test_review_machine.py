@@ -17,12 +17,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from contrafact.review.board import Board, replay
-from contrafact.review.desk import assign, staffing_problems, train
-from contrafact.review.intake import define, enlist, import_items
-from contrafact.review.loading import builtin_projects, load_project
-from contrafact.review.project import OUTCOMES
-from contrafact.review.recorder import Refused
+from contrafact.review.assignment import assign, staffing_problems, answer_training
+from contrafact.review.project import OUTCOMES, builtin_projects, load_project
+from contrafact.review.setup import define_project, set_roles, import_items
+from contrafact.review.state import ReviewState, NotAllowed, replay
 from contrafact.review.workflow import LEASE, answer, settle, undo
 
 TEXTS = st.sampled_from(["Sales at Birch Lane doubled.", "Sales at Birch Lane halved.", "Flat."])
@@ -37,9 +35,9 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.board = self.team.board(self.project, trained=self.trained)
+        self.state = self.team.state(self.project, trained=self.trained)
         # What was before the first rule is rebuilt from the same start.
-        self.start = self.team.board(self.project, trained=self.trained)
+        self.start = self.team.state(self.project, trained=self.trained)
         self.now = self.team.now
         self.rng = self.team.rng(7)
         self.log: list[Any] = []
@@ -70,15 +68,15 @@ class Machine(RuleBasedStateMachine):
     def bring(self, n: int) -> None:
         new = {f"i{k}": self.team.item(k) for k in range(self.imported, self.imported + n)}
         self.imported += n
-        self.take(import_items(self.board, new, "Max", self.now))
+        self.take(import_items(self.state, new, "Max", self.now))
 
     @rule(data=st.data())
     def ask(self, data: Any) -> None:
-        who = data.draw(st.sampled_from(sorted(self.board.people)))
+        who = data.draw(st.sampled_from(sorted(self.state.people)))
         self.next(who)
 
     def next(self, who: str) -> Any:
-        assignment, events = assign(self.board, who, self.now, self.rng)
+        assignment, events = assign(self.state, who, self.now, self.rng)
         self.take(events)
         if assignment is not None:
             self.screens[who] = assignment
@@ -96,57 +94,57 @@ class Machine(RuleBasedStateMachine):
 
     def submit(self, who: str, pick: Any, flagged: bool, text: str) -> None:
         screen = self.screens[who]
-        answers = self.team.answers(self.board.project, screen.stage, pick)
+        answers = self.team.answers(self.state.project, screen.stage, pick)
         if screen.training:
             self.take(
-                train(
-                    self.board, who, screen.item, screen.stage, screen.round, answers, now=self.now
+                answer_training(
+                    self.state, who, screen.item, screen.stage, screen.round, answers, now=self.now
                 )
             )
             return
-        corrects = self.board.project.stage(screen.stage).corrects
+        corrects = self.state.project.stage(screen.stage).corrects
         said: dict[str, Any] = {"flagged": flagged, "comment": "so it seems"}
         if corrects and corrects.on in answers.values():
             said["correction"] = text
         where = (screen.item, screen.stage, screen.round, answers)
-        before = self.board.seq
+        before = self.state.seq
         try:
-            self.take(answer(self.board, who, *where, now=self.now, rng=self.rng, **said))
-        except Refused:
-            assert self.board.seq == before, "a refusal changed something"
+            self.take(answer(self.state, who, *where, now=self.now, rng=self.rng, **said))
+        except NotAllowed:
+            assert self.state.seq == before, "a refusal changed something"
             return
-        seq = self.board.seq
-        again = answer(self.board, who, *where, now=self.now, rng=self.rng, **said)
-        assert again == [] and self.board.seq == seq, "a repeated submit changed something"
+        seq = self.state.seq
+        again = answer(self.state, who, *where, now=self.now, rng=self.rng, **said)
+        assert again == [] and self.state.seq == seq, "a repeated submit changed something"
 
     @rule(data=st.data())
     def take_back(self, data: Any) -> None:
-        who = data.draw(st.sampled_from(sorted(self.board.people)))
-        before = self.board.seq
+        who = data.draw(st.sampled_from(sorted(self.state.people)))
+        before = self.state.seq
         try:
-            events = undo(self.board, who, self.now)
-        except Refused:
-            assert self.board.seq == before
+            events = undo(self.state, who, self.now)
+        except NotAllowed:
+            assert self.state.seq == before
             return
         self.take(events)
-        assert self.board.held[who] == events[0].item, "what is undone is asked again"
+        assert self.state.held[who] == events[0].item, "what is undone is asked again"
 
     @rule(minutes=st.sampled_from([1, 20, 31, 2000, 3000]))
     def wait(self, minutes: int) -> None:
         self.now += timedelta(minutes=minutes)
-        self.take(settle(self.board, self.now, self.rng))
+        self.take(settle(self.state, self.now, self.rng))
 
     @rule(data=st.data())
     def hurry(self, data: Any) -> None:
-        barriers = [s.id for s in self.board.project.flow if s.barrier]
+        barriers = [s.id for s in self.state.project.flow if s.barrier]
         if barriers:
-            with suppress(Refused):
+            with suppress(NotAllowed):
                 force = data.draw(st.sampled_from(barriers))
-                self.take(settle(self.board, self.now, self.rng, force=force))
+                self.take(settle(self.state, self.now, self.rng, force=force))
 
     @invariant()
     def no_place_has_two_people(self) -> None:
-        for item in self.board.items.values():
+        for item in self.state.items.values():
             here = [
                 slot.person
                 for slot in item.slots
@@ -158,29 +156,29 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def an_end_is_an_end_and_only_an_end(self) -> None:
-        for item in self.board.items.values():
+        for item in self.state.items.values():
             assert (item.outcome in OUTCOMES) != (item.stage is not None)
-            at = [stage for stage, ids in self.board.at.items() if item.id in ids]
+            at = [stage for stage, ids in self.state.at.items() if item.id in ids]
             assert at == ([item.stage] if item.stage else [])
 
     @invariant()
     def nothing_is_final_with_an_open_disagreement(self) -> None:
-        for item in self.board.items.values():
+        for item in self.state.items.values():
             if item.outcome != "final":
                 continue
-            voters = [v for v in item.votes if self.board.project.stage(v.stage).kind != "audit"]
+            voters = [v for v in item.votes if self.state.project.stage(v.stage).kind != "audit"]
             last = [v for v in voters if (v.stage, v.round) == (voters[-1].stage, voters[-1].round)]
             said = Counter(v.ballot.verdict for v in last).most_common(1)[0]
             assert 2 * said[1] > len(last), "the last who looked at it did not agree"
-            assert len(last) == len(self.board.project.stage(last[0].stage).roles)
-            if any(rule.flagged for rule in self.board.project.stage(last[0].stage).rules):
+            assert len(last) == len(self.state.project.stage(last[0].stage).roles)
+            if any(rule.flagged for rule in self.state.project.stage(last[0].stage).rules):
                 assert not any(v.ballot.flagged for v in last), "a flag was passed over"
             after = [v for v in item.votes if v.seq > last[-1].seq]
             assert all(v.ballot.verdict in ("pass", "correct") for v in after)
 
     @invariant()
     def people_see_nothing_while_they_judge_blind(self) -> None:
-        for item in self.board.items.values():
+        for item in self.state.items.values():
             for vote in item.votes:
                 assert vote.who in {
                     who
@@ -192,13 +190,13 @@ class Machine(RuleBasedStateMachine):
         """None is stuck: a team that now works steadily brings every item to an end."""
         if not self.imported:
             return
-        assert staffing_problems(self.board) == []
+        assert staffing_problems(self.state) == []
         self.check_history()
         for turn in range(60 * (self.imported + 5)):
-            if all(item.outcome for item in self.board.items.values()):
+            if all(item.outcome for item in self.state.items.values()):
                 break
             idle = True
-            for who in self.board.people:
+            for who in self.state.people:
                 if self.next(who) is not None:
                     idle = False
                     # At first they quarrel, flag and mend; then they settle on the first answer.
@@ -209,7 +207,7 @@ class Machine(RuleBasedStateMachine):
                     self.no_place_has_two_people()
             if idle:
                 self.now += LEASE
-        stuck = {i.id: i.stage for i in self.board.items.values() if i.outcome is None}
+        stuck = {i.id: i.stage for i in self.state.items.values() if i.outcome is None}
         assert not stuck, f"stuck: {stuck}"
         self.check_history()
 
@@ -225,7 +223,7 @@ class Machine(RuleBasedStateMachine):
             if event.seq > self.start.seq:
                 self.start.apply(event)
         for name in ("seq", "people", "items", "at", "batches", "trainees", "held", "last"):
-            assert getattr(self.start, name) == getattr(self.board, name), name
+            assert getattr(self.start, name) == getattr(self.state, name), name
 
 
 CASES = [(name, True) for name in builtin_projects()]
@@ -251,12 +249,12 @@ def test_whatever_people_do_the_promises_hold(project, trained, review_team):
 
 def test_a_history_rebuilds_its_board_and_a_damaged_one_is_refused(review_team):
     project = load_project("cobe-rating")
-    board = Board(project)
-    log = define(board, project, "Max", review_team.now)
-    log += enlist(board, "Cem", ["rater"], "Max", review_team.now)
-    log += import_items(board, {"i1": review_team.item(1)}, "Max", review_team.now)
+    state = ReviewState(project)
+    log = define_project(state, project, "Max", review_team.now)
+    log += set_roles(state, "Cem", ["rater"], "Max", review_team.now)
+    log += import_items(state, {"i1": review_team.item(1)}, "Max", review_team.now)
     rebuilt = replay(log)
-    assert (rebuilt.items, rebuilt.people, rebuilt.seq) == (board.items, board.people, 3)
+    assert (rebuilt.items, rebuilt.people, rebuilt.seq) == (state.items, state.people, 3)
     with pytest.raises(ValueError, match="does not follow"):
         replay([log[0], log[2]])
     with pytest.raises(ValueError, match="begins with the definition"):

@@ -5,9 +5,13 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.families.finforce.categories import CATEGORIES
 from contrafact.families.rfc.decisions import ALLOWED
-from contrafact.review.loading import builtin_projects, load_project, project_from
-from contrafact.review.project import Project
-from contrafact.review.soundness import first_problem
+from contrafact.review.project import (
+    Project,
+    builtin_projects,
+    validate_project,
+    load_project,
+    parse_project,
+)
 
 OWN = """
 name = "tone"
@@ -94,7 +98,7 @@ def test_what_is_wrong_with_a_project_is_told(old, new, told):
         told = "no outcome can be reached"
         broken = broken.replace('{ same = true, to = "final"', '{ same = true, to = "last"')
     with pytest.raises(InputError, match=told):
-        project_from(broken, "tone.toml")
+        parse_project(broken, "tone.toml")
 
 
 def project_of(name, **stages):
@@ -118,7 +122,7 @@ def project_of(name, **stages):
     ],
 )
 def test_what_is_wrong_with_an_audit_or_a_set_is_told(stages, told):
-    assert told in str(first_problem(project_of("rfc-rewrite", **stages)))
+    assert told in str(validate_project(project_of("rfc-rewrite", **stages)))
 
 
 def test_two_stages_that_would_wait_for_each_other_are_refused():
@@ -127,7 +131,7 @@ def test_two_stages_that_would_wait_for_each_other_are_refused():
         {"to": "arbitration", "why": "not resolved"},
     ]
     project = project_of("rfc-rewrite", secondary_review={"rules": back})
-    assert "would wait for each other" in str(first_problem(project))
+    assert "would wait for each other" in str(validate_project(project))
 
 
 def test_a_window_of_verified_headlines_cannot_hide_an_error():
@@ -135,7 +139,7 @@ def test_a_window_of_verified_headlines_cannot_hide_an_error():
     verification = load_project("headline-screening").stage("verification").model_dump()
     verification["rules"][0]["none"] = ()
     project = project_of("headline-screening", verification={"rules": verification["rules"]})
-    assert "although people may disagree" in str(first_problem(project))
+    assert "although people may disagree" in str(validate_project(project))
 
 
 def test_a_name_that_is_no_project_is_answered_with_those_there_are():

@@ -11,13 +11,11 @@ from sqlalchemy import delete, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from contrafact.errors import InputError
-from contrafact.review.desk import Assignment
-from contrafact.review.loading import load_project
-from contrafact.review.recorder import Refused
-from contrafact.review.store.database import connect, database_url
-from contrafact.review.store.store import Store
-from contrafact.review.store.tables import events, items, metadata, votes
-from contrafact.review.store.verify import verify
+from contrafact.review.assignment import Assignment
+from contrafact.review.project import load_project
+from contrafact.review.state import NotAllowed
+from contrafact.review.store.database import connect, database_url, events, items, metadata, votes
+from contrafact.review.store.store import Store, verify
 
 RATING = {"rating": "Yes"}
 
@@ -41,7 +39,7 @@ def opened(database, review_team):
         if fill:
             store.define("ours", load_project("cobe-rating"), "Max")
             for name in ("Cem", "Dia", "Eve"):
-                store.enlist("ours", name, ["rater"], "Max")
+                store.set_roles("ours", name, ["rater"], "Max")
             new = {f"i{n}": review_team.item(n) for n in range(stories)}
             assert store.import_items("ours", new, "Max") == stories
         return store
@@ -62,13 +60,13 @@ def test_a_review_outlives_its_process_and_is_what_its_events_say(opened):
         rate(store, who)
     later = opened(fill=False)
     assert later.reviews() == ["ours"]
-    item = later.read("ours", lambda board: board.items["i0"])
+    item = later.read("ours", lambda state: state.items["i0"])
     assert (item.outcome, item.verdict, [v.who for v in item.votes]) == (
         "final",
         "Yes",
         ["Cem", "Dia", "Eve"],
     )
-    assert item == store.read("ours", lambda board: board.items["i0"])
+    assert item == store.read("ours", lambda state: state.items["i0"])
     assert verify(later, "ours") == []
     last = [e for e in later.history("ours") if e.kind == "answered"][-1]
     project = load_project("cobe-rating")
@@ -95,7 +93,7 @@ def test_a_repeated_submit_changes_nothing(opened):
     assert new
     assert not store.answer("ours", "Cem", given, RATING, request="form-1")
     assert not store.answer("ours", "Cem", given, RATING)
-    with pytest.raises(Refused, match="decided on this item already"):
+    with pytest.raises(NotAllowed, match="decided on this item already"):
         store.answer("ours", "Cem", given, {"rating": "No"})
     assert store.history("ours") == before
 
@@ -116,7 +114,7 @@ def test_many_people_at_once_lose_and_double_nothing(opened):
     stores = [opened(stories=12), opened(fill=False)]
     people = [f"P{n}" for n in range(8)]
     for name in people:
-        stores[0].enlist("ours", name, ["rater"], "Max")
+        stores[0].set_roles("ours", name, ["rater"], "Max")
 
     def work(number):
         store, done = stores[number % 2], []
@@ -132,8 +130,8 @@ def test_many_people_at_once_lose_and_double_nothing(opened):
         said += work(number)
     assert Counter(item for item, _ in said) == {f"i{n}": 3 for n in range(12)}
     assert len(set(said)) == len(said)
-    board = stores[1].read("ours", lambda board: board)
-    kept = [(item.id, vote.who) for item in board.items.values() for vote in item.votes]
+    state = stores[1].read("ours", lambda state: state)
+    kept = [(item.id, vote.who) for item in state.items.values() for vote in item.votes]
     assert sorted(kept) == sorted(said)
     assert verify(stores[0], "ours") == []
 
@@ -142,7 +140,7 @@ def test_an_abandoned_item_comes_back(opened):
     store = opened(stories=1)
     for who in ("Cem", "Dia", "Eve"):
         store.next("ours", who)
-    store.enlist("ours", "Fay", ["rater"], "Max")
+    store.set_roles("ours", "Fay", ["rater"], "Max")
     assert store.next("ours", "Fay") is None
     store._clock.now += timedelta(minutes=31)
     assert store.next("ours", "Fay").item == "i0"
@@ -157,7 +155,7 @@ def test_undo_gives_the_place_back(opened):
     assert store.next("ours", "Eve") == given
     assert verify(store, "ours") == []
     store.answer("ours", "Eve", given, {"rating": "No"})
-    item = store.read("ours", lambda board: board.items["i0"])
+    item = store.read("ours", lambda state: state.items["i0"])
     assert [v.ballot.verdict for v in item.votes] == ["Yes", "Yes", "No"]
     assert verify(store, "ours") == []
 
@@ -166,7 +164,7 @@ def test_audits_are_drawn_and_returned_in_the_database_too(database, review_team
     with Store(database, clock=Clock(review_team.now), seed=5) as store:
         store.define("rfc", load_project("rfc-rewrite"), "Max")
         for name, roles in review_team.teams["rfc-rewrite"].items():
-            store.enlist("rfc", name, roles, "Max")
+            store.set_roles("rfc", name, roles, "Max")
         store.import_items("rfc", {f"i{n}": review_team.item(n) for n in range(8)}, "Max")
         while given := store.next("rfc", "Ada"):
             store.answer("rfc", "Ada", given, {"review": "pass"})
@@ -247,9 +245,9 @@ def test_text_of_any_kind_comes_back_as_it_was(opened, review_team):
     store.import_items("ours", {"Ω 'x'; --": odd}, "Max")
     assert opened(fill=False).read("ours", lambda b: b.items["Ω 'x'; --"].fields) == odd
     assert verify(store, "ours") == []
-    with pytest.raises(Refused, match="is no id"):
+    with pytest.raises(NotAllowed, match="is no id"):
         store.import_items("ours", {"a\x00b": odd}, "Max")
-    with pytest.raises(Refused, match="no short plain text"):
+    with pytest.raises(NotAllowed, match="no short plain text"):
         store.answer("ours", "Cem", Assignment("i0", "rating", 1), RATING, request="\x00")
 
 
@@ -281,8 +279,8 @@ def test_every_acknowledged_decision_survives_a_kill(opened, database):
     worker.wait()
     acknowledged += [line for line in rest if line.startswith("i")]
     assert len(acknowledged) < 300
-    board = store.read("ours", lambda board: board)
-    decided = {item.id for item in board.items.values() if item.votes}
+    state = store.read("ours", lambda state: state)
+    decided = {item.id for item in state.items.values() if item.votes}
     # A last line may have been cut short; what is whole was acknowledged.
     assert set(acknowledged[:-1]) <= decided
     assert len(decided) - len(acknowledged) <= 1

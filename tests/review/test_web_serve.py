@@ -144,7 +144,7 @@ def test_a_role_needs_its_review(quick_contrafact):
 
 
 def test_an_invitation_gives_a_role_in_the_review(tmp_path, quick_contrafact, review_team):
-    from contrafact.review.loading import load_project
+    from contrafact.review.project import load_project
     from contrafact.review.store.store import Store
 
     with Store(str(tmp_path / "review.db")) as store:

@@ -31,12 +31,11 @@ from sqlalchemy import update
 sys.path.insert(0, str(Path(__file__).parent))
 from reviewers import studio
 
-from contrafact.review.loading import load_project
-from contrafact.review.project import Project
-from contrafact.review.store.passwords import hash_password
-from contrafact.review.store.tables import accounts
-from contrafact.review.store.verify import verify
-from contrafact.review.web.studio import open_studio
+from contrafact.review.project import Project, load_project
+from contrafact.review.store.accounts import hash_password
+from contrafact.review.store.database import accounts
+from contrafact.review.store.store import verify
+from contrafact.review.web.access import open_studio
 
 REVIEW = "load"
 PASSWORD = "correct horse battery staple"
@@ -94,7 +93,7 @@ def made_pairs(count: int) -> dict[str, dict[str, Any]]:
             "freight. Net profit reached {profit} million, and the company kept its outlook for "
             "the year. Analysts had expected less: the shares, which had lost a tenth of their "
             "value since spring, gained 4% in early trading, while those of its larger rival "
-            "hardly moved. The board will propose a dividend of 42 cents a share."
+            "hardly moved. The state will propose a dividend of 42 cents a share."
         )
         pairs[f"load-{n:05d}"] = {
             "manipulation": ("flipping", "numerical", "sentiment", "causal")[n % 4],
@@ -112,7 +111,7 @@ def prepare(db: str, people: int, items: int) -> list[str]:
     with opened.store as store:
         store.define(REVIEW, load_review(), "manager")
         for name in names:
-            store.enlist(REVIEW, name, ["annotator"], "manager")
+            store.set_roles(REVIEW, name, ["annotator"], "manager")
             opened.accounts.invite(name, by="manager")
         # One hash is enough: they are slow to make, and every person has the same password.
         one = {"password": hash_password(PASSWORD)}
@@ -307,9 +306,9 @@ def check(db: str, log: Log) -> dict[str, Any]:
     opened = open_studio(db)
     with opened.store as store:
         problems = verify(store, REVIEW)
-        board = store.read(REVIEW, lambda found: found)
-    votes = [(item.id, vote.who) for item in board.items.values() for vote in item.votes]
-    overfull = sum(len(item.votes) > 2 for item in board.items.values())
+        state = store.read(REVIEW, lambda found: found)
+    votes = [(item.id, vote.who) for item in state.items.values() for vote in item.votes]
+    overfull = sum(len(item.votes) > 2 for item in state.items.values())
     return {
         "kept": len(kept),
         "lost": len(_lost(kept, log.acknowledged)),

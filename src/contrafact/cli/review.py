@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from contrafact.cli.review_plan import estimate, plan, residual
-from contrafact.cli.review_serve import invite, serve
-from contrafact.cli.review_store import open_store
 
 if TYPE_CHECKING:
     from contrafact.review.store.store import Store
 
-__all__ = ["app"]
+__all__ = ["app", "invite", "open_store", "serve"]
+
 
 app = typer.Typer(
     help="Human quality assurance: from the first label to adjudication.", no_args_is_help=True
@@ -44,7 +43,7 @@ def project(
 
     Example: contrafact review project rfc-rewrite
     """
-    from contrafact.review.loading import builtin_projects, load_project
+    from contrafact.review.project import builtin_projects, load_project
 
     if name is None:
         for known in builtin_projects():
@@ -107,9 +106,9 @@ def import_(
     Example: contrafact review import pairs.jsonl --project rfc-rewrite --person Ada=expert-a
     """
     from contrafact.errors import InputError
-    from contrafact.review.desk import staffing_problems
-    from contrafact.review.importing import read_gold, read_items
-    from contrafact.review.loading import load_project
+    from contrafact.review.assignment import staffing_problems
+    from contrafact.review.field_mapping import read_gold, read_items
+    from contrafact.review.project import load_project
 
     names = _pairs(field or [], "--field", "FIELD=NAME")
     people = _pairs(person or [], "--person", "NAME=ROLE,ROLE")
@@ -131,7 +130,7 @@ def import_(
         if project is not None:
             store.define(review, load_project(project), by)
         for name, roles in people.items():
-            store.enlist(review, name, [role.strip() for role in roles.split(",")], by)
+            store.set_roles(review, name, [role.strip() for role in roles.split(",")], by)
         if made_with is not None:
             _take_decisions(store, review, file, made_with, stage, annotator or [], names, by)
             return
@@ -155,16 +154,16 @@ def _take_decisions(
     names: dict[str, str],
     by: str,
 ) -> None:
-    from contrafact.review.adopt import adopt
-    from contrafact.review.elsewhere import read_foreign
+    from contrafact.review.external_formats import read_annotations
+    from contrafact.review.import_annotations import import_annotations
 
     everybody = [one.strip() for one in annotators if "=" not in one]
     people = _pairs([one for one in annotators if "=" in one], "--annotator", "THEIRS=OURS")
-    decisions = read_foreign(file, tool, annotator=everybody[-1] if everybody else None)
+    decisions = read_annotations(file, tool, annotator=everybody[-1] if everybody else None)
     found = store.change(
         review,
-        lambda board, now, rng: adopt(
-            board,
+        lambda state, now, rng: import_annotations(
+            state,
             decisions,
             by,
             tool=tool,
@@ -211,15 +210,14 @@ def export(
     Example: contrafact review export --db review.db --what decisions --out decisions.jsonl
     """
     from contrafact.errors import InputError
-    from contrafact.review.export import history_rows, rows_of
-    from contrafact.review.rows_out import form_of, write_rows
+    from contrafact.review.export import table_format, history_rows, export_rows, write_rows
 
-    form_of(out)
+    table_format(out)
     with open_store(db) as store:
         if what == "history":
             made = history_rows(store.history(review))
         else:
-            made = store.read(review, lambda b: rows_of(b, what, stage or (), question))
+            made = store.read(review, lambda b: export_rows(b, what, stage or (), question))
     if not made:
         raise InputError(f"the review '{review}' has no {what} yet", hint="export it later")
     write_rows(made, out)
@@ -232,7 +230,7 @@ def prove(review: _Review = "review", db: _Database = "review.db") -> None:
 
     Example: contrafact review prove --db review.db
     """
-    from contrafact.review.store.verify import verify
+    from contrafact.review.store.store import verify
 
     with open_store(db) as store:
         problems = verify(store, review)
@@ -254,3 +252,137 @@ def _pairs(given: list[str], option: str, form: str) -> dict[str, str]:
             raise InputError(f"{option} {text[:40]} is not of the form {form}")
         pairs[name.strip()] = value.strip()
     return pairs
+
+
+_Database = Annotated[
+    str, typer.Option("--db", metavar="URL", help="A file for SQLite, or postgresql://…")
+]
+
+
+def serve(
+    db: _Database = "review.db",
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0 for any.")
+    ] = 8000,
+    host: Annotated[str, typer.Option(metavar="H", help="The address to listen on.")] = "127.0.0.1",
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="A certificate (PEM).")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key (PEM).")
+    ] = None,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Let others reach it without TLS.")
+    ] = False,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy", help="A proxy on this machine ends TLS and says who comes from where."
+        ),
+    ] = False,
+) -> None:
+    """Serve the review studio, to this machine alone unless told otherwise.
+
+    Where nobody manages it yet, a one-time link for its manager is printed.
+
+    Example: contrafact review serve --db review.db --port 8000
+    """
+    _check_installed()
+    from contrafact.review.web import serve as server
+
+    server.serve(
+        db,
+        host=host,
+        port=port,
+        certificate=tls_cert,
+        key=tls_key,
+        allow_remote=allow_remote,
+        behind_proxy=behind_proxy,
+        say=typer.echo,
+    )
+
+
+def invite(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The person, as reviews name them.")],
+    db: _Database = "review.db",
+    role: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE", help="'manager', or a role in the review; repeatable."),
+    ] = None,
+    review: Annotated[
+        str | None, typer.Option("--review", metavar="NAME", help="The review of the roles.")
+    ] = None,
+    url: Annotated[
+        str, typer.Option(metavar="URL", help="The studio's address, for the link.")
+    ] = "http://127.0.0.1:8000",
+) -> None:
+    """Print a one-time link at which somebody chooses a password; it voids earlier ones.
+
+    Example: contrafact review invite Ada --review review --role expert-a
+    """
+    from contrafact.errors import InputError
+
+    _check_installed()
+    from contrafact.review.web.access import open_studio
+    from contrafact.review.web.serve import invite_link
+
+    roles = [one for one in role or [] if one != "manager"]
+    if roles and review is None:
+        raise InputError(f"'{roles[0]}' is a role in a review", hint="name it with --review")
+    studio = open_studio(db)
+    with studio.store as store:
+        if review is not None:
+            known = store.read(review, lambda state: state.people.get(name))
+            if roles or known is None:
+                trained = known is not None and known.trained
+                store.set_roles(review, name, roles, "command line", trained=trained)
+        manager = len(roles) < len(role or [])
+        link = invite_link(studio, name, url.rstrip("/"), by="command line", manager=manager)
+        if manager:
+            studio.accounts.set_manager(name, True, by="command line")
+    typer.echo(link)
+
+
+def _check_installed() -> None:
+    from importlib.util import find_spec
+
+    from contrafact.errors import InputError
+
+    for package in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "multipart"):
+        if find_spec(package) is None:
+            raise InputError(
+                f"the review studio needs the package {package}",
+                hint="pip install 'contrafact[review]'",
+            )
+
+
+def open_store(db: str, *, new: bool = False) -> "Store":
+    """Open a database of reviews.
+
+    Args:
+        db: A file, or a URL.
+        new: Whether to make a file that is not there. Commands that only read make none.
+
+    Raises:
+        InputError: What the studio needs is not installed, or the database cannot be used.
+    """
+    from contrafact.errors import InputError
+
+    try:
+        from contrafact.review.store.database import database_url
+        from contrafact.review.store.store import Store
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"the review studio needs the package {error.name}",
+            hint="pip install 'contrafact[review]'",
+        ) from error
+    url = database_url(db)
+    file = Path(str(url.database))
+    lite = url.get_backend_name() == "sqlite"
+    if lite and not new and file.parent.is_dir() and not file.exists():
+        raise InputError(
+            "there is no review in this place",
+            file=file if "://" in db else db,
+            hint="import items first: contrafact review import",
+        )
+    return Store(db)

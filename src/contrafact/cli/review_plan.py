@@ -1,32 +1,37 @@
 """``contrafact review plan``, ``estimate``, ``residual``: what to label, and what labels say."""
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.cli.review_plan_show import (
-    figures_object,
-    residual_object,
-    show_draw,
-    show_figures,
-    show_gains,
-    show_residual,
-    tell_labels,
-)
-from contrafact.cli.review_store import open_store
+from contrafact.cli.review import open_store
+from contrafact.console import show_table
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from contrafact.review.plan import Figure
-    from contrafact.review.plan_frame import Labels
-    from contrafact.review.plan_key import Key
-    from contrafact.review.residual import Residual
+    from contrafact.review.plan import Figure, Figures, Gain
+    from contrafact.review.plan_files import Key, Labels
+    from contrafact.review.residual import Residual, Share
+    from contrafact.stats.intervals import Interval
 
-__all__ = ["estimate", "plan", "residual"]
+__all__ = [
+    "estimate",
+    "figures_object",
+    "plan",
+    "residual",
+    "residual_object",
+    "show_draw",
+    "show_figures",
+    "show_gains",
+    "show_residual",
+    "tell_labels",
+]
+
 
 _Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
 _Seed = Annotated[int, typer.Option(min=0, metavar="S", help="Seed of what is drawn.")]
@@ -118,9 +123,8 @@ def plan(
     import numpy as np
 
     from contrafact.errors import InputError
-    from contrafact.review.plan import next_wave
-    from contrafact.review.plan_gain import gains
-    from contrafact.review.plan_key import Key, write_plan
+    from contrafact.review.plan import gains, next_wave
+    from contrafact.review.plan_files import Key, write_plan
 
     if out is None and simulate is None:
         raise InputError("there is nothing to do", hint="name a file with --out, or --simulate R")
@@ -186,8 +190,7 @@ def estimate(
     Example: contrafact review estimate plan.key.csv --labels labels.csv --out figures.json
     """
     from contrafact.review.plan import figures_of
-    from contrafact.review.plan_frame import read_labels
-    from contrafact.review.plan_key import read_key
+    from contrafact.review.plan_files import read_key, read_labels
 
     read = read_key(key)
     known = read_labels(labels, read.frame, field=label, positive=positive or ())
@@ -274,8 +277,7 @@ def _key(
 ) -> "Key":
     """Return the key as it stands before this wave."""
     from contrafact.errors import InputError
-    from contrafact.review.plan_frame import frame_of_finals, frame_of_rows
-    from contrafact.review.plan_key import Key, read_key
+    from contrafact.review.plan_files import Key, frame_of_finals, frame_of_rows, read_key
     from contrafact.stats.sampling_waves import Waves
 
     if earlier is not None:
@@ -304,15 +306,15 @@ def _residual(db: str, review: str, seed: int) -> "Residual":
     from contrafact.review.residual import residual_error
 
     with open_store(db) as store:
-        board = store.read(review, lambda found: found)
+        state = store.read(review, lambda found: found)
     # Outside the store, which a running studio may want meanwhile.
-    return residual_error(board, rng=np.random.default_rng(seed))
+    return residual_error(state, rng=np.random.default_rng(seed))
 
 
 def _category(db: str, review: str) -> str | None:
 
     with open_store(db) as store:
-        return store.read(review, lambda board: board.project.category)
+        return store.read(review, lambda state: state.project.category)
 
 
 def _labels(
@@ -325,7 +327,7 @@ def _labels(
 ) -> "Labels":
     import numpy as np
 
-    from contrafact.review.plan_frame import Labels, labels_in_rows, read_labels
+    from contrafact.review.plan_files import Labels, labels_in_rows, read_labels
 
     words = positive or ()
     if labels is not None:
@@ -341,7 +343,7 @@ def _truth(
     import numpy as np
 
     from contrafact.errors import InputError
-    from contrafact.review.plan_frame import labels_in_rows
+    from contrafact.review.plan_files import labels_in_rows
 
     found = labels_in_rows(rows, key.frame, name, field=field, positive=positive or ()).values
     lacking = int(np.isnan(found).sum())
@@ -356,7 +358,7 @@ def _shown(
 ) -> list[dict[str, Any]]:
     """Return each item of the frame as whoever labels it is to see it."""
     from contrafact.errors import InputError
-    from contrafact.review.plan_frame import item_id
+    from contrafact.review.plan_files import item_id
 
     own = {item_id(row, name, line): row for line, row in rows}
     lacking = [one for one in key.frame.items if one not in own]
@@ -367,3 +369,156 @@ def _shown(
         {"item_id": one} | {k: v for k, v in own[one].items() if k not in (*hidden, "item_id")}
         for one in key.frame.items
     ]
+
+
+def tell_labels(key: "Key", found: "Labels") -> None:
+    """Say which labels do not count, and which are missing."""
+    import numpy as np
+
+    if found.tied:
+        typer.echo(f"note: {found.tied} items are labelled both ways and count as open", err=True)
+    if found.elsewhere:
+        typer.echo(f"note: {found.elsewhere} labels are of other items", err=True)
+    waiting = int(((key.waves.drawn_in > 0) & np.isnan(found.values)).sum())
+    if waiting:
+        said = "drawn items have no label, and are taken for missing at random"
+        typer.echo(f"note: {waiting} {said}", err=True)
+
+
+def show_draw(key: "Key", labels: Any) -> None:
+    """Print what the last wave drew, by group and level."""
+    import numpy as np
+
+    frame, waves = key.frame, key.waves
+    expected = frame.expected(labels).mean
+    last, known = waves.probabilities[-1], ~np.isnan(labels)
+    rows = []
+    for cell in np.unique(frame.cells):
+        own = frame.cells == cell
+        at = int(np.flatnonzero(own)[0])
+        open_ = own & ~np.isnan(last)
+        rows.append(
+            (
+                frame.group[at],
+                frame.level[at] or "–",
+                f"{own.sum():,}",
+                f"{(own & known).sum():,}",
+                _percent(float(expected[own].mean())),
+                f"{(waves.drawn_in[own] == waves.count).sum():,}",
+                f"{last[open_].mean():.4f}" if open_.any() else "–",
+            )
+        )
+    titles = ("group", "judge", "items", "labelled", "expected yes", "drawn", "probability")
+    show_table(f"wave {waves.count}", titles, rows)
+
+
+def show_gains(gains: Sequence["Gain"], rounds: int, budget: int, real: bool) -> None:
+    """Print how the designs compare, and what the plan's labels are worth."""
+    pairs = any(gain.apart is not None for gain in gains)
+    base = {gain.figure: gain for gain in gains if gain.design == "uniform"}
+    rows = [
+        (
+            gain.figure,
+            gain.design,
+            f"{100 * gain.width:.2f}",
+            f"{100 * gain.rmse:.2f}",
+            _percent(gain.coverage),
+            f"{gain.width / base[gain.figure].width:.2f}",
+            *(("–" if gain.apart is None else f"{gain.apart:.1f}",) if pairs else ()),
+        )
+        for gain in gains
+    ]
+    columns = ("figure", "design", "width", "error", "covers", "width ratio")
+    source = "the labels known" if real else "labels as expected"
+    title = f"{rounds} rounds of {budget:,} labels each, {source}; in points of 100"
+    show_table(title, (*columns, *(("pairs apart",) if pairs else ())), rows)
+
+
+def show_figures(key: "Key", found: "Figures") -> None:
+    """Print figures of planned labels."""
+    wrong = "residual" in key.figures
+    rows = [("all", *_cells(found.overall, wrong), "")]
+    if found.pairs:
+        for name, one in found.by_group.items():
+            rank = found.ranks[name]
+            place = str(rank.best) if rank.best == rank.worst else f"{rank.best} to {rank.worst}"
+            rows.append((name, *_cells(one, wrong), "" if wrong else place))
+    items = len(key.frame.items)
+    title = f"{'residual error' if wrong else 'share of yes'}, of {items:,} items"
+    show_table(title, ("group", "share", "95% interval", "labels", "rank"), rows)
+    if found.pairs and not wrong:
+        typer.echo(f"{found.apart} of {found.pairs} pairs are told apart")
+
+
+def figures_object(key: "Key", found: "Figures") -> dict[str, Any]:
+    """Return the figures as they are written."""
+    wrong = "residual" in key.figures
+    figure = "residual error" if wrong else "share of yes"
+    ranks = {} if wrong else {name: vars(rank) for name, rank in found.ranks.items()}
+    return {
+        "figure": figure,
+        "items": len(key.frame.items),
+        "waves": key.waves.count,
+        "overall": _interval(found.overall, wrong),
+        "by_group": {name: _interval(one, wrong) for name, one in found.by_group.items()},
+        "ranks": ranks,
+        "pairs": found.pairs,
+        "pairs_apart": found.apart,
+    }
+
+
+def residual_object(found: "Residual") -> dict[str, Any]:
+    """Return a review's residual error as it is written."""
+    from dataclasses import asdict
+
+    return asdict(found)
+
+
+def show_residual(found: "Residual") -> None:
+    """Print what a review has let through, and how good everybody is found to be."""
+    rows = [_share(one) for one in (found.wrong, *found.by_way)]
+    show_table("wrong, of final items", ("items", "n", "share", "95% interval"), rows)
+    if found.lost is not None:
+        show_table("right, of removed items", ("items", "n", "share", "95% interval"), [
+            _share(found.lost)
+        ])  # fmt: skip
+    people = [
+        (
+            one.name,
+            one.work,
+            str(one.votes),
+            *_share(one.passes_right)[2:],
+            *_share(one.fails_wrong)[2:],
+        )
+        for one in found.people
+    ]
+    titles = ("person", "work", "votes", "passes right", "95%", "fails wrong", "95%")
+    show_table("people, as far as the votes tell", titles, people)
+    typer.echo("It takes people to err independently of each other; see docs/review-plan.md.")
+    if not found.rhat <= 1.05:
+        typer.echo(f"note: the draws have not settled (R-hat {found.rhat:.2f})", err=True)
+
+
+def _cells(one: "Interval", wrong: bool) -> tuple[str, str, str]:
+    told = _interval(one, wrong)
+    bounds = one.method.removeprefix("no interval: ")
+    if told["low"] is not None:
+        bounds = f"{_percent(told['low'])} to {_percent(told['high'])}"
+    return _percent(told["estimate"]), bounds, str(one.n)
+
+
+def _interval(one: "Interval", wrong: bool) -> dict[str, Any]:
+    estimate, low, high = one.estimate, one.low, one.high
+    if wrong:
+        estimate, low, high = 1.0 - estimate, 1.0 - high, 1.0 - low
+    bounds = {name: None if isnan(v) else v for name, v in (("low", low), ("high", high))}
+    return {"estimate": estimate, **bounds, "level": one.level, "labels": one.n, "how": one.method}
+
+
+def _share(one: "Share") -> tuple[str, str, str, str]:
+    bounds = f"{_percent(one.low)} to {_percent(one.high)}"
+    return one.name, str(one.items), _percent(one.estimate), bounds
+
+
+def _percent(value: float) -> str:
+    return "undefined" if value is None or value != value else f"{100 * value:.1f}%"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from contrafact.errors import InputError
 from contrafact.review.project import Project, Rule, Stage
 
-__all__ = ["Ballot", "asked", "ballot_of", "majority_of", "rule_for"]
+__all__ = ["Ballot", "asked_questions", "ballot_of", "majority_of", "rule_for"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Ballot:
     correction: str | None = None
 
 
-def asked(project: Project, stage: Stage, answers: Mapping[str, str]) -> tuple[str, ...]:
+def asked_questions(project: Project, stage: Stage, answers: Mapping[str, str]) -> tuple[str, ...]:
     """Return the questions that are asked, given the answers so far, in order."""
     found: list[str] = []
     for name in stage.questions:
@@ -61,7 +61,7 @@ def ballot_of(
         raise InputError(f"'{unknown[0][:40]}' is not asked in stage '{stage.id}'")
     said = comment.strip()
     given: dict[str, str] = {}
-    for name in asked(project, stage, answers):
+    for name in asked_questions(project, stage, answers):
         question = project.question(name)
         answer = answers.get(name, "").strip()
         if not answer:

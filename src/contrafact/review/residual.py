@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
-from contrafact.review.board import Board, Item, Vote
 from contrafact.review.project import Project, Stage
+from contrafact.review.state import ReviewState, ReviewItem, Vote
 from contrafact.stats.latent import Latent, latent_truth
 
 __all__ = ["Person", "Residual", "Share", "residual_error"]
@@ -99,14 +99,14 @@ class Residual:
 
 
 def residual_error(
-    board: Board, *, level: float = 0.95, draws: int = 1_000, rng: np.random.Generator
+    state: ReviewState, *, level: float = 0.95, draws: int = 1_000, rng: np.random.Generator
 ) -> Residual:
     """Return what share of a review's final items is wrong, estimated from its votes.
 
     Only votes on an item's present text count, and of each person at each kind of stage the last.
 
     Args:
-        board: The review; it need not be finished.
+        state: The review; it need not be finished.
         level: The level of the intervals (equal-tailed, of the posterior).
         draws: How many draws each of four chains keeps.
         rng: Where randomness comes from.
@@ -114,16 +114,16 @@ def residual_error(
     Raises:
         InputError: The project makes items final on no verdict of all voters, or nothing is final.
     """
-    good = _passing(board.project)
-    judged = [item for item in board.items.values() if _votes(board.project, item, good)]
+    good = _passing(state.project)
+    judged = [item for item in state.items.values() if _votes(state.project, item, good)]
     finals = np.array([item.outcome == "final" for item in judged], dtype=bool)
     if not finals.any():
         raise InputError("no item is final yet", hint="estimate it once the review is further on")
-    votes, people = _matrix(board.project, judged, good)
+    votes, people = _matrix(state.project, judged, good)
     ended = [f"{item.outcome} {item.why}" for item in judged]
     found = latent_truth(
         votes,
-        _codes(_group(board.project, item) for item in judged),
+        _codes(_group(state.project, item) for item in judged),
         _codes(ended),
         draws=draws,
         rng=rng,
@@ -173,7 +173,7 @@ def _passing(project: Project) -> frozenset[str]:
     return frozenset(good)
 
 
-def _votes(project: Project, item: Item, good: frozenset[str]) -> dict[tuple[str, str], bool]:
+def _votes(project: Project, item: ReviewItem, good: frozenset[str]) -> dict[tuple[str, str], bool]:
     """Return who passed an item, by person and kind of work."""
     found: dict[tuple[str, str], bool] = {}
     for vote in item.votes:
@@ -197,7 +197,7 @@ def _fails(stage: Stage, vote: Vote, good: frozenset[str]) -> bool:
 
 
 def _matrix(
-    project: Project, items: list[Item], good: frozenset[str]
+    project: Project, items: list[ReviewItem], good: frozenset[str]
 ) -> tuple[NDArray[np.int8], list[tuple[str, str]]]:
     cast = [_votes(project, item, good) for item in items]
     people = sorted({person for votes in cast for person in votes})
@@ -205,7 +205,7 @@ def _matrix(
     return np.array(table, dtype=np.int8), people
 
 
-def _group(project: Project, item: Item) -> str:
+def _group(project: Project, item: ReviewItem) -> str:
     if any(vote.ballot.correction is not None for vote in item.votes):
         return "written anew"
     return "as it came, " + (str(item.fields.get(project.category, "")) if project.category else "")

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import pytest
 
-from contrafact.review.desk import assign
-from contrafact.review.intake import import_items
+from contrafact.review.assignment import assign
+from contrafact.review.setup import import_items
 from contrafact.review.workflow import answer
 
 
@@ -26,22 +26,22 @@ class Office:
 
     def __init__(self, team, name="rfc-rewrite", items=1, **options):
         self.team, self.now, self.rng = team, team.now, team.rng(3)
-        self.board = team.board(name, items, **options)
+        self.state = team.state(name, items, **options)
         self.own = "i0"
 
     def next(self, who):
-        return assign(self.board, who, self.now, self.rng)[0]
+        return assign(self.state, who, self.now, self.rng)[0]
 
     def say(self, who, answers, **options):
         given = self.next(who)
         assert given is not None, f"nothing for {who}"
         where = (given.item, given.stage, given.round)
         self.now += timedelta(minutes=1)
-        answer(self.board, who, *where, answers, now=self.now, rng=self.rng, **options)
+        answer(self.state, who, *where, answers, now=self.now, rng=self.rng, **options)
         return given
 
     def item(self, name=None):
-        return self.board.items[name or self.own]
+        return self.state.items[name or self.own]
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def rewritten(office):
     def made_by(votes=("pass", "pass")):
         made = office(items=0)
         items = {name: made.team.item(0) for name in ("i0", "i1")}
-        import_items(made.board, items, "Max", made.now)
+        import_items(made.state, items, "Max", made.now)
         for _ in items:
             made.say("Ada", {"review": "pass"})
         audited = made.say("Ben", {"audit": "pass"}).item

@@ -4,30 +4,29 @@ from datetime import timedelta
 
 import pytest
 
-from contrafact.review.audit import audit_rows, draw_sample, shortfall
-from contrafact.review.loading import load_project
-from contrafact.review.workflow import settle
+from contrafact.review.project import load_project
+from contrafact.review.workflow import audit_rows, draw_sample, settle, shortfall
 
 
 def test_an_audit_that_falls_short_returns_its_whole_batch(office):
     made = office(items=8)
     for _ in range(8):
         made.say("Ada", {"review": "pass"})
-    batch = made.board.batches["audit-1"]
+    batch = made.state.batches["audit-1"]
     assert len(batch.drawn) == 4 and set(batch.drawn.values()) == {0.5}
     verdicts = ["pass", "pass", "pass", "fail"]
     for verdict in verdicts:
-        assert {item.stage for item in made.board.items.values()} == {"audit"}
+        assert {item.stage for item in made.state.items.values()} == {"audit"}
         made.say("Ben", {"audit": verdict}, comment="because")
     assert batch.result == "returned"
-    assert {(i.stage, i.round) for i in made.board.items.values()} == {("expert-review", 2)}
+    assert {(i.stage, i.round) for i in made.state.items.values()} == {("expert-review", 2)}
     assert "under 80%" in made.item().why and "0 of 1" in made.item().why
     for _ in range(8):
         made.say("Ada", {"review": "pass"})
     for _ in verdicts:
         made.say("Ben", {"audit": "pass"})
-    assert {item.stage for item in made.board.items.values()} == {"annotation"}
-    assert made.board.batches["audit-2"].result == "passed"
+    assert {item.stage for item in made.state.items.values()} == {"annotation"}
+    assert made.state.batches["audit-2"].result == "passed"
 
 
 def test_samples_are_the_published_sizes_and_carry_their_probabilities(review_team):
@@ -64,14 +63,14 @@ def screened(office, hours=0):
     for who in ("Cem", "Dia") * 2:
         made.say(who, made.event)
     made.now += timedelta(hours=hours)
-    settle(made.board, made.now, made.rng)
+    settle(made.state, made.now, made.rng)
     return made
 
 
 def test_a_quarter_of_each_annotators_headlines_is_verified_every_two_days(office):
-    assert screened(office, hours=47).board.batches == {}
+    assert screened(office, hours=47).state.batches == {}
     made = screened(office, hours=49)
-    batch = made.board.batches["verification-1"]
+    batch = made.state.batches["verification-1"]
     assert sorted(batch.strata[item] for item in batch.drawn) == ["Cem", "Dia"]
     assert set(batch.drawn.values()) == {0.5}
 
@@ -80,5 +79,5 @@ def test_one_wrong_of_two_has_the_window_annotated_again(office):
     made = screened(office, hours=49)
     made.say("Fay", {"verified": "correct"})
     made.say("Fay", {"verified": "incorrect"}, comment="is an opinion")
-    window = made.board.batches["verification-1"].members
+    window = made.state.batches["verification-1"].members
     assert {(made.item(n).stage, made.item(n).round) for n in window} == {("annotation", 2)}

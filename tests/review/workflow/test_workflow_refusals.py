@@ -3,8 +3,8 @@
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.review.intake import define, import_items
-from contrafact.review.recorder import Refused
+from contrafact.review.setup import define_project, import_items
+from contrafact.review.state import NotAllowed
 from contrafact.review.workflow import answer
 
 
@@ -25,20 +25,20 @@ from contrafact.review.workflow import answer
 def test_what_does_not_fit_is_refused_and_changes_nothing(office, change, told):
     made = office("cobe-rating")
     made.next("Cem")
-    seq = made.board.seq
+    seq = made.state.seq
     right = {"who": "Cem", "item": "i0", "stage": "rating", "round_": 1}
     given = right | {"answers": {"rating": "Yes"}} | change
     with pytest.raises(InputError, match=told):
-        answer(made.board, **given, now=made.now, rng=made.rng)
-    assert made.board.seq == seq
+        answer(made.state, **given, now=made.now, rng=made.rng)
+    assert made.state.seq == seq
 
 
 def test_guidelines_may_change_under_way_and_votes_say_which_were_read(office):
     made = office("cobe-rating")
     made.say("Cem", {"rating": "Yes"})
-    project = made.board.project
+    project = made.state.project
     clearer = project.model_copy(update={"guidelines": "Judge the edit alone."})
-    define(made.board, clearer, "Max", made.now)
+    define_project(made.state, clearer, "Max", made.now)
     made.say("Dia", {"rating": "Yes"})
     read = [vote.guidelines_version for vote in made.item().votes]
     assert read == [project.guidelines_version, clearer.guidelines_version]
@@ -46,15 +46,15 @@ def test_guidelines_may_change_under_way_and_votes_say_which_were_read(office):
     stricter = project.model_copy(
         update={"stages": (project.stages[0].model_copy(update={"roles": ("rater",) * 5}),)}
     )
-    with pytest.raises(Refused, match="do not change once it is under way"):
-        define(made.board, stricter, "Max", made.now)
+    with pytest.raises(NotAllowed, match="do not change once it is under way"):
+        define_project(made.state, stricter, "Max", made.now)
 
 
 def test_items_are_imported_once_and_never_under_a_name_that_is_taken(office, review_team):
     made = office("cobe-rating")
-    assert import_items(made.board, {"i0": review_team.item(0)}, "Max", made.now) == []
-    with pytest.raises(Refused, match="another item 'i0'"):
-        import_items(made.board, {"i0": review_team.item(1)}, "Max", made.now)
+    assert import_items(made.state, {"i0": review_team.item(0)}, "Max", made.now) == []
+    with pytest.raises(NotAllowed, match="another item 'i0'"):
+        import_items(made.state, {"i0": review_team.item(1)}, "Max", made.now)
     bare = {key: text for key, text in review_team.item(2).items() if key != "edit"}
-    with pytest.raises(Refused, match="item i2 has no 'edit'"):
-        import_items(made.board, {"i2": bare}, "Max", made.now)
+    with pytest.raises(NotAllowed, match="item i2 has no 'edit'"):
+        import_items(made.state, {"i2": bare}, "Max", made.now)

@@ -7,9 +7,9 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import ReviewDecision
 from contrafact.families.rfc.pipeline.review_path import follow
-from contrafact.review.desk import visible_votes
-from contrafact.review.loading import load_project
-from contrafact.review.recorder import Refused
+from contrafact.review.assignment import visible_votes
+from contrafact.review.project import load_project
+from contrafact.review.state import NotAllowed
 from contrafact.review.workflow import settle
 
 
@@ -42,7 +42,7 @@ def test_a_correction_is_what_everybody_sees_from_then_on(office):
     made = office()
     with pytest.raises(InputError, match="needs a new text"):
         made.say("Ada", {"review": "revise"})
-    with pytest.raises(Refused, match="is the old one"):
+    with pytest.raises(NotAllowed, match="is the old one"):
         made.say("Ada", {"review": "revise"}, correction=made.item().fields["rewritten"])
     old = made.item().text_version
     made.say("Ada", {"review": "revise"}, correction="Shares of Alder Works sank 0%.")
@@ -125,17 +125,17 @@ def test_a_manager_need_not_wait_for_a_set(office):
         made.say("Ben", {"audit": "pass"})
     made.say("Cem", made.annotated["pass"])
     made.say("Dia", made.annotated["fail"])
-    settle(made.board, made.now, made.rng, force="disagreement")
+    settle(made.state, made.now, made.rng, force="disagreement")
     assert made.next("Eve") is not None
-    with pytest.raises(Refused, match="nothing waits"):
-        settle(made.board, made.now, made.rng, force="disagreement")
-    with pytest.raises(Refused, match="no stage where items wait"):
-        settle(made.board, made.now, made.rng, force="annotation")
+    with pytest.raises(NotAllowed, match="nothing waits"):
+        settle(made.state, made.now, made.rng, force="disagreement")
+    with pytest.raises(NotAllowed, match="no stage where items wait"):
+        settle(made.state, made.now, made.rng, force="annotation")
 
 
 def test_annotators_see_nothing_of_each_other_and_adjudicators_see_both(rewritten):
     made = rewritten(("pass", "fail"))
-    item, project = made.item(), made.board.project
+    item, project = made.item(), made.state.project
     assert visible_votes(project, item, "annotation", 1) == ()
     seen = visible_votes(project, item, "secondary-review", 1)
     assert {(v.who, v.ballot.verdict) for v in seen} >= {("Cem", "pass"), ("Dia", "fail")}
@@ -171,7 +171,7 @@ def test_finalize_reads_the_same_fate_from_the_decisions(office, review_team):
     seen = set()
     for audit, one, two, again, pair, arbiter in paths():
         made = office()
-        made.board.project = lenient
+        made.state.project = lenient
         script = {
             "expert-review": [{"review": "pass"}],
             "audit": [{"audit": audit}],
@@ -182,8 +182,8 @@ def test_finalize_reads_the_same_fate_from_the_decisions(office, review_team):
             "arbitration": [{"ruling": arbiter}],
         }
         while made.item().outcome is None:
-            stage = made.board.project.stage(made.item().stage)
-            people = [n for n, p in made.board.people.items() if set(p.roles) & set(stage.roles)]
+            stage = made.state.project.stage(made.item().stage)
+            people = [n for n, p in made.state.people.items() if set(p.roles) & set(stage.roles)]
             for who, said in zip(people, script[stage.id], strict=True):
                 text = "Another text." if stage.id == "revision" else None
                 made.say(who, said, comment="so", correction=text)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from contrafact.exam.agreement import Agreement, agreement
 from contrafact.exam.ratings import Rating, RatingsTable, ratings_of
-from contrafact.review.board import Board
 from contrafact.review.export import rating_rows
+from contrafact.review.state import ReviewState
 from contrafact.stats.agreement import gwet_ac1, percent_agreement, with_interval
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "disagreement_matrix",
     "growth",
     "rated_table",
-    "votable_questions",
+    "rated_questions",
 ]
 
 SEED = 0
@@ -100,34 +100,34 @@ class AgreementFigures:
     matrix: Matrix | None
 
 
-def votable_questions(board: Board, stage: str) -> tuple[str | None, ...]:
+def rated_questions(state: ReviewState, stage: str) -> tuple[str | None, ...]:
     """Return what agreement can be asked about at a stage: the verdict, then its questions."""
-    place = board.project.stage(stage)
-    asked = [q for q in place.questions if board.project.question(q).options]
+    place = state.project.stage(stage)
+    asked = [q for q in place.questions if state.project.question(q).options]
     # Where one question is the verdict, it would be told twice.
     return (None, *(q for q in asked if q != place.verdict))
 
 
-def rated_table(board: Board, stage: str, question: str | None = None) -> RatingsTable | None:
+def rated_table(state: ReviewState, stage: str, question: str | None = None) -> RatingsTable | None:
     """Return the ratings of a stage; None while fewer than two people have rated."""
-    rows = rating_rows(board, stages=(stage,), question=question)
+    rows = rating_rows(state, stages=(stage,), question=question)
     if len({row["rater"] for row in rows}) < 2:
         return None
     return ratings_of([(line, dict(row)) for line, row in enumerate(rows, start=2)], "ratings")
 
 
 def agreement_figures(
-    board: Board, stage: str, question: str | None = None, *, points: int = 8
+    state: ReviewState, stage: str, question: str | None = None, *, points: int = 8
 ) -> AgreementFigures:
     """Return agreement at a stage on a question, with its growth and matrix.
 
     Args:
-        board: The review.
+        state: The review.
         stage: The stage.
         question: The question; the verdict if none is named.
         points: How many points the growth has at most.
     """
-    table = rated_table(board, stage, question)
+    table = rated_table(state, stage, question)
     if table is None:
         why = "fewer than two people have answered here"
         return AgreementFigures(stage, question, None, why, (), None)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contrafact.review.audit import audit_rows
-from contrafact.review.board import Batch, Board
+from contrafact.review.state import Batch, ReviewState
+from contrafact.review.workflow import audit_rows
 from contrafact.stats.proportions import clustered_proportion
 
 __all__ = ["AuditFigures", "StratumFigures", "TrainingRound", "audits", "training"]
@@ -97,25 +97,25 @@ class TrainingRound:
     passed: bool | None
 
 
-def audits(board: Board) -> list[AuditFigures]:
+def audits(state: ReviewState) -> list[AuditFigures]:
     """Return every audit that was drawn, in order.
 
     A rate's interval is a Wilson interval at the effective number of items; items of one cluster
     (the project's ``cluster``) resemble each other.
     """
     judged: dict[str, dict[str, str]] = {}
-    for item in board.items.values():
+    for item in state.items.values():
         for vote in item.votes:
             if vote.batch is not None:
                 judged.setdefault(vote.batch, {})[item.id] = vote.ballot.verdict
-    return [_audit(board, batch, judged.get(batch.id, {})) for batch in board.batches.values()]
+    return [_audit(state, batch, judged.get(batch.id, {})) for batch in state.batches.values()]
 
 
-def training(board: Board) -> list[TrainingRound]:
+def training(state: ReviewState) -> list[TrainingRound]:
     """Return every round of training of everybody, in order of people."""
     rows = []
-    for (person, name), trainee in sorted(board.trainees.items()):
-        stage = board.project.stage(name)
+    for (person, name), trainee in sorted(state.trainees.items()):
+        stage = state.project.stage(name)
         for number, answers in enumerate(trainee.rounds, start=1):
             given = [right for right in answers.values() if right is not None]
             whole = len(given) == len(answers)
@@ -138,14 +138,14 @@ def training(board: Board) -> list[TrainingRound]:
     return rows
 
 
-def _audit(board: Board, batch: Batch, verdicts: dict[str, str]) -> AuditFigures:
-    stage = board.project.stage(batch.stage)
+def _audit(state: ReviewState, batch: Batch, verdicts: dict[str, str]) -> AuditFigures:
+    stage = state.project.stage(batch.stage)
     rows = []
     for row in audit_rows(stage, batch.strata, verdicts):
         own = [i for i, s in batch.strata.items() if row.stratum in (s, "overall")]
         seen = [name for name in own if name in verdicts]
         passed = [verdicts[name] in stage.passes for name in seen]
-        share = clustered_proportion(passed, _clusters(board, seen))
+        share = clustered_proportion(passed, _clusters(state, seen))
         rows.append(
             StratumFigures(
                 *(row.stratum, row.size, row.sample, row.passed),
@@ -166,6 +166,6 @@ def _audit(board: Board, batch: Batch, verdicts: dict[str, str]) -> AuditFigures
     )
 
 
-def _clusters(board: Board, names: Sequence[str]) -> list[Any]:
-    field = board.project.cluster
-    return [str(board.items[name].fields.get(field) or name) if field else name for name in names]
+def _clusters(state: ReviewState, names: Sequence[str]) -> list[Any]:
+    field = state.project.cluster
+    return [str(state.items[name].fields.get(field) or name) if field else name for name in names]

@@ -10,17 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from contrafact.exam.agreement import Coefficient
-from contrafact.review.board import Board
-from contrafact.review.events import Event
 from contrafact.review.figures import plots
 from contrafact.review.figures.agreement import (
     AgreementFigures,
     agreement_figures,
-    votable_questions,
+    rated_questions,
 )
 from contrafact.review.figures.audits import AuditFigures, TrainingRound, audits, training
-from contrafact.review.figures.pace import Pace, pace
-from contrafact.review.figures.progress import Progress, progress
+from contrafact.review.figures.progress import Throughput, Progress, throughput, progress
+from contrafact.review.state import ReviewState, Event
 
 __all__ = ["Panel", "agreement_panels", "panels_of"]
 
@@ -60,32 +58,32 @@ class Panel:
     height: float = 3.0
 
 
-def panels_of(board: Board, events: Iterable[Event], now: datetime) -> list[Panel]:
+def panels_of(state: ReviewState, events: Iterable[Event], now: datetime) -> list[Panel]:
     """Return every panel of a review: progress, pace, agreement, audits, training.
 
     Args:
-        board: The review.
+        state: The review.
         events: Its history, for who took how long.
         now: The time.
     """
-    found = [_progress(progress(board, now)), _pace(pace(events))]
-    for stage in board.project.flow:
+    found = [_progress(progress(state, now)), _pace(throughput(events))]
+    for stage in state.project.flow:
         if stage.kind == "independent" and len(stage.roles) > 1:
-            found += agreement_panels(board, stage.id)
-    if any(stage.kind == "audit" for stage in board.project.flow):
-        found.append(_audits(audits(board)))
-    if any(stage.kind == "training" for stage in board.project.stages):
-        found.append(_training(training(board)))
+            found += agreement_panels(state, stage.id)
+    if any(stage.kind == "audit" for stage in state.project.flow):
+        found.append(_audits(audits(state)))
+    if any(stage.kind == "training" for stage in state.project.stages):
+        found.append(_training(training(state)))
     return found
 
 
-def agreement_panels(board: Board, stage: str) -> list[Panel]:
+def agreement_panels(state: ReviewState, stage: str) -> list[Panel]:
     """Return a stage's agreement on its verdict and on each question, each with its matrix."""
     found = []
-    for question in votable_questions(board, stage):
-        figures = agreement_figures(board, stage, question)
+    for question in rated_questions(state, stage):
+        figures = agreement_figures(state, stage, question)
         about = "the verdict" if question is None else question
-        title = f"{board.project.stage(stage).title}: agreement on {about}"
+        title = f"{state.project.stage(stage).title}: agreement on {about}"
         key = f"{stage}.{question or 'verdict'}"
         found.append(_agreement(figures, key, title))
         if figures.found is None:
@@ -129,7 +127,7 @@ def _progress(found: Progress) -> Panel:
     return _panel("progress", "Progress", said, columns, rows, draw, 1.0 + 0.32 * len(names))
 
 
-def _pace(found: Sequence[Pace]) -> Panel:
+def _pace(found: Sequence[Throughput]) -> Panel:
     rows = [
         (
             one.person,

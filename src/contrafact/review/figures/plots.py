@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Draw",
-    "PlotForm",
+    "PlotFormat",
     "bars",
     "cumulative",
     "draw_plot",
@@ -31,7 +31,7 @@ __all__ = [
     "short",
 ]
 
-PlotForm = Literal["svg", "png"]
+PlotFormat = Literal["svg", "png"]
 Draw = Callable[["Axes"], None]
 """Draws into empty axes."""
 
@@ -62,7 +62,7 @@ _SETTINGS: dict[Any, Any] = {
 _ALONE = Lock()
 
 
-def draw_plot(draw: Draw, form: PlotForm, *, height: float) -> bytes:
+def draw_plot(draw: Draw, form: PlotFormat, *, height: float) -> bytes:
     """Return a drawing as the bytes of a file; the same figures give the same bytes.
 
     Args:

@@ -1,29 +1,32 @@
 """The app: routers put together, errors told as pages, files of its own and nobody else's."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import quote
 
+import anyio
+from anyio.to_thread import run_sync
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from contrafact.errors import InputError
-from contrafact.review.recorder import Refused
-from contrafact.review.store.sessions import Slowed
+from contrafact.review.state import NotAllowed
+from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.store.store import Store
 from contrafact.review.web import handles
-from contrafact.review.web.access import NeedsSignIn, check_form
-from contrafact.review.web.manage_figures import FiguresKeeper
-from contrafact.review.web.manage_settle import settling
-from contrafact.review.web.pages import go_to, render
-from contrafact.review.web.shield import HEADERS, Shield
-from contrafact.review.web.studio import Studio, open_studio
+from contrafact.review.web.access import NeedsSignIn, Studio, check_form, open_studio
+from contrafact.review.web.figures_cache import FiguresCache
+from contrafact.review.web.pages import redirect_to, render
+from contrafact.review.web.security import HEADERS, SecurityMiddleware
 
-__all__ = ["create_app"]
+__all__ = ["EVERY", "create_app", "settle_all", "settling"]
+
 
 handles.register()
 
@@ -49,8 +52,8 @@ def create_app(studio: Studio | Store | str) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.studio = opened
-    app.state.figures = FiguresKeeper(opened.store)
-    app.add_middleware(Shield, studio=opened)
+    app.state.figures = FiguresCache(opened.store)
+    app.add_middleware(SecurityMiddleware, studio=opened)
     app.mount("/static", StaticFiles(packages=[("contrafact.review.web", "static")]), "static")
     for router in (sign_in.router, home.router, work.router, adjudicate.router, manage.router):
         app.include_router(router)
@@ -67,7 +70,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     studio: Studio = app.state.studio
     # Read every review's history now, so that nobody waits for it at their first page.
     for review in await run_in_threadpool(studio.store.reviews):
-        await run_in_threadpool(studio.store.read, review, lambda board: board.seq)
+        await run_in_threadpool(studio.store.read, review, lambda state: state.seq)
     async with settling(studio.store):
         yield
     studio.store.close()
@@ -76,7 +79,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 async def _needs_sign_in(request: Request, _: Exception) -> Response:
     if request.method == "GET":
         wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return go_to(f"/sign-in?next={quote(wanted, safe='')}")
+        return redirect_to(f"/sign-in?next={quote(wanted, safe='')}")
     said = "You are signed out. What you sent was not taken; your browser's Back shows it again."
     return _problem(request, 401, said)
 
@@ -97,11 +100,11 @@ async def _bad_form(request: Request, error: Exception) -> Response:
 
 
 async def _input_problem(request: Request, error: Exception) -> Response:
-    if isinstance(error, Slowed):
+    if isinstance(error, TooManyAttempts):
         response = _problem(request, 429, str(error))
         response.headers["retry-after"] = str(error.seconds)
         return response
-    return _problem(request, 409 if isinstance(error, Refused) else 422, str(error))
+    return _problem(request, 409 if isinstance(error, NotAllowed) else 422, str(error))
 
 
 async def _failure(request: Request, _: Exception) -> Response:
@@ -113,3 +116,42 @@ async def _failure(request: Request, _: Exception) -> Response:
 def _problem(request: Request, status: int, said: str) -> Response:
     said = said[:1].upper() + said[1:]
     return render(request, "problem.html", status=status, said=said, code=status)
+
+
+_LOG = logging.getLogger("contrafact.review.web.settle")
+EVERY = 60.0
+"""Seconds between two rounds."""
+
+
+def settle_all(store: Store) -> None:
+    """Let go on what is due in every review; one that fails is logged, and the others go on."""
+    try:
+        names = store.reviews()
+    except SQLAlchemyError:
+        _LOG.exception("the database does not answer; tried again next time")
+        return
+    for review in names:
+        try:
+            store.settle(review)
+        except (InputError, SQLAlchemyError, ValueError):
+            _LOG.exception("review %a could not be settled; tried again next time", review)
+
+
+@asynccontextmanager
+async def settling(store: Store, *, every: float = EVERY) -> AsyncIterator[None]:
+    """Settle every review again and again while the server runs.
+
+    Args:
+        store: The reviews.
+        every: Seconds between two rounds.
+    """
+
+    async def go_on() -> None:
+        while True:
+            await anyio.sleep(every)
+            await run_sync(settle_all, store)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(go_on)
+        yield
+        tasks.cancel_scope.cancel()

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-__all__ = ["asset", "go_to", "guidelines_html", "render"]
+__all__ = ["asset", "redirect_to", "guidelines_html", "render"]
 
 
 def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
@@ -31,7 +31,7 @@ def render(request: Request, template: str, *, status: int = 200, **context: Any
     return HTMLResponse(text, status_code=status)
 
 
-def go_to(path: str) -> RedirectResponse:
+def redirect_to(path: str) -> RedirectResponse:
     """Return the answer to a form that was taken: go on there."""
     return RedirectResponse(path, status_code=303)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import uvicorn
 
 from contrafact.errors import InputError
+from contrafact.review.web.access import Studio, open_studio
 from contrafact.review.web.app import create_app
-from contrafact.review.web.studio import Studio, open_studio
 
 __all__ = ["FIRST_MANAGER", "bind", "invite_link", "serve"]
 
@@ -85,7 +85,7 @@ def invite_link(
         address: From where, for the audit log.
 
     Raises:
-        Refused: The name is no name, or the account was closed.
+        NotAllowed: The name is no name, or the account was closed.
     """
     secret = studio.accounts.invite(name, by=by, manager=manager, address=address)
     return f"{base}/invite/{secret}"

@@ -7,16 +7,15 @@ from datetime import UTC, datetime
 from threading import Lock
 from time import monotonic
 
-from contrafact.review.board import Board
-from contrafact.review.desk import staffing_problems
-from contrafact.review.events import Event
+from contrafact.review.assignment import staffing_problems
 from contrafact.review.figures.panels import Panel, panels_of
-from contrafact.review.figures.plots import PlotForm, draw_plot
+from contrafact.review.figures.plots import PlotFormat, draw_plot
 from contrafact.review.figures.progress import Progress, progress
-from contrafact.review.figures.snapshot import snapshot
+from contrafact.review.state import ReviewState, Event, snapshot
 from contrafact.review.store.store import Store
 
-__all__ = ["Figures", "FiguresKeeper"]
+__all__ = ["Figures", "FiguresCache"]
+
 
 _KEPT = 3
 """States of a review that are kept, so that a page's plots are those of its tables."""
@@ -32,7 +31,7 @@ class Figures:
     Attributes:
         seq: The event's number.
         when: When they were computed.
-        board: The review then.
+        state: The review then.
         progress: How far it had come.
         panels: The figures.
         problems: What keeps items from being done by the people there are.
@@ -40,7 +39,7 @@ class Figures:
 
     seq: int
     when: datetime
-    board: Board
+    state: ReviewState
     progress: Progress
     panels: Sequence[Panel]
     problems: Sequence[str]
@@ -56,7 +55,7 @@ class _Review:
     figures: "OrderedDict[int, Figures]" = field(default_factory=OrderedDict)
 
 
-class FiguresKeeper:
+class FiguresCache:
     """Computes figures when they are asked for, and keeps the latest.
 
     Args:
@@ -85,9 +84,9 @@ class FiguresKeeper:
             if latest is not None and monotonic() - own.made < self._rest:
                 return latest
             # Only the copy is made while others wait; what takes long is computed on it.
-            board = self._store.read(review, snapshot)
-            if latest is None or latest.seq != board.seq:
-                latest = self._compute(review, own, board)
+            state = self._store.read(review, snapshot)
+            if latest is None or latest.seq != state.seq:
+                latest = self._compute(review, own, state)
                 own.figures[latest.seq] = latest
                 while len(own.figures) > _KEPT:
                     own.figures.popitem(last=False)
@@ -102,7 +101,7 @@ class FiguresKeeper:
             with own.lock:
                 own.made = float("-inf")
 
-    def plot(self, review: str, key: str, form: PlotForm, seq: int | None = None) -> bytes | None:
+    def plot(self, review: str, key: str, form: PlotFormat, seq: int | None = None) -> bytes | None:
         """Return a panel's drawing; None where there is no such panel, or nothing to draw."""
         figures = self.figures(review, seq)
         panel = next((one for one in figures.panels if one.key == key), None)
@@ -112,20 +111,20 @@ class FiguresKeeper:
             figures.drawn[key, form] = draw_plot(panel.draw, form, height=panel.height)
         return figures.drawn[key, form]
 
-    def _compute(self, review: str, own: _Review, board: Board) -> Figures:
+    def _compute(self, review: str, own: _Review, state: ReviewState) -> Figures:
         now = datetime.now(UTC)
         for event in self._store.history(review, after=own.seq):
             own.seq = event.seq
             if event.kind in _PACED:
                 own.events.append(_light(event))
-        past = [event for event in own.events if event.seq <= board.seq]
+        past = [event for event in own.events if event.seq <= state.seq]
         return Figures(
-            board.seq,
+            state.seq,
             now,
-            board,
-            progress(board, now),
-            panels_of(board, past, now),
-            staffing_problems(board),
+            state,
+            progress(state, now),
+            panels_of(state, past, now),
+            staffing_problems(state),
         )
 
 

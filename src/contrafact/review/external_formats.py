@@ -4,7 +4,7 @@ Label Studio: JSON (a list of tasks with ``annotations``), JSON-MIN and CSV (a r
 the controls' names as columns). Potato: JSON Lines, CSV, TSV and Parquet of its exporters (a row
 per item and user, ``labels`` or a column per scheme), the ``user_state.json`` that it keeps of each
 person, and the ``annotated_instances.jsonl`` of earlier versions. Nothing is decided here;
-:mod:`contrafact.review.adopt` does that.
+:mod:`contrafact.review.import_annotations` does that.
 """
 
 import json
@@ -15,9 +15,10 @@ from typing import Any, Literal
 
 from contrafact.errors import InputError
 from contrafact.files.jsonl import read_rows, source_name
-from contrafact.review.shapes import plain
+from contrafact.review.field_mapping import plain
 
-__all__ = ["TOOLS", "Foreign", "Tool", "read_foreign"]
+__all__ = ["TOOLS", "ExternalAnnotation", "Tool", "read_annotations"]
+
 
 Tool = Literal["label-studio", "potato"]
 TOOLS: tuple[Tool, ...] = ("label-studio", "potato")
@@ -32,7 +33,7 @@ _POTATO_LABELS = ("labels", "label_annotations")
 
 
 @dataclass(frozen=True)
-class Foreign:
+class ExternalAnnotation:
     """One person's answers to one item, as another tool has them.
 
     Attributes:
@@ -56,7 +57,7 @@ class Foreign:
     skipped: str = field(default="")
 
 
-def read_foreign(path: str | Path, tool: Tool, *, annotator: str | None = None) -> list[Foreign]:
+def read_annotations(path: str | Path, tool: Tool, *, annotator: str | None = None) -> list[ExternalAnnotation]:
     """Return everything that an export of another tool holds, in its order.
 
     Args:
@@ -68,7 +69,7 @@ def read_foreign(path: str | Path, tool: Tool, *, annotator: str | None = None) 
     Raises:
         InputError: The file cannot be read, or a row is not of the tool's form; the line is named.
     """
-    found: list[Foreign] = []
+    found: list[ExternalAnnotation] = []
     state = _state(path) if tool == "potato" else None
     for line, given in read_rows(path) if state is None else [(1, state)]:
         row = plain(given)
@@ -86,7 +87,7 @@ def read_foreign(path: str | Path, tool: Tool, *, annotator: str | None = None) 
     return found
 
 
-def _label_studio(line: int, row: dict[str, Any]) -> Iterator[Foreign]:
+def _label_studio(line: int, row: dict[str, Any]) -> Iterator[ExternalAnnotation]:
     annotations = row.get("annotations", row.get("completions"))
     if annotations is None and all(key in row for key in _MIN_KEYS):
         yield _minimal(line, row)
@@ -107,7 +108,7 @@ def _label_studio(line: int, row: dict[str, Any]) -> Iterator[Foreign]:
             if name:
                 answers[name] = (*answers.get(name, ()), *value)
         cancelled = bool(annotation.get("was_cancelled"))
-        yield Foreign(
+        yield ExternalAnnotation(
             line,
             _ids(data, "item_id", "id"),
             data,
@@ -119,13 +120,13 @@ def _label_studio(line: int, row: dict[str, Any]) -> Iterator[Foreign]:
         )
 
 
-def _minimal(line: int, row: dict[str, Any]) -> Foreign:
+def _minimal(line: int, row: dict[str, Any]) -> ExternalAnnotation:
     answers = {
         str(name): values
         for name, value in row.items()
         if name not in _MIN_FACTS and (values := _texts(_unpacked(value)))
     }
-    return Foreign(
+    return ExternalAnnotation(
         line,
         _ids(row, "item_id"),
         row,
@@ -168,7 +169,7 @@ def _result(result: object) -> tuple[str, tuple[str, ...]]:
     return str(result.get("from_name", "")), _texts(value)
 
 
-def _potato(line: int, row: dict[str, Any], annotator: str | None) -> Iterator[Foreign]:
+def _potato(line: int, row: dict[str, Any], annotator: str | None) -> Iterator[ExternalAnnotation]:
     ids = tuple(str(row[name]) for name in _POTATO_IDS if row.get(name) not in (None, ""))
     if not ids and _STATE_LABELS not in row:
         raise InputError(
@@ -183,7 +184,7 @@ def _potato(line: int, row: dict[str, Any], annotator: str | None) -> Iterator[F
         return
     labels = next((row[name] for name in _POTATO_LABELS if isinstance(row.get(name), dict)), None)
     answers = _flat(row) if labels is None else _nested(labels)
-    yield Foreign(line, ids[:1], {}, user, answers, key=f"{ids[0]} {user}")
+    yield ExternalAnnotation(line, ids[:1], {}, user, answers, key=f"{ids[0]} {user}")
 
 
 def _state(path: str | Path) -> dict[str, Any] | None:
@@ -197,7 +198,7 @@ def _state(path: str | Path) -> dict[str, Any] | None:
     return held if isinstance(held, dict) and _STATE_LABELS in held else None
 
 
-def _of_state(line: int, items: object, user: str) -> Iterator[Foreign]:
+def _of_state(line: int, items: object, user: str) -> Iterator[ExternalAnnotation]:
     """Read ``{item: [[{schema, name}, value], …]}``, or ``{item: {schema: {name: value}}}``."""
     if not isinstance(items, dict):
         raise InputError(f"'{_STATE_LABELS}' is no object", hint="export it again")
@@ -214,7 +215,7 @@ def _of_state(line: int, items: object, user: str) -> Iterator[Foreign]:
                     )
         answers = _nested(labels)
         skipped = "" if answers else "nothing is answered"
-        yield Foreign(line, (str(item),), {}, user, answers, key=f"{item} {user}", skipped=skipped)
+        yield ExternalAnnotation(line, (str(item),), {}, user, answers, key=f"{item} {user}", skipped=skipped)
 
 
 def _nested(labels: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

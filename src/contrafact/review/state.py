@@ -1,7 +1,7 @@
-"""The board: the present state of a review, as it follows from its events.
+"""The state: the present state of a review, as it follows from its events.
 
-:meth:`Board.apply` takes one event after another and decides nothing: the same events give the same
-board on any machine. What may happen next is decided in :mod:`contrafact.review.workflow`.
+:meth:`ReviewState.apply` takes one event after another and decides nothing: the same events give the same
+state on any machine. What may happen next is decided in :mod:`contrafact.review.workflow`.
 """
 
 import json
@@ -10,14 +10,30 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
+from contrafact.errors import InputError
 from contrafact.records import content_id
 from contrafact.review.answers import Ballot
-from contrafact.review.events import Event
 from contrafact.review.project import OUTCOMES, Project, Stage
 
-__all__ = ["Batch", "Board", "Item", "Person", "Slot", "Trainee", "Vote", "replay", "text_version"]
+__all__ = [
+    "SYSTEM",
+    "Batch",
+    "ReviewState",
+    "Event",
+    "EventKind",
+    "ReviewItem",
+    "Person",
+    "Recorder",
+    "NotAllowed",
+    "Slot",
+    "Trainee",
+    "Vote",
+    "replay",
+    "snapshot",
+    "text_version",
+]
 
 
 @dataclass(frozen=True)
@@ -59,7 +75,7 @@ class Slot:
 
 
 @dataclass
-class Item:
+class ReviewItem:
     """What is reviewed, and how far it has come."""
 
     id: str
@@ -129,25 +145,25 @@ def text_version(project: Project, fields: Mapping[str, Any]) -> str:
     return content_id(json.dumps(shown, sort_keys=True, ensure_ascii=False), prefix="t")
 
 
-def replay(events: Iterable[Event]) -> "Board":
-    """Return the board that a history leads to; its first event defines the project.
+def replay(events: Iterable[Event]) -> "ReviewState":
+    """Return the state that a history leads to; its first event defines the project.
 
     Raises:
         ValueError: An event does not follow on those before it: the history is damaged.
     """
-    board: Board | None = None
+    state: ReviewState | None = None
     for event in events:
-        if board is None:
+        if state is None:
             if event.kind != "project":
                 raise ValueError("a history begins with the definition of its project")
-            board = Board(Project.model_validate(event.body["definition"]))
-        board.apply(event)
-    if board is None:
+            state = ReviewState(Project.model_validate(event.body["definition"]))
+        state.apply(event)
+    if state is None:
         raise ValueError("there is no history")
-    return board
+    return state
 
 
-class Board:
+class ReviewState:
     """The present state of one review.
 
     Args:
@@ -158,7 +174,7 @@ class Board:
         self.project = project
         self.seq = 0
         self.people: dict[str, Person] = {}
-        self.items: dict[str, Item] = {}
+        self.items: dict[str, ReviewItem] = {}
         self.at: dict[str, dict[str, None]] = {stage.id: {} for stage in project.flow}
         self.gold: dict[str, dict[str, str]] = {}
         self.gold_fields: dict[str, dict[str, Any]] = {}
@@ -174,7 +190,7 @@ class Board:
         """Take one event in.
 
         Raises:
-            ValueError: The event does not follow on the board; the history is damaged.
+            ValueError: The event does not follow on the state; the history is damaged.
         """
         if event.seq != self.seq + 1:
             raise ValueError(f"event {event.seq} does not follow on event {self.seq}")
@@ -207,7 +223,7 @@ class Board:
             self.gold_fields[event.item] = fields
             return
         version = text_version(self.project, fields)
-        item = Item(event.item, fields, fields, version, event.when)
+        item = ReviewItem(event.item, fields, fields, version, event.when)
         self.items[item.id] = item
         self._enter(item, self.project.start.id, event.when)
 
@@ -342,19 +358,113 @@ class Board:
         item.before = None
         self._fill(item, slot, Slot(previous.role))
 
-    def _enter(self, item: Item, name: str, when: datetime) -> None:
+    def _enter(self, item: ReviewItem, name: str, when: datetime) -> None:
         stage = self.project.stage(name)
         item.stage, item.arrived = name, when
         item.rounds = {**item.rounds, name: item.rounds.get(name, 0) + 1}
         item.slots = () if stage.barrier else tuple(Slot(role) for role in stage.roles)
         self.at[name][item.id] = None
 
-    def _place(self, event: Event) -> tuple[Item, int]:
+    def _place(self, event: Event) -> tuple[ReviewItem, int]:
         item, slot = self.items[str(event.item)], event.slot
         if slot is None or (item.stage, item.round) != (event.stage, event.round):
             raise ValueError(f"event {event.seq} is not at the stage where {item.id} is")
         return item, slot
 
     @staticmethod
-    def _fill(item: Item, place: int, slot: Slot) -> None:
+    def _fill(item: ReviewItem, place: int, slot: Slot) -> None:
         item.slots = (*item.slots[:place], slot, *item.slots[place + 1 :])
+
+
+EventKind = Literal[
+    "project",  # a project was defined, or its guidelines were changed
+    "person",  # somebody got roles, or lost them
+    "imported",  # an item came in
+    "assigned",  # an item was given to somebody, until a time
+    "answered",  # somebody decided
+    "undone",  # and took it back
+    "moved",  # a rule moved an item on, or ended its way
+    "drawn",  # an audit's sample was drawn from a batch
+    "closed",  # an audit was decided
+    "training-drawn",  # somebody got a round of training
+    "training-answered",
+    "training-closed",
+    "stage",  # a stage was closed, so that nothing is given out there, or opened again
+    "reissued",  # an item was taken back from who had it in hand
+]
+SYSTEM = "rule:workflow"
+"""Who acts where a rule does and nobody in person."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened.
+
+    Attributes:
+        kind: What.
+        who: A person's name, or ``rule:workflow``.
+        when: The time, with its zone.
+        item: The item it happened to.
+        stage: At which stage.
+        round: On which visit of the item to that stage, from 1.
+        slot: Which of the stage's votes, from 0.
+        text_version: A content hash of the item's text as the person saw it.
+        guidelines_version: A content hash of the guidelines as they saw them.
+        request: A key of the sender's; what is sent twice under one key happens once.
+        body: What else belongs to it; JSON. A decision made elsewhere and brought in has an
+            ``origin`` in it: the tool, the file, the person's name there, and the time.
+        seq: Its place in the project's history, from 1; 0 before it has one.
+    """
+
+    kind: EventKind
+    who: str
+    when: datetime
+    item: str | None = None
+    stage: str | None = None
+    round: int = 0
+    slot: int | None = None
+    text_version: str | None = None
+    guidelines_version: str | None = None
+    request: str | None = None
+    body: Mapping[str, Any] = field(default_factory=dict)
+    seq: int = 0
+
+
+class NotAllowed(InputError):
+    """What was asked for is against the rules, or comes too late. Nothing was changed."""
+
+
+class Recorder:
+    """Applies events to a state, one after another, and keeps them."""
+
+    def __init__(self, state: ReviewState, now: datetime) -> None:
+        self.state = state
+        self.now = now
+        self.events: list[Event] = []
+
+    def add(self, kind: EventKind, who: str = SYSTEM, **fields: Any) -> None:
+        """Make an event, apply it and keep it."""
+        event = Event(kind, who, self.now, seq=self.state.seq + 1, **fields)
+        self.state.apply(event)
+        self.events.append(event)
+
+
+def snapshot(state: ReviewState) -> ReviewState:
+    """Return a copy that later events do not change; what cannot change is shared.
+
+    It tells how things stand, and is not to be worked on: keys of what was sent are left out.
+    """
+    made = ReviewState(state.project)
+    made.seq = state.seq
+    made.people = dict(state.people)
+    made.items = {name: copy(item) for name, item in state.items.items()}
+    made.at = {stage: dict(names) for stage, names in state.at.items()}
+    made.gold, made.gold_fields = dict(state.gold), dict(state.gold_fields)
+    made.batches = {name: copy(batch) for name, batch in state.batches.items()}
+    made.trainees = {
+        key: Trainee([dict(answers) for answers in trainee.rounds], trainee.passed)
+        for key, trainee in state.trainees.items()
+    }
+    made.held, made.last = dict(state.held), dict(state.last)
+    made.closed = set(state.closed)
+    return made

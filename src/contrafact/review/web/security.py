@@ -16,9 +16,10 @@ from anyio.to_thread import run_sync
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from contrafact.review.web.studio import Studio
+from contrafact.review.web.access import Studio
 
-__all__ = ["HEADERS", "Shield", "cookie_name", "csrf_token", "set_session"]
+__all__ = ["HEADERS", "SecurityMiddleware", "cookie_name", "csrf_token", "set_session"]
+
 
 _LOG = logging.getLogger("contrafact.review.web.requests")
 HEADERS = {
@@ -54,7 +55,7 @@ def set_session(headers: MutableHeaders, studio: Studio, secret: str | None) -> 
     headers.append("set-cookie", _cookie(studio, _SESSION, secret))
 
 
-class Shield:
+class SecurityMiddleware:
     """The middleware; see the module.
 
     Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None) and ``csrf``

@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.review.answers import asked, ballot_of
-from contrafact.review.board import Board, Item
-from contrafact.review.desk import may_take
-from contrafact.review.elsewhere import Foreign
-from contrafact.review.events import Event
+from contrafact.review.answers import asked_questions, ballot_of
+from contrafact.review.assignment import may_take
+from contrafact.review.external_formats import ExternalAnnotation
 from contrafact.review.project import Project, Question, Stage
-from contrafact.review.recorder import Recorder, Refused
+from contrafact.review.state import ReviewState, Event, ReviewItem, Recorder, NotAllowed
 from contrafact.review.workflow import answer
 
-__all__ = ["COMMENT", "FLAG", "Adopted", "adopt"]
+__all__ = ["COMMENT", "FLAG", "ImportedAnnotations", "import_annotations"]
+
 
 COMMENT = "comment"
 """The name under which another tool's comments are looked for, unless it is told another."""
@@ -33,7 +32,7 @@ _NO = frozenset(("", "false", "no", "0", "none"))
 
 
 @dataclass
-class Adopted:
+class ImportedAnnotations:
     """What became of decisions made elsewhere.
 
     Attributes:
@@ -47,9 +46,9 @@ class Adopted:
     problems: list[str] = field(default_factory=list)
 
 
-def adopt(
-    board: Board,
-    decisions: Iterable[Foreign],
+def import_annotations(
+    state: ReviewState,
+    decisions: Iterable[ExternalAnnotation],
     who: str,
     *,
     tool: str,
@@ -59,11 +58,11 @@ def adopt(
     people: Mapping[str, str] | None = None,
     now: datetime,
     rng: np.random.Generator,
-) -> tuple[Adopted, list[Event]]:
+) -> tuple[ImportedAnnotations, list[Event]]:
     """Take decisions made elsewhere into a review, as far as they fit.
 
     Args:
-        board: The board.
+        state: The state.
         decisions: As :func:`contrafact.review.elsewhere.read_foreign` returns them.
         who: Who brings them in.
         tool: Where they were made.
@@ -76,24 +75,24 @@ def adopt(
         rng: Draws an audit's sample, where a decision completes a batch.
 
     Raises:
-        Refused: There is no such stage, or a name stands for no question.
+        NotAllowed: There is no such stage, or a name stands for no question.
     """
-    place = _stage(board.project, stage)
+    place = _stage(state.project, stage)
     asked_as = _names(place, names or {})
-    texts = _by_text(board)
-    result, events = Adopted(), []
+    texts = _by_text(state)
+    result, events = ImportedAnnotations(), []
     for one in decisions:
         try:
             if one.skipped:
                 raise InputError(one.skipped)
-            item = _item(board, one, texts)
-            person = _person(board, one, people or {})
+            item = _item(state, one, texts)
+            person = _person(state, one, people or {})
             if _known(item, place, person, tool, one):
                 result.known += 1
                 continue
             origin = {"tool": tool, "file": file, "line": one.line, "by": one.by, "by_import": who}
             origin |= {"key": one.key, "when": one.when}
-            events += _take(board, item, place, person, one, asked_as, origin, now, rng)
+            events += _take(state, item, place, person, one, asked_as, origin, now, rng)
             result.taken += 1
         except InputError as error:
             told = InputError(error.problem, file=file, line=one.line, hint=error.hint)
@@ -105,7 +104,7 @@ def _stage(project: Project, name: str | None) -> Stage:
     for stage in project.flow:
         if stage.roles and (stage.id == name or (name is None and stage.kind == "independent")):
             return stage
-    raise Refused(
+    raise NotAllowed(
         "there is no blind stage to import decisions into"
         if name is None
         else f"'{name[:40]}' is no stage in which people decide",
@@ -117,17 +116,17 @@ def _names(stage: Stage, names: Mapping[str, str]) -> dict[str, str]:
     asked_as = {name: name for name in (*stage.questions, COMMENT, FLAG)}
     unknown = sorted(set(names) - set(asked_as))
     if unknown:
-        raise Refused(
+        raise NotAllowed(
             f"'{unknown[0][:40]}' is not asked in stage '{stage.id}'",
             hint=f"it asks {', '.join(stage.questions)}",
         )
     return asked_as | dict(names)
 
 
-def _by_text(board: Board) -> dict[tuple[str, ...], list[str]]:
+def _by_text(state: ReviewState) -> dict[tuple[str, ...], list[str]]:
     found: dict[tuple[str, ...], list[str]] = {}
-    for item in board.items.values():
-        found.setdefault(_shown(board.project, item.fields), []).append(item.id)
+    for item in state.items.values():
+        found.setdefault(_shown(state.project, item.fields), []).append(item.id)
     return found
 
 
@@ -136,34 +135,34 @@ def _shown(project: Project, fields: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(" ".join(str(fields.get(name) or "").split()) for name in needed)
 
 
-def _item(board: Board, one: Foreign, texts: Mapping[tuple[str, ...], list[str]]) -> Item:
+def _item(state: ReviewState, one: ExternalAnnotation, texts: Mapping[tuple[str, ...], list[str]]) -> ReviewItem:
     """Return the item by its text, which says most, or else by an id."""
-    shown = _shown(board.project, one.data)
+    shown = _shown(state.project, one.data)
     same = texts.get(shown, []) if any(shown) else []
-    named = [name for name in one.ids if name in board.items]
+    named = [name for name in one.ids if name in state.items]
     if len(same) == 1:
-        return board.items[same[0]]
+        return state.items[same[0]]
     chosen = [name for name in named if not same or name in same]
     if not chosen:
         told = f"'{one.ids[0][:40]}'" if one.ids else "without an id"
         if same:
             raise InputError(f"several items have the text of {told}", hint="give it an item_id")
         raise InputError(f"there is no item {told} in this review", hint="import the items first")
-    item = board.items[chosen[0]]
-    if any(shown) and not same and not _agrees(board.project, item, one.data):
+    item = state.items[chosen[0]]
+    if any(shown) and not same and not _agrees(state.project, item, one.data):
         raise InputError(f"item '{item.id[:40]}' has another text here", hint="check its item_id")
     return item
 
 
-def _agrees(project: Project, item: Item, data: Mapping[str, Any]) -> bool:
+def _agrees(project: Project, item: ReviewItem, data: Mapping[str, Any]) -> bool:
     """Return whether what the other tool showed of an item, as far as it tells, is the same."""
     pairs = zip(_shown(project, item.fields), _shown(project, data), strict=True)
     return all(theirs in ("", ours) for ours, theirs in pairs)
 
 
-def _person(board: Board, one: Foreign, people: Mapping[str, str]) -> str:
+def _person(state: ReviewState, one: ExternalAnnotation, people: Mapping[str, str]) -> str:
     name = people.get(one.by, one.by)
-    if name not in board.people:
+    if name not in state.people:
         raise InputError(
             f"nobody named '{name[:40]}' works in this review",
             hint="add them with their roles, or say who it is here",
@@ -171,7 +170,7 @@ def _person(board: Board, one: Foreign, people: Mapping[str, str]) -> str:
     return name
 
 
-def _known(item: Item, stage: Stage, person: str, tool: str, one: Foreign) -> bool:
+def _known(item: ReviewItem, stage: Stage, person: str, tool: str, one: ExternalAnnotation) -> bool:
     return any(
         vote.origin is not None
         and (vote.who, vote.stage) == (person, stage.id)
@@ -181,11 +180,11 @@ def _known(item: Item, stage: Stage, person: str, tool: str, one: Foreign) -> bo
 
 
 def _take(
-    board: Board,
-    item: Item,
+    state: ReviewState,
+    item: ReviewItem,
     stage: Stage,
     person: str,
-    one: Foreign,
+    one: ExternalAnnotation,
     asked_as: Mapping[str, str],
     origin: Mapping[str, Any],
     now: datetime,
@@ -193,29 +192,29 @@ def _take(
 ) -> list[Event]:
     """Give the item to the person and take the answer; refuse before anything is changed."""
     answers = {
-        name: _answer(board.project.question(name), one.answers.get(asked_as[name], ()))
+        name: _answer(state.project.question(name), one.answers.get(asked_as[name], ()))
         for name in stage.questions
     }
     given = {name: said for name, said in answers.items() if said}
-    given = {name: given[name] for name in asked(board.project, stage, given) if name in given}
+    given = {name: given[name] for name in asked_questions(state.project, stage, given) if name in given}
     comment = " ".join(one.answers.get(asked_as[COMMENT], ()))
     flags = one.answers.get(asked_as[FLAG], ())
     flagged = any(flag.casefold() not in _NO for flag in flags)
     if flagged and not comment:
         comment = "; ".join(flags)
-    ballot_of(board.project, stage, given, flagged=flagged, comment=comment)
+    ballot_of(state.project, stage, given, flagged=flagged, comment=comment)
     if (item.stage, bool(item.slots)) != (stage.id, True):
         where = f"is at stage '{item.stage}'" if item.stage else f"has ended: {item.outcome}"
         raise InputError(f"item '{item.id[:40]}' {where}, not at '{stage.id}'")
     cast = next((v for v in item.here() if v.who == person), None)
     if cast is not None:
         raise InputError(f"'{person}' has decided on item '{item.id[:40]}' here already")
-    slot = _place(board, item, person, now)
-    in_hand = board.items.get(board.held.get(person, ""))
-    record = Recorder(board, now)
+    slot = _place(state, item, person, now)
+    in_hand = state.items.get(state.held.get(person, ""))
+    record = Recorder(state, now)
     _assign(record, item, slot, person, now + timedelta(seconds=1), origin)
     answered = answer(
-        board,
+        state,
         person,
         item.id,
         stage.id,
@@ -227,7 +226,7 @@ def _take(
         comment=comment,
         origin=origin,
     )
-    again = Recorder(board, now)
+    again = Recorder(state, now)
     if in_hand is not None and in_hand is not item:
         # What they have open on their screen stays theirs.
         for number, other in enumerate(in_hand.slots):
@@ -238,7 +237,7 @@ def _take(
 
 def _assign(
     record: Recorder,
-    item: Item,
+    item: ReviewItem,
     slot: int,
     person: str,
     until: datetime,
@@ -252,19 +251,19 @@ def _assign(
         round=item.round,
         slot=slot,
         text_version=item.text_version,
-        guidelines_version=record.board.project.guidelines_version,
+        guidelines_version=record.state.project.guidelines_version,
         body={"until": until.isoformat(), "origin": dict(origin)},
     )
 
 
-def _place(board: Board, item: Item, person: str, now: datetime) -> int:
+def _place(state: ReviewState, item: ReviewItem, person: str, now: datetime) -> int:
     """Return the free place that the person may fill."""
-    own = board.people[person]
+    own = state.people[person]
     for number, slot in enumerate(item.slots):
         if slot.person == person and not slot.filled:
             return number
     for number in range(len(item.slots)):
-        if may_take(board, own, item, number, now):
+        if may_take(state, own, item, number, now):
             return number
     raise InputError(f"there is no place for '{person}' at item '{item.id[:40]}'")
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from contrafact.review.board import Board, Item, Vote
-from contrafact.review.desk import Assignment, visible_votes
+from contrafact.review.assignment import Assignment, visible_votes
 from contrafact.review.project import Project, Stage
+from contrafact.review.state import ReviewState, ReviewItem, Vote
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
-__all__ = ["Idle", "Learned", "Progress", "Said", "Sheet", "compared", "idle", "learned", "sheet"]
+__all__ = ["Idle", "TrainingFeedback", "Progress", "EarlierVote", "ItemView", "compared", "idle", "training_feedback", "sheet"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Said:
+class EarlierVote:
     """What somebody said before; who it was is not told, only their role and a number.
 
     Attributes:
@@ -57,7 +57,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ItemView:
     """An item on somebody's desk.
 
     Attributes:
@@ -74,7 +74,7 @@ class Sheet:
     project: Project
     stage: Stage
     fields: Mapping[str, Any]
-    said: tuple[Said, ...]
+    said: tuple[EarlierVote, ...]
     progress: Progress
     undoable: bool
 
@@ -124,7 +124,7 @@ class Idle:
 
 
 @dataclass(frozen=True)
-class Learned:
+class TrainingFeedback:
     """What came of an answer in training.
 
     Attributes:
@@ -138,52 +138,52 @@ class Learned:
     closed: tuple[int, int, bool] | None
 
 
-def sheet(board: Board, who: str, assignment: Assignment) -> Sheet:
+def sheet(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
     """Return what is shown to somebody who has been given an item."""
-    project, stage = board.project, board.project.stage(assignment.stage)
+    project, stage = state.project, state.project.stage(assignment.stage)
     if assignment.training:
-        answered = board.trainee(who, stage.id).rounds[-1]
+        answered = state.trainee(who, stage.id).rounds[-1]
         done = sum(right is not None for right in answered.values())
-        progress = Progress(done, len(answered), len(answered) - done, board.decided[who])
-        fields: Mapping[str, Any] = board.gold_fields[assignment.item]
-        return Sheet(assignment, project, stage, fields, (), progress, False)
-    item = board.items[assignment.item]
+        progress = Progress(done, len(answered), len(answered) - done, state.decided[who])
+        fields: Mapping[str, Any] = state.gold_fields[assignment.item]
+        return ItemView(assignment, project, stage, fields, (), progress, False)
+    item = state.items[assignment.item]
     votes = visible_votes(project, item, stage.id, assignment.round)
-    return Sheet(
+    return ItemView(
         assignment,
         project,
         stage,
         item.fields,
         tuple(_said(project, item, vote) for vote in votes),
-        Progress(_ended(board), len(board.items), len(board.at[stage.id]), board.decided[who]),
-        undoable(board, who) is not None,
+        Progress(_ended(state), len(state.items), len(state.at[stage.id]), state.decided[who]),
+        undoable(state, who) is not None,
     )
 
 
-def idle(board: Board, who: str) -> Idle:
+def idle(state: ReviewState, who: str) -> Idle:
     """Return what is told to somebody for whom there is nothing now."""
-    total = len(board.items)
-    return Idle(total - _ended(board), total, undoable(board, who) is not None)
+    total = len(state.items)
+    return Idle(total - _ended(state), total, undoable(state, who) is not None)
 
 
-def learned(board: Board, who: str, item: str) -> Learned | None:
+def training_feedback(state: ReviewState, who: str, item: str) -> TrainingFeedback | None:
     """Return what came of somebody's latest answer to a training item; None if there is none."""
-    for stage in board.project.stages:
+    for stage in state.project.stages:
         if stage.kind != "training":
             continue
-        trainee = board.trainee(who, stage.id)
+        trainee = state.trainee(who, stage.id)
         for results in reversed(trainee.rounds[-2:]):
             right = results.get(item)
             if right is None:
                 continue
-            known = board.gold[item]
+            known = state.gold[item]
             asked = (
-                (board.project.question(q).text, known[q]) for q in stage.questions if q in known
+                (state.project.question(q).text, known[q]) for q in stage.questions if q in known
             )
             whole = all(r is not None for r in results.values())
             hits = sum(bool(r) for r in results.values())
             passed = hits / len(results) >= stage.threshold
-            return Learned(right, tuple(asked), (hits, len(results), passed) if whole else None)
+            return TrainingFeedback(right, tuple(asked), (hits, len(results), passed) if whole else None)
     return None
 
 
@@ -193,12 +193,12 @@ def compared(before: str, after: str) -> tuple[DiffPart, ...]:
     return tuple(word_diff(before, after))
 
 
-def _said(project: Project, item: Item, vote: Vote) -> Said:
+def _said(project: Project, item: ReviewItem, vote: Vote) -> EarlierVote:
     stage = project.stage(vote.stage)
     role = stage.roles[vote.slot]
     several = stage.roles.count(role) > 1
     number = 1 + stage.roles[: vote.slot].count(role)
-    return Said(
+    return EarlierVote(
         f"{role} {number}" if several else role,
         stage.title,
         vote.round,
@@ -210,8 +210,8 @@ def _said(project: Project, item: Item, vote: Vote) -> Said:
     )
 
 
-def _ended(board: Board) -> int:
-    return len(board.items) - sum(len(waiting) for waiting in board.at.values())
+def _ended(state: ReviewState) -> int:
+    return len(state.items) - sum(len(waiting) for waiting in state.at.values())
 
 
 def _text(value: object) -> str:

@@ -6,33 +6,30 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.review.answers import ballot_of
-from contrafact.review.board import Board
-from contrafact.review.events import Event
-from contrafact.review.project import Project, Stage
-from contrafact.review.recorder import Recorder, Refused
-from contrafact.review.soundness import first_problem
+from contrafact.review.project import Project, Stage, validate_project
+from contrafact.review.state import ReviewState, Event, Recorder, NotAllowed
 
-__all__ = ["define", "enlist", "import_gold", "import_items", "is_plain"]
+__all__ = ["define_project", "set_roles", "import_gold", "import_items", "is_valid_name"]
 
 
-def define(board: Board, project: Project, who: str, now: datetime) -> list[Event]:
+def define_project(state: ReviewState, project: Project, who: str, now: datetime) -> list[Event]:
     """Define the project, or give it other words: its guidelines, titles and questions' texts.
 
     Raises:
-        Refused: Items are under way and the stages, rules or answers are to change, or the project
+        NotAllowed: Items are under way and the stages, rules or answers are to change, or the project
             is not sound.
     """
-    problem = first_problem(project)
+    problem = validate_project(project)
     if problem:
-        raise Refused(problem)
-    if board.seq and _bones(project) != _bones(board.project):
-        raise Refused(
+        raise NotAllowed(problem)
+    if state.seq and _bones(project) != _bones(state.project):
+        raise NotAllowed(
             "stages, rules and answers of a review do not change once it is under way",
             hint="define another review",
         )
-    record = Recorder(board, now)
+    record = Recorder(state, now)
     definition = project.model_dump(mode="json")
-    if not board.seq or definition != board.project.model_dump(mode="json"):
+    if not state.seq or definition != state.project.model_dump(mode="json"):
         record.add(
             "project",
             who,
@@ -42,8 +39,8 @@ def define(board: Board, project: Project, who: str, now: datetime) -> list[Even
     return record.events
 
 
-def enlist(
-    board: Board,
+def set_roles(
+    state: ReviewState,
     name: str,
     roles: Sequence[str],
     who: str,
@@ -55,7 +52,7 @@ def enlist(
     """Give somebody roles, in place of those they had.
 
     Args:
-        board: The board.
+        state: The state.
         name: The person.
         roles: Their roles in the project.
         who: Who says so.
@@ -64,32 +61,32 @@ def enlist(
         trained: Whether they pass by the training.
 
     Raises:
-        Refused: The project knows no such role, or the name is blank.
+        NotAllowed: The project knows no such role, or the name is blank.
     """
-    if not is_plain(name) or name.startswith("rule:"):
-        raise Refused(f"{name[:40]!a} is no name for a person")
-    unknown = sorted(set(roles) - set(board.project.roles))
+    if not is_valid_name(name) or name.startswith("rule:"):
+        raise NotAllowed(f"{name[:40]!a} is no name for a person")
+    unknown = sorted(set(roles) - set(state.project.roles))
     if unknown:
-        raise Refused(
-            f"there is no role '{unknown[0][:40]}'", hint=f"use {', '.join(board.project.roles)}"
+        raise NotAllowed(
+            f"there is no role '{unknown[0][:40]}'", hint=f"use {', '.join(state.project.roles)}"
         )
     body = {"name": name, "roles": sorted(set(roles)), "active": active, "trained": trained}
-    person = board.people.get(name)
-    record = Recorder(board, now)
+    person = state.people.get(name)
+    record = Recorder(state, now)
     if person is None or body != {**vars(person), "roles": sorted(person.roles)}:
         record.add("person", who, body=body)
     return record.events
 
 
 def import_items(
-    board: Board, items: Mapping[str, Mapping[str, Any]], who: str, now: datetime
+    state: ReviewState, items: Mapping[str, Mapping[str, Any]], who: str, now: datetime
 ) -> list[Event]:
     """Bring items in: fields by id. One that is there already with the same text is passed over.
 
     Raises:
-        Refused: An item lacks a field that the project needs, or another has its id.
+        NotAllowed: An item lacks a field that the project needs, or another has its id.
     """
-    project = board.project
+    project = state.project
     strata = {stage.strata for stage in project.flow if stage.strata not in (None, "person")}
     needed = sorted({*project.show, *(s for s in strata if s)} - {*project.may_lack})
     new = {}
@@ -97,23 +94,23 @@ def import_items(
         _check_id(name)
         missing = [field for field in needed if not str(fields.get(field) or "").strip()]
         if missing:
-            raise Refused(
+            raise NotAllowed(
                 f"item {name[:40]} has no '{missing[0]}'",
                 hint=f"the project '{project.name}' shows {', '.join(project.show)}",
             )
-        there = board.items.get(name)
-        if name in board.gold or (there is not None and there.imported != dict(fields)):
-            raise Refused(f"there is another item '{name[:40]}'", hint="give it an id of its own")
+        there = state.items.get(name)
+        if name in state.gold or (there is not None and there.imported != dict(fields)):
+            raise NotAllowed(f"there is another item '{name[:40]}'", hint="give it an id of its own")
         if there is None:
             new[name] = dict(fields)
-    record = Recorder(board, now)
+    record = Recorder(state, now)
     for name, fields in new.items():
         record.add("imported", who, item=name, body={"fields": fields})
     return record.events
 
 
 def import_gold(
-    board: Board,
+    state: ReviewState,
     items: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str]]],
     who: str,
     now: datetime,
@@ -121,24 +118,24 @@ def import_gold(
     """Bring in items for training: fields and known answers by id.
 
     Raises:
-        Refused: The project has no training, an answer is none of its questions', or the id is
+        NotAllowed: The project has no training, an answer is none of its questions', or the id is
             that of an item under review.
     """
-    stages = [stage for stage in board.project.stages if stage.kind == "training"]
+    stages = [stage for stage in state.project.stages if stage.kind == "training"]
     if not stages:
-        raise Refused(f"the project '{board.project.name}' has no training")
+        raise NotAllowed(f"the project '{state.project.name}' has no training")
     for name, (_, gold) in items.items():
         _check_id(name)
-        if name in board.items:
-            raise Refused(f"item '{name[:40]}' is under review, and cannot be trained on")
+        if name in state.items:
+            raise NotAllowed(f"item '{name[:40]}' is under review, and cannot be trained on")
         for stage in stages:
             try:
-                ballot_of(board.project, stage, gold)
+                ballot_of(state.project, stage, gold)
             except InputError as error:
-                raise Refused(f"training item '{name[:40]}': {error.problem}") from error
-    record = Recorder(board, now)
+                raise NotAllowed(f"training item '{name[:40]}': {error.problem}") from error
+    record = Recorder(state, now)
     for name, (fields, gold) in items.items():
-        if name not in board.gold:
+        if name not in state.gold:
             body = {"fields": dict(fields), "gold": dict(gold)}
             record.add("imported", who, item=name, body=body)
     return record.events
@@ -164,11 +161,11 @@ def _wordless(stage: Stage) -> Stage:
     )
 
 
-def is_plain(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     """Return whether a text can name something: short, printable, without spaces around it."""
     return 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
 
 
 def _check_id(name: str) -> None:
-    if not is_plain(name):
-        raise Refused(f"{name[:40]!a} is no id of an item", hint="use a short plain text")
+    if not is_valid_name(name):
+        raise NotAllowed(f"{name[:40]!a} is no id of an item", hint="use a short plain text")

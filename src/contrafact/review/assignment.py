@@ -11,10 +11,8 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from contrafact.review.answers import ballot_of
-from contrafact.review.board import Board, Item, Person, Slot, Vote
-from contrafact.review.events import Event
 from contrafact.review.project import Project, Stage
-from contrafact.review.recorder import Recorder, Refused
+from contrafact.review.state import ReviewState, Event, ReviewItem, Person, Recorder, NotAllowed, Slot, Vote
 from contrafact.review.workflow import LEASE
 
 __all__ = [
@@ -22,7 +20,7 @@ __all__ = [
     "assign",
     "may_take",
     "staffing_problems",
-    "train",
+    "answer_training",
     "training_needed",
     "visible_votes",
 ]
@@ -48,7 +46,7 @@ class Assignment:
 
 
 def assign(
-    board: Board,
+    state: ReviewState,
     who: str,
     now: datetime,
     rng: np.random.Generator,
@@ -60,7 +58,7 @@ def assign(
     An item that they let lapse comes to them again only where there is no other.
 
     Args:
-        board: The board.
+        state: The state.
         who: The person.
         now: The time.
         rng: Draws a round of training.
@@ -70,17 +68,17 @@ def assign(
         The assignment, none where there is nothing for them now, and what happened.
 
     Raises:
-        Refused: Nobody of that name works here, or they need training and there are no items
+        NotAllowed: Nobody of that name works here, or they need training and there are no items
             for it.
     """
-    person = board.people.get(who)
+    person = state.people.get(who)
     if person is None or not person.active:
-        raise Refused(f"nobody named '{who[:40]}' works in this review")
-    record = Recorder(board, now)
-    to_learn = training_needed(board, person)
+        raise NotAllowed(f"nobody named '{who[:40]}' works in this review")
+    record = Recorder(state, now)
+    to_learn = training_needed(state, person)
     if to_learn is not None:
         return _training(record, person, to_learn, rng), record.events
-    found = _held(board, person) or _next(board, person, now)
+    found = _held(state, person) or _next(state, person, now)
     if found is None:
         return None, []
     item, place = found
@@ -95,13 +93,13 @@ def assign(
             round=item.round,
             slot=place,
             text_version=item.text_version,
-            guidelines_version=board.project.guidelines_version,
+            guidelines_version=state.project.guidelines_version,
             body={"until": until.isoformat()},
         )
     return Assignment(item.id, str(item.stage), item.round, until=until), record.events
 
 
-def may_take(board: Board, person: Person, item: Item, place: int, now: datetime) -> bool:
+def may_take(state: ReviewState, person: Person, item: ReviewItem, place: int, now: datetime) -> bool:
     """Return whether somebody may be given a place of an item where it is now.
 
     The place is free, theirs or its lease has run out, it is for one of their roles, no other
@@ -116,7 +114,7 @@ def may_take(board: Board, person: Person, item: Item, place: int, now: datetime
     others = (*item.slots[:place], *item.slots[place + 1 :])
     if any(s.person == person.name and (s.filled or not _lapsed(s, now)) for s in others):
         return False
-    apart = board.project.stage(str(item.stage)).apart_from
+    apart = state.project.stage(str(item.stage)).apart_from
     return not any(
         vote.who == person.name and vote.round == item.rounds[vote.stage]
         for vote in item.votes
@@ -124,7 +122,7 @@ def may_take(board: Board, person: Person, item: Item, place: int, now: datetime
     )
 
 
-def visible_votes(project: Project, item: Item, stage: str, round_: int) -> tuple[Vote, ...]:
+def visible_votes(project: Project, item: ReviewItem, stage: str, round_: int) -> tuple[Vote, ...]:
     """Return the votes that whoever works at a stage sees: never those of their own round."""
     shown = project.stage(stage).shows
     return tuple(
@@ -132,17 +130,17 @@ def visible_votes(project: Project, item: Item, stage: str, round_: int) -> tupl
     )
 
 
-def training_needed(board: Board, person: Person) -> Stage | None:
+def training_needed(state: ReviewState, person: Person) -> Stage | None:
     """Return the training that somebody has to pass before they work; none if there is none."""
-    for stage in board.project.stages:
+    for stage in state.project.stages:
         wanted = stage.kind == "training" and set(stage.roles) & set(person.roles)
-        if wanted and not person.trained and not board.trainee(person.name, stage.id).passed:
+        if wanted and not person.trained and not state.trainee(person.name, stage.id).passed:
             return stage
     return None
 
 
-def train(
-    board: Board,
+def answer_training(
+    state: ReviewState,
     who: str,
     item: str,
     stage: str,
@@ -157,27 +155,27 @@ def train(
     An answer is right if every question is answered as is known to be right.
 
     Raises:
-        Refused: The item is not in the person's present round.
+        NotAllowed: The item is not in the person's present round.
         InputError: The answers are not whole.
     """
-    if request is not None and request in board.requests:
+    if request is not None and request in state.requests:
         return []
-    learning = next((s for s in board.project.stages if s.id == stage), None)
-    trainee = board.trainee(who, stage)
+    learning = next((s for s in state.project.stages if s.id == stage), None)
+    trainee = state.trainee(who, stage)
     if learning is None or round_ != len(trainee.rounds) or item not in trainee.rounds[-1]:
-        raise Refused("this item is not in your round of training", hint="ask for the next one")
+        raise NotAllowed("this item is not in your round of training", hint="ask for the next one")
     if item not in trainee.open:
         return []
-    given = ballot_of(board.project, learning, answers).answers
-    gold = ballot_of(board.project, learning, board.gold[item]).answers
-    record = Recorder(board, now)
+    given = ballot_of(state.project, learning, answers).answers
+    gold = ballot_of(state.project, learning, state.gold[item]).answers
+    record = Recorder(state, now)
     record.add(
         "training-answered",
         who,
         item=item,
         stage=stage,
         round=round_,
-        guidelines_version=board.project.guidelines_version,
+        guidelines_version=state.project.guidelines_version,
         request=request,
         body={"answers": dict(given), "right": given == gold},
     )
@@ -194,28 +192,28 @@ def train(
     return record.events
 
 
-def staffing_problems(board: Board) -> list[str]:
+def staffing_problems(state: ReviewState) -> list[str]:
     """Return what keeps items from being done by the people there are, a sentence each.
 
     Where it returns nothing, no item can be stuck for want of people, however they were assigned.
     """
-    people = [person for person in board.people.values() if person.active]
+    people = [person for person in state.people.values() if person.active]
     problems = []
-    for stage in board.project.flow:
+    for stage in state.project.flow:
         for role in dict.fromkeys(stage.roles):
             able = {person.name for person in people if role in person.roles}
             need = stage.roles.count(role)
             # Places that the same people may have taken, here or where they may not vote twice.
             taken = _takers(people, able, (r for r in stage.roles if r != role))
             for other in stage.apart_from:
-                taken += _takers(people, able, board.project.stage(other).roles)
+                taken += _takers(people, able, state.project.stage(other).roles)
             if len(able) < need + taken:
                 problems.append(
                     f"stage '{stage.id}' needs {need + taken} people in the role '{role}' "
                     f"to be sure that none votes twice, and there are {len(able)}"
                 )
-    learners = [p for p in people if training_needed(board, p) is not None]
-    if learners and not board.gold:
+    learners = [p for p in people if training_needed(state, p) is not None]
+    if learners and not state.gold:
         problems.append(f"{len(learners)} people need training, and there are no items for it")
     return problems
 
@@ -230,8 +228,8 @@ def _lapsed(slot: Slot, now: datetime) -> bool:
     return slot.until is not None and slot.until <= now
 
 
-def _held(board: Board, person: Person) -> tuple[Item, int] | None:
-    item = board.items.get(board.held.get(person.name, ""))
+def _held(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | None:
+    item = state.items.get(state.held.get(person.name, ""))
     if item is None:
         return None
     for place, slot in enumerate(item.slots):
@@ -240,15 +238,15 @@ def _held(board: Board, person: Person) -> tuple[Item, int] | None:
     return None
 
 
-def _next(board: Board, person: Person, now: datetime) -> tuple[Item, int] | None:
-    lapsed: tuple[Item, int] | None = None
-    for stage in reversed(board.project.flow):
-        if stage.id in board.closed or not set(stage.roles) & set(person.roles):
+def _next(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
+    lapsed: tuple[ReviewItem, int] | None = None
+    for stage in reversed(state.project.flow):
+        if stage.id in state.closed or not set(stage.roles) & set(person.roles):
             continue
-        for name in board.at[stage.id]:
-            item = board.items[name]
+        for name in state.at[stage.id]:
+            item = state.items[name]
             for place in range(len(item.slots)):
-                if may_take(board, person, item, place, now):
+                if may_take(state, person, item, place, now):
                     if (stage.id, item.round, person.name) not in item.shown:
                         return item, place
                     lapsed = lapsed or (item, place)
@@ -258,15 +256,15 @@ def _next(board: Board, person: Person, now: datetime) -> tuple[Item, int] | Non
 def _training(
     record: Recorder, person: Person, stage: Stage, rng: np.random.Generator
 ) -> Assignment:
-    board = record.board
-    trainee = board.trainee(person.name, stage.id)
+    state = record.state
+    trainee = state.trainee(person.name, stage.id)
     if not trainee.open:
-        if not board.gold:
-            raise Refused(
+        if not state.gold:
+            raise NotAllowed(
                 "there are no items with known answers to train on",
                 hint="import some, or mark the person as trained",
             )
-        names = sorted(board.gold)
+        names = sorted(state.gold)
         times = {n: sum(n in done for done in trainee.rounds) for n in names}
         # What a person has not seen yet comes first, in random order.
         order = [names[int(i)] for i in rng.permutation(len(names))]
@@ -274,5 +272,5 @@ def _training(
         number = len(trainee.rounds) + 1
         body = {"items": chosen}
         record.add("training-drawn", person.name, stage=stage.id, round=number, body=body)
-        trainee = board.trainee(person.name, stage.id)
+        trainee = state.trainee(person.name, stage.id)
     return Assignment(trainee.open[0], stage.id, len(trainee.rounds), training=True)

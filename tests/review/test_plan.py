@@ -45,7 +45,7 @@ def test_the_second_wave_looks_where_the_judge_errs():
     source = rng(2)
     frame, y = study(source, 3_000)
     waves, _ = labelled(frame, y, 600, ["rate"], source)
-    passed = np.array(frame.level) == "passed"
+    passed = np.array(frame.judge_level) == "passed"
     north = np.array(frame.group) == "north"
     own = waves.probabilities[1]
     # Where it passes, it is often wrong; where it fails, hardly ever.

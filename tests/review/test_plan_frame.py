@@ -16,7 +16,7 @@ def test_verdicts_make_levels_and_a_guess():
         by="s",
         judge="v",
     )
-    assert frame.level == ("passed", "failed", "no verdict")
+    assert frame.judge_level == ("passed", "failed", "no verdict")
     assert frame.guess == pytest.approx([0.8, 0.2, 0.5])
     assert frame.groups == ("a", "b")
     assert frame.group == ("a", "b", "a")
@@ -24,14 +24,14 @@ def test_verdicts_make_levels_and_a_guess():
 
 def test_scores_make_ranges_of_as_many_items_each():
     frame = frame_of_rows(rows(*({"v": str(n / 100)} for n in range(40))), "items.csv", judge="v")
-    counts = [frame.level.count(level) for level in sorted(set(frame.level))]
+    counts = [frame.judge_level.count(level) for level in sorted(set(frame.judge_level))]
     assert counts == [10] * 4
     assert frame.guess == pytest.approx([0.2 + 0.6 * n / 100 for n in range(40)])
 
 
 def test_without_a_judge_nothing_is_known():
     frame = frame_of_rows(rows({}, {}), "items.csv")
-    assert set(frame.level) == {""}
+    assert set(frame.judge_level) == {""}
     assert frame.guess == pytest.approx([0.5, 0.5])
 
 
@@ -39,7 +39,7 @@ def test_own_words_for_a_pass():
     frame = frame_of_rows(
         rows({"v": "keep"}, {"v": "toss"}), "items.csv", judge="v", positive=["keep"]
     )
-    assert frame.level == ("passed", "failed")
+    assert frame.judge_level == ("passed", "failed")
 
 
 @pytest.mark.parametrize(

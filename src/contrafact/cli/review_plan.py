@@ -1,14 +1,15 @@
 """``contrafact review plan``, ``estimate``, ``residual``: what to label, and what labels say."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.cli.review import open_store
 from contrafact.console import show_table
+from contrafact.review.store import open_store
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,14 +25,12 @@ __all__ = [
     "figures_object",
     "plan",
     "residual",
-    "residual_object",
     "show_draw",
     "show_figures",
     "show_gains",
+    "show_label_notes",
     "show_residual",
-    "tell_labels",
 ]
-
 
 _Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
 _Seed = Annotated[int, typer.Option(min=0, metavar="S", help="Seed of what is drawn.")]
@@ -49,7 +48,7 @@ _Label = Annotated[
 ]
 _Positive = Annotated[
     list[str] | None,
-    typer.Option(metavar="VALUE", help="A label that counts as yes, beside none else; repeatable."),
+    typer.Option(metavar="VALUE", help="A label that counts as yes, and no other; repeatable."),
 ]
 _Row = tuple[int, Mapping[str, Any]]
 
@@ -64,7 +63,9 @@ def plan(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="The items to label; the key lies beside it."),
+        typer.Option(
+            "--out", metavar="FILE", help="The items to label; the key is written next to it."
+        ),
     ] = None,
     figure: Annotated[
         list[str] | None,
@@ -135,42 +136,42 @@ def plan(
     if "ranking" in key.figures and len(key.frame.groups) < 2:
         raise InputError("a ranking needs groups to rank", hint="say which field: --by FIELD")
     known = _labels(key, labels, label, positive, rows, name)
-    tell_labels(key, known)
+    show_label_notes(key, known)
     left = int(key.waves.open(known.values).sum())
     if left < budget:
         raise InputError(f"{left} items can still be drawn", hint=f"use --budget {left} or less")
     if simulate is not None:
-        told = None if truth is None else _truth(key, rows, name, truth, positive)
+        true_labels = None if truth is None else _truth(key, rows, name, truth, positive)
         made = gains(
             key.frame,
             key.waves,
             known.values,
             budget,
             key.figures,
-            truth=told,
+            truth=true_labels,
             rounds=simulate,
             parts=parts,
             uniform=uniform,
             rng=np.random.default_rng([seed, 1]),
         )
-        show_gains(made, simulate, budget, told is not None)
+        show_gains(made, simulate, budget, true_labels is not None)
     if out is None:
         return
     waves = next_wave(
         key.frame, key.waves, known.values, budget, key.figures, uniform=uniform, rng=rng
     )
     drawn = np.flatnonzero(waves.drawn_in == waves.count)
-    # What a review has come to is nothing for those who are to judge anew.
+    # Who labels anew is not to see what the review has come to.
     outcomes = [f for _, row in rows[:1] for f in row if f.startswith(("review_", "answer_"))]
     hidden = [judge, label, truth, *(hide or ()), *(outcomes if db else ())]
     shown = _shown(rows, name, key, hidden)
     planned = Key(key.frame, waves, key.figures)
-    beside = write_plan(out, shown, planned, rng.permutation(drawn).tolist())
+    key_file = write_plan(out, shown, planned, rng.permutation(drawn).tolist())
     show_draw(planned, known.values)
     typer.echo(
         f"{out}: {len(drawn):,} of {len(key.frame.items):,} items to label, wave {waves.count}"
     )
-    typer.echo(f"{beside}: the key, with the probability of each; keep it for `review estimate`")
+    typer.echo(f"{key_file}: the key, with the probability of each; keep it for `review estimate`")
 
 
 def estimate(
@@ -194,7 +195,7 @@ def estimate(
 
     read = read_key(key)
     known = read_labels(labels, read.frame, field=label, positive=positive or ())
-    tell_labels(read, known)
+    show_label_notes(read, known)
     found = figures_of(read.frame, read.waves, known.values)
     if out is not None:
         _write_json(out, figures_object(read, found))
@@ -215,20 +216,20 @@ def residual(
 ) -> None:
     """Estimate what share of a review's final items is wrong, from how people voted.
 
-    It takes people to err independently of each other; `review plan --figure residual` plans an
+    It assumes that people err independently of each other; `review plan --figure residual` plans an
     audit of final items that does not.
 
     Example: contrafact review residual --db review.db --out residual.json
     """
     found = _residual(db, review, seed)
     if out is not None:
-        _write_json(out, residual_object(found))
+        _write_json(out, asdict(found))
     show_residual(found)
     if out is not None:
         typer.echo(f"written to {out}")
 
 
-def _write_json(out: Path, told: Mapping[str, Any]) -> None:
+def _write_json(out: Path, figures: Mapping[str, Any]) -> None:
     import json
 
     from contrafact.errors import InputError
@@ -236,7 +237,7 @@ def _write_json(out: Path, told: Mapping[str, Any]) -> None:
 
     if out.suffix != ".json" or out.is_dir():
         raise InputError("the figures are a JSON file", file=out, hint="name it .json")
-    write_text(out, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    write_text(out, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
 
 
 def _figures(named: Sequence[str]) -> "tuple[Figure, ...]":
@@ -312,7 +313,6 @@ def _residual(db: str, review: str, seed: int) -> "Residual":
 
 
 def _category(db: str, review: str) -> str | None:
-
     with open_store(db) as store:
         return store.read(review, lambda state: state.project.category)
 
@@ -371,18 +371,18 @@ def _shown(
     ]
 
 
-def tell_labels(key: "Key", found: "Labels") -> None:
-    """Say which labels do not count, and which are missing."""
+def show_label_notes(key: "Key", found: "Labels") -> None:
+    """Print which labels do not count, and which are missing."""
     import numpy as np
 
     if found.tied:
         typer.echo(f"note: {found.tied} items are labelled both ways and count as open", err=True)
-    if found.elsewhere:
-        typer.echo(f"note: {found.elsewhere} labels are of other items", err=True)
+    if found.outside:
+        typer.echo(f"note: {found.outside} labels are of other items", err=True)
     waiting = int(((key.waves.drawn_in > 0) & np.isnan(found.values)).sum())
     if waiting:
-        said = "drawn items have no label, and are taken for missing at random"
-        typer.echo(f"note: {waiting} {said}", err=True)
+        note = "drawn items have no label, and are taken for missing at random"
+        typer.echo(f"note: {waiting} {note}", err=True)
 
 
 def show_draw(key: "Key", labels: Any) -> None:
@@ -400,7 +400,7 @@ def show_draw(key: "Key", labels: Any) -> None:
         rows.append(
             (
                 frame.group[at],
-                frame.level[at] or "–",
+                frame.judge_level[at] or "–",
                 f"{own.sum():,}",
                 f"{(own & known).sum():,}",
                 _percent(float(expected[own].mean())),
@@ -467,15 +467,8 @@ def figures_object(key: "Key", found: "Figures") -> dict[str, Any]:
     }
 
 
-def residual_object(found: "Residual") -> dict[str, Any]:
-    """Return a review's residual error as it is written."""
-    from dataclasses import asdict
-
-    return asdict(found)
-
-
 def show_residual(found: "Residual") -> None:
-    """Print what a review has let through, and how good everybody is found to be."""
+    """Print what a review has let through, and how accurate everybody is found to be."""
     rows = [_share(one) for one in (found.wrong, *found.by_way)]
     show_table("wrong, of final items", ("items", "n", "share", "95% interval"), rows)
     if found.lost is not None:
@@ -494,17 +487,17 @@ def show_residual(found: "Residual") -> None:
     ]
     titles = ("person", "work", "votes", "passes right", "95%", "fails wrong", "95%")
     show_table("people, as far as the votes tell", titles, people)
-    typer.echo("It takes people to err independently of each other; see docs/review-plan.md.")
+    typer.echo("This assumes that people err independently of each other; see docs/review-plan.md.")
     if not found.rhat <= 1.05:
         typer.echo(f"note: the draws have not settled (R-hat {found.rhat:.2f})", err=True)
 
 
 def _cells(one: "Interval", wrong: bool) -> tuple[str, str, str]:
-    told = _interval(one, wrong)
+    figure = _interval(one, wrong)
     bounds = one.method.removeprefix("no interval: ")
-    if told["low"] is not None:
-        bounds = f"{_percent(told['low'])} to {_percent(told['high'])}"
-    return _percent(told["estimate"]), bounds, str(one.n)
+    if figure["low"] is not None:
+        bounds = f"{_percent(figure['low'])} to {_percent(figure['high'])}"
+    return _percent(figure["estimate"]), bounds, str(one.n)
 
 
 def _interval(one: "Interval", wrong: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The desk: who gets which item next, and training. Pure, as the workflow is.
+"""Assignment: who gets which item next, and training. Pure, as the workflow is.
 
 FIN-FORCE, section 3.3: people train in rounds of items with known answers until they reach a
 threshold, and only then work.
@@ -7,20 +7,33 @@ threshold, and only then work.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 
 from contrafact.review.answers import ballot_of
 from contrafact.review.project import Project, Stage
-from contrafact.review.state import ReviewState, Event, ReviewItem, Person, Recorder, NotAllowed, Slot, Vote
+from contrafact.review.state import (
+    Event,
+    NotAllowed,
+    Person,
+    Recorder,
+    ReviewItem,
+    ReviewState,
+    Vote,
+)
 from contrafact.review.workflow import LEASE
 
 __all__ = [
     "Assignment",
-    "assign",
-    "may_take",
-    "staffing_problems",
     "answer_training",
+    "assign",
+    "held_slot",
+    "may_take",
+    "next_slot",
+    "next_training_item",
+    "record_assignment",
+    "staffing_problems",
     "training_needed",
     "visible_votes",
 ]
@@ -34,7 +47,7 @@ class Assignment:
         item: Its id.
         stage: At which stage.
         round: In which round: the item's visit to the stage, or the person's round of training.
-        training: Whether the answer is known and the person is learning.
+        training: Whether the answer is known and the person is in training.
         until: Until when it is theirs; none in training.
     """
 
@@ -58,7 +71,7 @@ def assign(
     An item that they let lapse comes to them again only where there is no other.
 
     Args:
-        state: The state.
+        state: The review.
         who: The person.
         now: The time.
         rng: Draws a round of training.
@@ -77,29 +90,52 @@ def assign(
     record = Recorder(state, now)
     to_learn = training_needed(state, person)
     if to_learn is not None:
-        return _training(record, person, to_learn, rng), record.events
-    found = _held(state, person) or _next(state, person, now)
+        return next_training_item(record, person, to_learn, rng), record.events
+    found = held_slot(state, person) or next_slot(state, person, now)
     if found is None:
         return None, []
     item, place = found
     until = item.slots[place].until
     if item.slots[place].person != who or until is None or until <= now:
         until = now + lease
-        record.add(
-            "assigned",
-            who,
-            item=item.id,
-            stage=item.stage,
-            round=item.round,
-            slot=place,
-            text_version=item.text_version,
-            guidelines_version=state.project.guidelines_version,
-            body={"until": until.isoformat()},
-        )
+        record_assignment(record, item, place, who, until)
     return Assignment(item.id, str(item.stage), item.round, until=until), record.events
 
 
-def may_take(state: ReviewState, person: Person, item: ReviewItem, place: int, now: datetime) -> bool:
+def record_assignment(
+    record: Recorder,
+    item: ReviewItem,
+    place: int,
+    who: str,
+    until: datetime,
+    origin: Mapping[str, Any] | None = None,
+) -> None:
+    """Give somebody a place at an item until a time.
+
+    Args:
+        record: Takes the event.
+        item: The item.
+        place: Which of its slots.
+        who: The person.
+        until: Until when it is theirs.
+        origin: Where the decision comes from, if one that was made elsewhere is being imported.
+    """
+    record.add(
+        "assigned",
+        who,
+        item=item.id,
+        stage=item.stage,
+        round=item.round,
+        slot=place,
+        text_version=item.text_version,
+        guidelines_version=record.state.project.guidelines_version,
+        body={"until": until.isoformat(), **({} if origin is None else {"origin": dict(origin)})},
+    )
+
+
+def may_take(
+    state: ReviewState, person: Person, item: ReviewItem, place: int, now: datetime
+) -> bool:
     """Return whether somebody may be given a place of an item where it is now.
 
     The place is free, theirs or its lease has run out, it is for one of their roles, no other
@@ -109,10 +145,10 @@ def may_take(state: ReviewState, person: Person, item: ReviewItem, place: int, n
     slot = item.slots[place]
     if slot.filled or slot.role not in person.roles:
         return False
-    if slot.person not in (None, person.name) and not _lapsed(slot, now):
+    if slot.person not in (None, person.name) and not slot.lapsed(now):
         return False
     others = (*item.slots[:place], *item.slots[place + 1 :])
-    if any(s.person == person.name and (s.filled or not _lapsed(s, now)) for s in others):
+    if any(s.person == person.name and (s.filled or not s.lapsed(now)) for s in others):
         return False
     apart = state.project.stage(str(item.stage)).apart_from
     return not any(
@@ -198,15 +234,21 @@ def staffing_problems(state: ReviewState) -> list[str]:
     Where it returns nothing, no item can be stuck for want of people, however they were assigned.
     """
     people = [person for person in state.people.values() if person.active]
+
+    def takers(able: set[str], roles: Iterable[str]) -> int:
+        # How many places of these roles people of a group may take.
+        held = [person.roles for person in people if person.name in able]
+        return sum(any(role in own for own in held) for role in roles)
+
     problems = []
     for stage in state.project.flow:
         for role in dict.fromkeys(stage.roles):
             able = {person.name for person in people if role in person.roles}
             need = stage.roles.count(role)
             # Places that the same people may have taken, here or where they may not vote twice.
-            taken = _takers(people, able, (r for r in stage.roles if r != role))
+            taken = takers(able, (r for r in stage.roles if r != role))
             for other in stage.apart_from:
-                taken += _takers(people, able, state.project.stage(other).roles)
+                taken += takers(able, state.project.stage(other).roles)
             if len(able) < need + taken:
                 problems.append(
                     f"stage '{stage.id}' needs {need + taken} people in the role '{role}' "
@@ -218,17 +260,8 @@ def staffing_problems(state: ReviewState) -> list[str]:
     return problems
 
 
-def _takers(people: Iterable[Person], able: set[str], roles: Iterable[str]) -> int:
-    """Return how many places of these roles people of a group may take."""
-    held = [person.roles for person in people if person.name in able]
-    return sum(any(role in own for own in held) for role in roles)
-
-
-def _lapsed(slot: Slot, now: datetime) -> bool:
-    return slot.until is not None and slot.until <= now
-
-
-def _held(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | None:
+def held_slot(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | None:
+    """Return the item that somebody has in hand, and their place at it; None if there is none."""
     item = state.items.get(state.held.get(person.name, ""))
     if item is None:
         return None
@@ -238,7 +271,11 @@ def _held(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | None:
     return None
 
 
-def _next(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
+def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
+    """Return the item that somebody may be given next, and the place; None if there is none.
+
+    Items of later stages come first; one that they let lapse comes last.
+    """
     lapsed: tuple[ReviewItem, int] | None = None
     for stage in reversed(state.project.flow):
         if stage.id in state.closed or not set(stage.roles) & set(person.roles):
@@ -253,9 +290,14 @@ def _next(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem
     return lapsed
 
 
-def _training(
+def next_training_item(
     record: Recorder, person: Person, stage: Stage, rng: np.random.Generator
 ) -> Assignment:
+    """Return the next item of somebody's round of training; draw a round where none is open.
+
+    Raises:
+        NotAllowed: There are no items with known answers.
+    """
     state = record.state
     trainee = state.trainee(person.name, stage.id)
     if not trainee.open:

@@ -1,10 +1,10 @@
-"""Decisions that were made elsewhere: exports of Label Studio and Potato, read as they come.
+"""Annotations that were made with other tools: exports of Label Studio and Potato, as they come.
 
 Label Studio: JSON (a list of tasks with ``annotations``), JSON-MIN and CSV (a row per annotation,
 the controls' names as columns). Potato: JSON Lines, CSV, TSV and Parquet of its exporters (a row
 per item and user, ``labels`` or a column per scheme), the ``user_state.json`` that it keeps of each
-person, and the ``annotated_instances.jsonl`` of earlier versions. Nothing is decided here;
-:mod:`contrafact.review.import_annotations` does that.
+person, and the ``annotated_instances.jsonl`` of earlier versions. What becomes of them in a review
+is decided in :mod:`contrafact.review.import_annotations`.
 """
 
 import json
@@ -15,9 +15,16 @@ from typing import Any, Literal
 
 from contrafact.errors import InputError
 from contrafact.files.jsonl import read_rows, source_name
-from contrafact.review.field_mapping import plain
+from contrafact.review.field_mapping import json_value
 
-__all__ = ["TOOLS", "ExternalAnnotation", "Tool", "read_annotations"]
+__all__ = [
+    "TOOLS",
+    "ExternalAnnotation",
+    "Tool",
+    "label_studio_annotations",
+    "potato_annotations",
+    "read_annotations",
+]
 
 
 Tool = Literal["label-studio", "potato"]
@@ -38,7 +45,7 @@ class ExternalAnnotation:
 
     Attributes:
         line: Where in the file the row begins.
-        ids: What may be the item's id in our review, likeliest first.
+        ids: What may be the item's id in the review, likeliest first.
         data: The item's fields, as the tool repeats them; empty where it does not.
         by: The person's name or number there.
         answers: By the tool's name for a question, everything that was chosen or written.
@@ -57,8 +64,10 @@ class ExternalAnnotation:
     skipped: str = field(default="")
 
 
-def read_annotations(path: str | Path, tool: Tool, *, annotator: str | None = None) -> list[ExternalAnnotation]:
-    """Return everything that an export of another tool holds, in its order.
+def read_annotations(
+    path: str | Path, tool: Tool, *, annotator: str | None = None
+) -> list[ExternalAnnotation]:
+    """Return the annotations that an export of another tool holds, in its order.
 
     Args:
         path: The file.
@@ -70,14 +79,16 @@ def read_annotations(path: str | Path, tool: Tool, *, annotator: str | None = No
         InputError: The file cannot be read, or a row is not of the tool's form; the line is named.
     """
     found: list[ExternalAnnotation] = []
-    state = _state(path) if tool == "potato" else None
-    for line, given in read_rows(path) if state is None else [(1, state)]:
-        row = plain(given)
+    file = Path(path)
+    folder = file.parent.name if file.name in _POTATO_OWN else ""
+    kept = _user_state(file) if tool == "potato" else None
+    for line, given in read_rows(path) if kept is None else [(1, kept)]:
+        row = json_value(given)
         try:
             if tool == "label-studio":
-                found += _label_studio(line, row)
+                found += label_studio_annotations(line, row)
             else:
-                found += _potato(line, row, annotator or _folder(path))
+                found += potato_annotations(line, row, annotator or folder)
         except InputError as error:
             raise InputError(
                 error.problem, file=source_name(path), line=line, hint=error.hint
@@ -87,10 +98,31 @@ def read_annotations(path: str | Path, tool: Tool, *, annotator: str | None = No
     return found
 
 
-def _label_studio(line: int, row: dict[str, Any]) -> Iterator[ExternalAnnotation]:
+def label_studio_annotations(line: int, row: dict[str, Any]) -> Iterator[ExternalAnnotation]:
+    """Yield the annotations of a task of Label Studio, or the one of a row of JSON-MIN or CSV.
+
+    Args:
+        line: Where the row begins, for messages.
+        row: The row.
+
+    Raises:
+        InputError: It is neither.
+    """
     annotations = row.get("annotations", row.get("completions"))
     if annotations is None and all(key in row for key in _MIN_KEYS):
-        yield _minimal(line, row)
+        yield ExternalAnnotation(
+            line,
+            _item_ids(row, "item_id"),
+            row,
+            _person_name(row["annotator"]),
+            {
+                str(name): values
+                for name, value in row.items()
+                if name not in _MIN_FACTS and (values := _texts(_unpacked(value)))
+            },
+            str(row.get("updated_at") or row.get("created_at") or ""),
+            str(row["annotation_id"]),
+        )
         return
     data = row.get("data")
     if not isinstance(annotations, list) or not isinstance(data, dict):
@@ -104,37 +136,24 @@ def _label_studio(line: int, row: dict[str, Any]) -> Iterator[ExternalAnnotation
         results = annotation.get("result") or []
         answers: dict[str, tuple[str, ...]] = {}
         for result in results if isinstance(results, list) else []:
-            name, value = _result(result)
+            if not isinstance(result, dict) or not isinstance(result.get("value"), dict):
+                continue
+            # A control's name, and what was chosen or written in it.
+            name, kind = str(result.get("from_name", "")), str(result.get("type", ""))
+            value = result["value"].get(kind, result["value"].get("text"))
             if name:
-                answers[name] = (*answers.get(name, ()), *value)
+                answers[name] = (*answers.get(name, ()), *_texts(value))
         cancelled = bool(annotation.get("was_cancelled"))
         yield ExternalAnnotation(
             line,
-            _ids(data, "item_id", "id"),
+            _item_ids(data, "item_id", "id"),
             data,
-            _person(annotation.get("completed_by")),
+            _person_name(annotation.get("completed_by")),
             answers,
             str(annotation.get("updated_at") or annotation.get("created_at") or ""),
             str(annotation.get("id") or f"{row.get('id')}-{place}"),
             "the annotator skipped it" if cancelled else "",
         )
-
-
-def _minimal(line: int, row: dict[str, Any]) -> ExternalAnnotation:
-    answers = {
-        str(name): values
-        for name, value in row.items()
-        if name not in _MIN_FACTS and (values := _texts(_unpacked(value)))
-    }
-    return ExternalAnnotation(
-        line,
-        _ids(row, "item_id"),
-        row,
-        _person(row["annotator"]),
-        answers,
-        str(row.get("updated_at") or row.get("created_at") or ""),
-        str(row["annotation_id"]),
-    )
 
 
 def _unpacked(value: object) -> object:
@@ -147,29 +166,32 @@ def _unpacked(value: object) -> object:
     return value
 
 
-def _ids(data: Mapping[str, Any], *names: str) -> tuple[str, ...]:
-    """Return what may be our id of a task; its number there is none, though it may look like it."""
+def _item_ids(data: Mapping[str, Any], *names: str) -> tuple[str, ...]:
+    """Return what may be the item's id of a task; its number in Label Studio is none."""
     given = (data.get(name) for name in names)
     return tuple(dict.fromkeys(str(one) for one in given if one not in (None, "")))
 
 
-def _person(given: object) -> str:
+def _person_name(given: object) -> str:
     """Return a person's name: Label Studio has numbers, e-mail addresses or objects of both."""
     if isinstance(given, dict):
         given = given.get("email") or given.get("username") or given.get("id")
     return "" if given is None else str(given).strip()
 
 
-def _result(result: object) -> tuple[str, tuple[str, ...]]:
-    """Return a control's name and what was chosen or written in it."""
-    if not isinstance(result, dict) or not isinstance(result.get("value"), dict):
-        return "", ()
-    kind = str(result.get("type", ""))
-    value = result["value"].get(kind, result["value"].get("text"))
-    return str(result.get("from_name", "")), _texts(value)
+def potato_annotations(
+    line: int, row: dict[str, Any], annotator: str
+) -> Iterator[ExternalAnnotation]:
+    """Yield the annotations of a row of Potato's exports, or of what its server keeps of a person.
 
+    Args:
+        line: Where the row begins, for messages.
+        row: The row.
+        annotator: Who made them, where the row does not say; empty if nobody is known.
 
-def _potato(line: int, row: dict[str, Any], annotator: str | None) -> Iterator[ExternalAnnotation]:
+    Raises:
+        InputError: It is neither, or names nobody.
+    """
     ids = tuple(str(row[name]) for name in _POTATO_IDS if row.get(name) not in (None, ""))
     if not ids and _STATE_LABELS not in row:
         raise InputError(
@@ -180,25 +202,25 @@ def _potato(line: int, row: dict[str, Any], annotator: str | None) -> Iterator[E
     if not user:
         raise InputError("nobody is named ('user_id')", hint="say whose file this is")
     if _STATE_LABELS in row:
-        yield from _of_state(line, row[_STATE_LABELS], user)
+        yield from _user_state_annotations(line, row[_STATE_LABELS], user)
         return
     labels = next((row[name] for name in _POTATO_LABELS if isinstance(row.get(name), dict)), None)
     answers = _flat(row) if labels is None else _nested(labels)
     yield ExternalAnnotation(line, ids[:1], {}, user, answers, key=f"{ids[0]} {user}")
 
 
-def _state(path: str | Path) -> dict[str, Any] | None:
+def _user_state(file: Path) -> dict[str, Any] | None:
     """Return what Potato's server keeps of a person; None for any other file."""
-    if Path(path).suffix != ".json":
+    if file.suffix != ".json":
         return None
     try:
-        held = json.loads(Path(path).read_bytes())
+        held = json.loads(file.read_bytes())
     except (OSError, ValueError):
-        return None  # whoever reads rows tells what is wrong with it
+        return None  # reading its rows will say what is wrong with it
     return held if isinstance(held, dict) and _STATE_LABELS in held else None
 
 
-def _of_state(line: int, items: object, user: str) -> Iterator[ExternalAnnotation]:
+def _user_state_annotations(line: int, items: object, user: str) -> Iterator[ExternalAnnotation]:
     """Read ``{item: [[{schema, name}, value], …]}``, or ``{item: {schema: {name: value}}}``."""
     if not isinstance(items, dict):
         raise InputError(f"'{_STATE_LABELS}' is no object", hint="export it again")
@@ -215,7 +237,9 @@ def _of_state(line: int, items: object, user: str) -> Iterator[ExternalAnnotatio
                     )
         answers = _nested(labels)
         skipped = "" if answers else "nothing is answered"
-        yield ExternalAnnotation(line, (str(item),), {}, user, answers, key=f"{item} {user}", skipped=skipped)
+        yield ExternalAnnotation(
+            line, (str(item),), {}, user, answers, key=f"{item} {user}", skipped=skipped
+        )
 
 
 def _nested(labels: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -230,7 +254,7 @@ def _nested(labels: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 def _flat(row: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return answers from columns ``scheme`` or ``scheme.label`` (``scheme:::label`` once)."""
-    plain: dict[str, tuple[str, ...]] = {}
+    whole: dict[str, tuple[str, ...]] = {}
     parts: dict[str, dict[str, Any]] = {}
     for name, value in row.items():
         if name in (*_POTATO_IDS, *_POTATO_USERS, "displayed_text"):
@@ -241,10 +265,10 @@ def _flat(row: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
         if mark:
             parts.setdefault(scheme, {})[label] = value
         elif values := _texts(value):
-            plain[name] = values
-    spread = {scheme: values for scheme, own in parts.items() if (values := _chosen(own))}
-    # A column of the scheme's own name says what the person settled on.
-    return spread | plain
+            whole[name] = values
+    joined = {scheme: values for scheme, own in parts.items() if (values := _chosen(own))}
+    # A column of the scheme's own name holds the person's final choice.
+    return joined | whole
 
 
 def _chosen(given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -260,7 +284,7 @@ def _chosen(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    """Return every text in a value, however deep a tool puts it."""
+    """Return every text in a value, however deeply a tool nests it."""
     if value is None:
         return ()
     if isinstance(value, bool):
@@ -274,9 +298,3 @@ def _texts(value: object) -> tuple[str, ...]:
         value = int(value)
     text = str(value).strip()
     return (text,) if text else ()
-
-
-def _folder(path: str | Path) -> str | None:
-    """Return the folder that a person's own file lies in; none for files of several people."""
-    file = Path(path)
-    return file.parent.name or None if file.name in _POTATO_OWN else None

@@ -1,15 +1,23 @@
-"""Items from files: read, named, and checked against what a project shows."""
+"""Items from files: read, mapped to the fields that a project shows, and checked.
+
+Files of many commands and publications are taken as they come; one row can hold several items. What
+they call the fields of a built-in project, and what its exports are called elsewhere, is in the
+folder ``formats``, one file for each project.
+"""
 
 import datetime
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, ImportString
+
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import read_story
-from contrafact.families.rfc.labels import manipulation_named
 from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.files.sheets import unguarded
@@ -17,11 +25,66 @@ from contrafact.records import SIDES, content_id
 from contrafact.review.project import Project
 from contrafact.review.setup import is_valid_name
 
-__all__ = ["plain", "read_gold", "read_items", "map_fields"]
-
+__all__ = [
+    "FileFormats",
+    "SheetFormat",
+    "file_formats",
+    "json_value",
+    "map_fields",
+    "name_pairs",
+    "read_gold",
+    "read_items",
+    "rename_fields",
+    "split_sides",
+]
 
 _IDS = ("id", "item_id", "item")
-_SHEETS = (".csv", ".tsv")
+_TEXT_TABLES = (".csv", ".tsv")
+_SIDE_NAMES = ("{}", "{}_counterfactual", "{}_counterfactual_scenario")
+# What tells two outputs of a run apart whose texts are the same.
+_RUN = ("system", "judge", "draw", "sample_id", "side", "phrasing")
+
+
+class SheetFormat(BaseModel):
+    """What the columns of a study's sheet are filled with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    shown: dict[str, str] = Field(description="By column, the item's field that it shows.")
+    answered: dict[str, str] = Field(description="By column, the question that it answers.")
+
+
+class FileFormats(BaseModel):
+    """What other commands' files call the fields and questions of a built-in project."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    own: tuple[str, ...] = Field(
+        default=(),
+        description="Fields of a row that has the project's own names; all it needs, if none.",
+    )
+    renames: tuple[dict[str, str], ...] = Field(
+        default=(),
+        description="By field of the project, its name in a file; the first whose names are there.",
+    )
+    rows: ImportString[Callable[[Mapping[str, Any]], Iterable[dict[str, Any]]]] | None = Field(
+        default=None, description="Makes the rows of items of a file's row, where it holds several."
+    )
+    sheet: SheetFormat | None = Field(
+        default=None, description="The study's sheet that the answers can fill in."
+    )
+    judged: dict[str, str] = Field(
+        default={}, description="By question, the judged column of a run's items that it is about."
+    )
+
+
+@cache
+def file_formats(project: str) -> FileFormats:
+    """Return the formats that are known for a project of this name; for others, none."""
+    path = files("contrafact.review").joinpath("formats", f"{project}.toml")
+    if not path.is_file():
+        return FileFormats()
+    return FileFormats.model_validate(tomllib.loads(path.read_text("utf-8")))
 
 
 def read_items(
@@ -43,27 +106,26 @@ def read_items(
             one id; the line is named.
     """
     found: dict[str, dict[str, Any]] = {}
-    for line, fields in _rows(path, project, names or {}):
-        shown = {field: fields.get(field) for field in project.show}
-        given = next((fields[key] for key in _IDS if fields.get(key) not in (None, "")), None)
-        name = (
-            str(given) if given is not None else content_id(*map(str, shown.values()), prefix="i")
-        )
-        if not is_valid_name(name):
+    text_table = Path(path).suffix.lower() in _TEXT_TABLES
+    for line, row in read_rows(path):
+        # In text tables cells may be guarded for spreadsheets.
+        cells = {
+            key: unguarded(value) if text_table and isinstance(value, str) else value
+            for key, value in row.items()
+        }
+        try:
+            for mapped in map_fields(json_value(cells), project):
+                fields = rename_fields(mapped, project, names or {})
+                name = _item_id(fields, project)
+                if name in found:
+                    raise InputError(
+                        f"item '{name[:40]}' is there twice", hint="leave one of them out"
+                    )
+                found[name] = fields
+        except InputError as error:
             raise InputError(
-                f"{name[:40]!a} is no id of an item",
-                file=source_name(path),
-                line=line,
-                hint="use a short plain text",
-            )
-        if name in found:
-            raise InputError(
-                f"item '{name[:40]}' is there twice",
-                file=source_name(path),
-                line=line,
-                hint="leave one of them out",
-            )
-        found[name] = fields
+                error.problem, file=source_name(path), line=line, hint=error.hint
+            ) from error
     if not found:
         raise InputError(
             "the file holds no items", file=source_name(path), hint="give at least one row"
@@ -84,9 +146,13 @@ def read_gold(
         raise InputError(f"the project '{project.name}' has no training")
     gold = {}
     for name, fields in read_items(path, project, names).items():
-        answers = {
-            q: _answer(fields[q]) for q in stage.questions if fields.get(q) not in (None, "")
-        }
+        answers = {}
+        for question in stage.questions:
+            value = fields.get(question)
+            if isinstance(value, bool):  # a file's own booleans stand for the answers true, false
+                answers[question] = str(value).lower()
+            elif value not in (None, ""):
+                answers[question] = str(value).strip()
         if not answers:
             raise InputError(
                 f"item '{name[:40]}' has no known answer",
@@ -98,111 +164,101 @@ def read_gold(
     return gold
 
 
-def _rows(
-    path: str | Path, project: Project, names: Mapping[str, str]
-) -> Iterable[tuple[int, dict[str, Any]]]:
-    sheet = Path(path).suffix.lower() in _SHEETS
-    for line, row in read_rows(path):
-        try:
-            whole = plain({key: _cell(value, sheet) for key, value in row.items()})
-            for fields in map_fields(whole, project):
-                yield line, _checked(fields, project, names)
-        except InputError as error:
-            raise InputError(
-                error.problem, file=source_name(path), line=line, hint=error.hint
-            ) from error
+def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, Any]]:
+    """Yield the items of a file's row, under the names of the project; none of an invalid output.
+
+    A row with a risk and an opportunity is two items where the project shows one side; an output
+    that a run found invalid is none.
+
+    Args:
+        row: The row, values as :func:`json_value` gives them.
+        project: The project.
+
+    Raises:
+        InputError: The row cannot be used.
+    """
+    formats = file_formats(project.name)
+    needed = [name for name in project.show if name not in project.may_lack]
+    row = _flattened(row)
+    if "system" in row and "sample_id" in row and "text" in row and row["text"] is None:
+        return  # a run's row without an output, which a judge did not see either
+    for one in [row] if formats.rows is None else formats.rows(row):
+        for fields in split_sides(one, project):
+            if not all(name in fields for name in formats.own or needed):
+                fitting = (r for r in formats.renames if all(n in fields for n in r.values()))
+                fields |= {to: fields[source] for to, source in next(fitting, {}).items()}
+            named = fields.get("id") or fields.get("item_id")
+            if "system" in fields and "sample_id" in fields and not named:
+                # A run's output gets an id of its own: two systems may write the same text.
+                facts = [str(fields.get(name)) for name in _RUN]
+                fields["id"] = content_id(*facts, prefix="o")
+            yield fields
 
 
-def _checked(fields: dict[str, Any], project: Project, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return an item's fields under the names that the caller gave, with all that is shown."""
+def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, str]:
+    """Return pairs of names as people write them, such as ``rewritten=text``.
+
+    Args:
+        given: The pairs; blank ones are skipped.
+        form: What a pair looks like, for messages.
+        option: The option that they were given with, for messages.
+
+    Raises:
+        InputError: One is no pair.
+    """
+    pairs = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not text.strip():
+            continue
+        if not equals or not name or not value:
+            raise InputError(f"{option} '{text[:40]}' is not of the form {form}".strip())
+        pairs[name] = value
+    return pairs
+
+
+def split_sides(row: dict[str, Any], project: Project) -> Iterator[dict[str, Any]]:
+    """Yield a row for each side that it holds, where the project shows one; else the row itself."""
+    forms = ([form.format(side) for side in SIDES] for form in _SIDE_NAMES)
+    names = next((names for names in forms if all(row.get(name) for name in names)), None)
+    if names is None or "counterfactual" not in project.show or "counterfactual" in row:
+        yield dict(row)
+        return
+    rest = {key: value for key, value in row.items() if key not in (*names, "id")}
+    for side, name in zip(SIDES, names, strict=True):
+        own = {"id": f"{row['id']}-{side}"} if row.get("id") else {}
+        yield rest | {"side": side, "counterfactual": row[name]} | own
+
+
+def rename_fields(
+    fields: dict[str, Any], project: Project, names: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return an item's fields under the names that the caller gave, with all that is shown.
+
+    Args:
+        fields: The fields.
+        project: The project.
+        names: By field of the project, the file's name for it.
+
+    Raises:
+        InputError: A field is not there, or one that the project shows is empty.
+    """
     for source in names.values():
         if source not in fields:
             raise InputError(
                 f"there is no field '{source}'", hint=f"it has {', '.join(list(fields)[:12])}"
             )
-    made = fields | {target: fields[source] for target, source in names.items()}
-    missing = [
-        field
-        for field in project.show
-        if field not in project.may_lack and not str(made.get(field) or "").strip()
-    ]
-    if missing:
-        raise InputError(
-            f"has no '{missing[0]}', which '{project.name}' shows",
-            hint=f"say which field it is: --field {missing[0]}=NAME",
-        )
-    return made
+    renamed = fields | {target: fields[source] for target, source in names.items()}
+    for field in project.show:
+        if field not in project.may_lack and not str(renamed.get(field) or "").strip():
+            raise InputError(
+                f"has no '{field}', which '{project.name}' shows",
+                hint=f"say which field it is: --field {field}=NAME",
+            )
+    return renamed
 
 
-def _cell(value: Any, sheet: bool) -> Any:
-    """Return a cell as it was before it was guarded for spreadsheets."""
-    return unguarded(value) if sheet and isinstance(value, str) else value
-
-
-def _answer(value: object) -> str:
-    # A file's own booleans stand for the answers true and false.
-    return str(value).lower() if isinstance(value, bool) else str(value).strip()
-
-
-# By project, the ways in which files name its fields; the first that a row has all fields of is
-# taken. What a field is called there stands after the colon.
-_SHAPES: dict[str, tuple[dict[str, str], ...]] = {
-    "headline-screening": (
-        {"headline": "title", "description": "summary"},
-        {"headline": "title"},
-        {"headline": "text", "description": "description"},
-        {"headline": "text"},
-    ),
-    "judge-agreement": ({"counterfactual": "text"},),
-    "cobe-rating": (
-        {"text": "original_text", "query": "request", "edit": "response"},
-        {"text": "story", "edit": "text", "story_id": "sample_id"},
-    ),
-}
-# What published pairs are called; the first name that is there is taken.
-_PAIR_NAMES: dict[str, tuple[str, ...]] = {
-    "original": ("original_text", "original_news", "original_paragraph"),
-    "rewritten": (
-        *("rewritten_text", "rewritten_news", "rewritten_paragraph"),
-        *("misinformation", "misinformation_text", "manipulated", "text"),
-    ),
-    "manipulation": ("manipulation_category", "misinformation_type"),
-    "ticker": ("stock_ticker", "stock", "symbol"),
-}
-_SIDE_NAMES = ("{}", "{}_counterfactual", "{}_counterfactual_scenario")
-_STORY = "Variation text"
-# What tells two outputs of a run apart whose texts are the same.
-_RUN = ("system", "judge", "draw", "sample_id", "side", "phrasing")
-
-
-def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, Any]]:
-    """Yield the items of a file's row, under the names of the project; none of an invalid output.
-
-    A row with a risk and an opportunity is two items where the project shows one side; a story is
-    one for each answer that it holds; an output that a run found invalid is none.
-
-    Args:
-        row: The row, values as :func:`plain` gives them.
-        project: The project.
-
-    Raises:
-        InputError: A story is not of the schema.
-    """
-    row = _flat(row)
-    if project.name == "cobe-rating" and _STORY in row:
-        yield from _answers(row)
-        return
-    if "system" in row and "sample_id" in row and "text" in row and row["text"] is None:
-        return  # a run's row without an output, which a judge did not see either
-    for own in _sides(row, project):
-        shape = _shape(own, project)
-        made = own | {target: own[source] for target, source in shape.items()}
-        if project.name == "rfc-rewrite":
-            made = _pair(made)
-        yield _named(made)
-
-
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a cell as JSON and pages can hold it.
 
     What is missing is None, times and bytes are texts, and half a character (a lone surrogate),
@@ -219,13 +275,22 @@ def plain(value: Any) -> Any:
     if isinstance(value, Decimal | datetime.timedelta):
         return str(value)
     if isinstance(value, Mapping):
-        return {replace_surrogates(str(key)): plain(inner) for key, inner in value.items()}
+        return {replace_surrogates(str(key)): json_value(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
+        return [json_value(inner) for inner in value]
     return value
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+def _item_id(fields: Mapping[str, Any], project: Project) -> str:
+    given = next((fields[key] for key in _IDS if fields.get(key) not in (None, "")), None)
+    if given is None:
+        return content_id(*(str(fields.get(field)) for field in project.show), prefix="i")
+    if not is_valid_name(str(given)):
+        raise InputError(f"{str(given)[:40]!a} is no id of an item", hint="use a short plain text")
+    return str(given)
+
+
+def _flattened(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of the published supplement with its parts side by side; another as it is."""
     item, output = row.get("input_item"), row.get("output")
     if not isinstance(item, dict):
@@ -234,70 +299,3 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     scenarios = output.get("scenarios") if isinstance(output, dict) else None
     first = scenarios[0] if isinstance(scenarios, list) and scenarios else {}
     return rest | item | (first if isinstance(first, dict) else {})
-
-
-def _sides(row: dict[str, Any], project: Project) -> Iterator[dict[str, Any]]:
-    forms = ([form.format(side) for side in SIDES] for form in _SIDE_NAMES)
-    names = next((names for names in forms if all(row.get(name) for name in names)), None)
-    if names is None or "counterfactual" not in project.show or "counterfactual" in row:
-        yield row
-        return
-    rest = {key: value for key, value in row.items() if key not in (*names, "id")}
-    for side, name in zip(SIDES, names, strict=True):
-        own = {"id": f"{row['id']}-{side}"} if row.get("id") else {}
-        yield rest | {"side": side, "counterfactual": row[name]} | own
-
-
-def _shape(row: Mapping[str, Any], project: Project) -> dict[str, str]:
-    # A run's items have a 'text' which is not the story's, but the edit.
-    own = "edit" in row if project.name == "cobe-rating" else False
-    needed = [name for name in project.show if name not in project.may_lack]
-    if own or (project.name != "cobe-rating" and all(name in row for name in needed)):
-        return {}
-    for shape in _SHAPES.get(project.name, ()):
-        if all(source in row for source in shape.values()):
-            return shape
-    return {}
-
-
-def _pair(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a pair under the project's names, its manipulation in the project's spelling."""
-    for target, names in _PAIR_NAMES.items():
-        source = next((name for name in names if name in row), None)
-        if target not in row and source is not None:
-            row[target] = row[source]
-    named = manipulation_named(row.get("manipulation"))
-    return row if named is None else row | {"manipulation": named}
-
-
-def _named(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a run's output with an id of its own: two systems may write the same text."""
-    if row.get("id") or row.get("item_id") or "system" not in row or "sample_id" not in row:
-        return row
-    facts = [str(row.get(name)) for name in _RUN]
-    return row | {"id": content_id(*facts, prefix="o")}
-
-
-def _answers(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield an item for each answer of a story; what is known of it is kept, and never shown."""
-    story = read_story(row)
-    answers: dict[str, str] = {story.answer: "right"} if story.answer else {}
-    for key, known in (("Right answers", "right"), ("Wrong answers", "wrong")):
-        for answer in row.get(key) or ():
-            text = answer.get("text") if isinstance(answer, dict) else None
-            if isinstance(text, str) and text.strip():
-                answers.setdefault(text, known)
-    if not answers:
-        raise InputError(
-            f"story {story.id} has no answer to rate",
-            hint="import the items of a run instead: its items.parquet",
-        )
-    for text, known in answers.items():
-        yield {
-            "text": story.text,
-            "query": story.queries[0],
-            "edit": text,
-            "story_id": story.id,
-            "domain": story.domain,
-            "known_verdict": known,
-        }

@@ -1,4 +1,9 @@
-"""What the planner reads: items with a judge's verdicts, finished reviews, labels so far."""
+"""What the planner reads and writes: items with a judge's verdicts, labels, plans and their keys.
+
+A plan is two files. The items go to those who label, without what the judge said. The key stays
+behind: it has every item that the figures speak of, drawn or not, with its probability in each
+wave; figures are made from it and the labels.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,6 +29,7 @@ __all__ = [
     "frame_of_finals",
     "frame_of_rows",
     "item_id",
+    "judge_levels",
     "key_path",
     "label_of",
     "labels_in_rows",
@@ -32,7 +38,6 @@ __all__ = [
     "write_plan",
 ]
 
-
 ASSUMED_ACCURACY = 0.8
 """How often a judge is taken to be right before there are labels."""
 
@@ -40,6 +45,8 @@ _ONE = frozenset(("1", "1.0", "true", "yes", "pass", "passed", "right", "valid")
 _ZERO = frozenset(("0", "0.0", "false", "no", "fail", "failed", "wrong", "invalid"))
 _LABEL_FIELDS = ("label", "decision", "rating", "review_verdict")
 _RANGES = 4
+_COLUMNS = ("item_id", "figures", "group", "level", "guess", "drawn_in", "given_before")
+_WAVE = "probability_"
 
 
 @dataclass(frozen=True)
@@ -49,12 +56,12 @@ class Labels:
     Attributes:
         values: 0 or 1; NaN where there is none, shape (items,).
         tied: How many items have as many labels of either kind, which makes none.
-        elsewhere: How many labels are of items that are not in the frame.
+        outside: How many labels are of items that are not in the frame.
     """
 
     values: NDArray[np.float64]
     tied: int
-    elsewhere: int
+    outside: int
 
 
 def item_id(row: Mapping[str, Any], name: str, line: int) -> str:
@@ -110,7 +117,7 @@ def frame_of_rows(
         name: The file's name, for messages.
         by: The field that holds each item's system or category.
         judge: The field that holds the judge's verdict or score.
-        positive: The verdicts that count as a pass; the usual words if none is said.
+        positive: The verdicts that count as a pass; the usual words if there are none.
 
     Raises:
         InputError: There are no rows, a field is not there, or two rows have one id.
@@ -126,16 +133,17 @@ def frame_of_rows(
     if twice:
         raise InputError(f"item '{twice[0][:40]}' is there twice", file=name)
     group = tuple(_text(row.get(by)) if by else "all" for _, row in rows)
-    told = [(line, row.get(judge) if judge else None) for line, row in rows]
-    level, score = _levels(told, name, positive)
+    verdicts = [(line, row.get(judge) if judge else None) for line, row in rows]
+    judge_level, score = judge_levels(verdicts, name, positive)
     guess = 0.5 + (2.0 * ASSUMED_ACCURACY - 1.0) * (score - 0.5)
-    return Frame(tuple(ids), group, level, guess)
+    return Frame(tuple(ids), group, judge_level, guess)
 
 
 def frame_of_finals(rows: Sequence[Mapping[str, Any]], found: Residual, by: str | None) -> Frame:
     """Return the frame of a review's final items: the label 1 says that one is right.
 
-    How an item became final is its level, and what the votes say of such items is the guess.
+    How an item became final takes the place of the judge's verdict, and what the votes say of such
+    items is the guess.
 
     Args:
         rows: The review's items, as ``contrafact review export --what items`` writes them.
@@ -167,8 +175,8 @@ def labels_in_rows(
         frame: The items.
         name: The file's name, for messages.
         field: The field of the label; the first of ``label``, ``decision``, ``rating`` and
-            ``review_verdict`` that there is, if none is said.
-        positive: What counts as 1; the usual words if none is said.
+            ``review_verdict`` that there is, if none is named.
+        positive: What counts as 1; the usual words if there are none.
 
     Raises:
         InputError: There is no such field, a label is no yes or no, or none is of the frame.
@@ -180,7 +188,7 @@ def labels_in_rows(
         problem = f"there is no field '{chosen}'" if chosen else "there is no field of labels"
         raise InputError(problem, file=name, hint="name it: --label FIELD")
     votes = np.zeros((2, len(frame.items)), dtype=np.intp)
-    elsewhere = 0
+    outside = 0
     for line, row in rows:
         try:
             value = label_of(row.get(chosen), positive)
@@ -191,15 +199,15 @@ def labels_in_rows(
             continue
         at = place.get(item_id(row, name, line))
         if at is None:
-            elsewhere += 1
+            outside += 1
         else:
             votes[int(value), at] += 1
-    if elsewhere and not votes.any():
+    if outside and not votes.any():
         hint = "use the ids of the items that were planned"
         raise InputError("no label is of any of these items", file=name, hint=hint)
     decided = votes[0] != votes[1]
     values = np.where(decided, (votes[1] > votes[0]).astype(np.float64), np.nan)
-    return Labels(values, int((~decided & (votes[0] > 0)).sum()), elsewhere)
+    return Labels(values, int((~decided & (votes[0] > 0)).sum()), outside)
 
 
 def read_labels(
@@ -210,13 +218,22 @@ def read_labels(
     return labels_in_rows(rows, frame, source_name(path), field=field, positive=positive)
 
 
-def _levels(
-    told: Sequence[tuple[int, object]], name: str, positive: Sequence[str]
+def judge_levels(
+    verdicts: Sequence[tuple[int, object]], name: str, positive: Sequence[str]
 ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """Return each item's level, and what the judge gave it from 0 to 1 (0.5 for nothing)."""
-    score = np.full(len(told), np.nan)
+    """Return each item's level, and what the judge gave it from 0 to 1 (0.5 for nothing).
+
+    Args:
+        verdicts: What the judge said of each item, with its line.
+        name: The file's name, for messages.
+        positive: The verdicts that count as a pass; the usual words if there are none.
+
+    Raises:
+        InputError: It is neither a verdict nor a score from 0 to 1.
+    """
+    score = np.full(len(verdicts), np.nan)
     graded = False
-    for at, (line, value) in enumerate(told):
+    for at, (line, value) in enumerate(verdicts):
         try:
             verdict = label_of(value, positive)
             score[at] = np.nan if verdict is None else verdict
@@ -232,23 +249,19 @@ def _levels(
             graded = True
     none = np.isnan(score)
     if none.all():
-        return ("",) * len(told), np.full(len(told), 0.5)
+        return ("",) * len(verdicts), np.full(len(verdicts), 0.5)
     if graded:
         edges = np.unique(np.quantile(score[~none], np.arange(1, _RANGES) / _RANGES))
         bins = np.searchsorted(edges, score, side="right")
         named = [f"score range {place + 1}" for place in bins]
     else:
         named = ["passed" if value == 1.0 else "failed" for value in score]
-    level = tuple("no verdict" if gone else one for gone, one in zip(none, named, strict=True))
-    return level, np.where(none, 0.5, score)
+    levels = tuple("no verdict" if gone else one for gone, one in zip(none, named, strict=True))
+    return levels, np.where(none, 0.5, score)
 
 
 def _text(value: object) -> str:
     return "" if value is None else str(value)
-
-
-_COLUMNS = ("item_id", "figures", "group", "level", "guess", "drawn_in", "given_before")
-_WAVE = "probability_"
 
 
 @dataclass(frozen=True)
@@ -267,7 +280,7 @@ class Key:
 
 
 def key_path(out: Path) -> Path:
-    """Return where the key of a plan lies: beside it."""
+    """Return where the key of a plan lies: next to it."""
     return out.with_suffix(".key.csv")
 
 
@@ -290,7 +303,21 @@ def write_plan(
     import pandas as pd
 
     target = key_path(out)
-    text = render_csv(pd.DataFrame(_key_rows(key), dtype=object))
+    key_rows = []
+    for at, name in enumerate(key.frame.items):
+        row: dict[str, Any] = {
+            "item_id": name,
+            "figures": "+".join(key.figures),
+            "group": key.frame.group[at],
+            "level": key.frame.judge_level[at],
+            "guess": float(key.frame.guess[at]),
+            "drawn_in": int(key.waves.drawn_in[at]) or None,
+            "given_before": int(key.waves.given_before[at]) or None,
+        }
+        for wave, own in enumerate(key.waves.probabilities[:, at].tolist()):
+            row[f"{_WAVE}{wave + 1}"] = None if own != own else own
+        key_rows.append(row)
+    text = render_csv(pd.DataFrame(key_rows, dtype=object))
     if target.exists() or out.exists():
         if out.exists() and target.exists() and target.read_bytes() == text.encode():
             return target
@@ -324,6 +351,12 @@ def read_key(path: str | Path) -> Key:
     guess = np.empty(len(rows))
     numbers = np.zeros((2, len(rows)), dtype=np.intp)
     for at, (line, row) in enumerate(rows):
+        unusable = InputError(
+            "this row of the key cannot be used",
+            file=name,
+            line=line,
+            hint="use the key as `contrafact review plan` wrote it",
+        )
         try:
             guess[at] = float(row["guess"])
             numbers[:, at] = int(row["drawn_in"] or 0), int(row["given_before"] or 0)
@@ -331,12 +364,12 @@ def read_key(path: str | Path) -> Key:
                 cell = row[f"{_WAVE}{wave + 1}"]
                 probabilities[wave, at] = float(cell) if str(cell or "").strip() else np.nan
         except (KeyError, TypeError, ValueError) as error:
-            raise _unusable(name, line) from error
+            raise unusable from error
         own = probabilities[:, at]
         drawn = numbers[0, at]
-        sound = 0 <= drawn <= waves and not ((own < 0.0) | (own > 1.0)).any()
-        if not sound or (drawn and not own[drawn - 1] > 0.0) or not 0.0 <= guess[at] <= 1.0:
-            raise _unusable(name, line)
+        valid = 0 <= drawn <= waves and not ((own < 0.0) | (own > 1.0)).any()
+        if not valid or (drawn and not own[drawn - 1] > 0.0) or not 0.0 <= guess[at] <= 1.0:
+            raise unusable
     frame = Frame(
         tuple(str(row["item_id"]) for _, row in rows),
         tuple(str(row["group"] or "") for _, row in rows),
@@ -346,30 +379,3 @@ def read_key(path: str | Path) -> Key:
     named = str(rows[0][1]["figures"]).split("+")
     figures = tuple(figure for figure in FIGURES if figure in named)
     return Key(frame, Waves(probabilities, numbers[0], numbers[1]), figures)
-
-
-def _key_rows(key: Key) -> list[dict[str, Any]]:
-    rows = []
-    for at, name in enumerate(key.frame.items):
-        row: dict[str, Any] = {
-            "item_id": name,
-            "figures": "+".join(key.figures),
-            "group": key.frame.group[at],
-            "level": key.frame.level[at],
-            "guess": float(key.frame.guess[at]),
-            "drawn_in": int(key.waves.drawn_in[at]) or None,
-            "given_before": int(key.waves.given_before[at]) or None,
-        }
-        for wave, own in enumerate(key.waves.probabilities[:, at].tolist()):
-            row[f"{_WAVE}{wave + 1}"] = None if own != own else own
-        rows.append(row)
-    return rows
-
-
-def _unusable(name: str, line: int) -> InputError:
-    return InputError(
-        "this row of the key cannot be used",
-        file=name,
-        line=line,
-        hint="use the key as `contrafact review plan` wrote it",
-    )

@@ -1,13 +1,15 @@
 """A review project: what is asked, of whom, in which stages, and which rule leads where.
 
-Four projects ship as TOML files, and a user writes another without code.
+Four projects ship as TOML files, and a user writes another without code. Everything that can be
+wrong with one is found when it is read: :func:`validate_project` checks statements about its rules,
+so they hold of every item that will ever go through it.
 """
 
 import tomllib
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -26,11 +28,18 @@ __all__ = [
     "StageKind",
     "VerdictRule",
     "builtin_projects",
-    "validate_project",
+    "check_audit",
+    "check_disputes",
+    "check_names",
+    "check_paths",
+    "check_questions",
+    "check_rules",
+    "check_stages",
+    "check_verdict",
     "load_project",
     "parse_project",
+    "validate_project",
 ]
-
 
 StageKind = Literal[
     "training",
@@ -43,14 +52,16 @@ StageKind = Literal[
 ]
 Outcome = Literal["final", "removed", "hard case"]
 OUTCOMES: tuple[Outcome, ...] = ("final", "removed", "hard case")
+
 _BARRIERS = ("audit", "disagreement-set")
+_BLIND = ("training", "independent")
+_HINT = "compare it with a built-in project: contrafact review project NAME"
 
-
-def _many(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-Words = Annotated[tuple[str, ...], BeforeValidator(_many)]
+# A single name stands for a list of one.
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+]
 
 
 class _Part(BaseModel):
@@ -63,10 +74,10 @@ class Question(_Part):
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$", description="Its name in files and exports.")
     text: str = Field(min_length=1, description="The question, as people read it.")
     options: tuple[str, ...] = Field(default=(), description="The answers; none for free text.")
-    asked_when: dict[str, Words] = Field(
+    asked_when: dict[str, Names] = Field(
         default={}, description="Asked only where these questions have one of these answers."
     )
-    comment_on: Words = Field(default=(), description="Answers that need a comment.")
+    comment_on: Names = Field(default=(), description="Answers that need a comment.")
     required: bool = Field(default=True, description="Whether it has to be answered.")
 
 
@@ -74,21 +85,21 @@ class VerdictRule(_Part):
     """What answers come to: the verdict of the first rule whose answers were given."""
 
     verdict: str = Field(min_length=1, description="The verdict.")
-    when: dict[str, Words] = Field(default={}, description="Answers by question; none for always.")
+    when: dict[str, Names] = Field(default={}, description="Answers by question; none for always.")
 
 
 class Rule(_Part):
     """Where an item goes from a stage. The first rule that holds is taken; all parts must hold."""
 
     to: str = Field(description="A stage, or an outcome: final, removed, hard case.")
-    why: str = Field(min_length=1, description="The reason, as the history tells it.")
-    all: Words = Field(default=(), description="There are votes, and each is one of these.")
-    some: Words = Field(default=(), description="At least one vote is one of these.")
-    none: Words = Field(default=(), description="No vote is one of these.")
+    why: str = Field(min_length=1, description="The reason, as the history gives it.")
+    all: Names = Field(default=(), description="There are votes, and each is one of these.")
+    some: Names = Field(default=(), description="At least one vote is one of these.")
+    none: Names = Field(default=(), description="No vote is one of these.")
     same: bool = Field(default=False, description="All votes are the same.")
-    majority: Words = Field(default=(), description="More than half are one and the same of these.")
+    majority: Names = Field(default=(), description="More than half are one and the same of these.")
     flagged: bool = Field(default=False, description="Somebody flagged the item.")
-    carried: Words = Field(default=(), description="The verdict so far is one of these.")
+    carried: Names = Field(default=(), description="The verdict so far is one of these.")
 
     @property
     def unconditional(self) -> bool:
@@ -146,7 +157,7 @@ class Stage(_Part):
     rates: dict[str, Annotated[float, Field(gt=0.0, le=1.0)]] = Field(
         default={}, description="Audit: the share to draw of a stratum, where another."
     )
-    passes: Words = Field(default=(), description="Audit: the verdicts that are a pass.")
+    passes: Names = Field(default=(), description="Audit: the verdicts that are a pass.")
     floor: float = Field(
         default=0.0, ge=0.0, le=1.0, description="Audit: a pass rate under it returns the batch."
     )
@@ -197,7 +208,7 @@ class Project(_Part):
 
     @property
     def guidelines_version(self) -> str:
-        """A content hash of everything that tells people how to decide."""
+        """A content hash of the guidelines and of the wording of the questions."""
         asked = [text for q in self.questions for text in (q.id, q.text, *q.options)]
         return content_id(self.guidelines, *asked, prefix="g")
 
@@ -248,23 +259,22 @@ class Project(_Part):
             found |= more
 
 
-_BLIND = ("training", "independent")
-
-
 def validate_project(project: Project) -> str | None:
-    """Return the first thing that is wrong with a project, in a sentence; none if it is sound."""
+    """Return the first thing that is wrong with a project, in a sentence; none if it is valid."""
+    # In this order: the later ones rely on what the earlier ones have checked.
     checks: tuple[Callable[[Project], Iterator[str]], ...] = (
-        _names,
-        _questions,
-        _stages,
-        _rules,
-        _paths,
-        _disputes,
+        check_names,
+        check_questions,
+        check_stages,
+        check_rules,
+        check_paths,
+        check_disputes,
     )
     return next((problem for check in checks for problem in check(project)), None)
 
 
-def _names(project: Project) -> Iterator[str]:
+def check_names(project: Project) -> Iterator[str]:
+    """Yield names that are there twice, and names of what is not there."""
     for what, names in (
         ("question", [q.id for q in project.questions]),
         ("stage", [s.id for s in project.stages]),
@@ -278,7 +288,8 @@ def _names(project: Project) -> Iterator[str]:
         yield "'compare' names a field that 'show' does not"
 
 
-def _questions(project: Project) -> Iterator[str]:
+def check_questions(project: Project) -> Iterator[str]:
+    """Yield questions that can never be asked, or never be answered."""
     before: dict[str, tuple[str, ...]] = {}
     for question in project.questions:
         for other, answers in question.asked_when.items():
@@ -293,9 +304,9 @@ def _questions(project: Project) -> Iterator[str]:
         before[question.id] = question.options
 
 
-def _stages(project: Project) -> Iterator[str]:
+def check_stages(project: Project) -> Iterator[str]:
+    """Yield stages that cannot do what their kind is for."""
     known = {question.id: question for question in project.questions}
-    seen: set[str] = set()
     for stage in project.stages:
         name = f"stage '{stage.id}'"
         missing = [q for q in stage.questions if q not in known]
@@ -308,7 +319,7 @@ def _stages(project: Project) -> Iterator[str]:
         elif not stage.roles or not stage.questions:
             yield f"{name} needs roles and questions"
         else:
-            yield from _verdict(project, stage)
+            yield from check_verdict(project, stage)
         for others in (stage.shows, stage.counts, stage.apart_from):
             if not set(others) <= {s.id for s in project.flow}:
                 yield f"{name} names a stage that is not there in shows, counts or apart_from"
@@ -319,11 +330,11 @@ def _stages(project: Project) -> Iterator[str]:
         if stage.corrects and (len(stage.roles) != 1 or stage.kind == "training"):
             yield f"{name} lets several people write one text anew"
         if stage.kind == "audit":
-            yield from _audit(project, stage)
-        seen.add(stage.id)
+            yield from check_audit(project, stage)
 
 
-def _verdict(project: Project, stage: Stage) -> Iterator[str]:
+def check_verdict(project: Project, stage: Stage) -> Iterator[str]:
+    """Yield ways in which a stage's answers could come to no verdict."""
     name = f"stage '{stage.id}'"
     asked = {q.id: q for q in project.questions if q.id in stage.questions}
     for question in asked.values():
@@ -344,7 +355,8 @@ def _verdict(project: Project, stage: Stage) -> Iterator[str]:
                 yield f"{name}: the verdict '{rule.verdict}' hangs on an answer nobody can give"
 
 
-def _audit(project: Project, stage: Stage) -> Iterator[str]:
+def check_audit(project: Project, stage: Stage) -> Iterator[str]:
+    """Yield what an audit lacks to pass a batch or to return it."""
     name = f"stage '{stage.id}'"
     verdicts = stage.verdicts({q.id: q for q in project.questions})
     if not stage.passes or not set(stage.passes) <= set(verdicts):
@@ -357,7 +369,8 @@ def _audit(project: Project, stage: Stage) -> Iterator[str]:
         yield f"{name} has rates of strata, and no strata"
 
 
-def _rules(project: Project) -> Iterator[str]:
+def check_rules(project: Project) -> Iterator[str]:
+    """Yield rules that lead nowhere or can never hold, and stages where none may hold."""
     known = {question.id: question for question in project.questions}
     ends = {*OUTCOMES, *(stage.id for stage in project.flow)}
     for stage in project.stages:
@@ -375,14 +388,15 @@ def _rules(project: Project) -> Iterator[str]:
                 yield f"{name}, rule {place} always holds, so what follows it never does"
             if rule.to == stage.id:
                 yield f"{name}, rule {place} leads back to the stage itself"
-            told = {*rule.all, *rule.some, *rule.none, *rule.majority}
+            expected = {*rule.all, *rule.some, *rule.none, *rule.majority}
             counted = [stage, *(project.stage(other) for other in stage.counts)]
             possible = {v for s in counted for v in s.verdicts(known)} if stage.roles else set()
-            if told - possible:
-                yield f"{name}, rule {place} waits for '{min(told - possible)}', which nobody votes"
+            if unknown := expected - possible:
+                yield f"{name}, rule {place} waits for '{min(unknown)}', which nobody votes"
 
 
-def _paths(project: Project) -> Iterator[str]:
+def check_paths(project: Project) -> Iterator[str]:
+    """Yield stages that no item reaches or leaves, and those that would wait for each other."""
     reached = {project.start.id}
     for _ in project.flow:
         for stage in project.flow:
@@ -404,8 +418,8 @@ def _paths(project: Project) -> Iterator[str]:
                 yield f"'{one}' and '{other}' would wait for each other"
 
 
-def _disputes(project: Project) -> Iterator[str]:
-    """A disagreement that enters a stage leaves it only by a vote: never straight to the end."""
+def check_disputes(project: Project) -> Iterator[str]:
+    """Yield rules that end a disagreement without a vote on it."""
     known = {question.id: question for question in project.questions}
     disputed: set[str] = set()
     for _ in project.flow:
@@ -432,9 +446,6 @@ def _disputed(stage: Stage, rule: Rule, entered: set[str], questions: dict[str, 
     return not (rule.resolves or (len(stage.roles) == 1 and not stage.counts))
 
 
-_MEND = "compare it with a built-in project: contrafact review project NAME"
-
-
 def builtin_projects() -> tuple[str, ...]:
     """Return the names of the projects that ship."""
     folder = files("contrafact.review").joinpath("projects")
@@ -446,7 +457,7 @@ def load_project(name: str | Path) -> Project:
     """Return a project: a built-in one by name, or one from a TOML file.
 
     Raises:
-        InputError: There is none, or it is not sound; the message says what is wrong with it.
+        InputError: There is none, or it is not valid; the message says what is wrong with it.
     """
     if isinstance(name, str) and name in builtin_projects():
         text = files("contrafact.review").joinpath("projects", f"{name}.toml").read_text("utf-8")
@@ -471,20 +482,19 @@ def parse_project(text: str, name: str | Path) -> Project:
     """Return the project that a TOML text describes; ``name`` is for messages.
 
     Raises:
-        InputError: It is no TOML, or no sound project.
+        InputError: It is no TOML, or no valid project.
     """
     try:
         project = Project.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not TOML: {error}", file=name, hint="mend the file") from error
+        raise InputError(f"is not TOML: {error}", file=name, hint="fix the file") from error
     except ValidationError as error:
-        raise InputError(_said(error.errors()[0]), file=name, hint=_MEND) from error
-    problem = validate_project(project)
-    if problem:
-        raise InputError(problem, file=name, hint=_MEND)
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        raise InputError(
+            f"{place}: {message}" if place else message, file=name, hint=_HINT
+        ) from error
+    if problem := validate_project(project):
+        raise InputError(problem, file=name, hint=_HINT)
     return project
-
-
-def _said(first: Any) -> str:
-    place = ".".join(str(part) for part in first["loc"])
-    return f"{place + ': ' if place else ''}{first['msg'].removeprefix('Value error, ')}"

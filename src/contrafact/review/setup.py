@@ -1,4 +1,4 @@
-"""What comes into a review: its definition, people, items, and items to train on. Pure."""
+"""Setting a review up: its definition, people, items, and items to train on. Pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -6,23 +6,31 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.review.answers import ballot_of
-from contrafact.review.project import Project, Stage, validate_project
-from contrafact.review.state import ReviewState, Event, Recorder, NotAllowed
+from contrafact.review.project import Project, validate_project
+from contrafact.review.state import Event, NotAllowed, Recorder, ReviewState
 
-__all__ = ["define_project", "set_roles", "import_gold", "import_items", "is_valid_name"]
+__all__ = [
+    "check_item_id",
+    "define_project",
+    "import_gold",
+    "import_items",
+    "is_valid_name",
+    "set_roles",
+    "without_wording",
+]
 
 
 def define_project(state: ReviewState, project: Project, who: str, now: datetime) -> list[Event]:
-    """Define the project, or give it other words: its guidelines, titles and questions' texts.
+    """Define the project, or change its wording: guidelines, titles and questions' texts.
 
     Raises:
-        NotAllowed: Items are under way and the stages, rules or answers are to change, or the project
-            is not sound.
+        NotAllowed: Items are under way and the stages, rules or answers are to change, or the
+            project is not valid.
     """
     problem = validate_project(project)
     if problem:
         raise NotAllowed(problem)
-    if state.seq and _bones(project) != _bones(state.project):
+    if state.seq and without_wording(project) != without_wording(state.project):
         raise NotAllowed(
             "stages, rules and answers of a review do not change once it is under way",
             hint="define another review",
@@ -52,7 +60,7 @@ def set_roles(
     """Give somebody roles, in place of those they had.
 
     Args:
-        state: The state.
+        state: The review.
         name: The person.
         roles: Their roles in the project.
         who: Who says so.
@@ -81,7 +89,7 @@ def set_roles(
 def import_items(
     state: ReviewState, items: Mapping[str, Mapping[str, Any]], who: str, now: datetime
 ) -> list[Event]:
-    """Bring items in: fields by id. One that is there already with the same text is passed over.
+    """Import items: fields by id. One that is there already with the same fields is skipped.
 
     Raises:
         NotAllowed: An item lacks a field that the project needs, or another has its id.
@@ -91,7 +99,7 @@ def import_items(
     needed = sorted({*project.show, *(s for s in strata if s)} - {*project.may_lack})
     new = {}
     for name, fields in items.items():
-        _check_id(name)
+        check_item_id(name)
         missing = [field for field in needed if not str(fields.get(field) or "").strip()]
         if missing:
             raise NotAllowed(
@@ -100,7 +108,9 @@ def import_items(
             )
         there = state.items.get(name)
         if name in state.gold or (there is not None and there.imported != dict(fields)):
-            raise NotAllowed(f"there is another item '{name[:40]}'", hint="give it an id of its own")
+            raise NotAllowed(
+                f"there is another item '{name[:40]}'", hint="give it an id of its own"
+            )
         if there is None:
             new[name] = dict(fields)
     record = Recorder(state, now)
@@ -115,7 +125,7 @@ def import_gold(
     who: str,
     now: datetime,
 ) -> list[Event]:
-    """Bring in items for training: fields and known answers by id.
+    """Import items for training: fields and known answers by id.
 
     Raises:
         NotAllowed: The project has no training, an answer is none of its questions', or the id is
@@ -125,7 +135,7 @@ def import_gold(
     if not stages:
         raise NotAllowed(f"the project '{state.project.name}' has no training")
     for name, (_, gold) in items.items():
-        _check_id(name)
+        check_item_id(name)
         if name in state.items:
             raise NotAllowed(f"item '{name[:40]}' is under review, and cannot be trained on")
         for stage in stages:
@@ -141,24 +151,19 @@ def import_gold(
     return record.events
 
 
-def _bones(project: Project) -> object:
-    """Return what of a project may not change under way: all but words."""
-    return (
-        project.name,
-        project.show,
-        [(q.id, q.options, q.asked_when) for q in project.questions],
-        [_wordless(stage) for stage in project.stages],
-    )
-
-
-def _wordless(stage: Stage) -> Stage:
-    """Return a stage with its id for a title, so that two can be compared without their words."""
-    return stage.model_copy(
-        update={
-            "title": stage.id,
-            "rules": tuple(rule.model_copy(update={"why": ""}) for rule in stage.rules),
-        }
-    )
+def without_wording(project: Project) -> object:
+    """Return what may not change of a project under way, to compare: all but its wording."""
+    stages = [
+        stage.model_copy(
+            update={
+                "title": "",
+                "rules": tuple(rule.model_copy(update={"why": ""}) for rule in stage.rules),
+            }
+        )
+        for stage in project.stages
+    ]
+    questions = [(q.id, q.options, q.asked_when) for q in project.questions]
+    return (project.name, project.show, questions, stages)
 
 
 def is_valid_name(name: str) -> bool:
@@ -166,6 +171,11 @@ def is_valid_name(name: str) -> bool:
     return 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
 
 
-def _check_id(name: str) -> None:
+def check_item_id(name: str) -> None:
+    """Refuse what cannot be an item's id.
+
+    Raises:
+        NotAllowed: It cannot.
+    """
     if not is_valid_name(name):
         raise NotAllowed(f"{name[:40]!a} is no id of an item", hint="use a short plain text")

@@ -1,7 +1,9 @@
-"""The state: the present state of a review, as it follows from its events.
+"""The present state of a review, as it follows from its events.
 
-:meth:`ReviewState.apply` takes one event after another and decides nothing: the same events give the same
-state on any machine. What may happen next is decided in :mod:`contrafact.review.workflow`.
+Events say what happened, in order; they are only ever added. :meth:`ReviewState.apply` takes one
+after another and decides nothing: the same events give the same state on any machine. What may
+happen next is decided in :mod:`contrafact.review.workflow` and :mod:`contrafact.review.assignment`,
+whose functions make events with a :class:`Recorder`.
 """
 
 import json
@@ -20,13 +22,13 @@ from contrafact.review.project import OUTCOMES, Project, Stage
 __all__ = [
     "SYSTEM",
     "Batch",
-    "ReviewState",
     "Event",
     "EventKind",
-    "ReviewItem",
+    "NotAllowed",
     "Person",
     "Recorder",
-    "NotAllowed",
+    "ReviewItem",
+    "ReviewState",
     "Slot",
     "Trainee",
     "Vote",
@@ -34,6 +36,59 @@ __all__ = [
     "snapshot",
     "text_version",
 ]
+
+EventKind = Literal[
+    "project",  # a project was defined, or its guidelines were changed
+    "person",  # somebody got roles, or lost them
+    "imported",  # an item came in
+    "assigned",  # an item was given to somebody, until a time
+    "answered",  # somebody decided
+    "undone",  # and took it back
+    "moved",  # a rule moved an item on, or ended its way
+    "drawn",  # an audit's sample was drawn from a batch
+    "closed",  # an audit was decided
+    "training-drawn",  # somebody got a round of training
+    "training-answered",
+    "training-closed",
+    "stage",  # a stage was closed, so that nothing is given out there, or opened again
+    "reissued",  # an item was taken back from who had it in hand
+]
+SYSTEM = "rule:workflow"
+"""Who acts where a rule does and nobody in person."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened.
+
+    Attributes:
+        kind: What.
+        who: A person's name, or ``rule:workflow``.
+        when: The time, with its zone.
+        item: The item it happened to.
+        stage: At which stage.
+        round: On which visit of the item to that stage, from 1.
+        slot: Which of the stage's votes, from 0.
+        text_version: A content hash of the item's text as the person saw it.
+        guidelines_version: A content hash of the guidelines as they saw them.
+        request: A key of the sender's; what is sent twice under one key happens once.
+        body: What else belongs to it; JSON. A decision made elsewhere and brought in has an
+            ``origin`` in it: the tool, the file, the person's name there, and the time.
+        seq: Its place in the project's history, from 1; 0 before it has one.
+    """
+
+    kind: EventKind
+    who: str
+    when: datetime
+    item: str | None = None
+    stage: str | None = None
+    round: int = 0
+    slot: int | None = None
+    text_version: str | None = None
+    guidelines_version: str | None = None
+    request: str | None = None
+    body: Mapping[str, Any] = field(default_factory=dict)
+    seq: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,7 +103,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Vote:
-    """A ballot and where it was cast; ``origin`` tells of one that was imported."""
+    """A ballot and where it was cast; ``origin`` is there for one that was imported."""
 
     seq: int
     who: str
@@ -73,6 +128,10 @@ class Slot:
     until: datetime | None = None
     filled: bool = False
 
+    def lapsed(self, now: datetime) -> bool:
+        """Return whether the time for which it was taken has run out."""
+        return self.until is not None and self.until <= now
+
 
 @dataclass
 class ReviewItem:
@@ -93,7 +152,7 @@ class ReviewItem:
     slots: tuple[Slot, ...] = ()
     votes: tuple[Vote, ...] = ()
     shown: frozenset[tuple[str, int, str]] = frozenset()
-    before: "Item | None" = None
+    before: "ReviewItem | None" = None
 
     @property
     def round(self) -> int:
@@ -168,6 +227,21 @@ class ReviewState:
 
     Args:
         project: The review's definition; an event can bring one with other guidelines.
+
+    Attributes:
+        project: The definition as it is now.
+        seq: The number of the last event.
+        people: Everybody, by name.
+        items: Every item under review, by id.
+        at: By stage, the items that are there, in order of arrival.
+        gold: By id of a training item, its known answers; ``gold_fields`` has its fields.
+        batches: Audited batches, by name.
+        trainees: Training so far, by person and stage.
+        held: By person, the item that they have in hand.
+        last: By person, the item and event of the decision that they may undo.
+        decided: By person, how many of their decisions stand.
+        requests: By a sender's key, the event that it led to.
+        closed: The stages that are closed at present.
     """
 
     def __init__(self, project: Project) -> None:
@@ -376,66 +450,12 @@ class ReviewState:
         item.slots = (*item.slots[:place], slot, *item.slots[place + 1 :])
 
 
-EventKind = Literal[
-    "project",  # a project was defined, or its guidelines were changed
-    "person",  # somebody got roles, or lost them
-    "imported",  # an item came in
-    "assigned",  # an item was given to somebody, until a time
-    "answered",  # somebody decided
-    "undone",  # and took it back
-    "moved",  # a rule moved an item on, or ended its way
-    "drawn",  # an audit's sample was drawn from a batch
-    "closed",  # an audit was decided
-    "training-drawn",  # somebody got a round of training
-    "training-answered",
-    "training-closed",
-    "stage",  # a stage was closed, so that nothing is given out there, or opened again
-    "reissued",  # an item was taken back from who had it in hand
-]
-SYSTEM = "rule:workflow"
-"""Who acts where a rule does and nobody in person."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """One thing that happened.
-
-    Attributes:
-        kind: What.
-        who: A person's name, or ``rule:workflow``.
-        when: The time, with its zone.
-        item: The item it happened to.
-        stage: At which stage.
-        round: On which visit of the item to that stage, from 1.
-        slot: Which of the stage's votes, from 0.
-        text_version: A content hash of the item's text as the person saw it.
-        guidelines_version: A content hash of the guidelines as they saw them.
-        request: A key of the sender's; what is sent twice under one key happens once.
-        body: What else belongs to it; JSON. A decision made elsewhere and brought in has an
-            ``origin`` in it: the tool, the file, the person's name there, and the time.
-        seq: Its place in the project's history, from 1; 0 before it has one.
-    """
-
-    kind: EventKind
-    who: str
-    when: datetime
-    item: str | None = None
-    stage: str | None = None
-    round: int = 0
-    slot: int | None = None
-    text_version: str | None = None
-    guidelines_version: str | None = None
-    request: str | None = None
-    body: Mapping[str, Any] = field(default_factory=dict)
-    seq: int = 0
-
-
 class NotAllowed(InputError):
-    """What was asked for is against the rules, or comes too late. Nothing was changed."""
+    """What was asked for is against the review's rules, or too late. Nothing was changed."""
 
 
 class Recorder:
-    """Applies events to a state, one after another, and keeps them."""
+    """Makes events, applies them to a state one after another, and keeps them for the store."""
 
     def __init__(self, state: ReviewState, now: datetime) -> None:
         self.state = state
@@ -450,9 +470,10 @@ class Recorder:
 
 
 def snapshot(state: ReviewState) -> ReviewState:
-    """Return a copy that later events do not change; what cannot change is shared.
+    """Return a copy of a state that later events do not change; what cannot change is shared.
 
-    It tells how things stand, and is not to be worked on: keys of what was sent are left out.
+    It is there to compute figures on, so that nobody who works waits for them. It is not to be
+    worked on: the keys of requests are left out.
     """
     made = ReviewState(state.project)
     made.seq = state.seq

@@ -1,9 +1,10 @@
-"""The workflow: what may happen next, and what follows. Pure: no clock, no chance, no database.
+"""The workflow: decisions, the transitions that follow from them, audits, and a manager's control.
 
-Every function takes a state, checks, and applies events to it, which it returns for whoever keeps
-them. It refuses before it changes anything. The time and the randomness are arguments.
+Pure: no clock, no chance, no database. Functions with a :class:`ReviewState` check, apply events to
+it, and return them for the store; they refuse before they change anything. Functions with a
+:class:`Recorder` are steps of those. The time and the randomness are arguments.
 
-RFC-BENCH, sections 2.2.3 and 2.2.4; FIN-FORCE, section 3.3; CoBe, appendix C.3.
+RFC-BENCH, sections 2.2.3 and 2.2.4, table 2; FIN-FORCE, section 3.3; CoBe, appendix C.3.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,26 +14,30 @@ from typing import Any
 
 import numpy as np
 
-from contrafact.review.answers import Ballot, ballot_of, majority_of, rule_for
-from contrafact.review.project import Rule, Stage
-from contrafact.review.state import ReviewState, Event, ReviewItem, Recorder, NotAllowed, Vote
+from contrafact.review.answers import ballot_of, majority_of, rule_for
+from contrafact.review.project import Stage
+from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState, Vote
 
 __all__ = [
     "LEASE",
     "AuditRow",
     "answer",
     "audit_rows",
-    "close_if_complete",
+    "close_audit_if_complete",
+    "draw_audit",
     "draw_sample",
-    "leave",
+    "is_due",
+    "items_waiting",
+    "move",
     "reissue",
-    "release",
+    "release_due",
     "set_stage_open",
     "settle",
     "shortfall",
+    "slot_to_fill",
+    "transition",
     "undo",
     "undoable",
-    "items_waiting",
 ]
 
 
@@ -57,13 +62,13 @@ def answer(
     request: str | None = None,
     origin: Mapping[str, Any] | None = None,
 ) -> list[Event]:
-    """Take somebody's decision on an item, and move on what it moves.
+    """Take somebody's decision on an item, and make the transitions that follow from it.
 
     The same decision sent again changes nothing. One that comes after its lease ran out is taken
     where its place, or another that the person may take, is still free.
 
     Args:
-        state: The state.
+        state: The review.
         who: The person.
         item: The item.
         stage: The stage they were shown it at.
@@ -72,8 +77,8 @@ def answer(
         now: The time.
         rng: Draws the audit's sample, where this decision completes a batch.
         flagged: Whether they are not sure.
-        comment: What they say besides.
-        correction: The text as it is to be.
+        comment: What they add.
+        correction: The new text, where the stage lets it be corrected.
         guidelines_version: The guidelines they saw; the present ones if not said.
         request: A key under which the same decision may be sent again.
         origin: Where a decision that was made elsewhere comes from.
@@ -96,15 +101,18 @@ def answer(
     ballot = ballot_of(
         state.project, place, answers, flagged=flagged, comment=comment, correction=correction
     )
-    cast = _cast(known, who, stage, round_)
-    if cast is not None:
-        if cast.ballot == ballot:
-            return []
-        raise NotAllowed("you have decided on this item already", hint="undo it first")
+    for vote in known.votes:
+        if (vote.who, vote.stage, vote.round) == (who, stage, round_):
+            if vote.ballot == ballot:
+                return []
+            raise NotAllowed("you have decided on this item already", hint="undo it first")
     if (known.stage, known.round) != (stage, round_):
         raise NotAllowed("the item has gone on without this decision", hint="go on with the next")
-    slot = _slot_of(state, known, who, now)
-    _check_correction(known, place, ballot)
+    slot = slot_to_fill(state, known, who, now)
+    if ballot.correction is not None and place.corrects is not None:
+        present = str(known.fields.get(place.corrects.field, ""))
+        if ballot.correction.strip() == present.strip():
+            raise NotAllowed("the new text is the old one", hint="change it, or answer otherwise")
     record = Recorder(state, now)
     record.add(
         "answered",
@@ -126,15 +134,20 @@ def answer(
         },
     )
     if place.kind == "audit":
-        close_if_complete(record, place, str(state.items[item].batch))
+        close_audit_if_complete(record, place, str(state.items[item].batch))
     elif all(slot.filled for slot in state.items[item].slots):
-        leave(record, state.items[item], place)
-    release(record, rng)
+        transition(record, state.items[item], place)
+    release_due(record, rng)
     return record.events
 
 
 def undo(
-    state: ReviewState, who: str, now: datetime, *, lease: timedelta = LEASE, request: str | None = None
+    state: ReviewState,
+    who: str,
+    now: datetime,
+    *,
+    lease: timedelta = LEASE,
+    request: str | None = None,
 ) -> list[Event]:
     """Take somebody's last decision back, and give them the item again.
 
@@ -181,10 +194,10 @@ def undoable(state: ReviewState, who: str) -> Vote | None:
 def settle(
     state: ReviewState, now: datetime, rng: np.random.Generator, *, force: str | None = None
 ) -> list[Event]:
-    """Let go on what has waited long enough: draw audits that are due, release complete sets.
+    """Release what has waited long enough: draw audits that are due, end disagreement sets.
 
     Args:
-        state: The state.
+        state: The review.
         now: The time, for windows that have run out.
         rng: Draws the samples.
         force: A stage whose waiting items go on now, complete or not: the manager's choice.
@@ -199,17 +212,16 @@ def settle(
         if not items_waiting(state, stage):
             raise NotAllowed(f"nothing waits at '{force}'")
     record = Recorder(state, now)
-    release(record, rng, force)
+    release_due(record, rng, force)
     return record.events
 
 
-def _cast(item: ReviewItem, who: str, stage: str, round_: int) -> Vote | None:
-    votes = (v for v in item.votes if (v.who, v.stage, v.round) == (who, stage, round_))
-    return next(votes, None)
+def slot_to_fill(state: ReviewState, item: ReviewItem, who: str, now: datetime) -> int:
+    """Return the place that a person's vote fills: the one they hold, or one that is free.
 
-
-def _slot_of(state: ReviewState, item: ReviewItem, who: str, now: datetime) -> int:
-    """Return the place that a person's vote fills: the one they hold, or one that is free."""
+    Raises:
+        NotAllowed: They were not shown the item, or it went to somebody else.
+    """
     for place, slot in enumerate(item.slots):
         if slot.person == who and not slot.filled:
             return place
@@ -217,7 +229,7 @@ def _slot_of(state: ReviewState, item: ReviewItem, who: str, now: datetime) -> i
     if person is None or (str(item.stage), item.round, who) not in item.shown:
         raise NotAllowed("this item is not yours", hint="ask for the next one")
     for place, slot in enumerate(item.slots):
-        free = slot.person is None or (slot.until is not None and slot.until <= now)
+        free = slot.person is None or slot.lapsed(now)
         if not slot.filled and free and slot.role in person.roles:
             return place
     raise NotAllowed(
@@ -225,14 +237,7 @@ def _slot_of(state: ReviewState, item: ReviewItem, who: str, now: datetime) -> i
     )
 
 
-def _check_correction(item: ReviewItem, stage: Stage, ballot: Ballot) -> None:
-    if ballot.correction is None or stage.corrects is None:
-        return
-    if ballot.correction.strip() == str(item.fields.get(stage.corrects.field, "")).strip():
-        raise NotAllowed("the new text is the old one", hint="change it, or answer otherwise")
-
-
-def release(record: Recorder, rng: np.random.Generator, force: str | None = None) -> None:
+def release_due(record: Recorder, rng: np.random.Generator, force: str | None = None) -> None:
     """Draw every audit that is due and release every disagreement set that is complete.
 
     Both are due when no item can come to them any more, or their window has run out; ``force``
@@ -243,19 +248,20 @@ def release(record: Recorder, rng: np.random.Generator, force: str | None = None
     while going:
         going = False
         for stage in state.project.flow:
-            if not stage.barrier or not (stage.id == force or _due(state, stage, record.now)):
+            if not stage.barrier or not (stage.id == force or is_due(state, stage, record.now)):
                 continue
             items = items_waiting(state, stage)
             going = going or bool(items)
             if stage.kind == "audit" and items:
-                _draw(record, stage, items, rng)
+                draw_audit(record, stage, items, rng)
             else:
                 for item in items:
-                    leave(record, item, stage)
+                    transition(record, item, stage)
         force = None
 
 
-def _due(state: ReviewState, stage: Stage, now: datetime) -> bool:
+def is_due(state: ReviewState, stage: Stage, now: datetime) -> bool:
+    """Return whether what waits at a stage goes on: nothing more can come, or time is up."""
     first = next((i for i in state.at[stage.id] if state.items[i].batch is None), None)
     if first is None:
         return False
@@ -271,8 +277,16 @@ def items_waiting(state: ReviewState, stage: Stage) -> list[ReviewItem]:
     return [item for item in items if item.batch is None]
 
 
-def _draw(record: Recorder, stage: Stage, items: Sequence[ReviewItem], rng: np.random.Generator) -> None:
-    strata = {item.id: _stratum(stage, item) for item in items}
+def draw_audit(
+    record: Recorder, stage: Stage, items: Sequence[ReviewItem], rng: np.random.Generator
+) -> None:
+    """Make a batch of the items that wait at an audit, and draw its sample."""
+    if stage.strata == "person":
+        strata = {item.id: item.votes[-1].who if item.votes else "" for item in items}
+    elif stage.strata:
+        strata = {item.id: str(item.fields[stage.strata]) for item in items}
+    else:
+        strata = {item.id: "all" for item in items}
     drawn = draw_sample(stage, strata, rng)
     number = 1 + sum(batch.stage == stage.id for batch in record.state.batches.values())
     body = {
@@ -284,13 +298,7 @@ def _draw(record: Recorder, stage: Stage, items: Sequence[ReviewItem], rng: np.r
     record.add("drawn", stage=stage.id, round=number, body=body)
 
 
-def _stratum(stage: Stage, item: ReviewItem) -> str:
-    if stage.strata == "person":
-        return item.votes[-1].who if item.votes else ""
-    return str(item.fields[stage.strata]) if stage.strata else "all"
-
-
-def close_if_complete(record: Recorder, stage: Stage, name: str) -> None:
+def close_audit_if_complete(record: Recorder, stage: Stage, name: str) -> None:
     """Decide an audit once its whole sample is judged: its batch goes on, or returns."""
     state = record.state
     batch = state.batches[name]
@@ -308,12 +316,12 @@ def close_if_complete(record: Recorder, stage: Stage, name: str) -> None:
     for member in batch.members:
         item = state.items[member]
         if short:
-            _move(record, item, str(stage.returns_to), short, None, False)
+            move(record, item, str(stage.returns_to), short, None, disputed=False)
         else:
-            leave(record, item, stage)
+            transition(record, item, stage)
 
 
-def leave(record: Recorder, item: ReviewItem, stage: Stage) -> None:
+def transition(record: Recorder, item: ReviewItem, stage: Stage) -> None:
     """Move an item on by the first rule that holds."""
     votes = item.counted(stage)
     verdicts = [vote.ballot.verdict for vote in votes]
@@ -321,21 +329,27 @@ def leave(record: Recorder, item: ReviewItem, stage: Stage) -> None:
     rule = rule_for(stage, verdicts, flagged=flagged, carried=item.verdict)
     if stage.barrier:
         failed = stage.kind == "audit" and any(v not in stage.passes for v in verdicts)
-        _move(record, item, rule.to, rule.why, item.verdict, item.disputed or failed)
+        move(record, item, rule.to, rule.why, item.verdict, disputed=item.disputed or failed)
         return
-    agreed = _agreed(rule, verdicts)
-    _move(record, item, rule.to, rule.why, agreed, agreed is None)
-
-
-def _agreed(rule: Rule, verdicts: Sequence[str]) -> str | None:
+    agreed = majority_of(verdicts) if rule.majority else None
     if len(set(verdicts)) == 1:
-        return verdicts[0]
-    return majority_of(verdicts) if rule.majority else None
+        agreed = verdicts[0]
+    move(record, item, rule.to, rule.why, agreed, disputed=agreed is None)
 
 
-def _move(
-    record: Recorder, item: ReviewItem, to: str, why: str, verdict: str | None, disputed: bool
+def move(
+    record: Recorder, item: ReviewItem, to: str, why: str, verdict: str | None, *, disputed: bool
 ) -> None:
+    """Move an item to another stage, or to its outcome.
+
+    Args:
+        record: Takes the event.
+        item: The item.
+        to: The stage or outcome.
+        why: The reason, as the history gives it.
+        verdict: What the voters agreed on, if they did.
+        disputed: Whether they did not.
+    """
     body = {"to": to, "why": why, "verdict": verdict, "disputed": disputed}
     record.add("moved", item=item.id, stage=item.stage, round=item.round, body=body)
 
@@ -365,7 +379,9 @@ class AuditRow:
 def draw_sample(
     stage: Stage, strata: Mapping[str, str], rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return the drawn items, each with the probability with which it was drawn.
+    """Return an audit's sample: the drawn items, each with the probability of being drawn.
+
+    The probability is recorded, so that figures of the sample speak for the batch.
 
     Of every stratum its rate's share is drawn, rounded down as in table 2, and at least one item.
 
@@ -418,17 +434,19 @@ def shortfall(stage: Stage, rows: Sequence[AuditRow]) -> str | None:
     ]
     if not short:
         return None
-    told = ", ".join(f"{row.stratum} {row.passed} of {row.sample}" for row in short)
-    return f"the audit's pass rate is under {stage.floor:.0%}: {told}"
+    rates = ", ".join(f"{row.stratum} {row.passed} of {row.sample}" for row in short)
+    return f"the audit's pass rate is under {stage.floor:.0%}: {rates}"
 
 
-def set_stage_open(state: ReviewState, stage: str, open_: bool, who: str, now: datetime) -> list[Event]:
+def set_stage_open(
+    state: ReviewState, stage: str, open_: bool, who: str, now: datetime
+) -> list[Event]:
     """Open or close a stage; nothing happens where it is so already.
 
     While a stage is closed nobody is given an item there. Whoever has one in hand may still answer.
 
     Args:
-        state: The state.
+        state: The review.
         stage: The stage.
         open_: Whether it is to be open.
         who: Who says so.
@@ -447,14 +465,19 @@ def set_stage_open(state: ReviewState, stage: str, open_: bool, who: str, now: d
 
 
 def reissue(
-    state: ReviewState, who: str, now: datetime, *, item: str | None = None, person: str | None = None
+    state: ReviewState,
+    who: str,
+    now: datetime,
+    *,
+    item: str | None = None,
+    person: str | None = None,
 ) -> list[Event]:
     """Take items back from who has them in hand, so that others are given them at once.
 
     They may still answer while the place is free, as after a lease that ran out.
 
     Args:
-        state: The state.
+        state: The review.
         who: Who says so.
         now: The time.
         item: The item; every one that ``person`` has, if none is named.

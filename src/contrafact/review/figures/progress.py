@@ -1,20 +1,33 @@
-"""How far a review has come: items by stage, outcome and category, and the decisions still open."""
+"""How far a review has come, and how fast: items by stage and category, decisions by person."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
+from math import nan
 from statistics import median
 
 from contrafact.review.project import OUTCOMES, StageKind
-from contrafact.review.state import ReviewState, Event, ReviewItem
+from contrafact.review.state import Event, ReviewItem, ReviewState
 
-__all__ = ["ALL", "PAUSE", "Throughput", "Progress", "StageProgress", "category_of", "throughput", "progress"]
-
+__all__ = [
+    "ALL",
+    "PAUSE",
+    "ReviewProgress",
+    "StageProgress",
+    "Throughput",
+    "category_of",
+    "review_progress",
+    "throughput",
+]
 
 ALL = "all"
 """What stands for the category where a project has none."""
+PAUSE = timedelta(minutes=10)
+"""A gap longer than this between two acts of a person is a pause, and no work."""
+
+_ACTS = ("assigned", "answered", "undone")
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,7 @@ class StageProgress:
 
 
 @dataclass(frozen=True)
-class Progress:
+class ReviewProgress:
     """A whole review, as it is now.
 
     Attributes:
@@ -75,17 +88,17 @@ class Progress:
     @property
     def share(self) -> float:
         """The share of items that have an outcome, from 0 to 1; NaN without items."""
-        return self.ended / self.items if self.items else float("nan")
+        return self.ended / self.items if self.items else nan
 
 
 def category_of(state: ReviewState, item: ReviewItem) -> str:
     """Return the category that figures count an item under."""
     field = state.project.category
-    said = str(item.fields.get(field) or "").strip() if field else ""
-    return said or ALL
+    category = str(item.fields.get(field) or "").strip() if field else ""
+    return category or ALL
 
 
-def progress(state: ReviewState, now: datetime) -> Progress:
+def review_progress(state: ReviewState, now: datetime) -> ReviewProgress:
     """Return how far a review has come.
 
     Args:
@@ -118,7 +131,7 @@ def progress(state: ReviewState, now: datetime) -> Progress:
             )
         )
     ended = [item for item in state.items.values() if item.outcome is not None]
-    return Progress(
+    return ReviewProgress(
         len(state.items),
         len(ended),
         tuple(sorted(set(category.values()))),
@@ -133,12 +146,6 @@ def progress(state: ReviewState, now: datetime) -> Progress:
     )
 
 
-PAUSE = timedelta(minutes=10)
-"""Who does nothing for so long has paused, and the time counts as no work."""
-
-_ACTS = ("assigned", "answered", "undone")
-
-
 @dataclass(frozen=True)
 class Throughput:
     """One person's work, training and decisions imported from elsewhere apart.
@@ -147,8 +154,8 @@ class Throughput:
         person: Who.
         decisions: How many decisions they made that stand.
         hours: How long they worked, in hours, pauses left out.
-        per_hour: Decisions per hour of work; NaN where there is no telling.
-        seconds: Median seconds from being given an item to deciding; NaN where there is no telling.
+        per_hour: Decisions per hour of work; NaN where it is not known.
+        seconds: Median seconds from being given an item to deciding; NaN where it is not known.
         times: When each of the decisions was made, in order.
     """
 
@@ -188,25 +195,21 @@ def throughput(events: Iterable[Event], *, pause: timedelta = PAUSE) -> list[Thr
         given[key] = event.when
         if event.kind == "undone":
             own.pop(int(event.body["answer"]), None)
-    return [_pace(who, own, answers[who], pause) for who, own in acts.items()]
-
-
-def _pace(
-    who: str,
-    acts: list[datetime],
-    answers: dict[int, tuple[datetime, float | None]],
-    pause: timedelta,
-) -> Throughput:
-    gaps = [later - earlier for earlier, later in pairwise(acts)]
-    worked = sum((gap for gap in gaps if gap <= pause), timedelta())
-    hours = worked.total_seconds() / 3600.0
-    took = [t for _, t in answers.values() if t is not None and t <= pause.total_seconds()]
-    nan = float("nan")
-    return Throughput(
-        who,
-        len(answers),
-        hours,
-        len(answers) / hours if hours > 0 else nan,
-        median(took) if took else nan,
-        tuple(when for when, _ in answers.values()),
-    )
+    found = []
+    for who, times in acts.items():
+        gaps = [later - earlier for earlier, later in pairwise(times)]
+        worked = sum((gap for gap in gaps if gap <= pause), timedelta())
+        hours = worked.total_seconds() / 3600.0
+        decided = answers[who].values()
+        seconds = [s for _, s in decided if s is not None and s <= pause.total_seconds()]
+        found.append(
+            Throughput(
+                who,
+                len(decided),
+                hours,
+                len(decided) / hours if hours > 0 else nan,
+                median(seconds) if seconds else nan,
+                tuple(when for when, _ in decided),
+            )
+        )
+    return found

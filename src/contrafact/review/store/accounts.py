@@ -1,7 +1,8 @@
-"""Accounts: who may sign in, one-time invitations, and the audit log.
+"""Accounts: who may sign in, their passwords, one-time invitations, and the audit log.
 
 An account bears the name that its owner has in reviews. Managers make accounts; their owners choose
-a password at a one-time link. Of links, and of sessions, the database keeps hashes only.
+a password at a one-time link. Of links and sessions the database keeps hashes only, of passwords
+Argon2id hashes.
 """
 
 import hashlib
@@ -33,14 +34,20 @@ __all__ = [
     "account_of",
     "check_password",
     "hash_password",
-    "matches",
-    "outdated",
+    "password_matches",
+    "password_outdated",
     "secret_hash",
 ]
 
-
 INVITE_LIFE = timedelta(days=7)
 """How long an invitation can be used."""
+SHORTEST = 12
+"""Characters of a password, at least. Length is what makes one strong; no signs are demanded."""
+LONGEST = 200
+"""Characters of a password, at most: hashing a longer one would cost whoever serves."""
+
+# Each hash takes 64 MiB and a core: many at once would starve everything else.
+_HASHING = BoundedSemaphore(2)
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,66 @@ class AuditEntry:
 def secret_hash(secret: str) -> str:
     """Return what the database keeps of a random secret: its SHA-256, in hex."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def check_password(password: str, name: str) -> None:
+    """Refuse a password that is too weak.
+
+    Raises:
+        NotAllowed: It is too short or too long, nearly all one character, or made of their name.
+    """
+    if len(password) < SHORTEST:
+        raise NotAllowed(
+            f"the password is shorter than {SHORTEST} characters", hint="use a longer one"
+        )
+    if len(password) > LONGEST:
+        raise NotAllowed(
+            f"the password is longer than {LONGEST} characters", hint="use a shorter one"
+        )
+    rest = password.casefold().replace(name.casefold(), "")
+    if len(set(rest)) < 5:
+        raise NotAllowed(
+            "the password is easy to guess", hint="use several words that do not belong together"
+        )
+
+
+def hash_password(password: str) -> str:
+    """Return a password's Argon2id hash, with its parameters and salt."""
+    with _HASHING:
+        return password_hasher().hash(password)
+
+
+def password_matches(hashed: str | None, password: str) -> bool:
+    """Return whether a password is the one that was hashed; as slow where there is no hash."""
+    from argon2.exceptions import VerifyMismatchError
+
+    with _HASHING:
+        try:
+            return (
+                password_hasher().verify(hashed or unknown_password_hash(), password)
+                and hashed is not None
+            )
+        except VerifyMismatchError:
+            return False
+
+
+def password_outdated(hashed: str) -> bool:
+    """Return whether a hash was made with other parameters than are used now."""
+    return password_hasher().check_needs_rehash(hashed)
+
+
+@lru_cache(maxsize=1)
+def password_hasher() -> "PasswordHasher":
+    """Return what hashes passwords: Argon2id, at the cost that its package recommends."""
+    from argon2 import PasswordHasher
+
+    return PasswordHasher()
+
+
+@lru_cache(maxsize=1)
+def unknown_password_hash() -> str:
+    """Return a hash that no password has, to compare with where there is no account."""
+    return password_hasher().hash(secrets.token_urlsafe())
 
 
 class Accounts:
@@ -127,7 +194,9 @@ class Accounts:
             NotAllowed: The name is no name, or the account was closed.
         """
         if not is_valid_name(name) or name.startswith("rule:"):
-            raise NotAllowed(f"{name[:40]!a} is no name for a person", hint="use a short plain text")
+            raise NotAllowed(
+                f"{name[:40]!a} is no name for a person", hint="use a short plain text"
+            )
         secret, now = secrets.token_urlsafe(32), self._clock()
         with self.engine.begin() as connection:
             account = _find(connection, name, lock=True)
@@ -163,7 +232,9 @@ class Accounts:
         with self.engine.begin() as connection:
             account = _find(connection, name, lock=True)
             if account is None or _invited(connection, secret, now) is None:
-                raise NotAllowed("this link is not good any more", hint="ask a manager for a new one")
+                raise NotAllowed(
+                    "this link is not good any more", hint="ask a manager for a new one"
+                )
             used = update(invites).where(invites.c.token == secret_hash(secret))
             connection.execute(used.values(used=now))
             own = accounts.c.name == name
@@ -214,14 +285,14 @@ class Accounts:
         return any(a.manager and a.active and a.ready for a in self.all())
 
     def log(self, action: str, who: str, detail: str = "", address: str = "") -> None:
-        """Write a line of the audit log: who did what, to what, from where."""
+        """Add a line to the audit log: who did what, to what, from where."""
         with self.engine.begin() as connection:
             self.note(connection, action, who, detail, address)
 
     def note(
         self, connection: Connection, action: str, who: str, detail: str, address: str
     ) -> None:
-        """Write a line of the audit log within a transaction."""
+        """Add a line to the audit log within a transaction."""
         row = {"who": who, "address": address[:100], "action": action, "detail": detail}
         connection.execute(insert(audit).values(at=self._clock(), **row))
 
@@ -271,67 +342,3 @@ def _invited(connection: Connection, secret: str, now: float) -> str | None:
         .where(invites.c.until > now, accounts.c.active)
     )
     return connection.scalar(chosen)
-
-
-SHORTEST = 12
-"""Characters of a password, at least. Length is what makes one strong; no signs are demanded."""
-LONGEST = 200
-"""Characters of a password, at most: hashing a longer one would cost whoever serves."""
-
-# Each hash takes 64 MiB and a core: many at once would starve everything else.
-_AT_ONCE = BoundedSemaphore(2)
-
-
-def check_password(password: str, name: str) -> None:
-    """Say what is wrong with a password that somebody chose.
-
-    Raises:
-        NotAllowed: It is too short or too long, nearly all one character, or made of their name.
-    """
-    if len(password) < SHORTEST:
-        raise NotAllowed(
-            f"the password is shorter than {SHORTEST} characters", hint="use a longer one"
-        )
-    if len(password) > LONGEST:
-        raise NotAllowed(f"the password is longer than {LONGEST} characters", hint="use a shorter one")
-    rest = password.casefold().replace(name.casefold(), "")
-    if len(set(rest)) < 5:
-        raise NotAllowed(
-            "the password is easy to guess", hint="use several words that do not belong together"
-        )
-
-
-def hash_password(password: str) -> str:
-    """Return a password's Argon2id hash, with its parameters and salt."""
-    with _AT_ONCE:
-        return _hasher().hash(password)
-
-
-def matches(hashed: str | None, password: str) -> bool:
-    """Return whether a password is the one that was hashed; as slow where there is no hash."""
-    from argon2.exceptions import VerifyMismatchError
-
-    with _AT_ONCE:
-        try:
-            return _hasher().verify(hashed or _nobodys(), password) and hashed is not None
-        except VerifyMismatchError:
-            return False
-
-
-def outdated(hashed: str) -> bool:
-    """Return whether a hash was made with other parameters than are used now."""
-    return _hasher().check_needs_rehash(hashed)
-
-
-@lru_cache(maxsize=1)
-def _hasher() -> "PasswordHasher":
-    from argon2 import PasswordHasher
-
-    return PasswordHasher()
-
-
-@lru_cache(maxsize=1)
-def _nobodys() -> str:
-    import secrets
-
-    return _hasher().hash(secrets.token_urlsafe())

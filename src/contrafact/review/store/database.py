@@ -1,4 +1,8 @@
-"""The database: SQLite in a file by default, PostgreSQL by URL. Migrations make its tables."""
+"""The database: SQLite in a file by default, PostgreSQL by URL; its tables and their rows.
+
+Events are the truth; the present state of items and votes is kept next to them. The migrations in
+``migrations/versions`` make the tables; a test holds that both are the same.
+"""
 
 import json
 from collections.abc import Mapping
@@ -29,7 +33,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from contrafact.errors import InputError
-from contrafact.review.state import Event, ReviewItem, Slot
+from contrafact.review.state import Event, ReviewItem
 
 __all__ = [
     "accounts",
@@ -51,8 +55,7 @@ __all__ = [
     "votes",
 ]
 
-
-_MEND = "give a file, or postgresql://user@host/name"
+_HINT = "give a file, or postgresql://user@host/name"
 _PATIENCE = 30_000  # milliseconds that a writer waits for another
 _MIGRATION_LOCK = 0x636F6E74
 
@@ -68,12 +71,12 @@ def database_url(given: str) -> URL:
     try:
         url = make_url(given)
     except ArgumentError as error:
-        raise InputError("this is no database's URL", hint=_MEND) from error
+        raise InputError("this is no database's URL", hint=_HINT) from error
     kind = url.get_backend_name()
     if kind not in ("sqlite", "postgresql", "postgres"):
-        raise InputError(f"'{kind}' databases are not supported", hint=_MEND)
+        raise InputError(f"'{kind}' databases are not supported", hint=_HINT)
     if kind == "sqlite" and url.database in (None, "", ":memory:"):
-        raise InputError("a database in memory would forget every decision", hint=_MEND)
+        raise InputError("a database in memory would forget every decision", hint=_HINT)
     return url.set(drivername="sqlite" if kind == "sqlite" else "postgresql+psycopg")
 
 
@@ -99,8 +102,10 @@ def connect(given: str) -> Engine:
         migrate(engine)
     except DBAPIError as error:
         engine.dispose()
-        said = str(error.orig).strip().splitlines()[0]
-        raise InputError(f"the database cannot be used: {said}", file=shown, hint=_MEND) from error
+        message = str(error.orig).strip().splitlines()[0]
+        raise InputError(
+            f"the database cannot be used: {message}", file=shown, hint=_HINT
+        ) from error
     return engine
 
 
@@ -302,7 +307,10 @@ def item_row(review: str, item: ReviewItem) -> dict[str, Any]:
         "disputed": item.disputed,
         "batch": item.batch,
         "rounds": item.rounds,
-        "slots": [_slot(slot) for slot in item.slots],
+        "slots": [
+            [slot.role, slot.person, slot.until and slot.until.isoformat(), slot.filled]
+            for slot in item.slots
+        ],
         "votes": [vote.seq for vote in item.votes],
     }
     return {
@@ -312,10 +320,6 @@ def item_row(review: str, item: ReviewItem) -> dict[str, Any]:
         "outcome": item.outcome,
         "state": _json(state),
     }
-
-
-def _slot(slot: Slot) -> list[Any]:
-    return [slot.role, slot.person, slot.until and slot.until.isoformat(), slot.filled]
 
 
 def _json(value: object) -> str:

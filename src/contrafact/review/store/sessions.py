@@ -21,8 +21,8 @@ from contrafact.review.store.accounts import (
     Accounts,
     account_of,
     hash_password,
-    matches,
-    outdated,
+    password_matches,
+    password_outdated,
     secret_hash,
 )
 from contrafact.review.store.database import accounts, attempts, reading, sessions
@@ -93,7 +93,7 @@ class Sessions:
 
         Raises:
             TooManyAttempts: Too many attempts have failed lately; the password was not looked at.
-            NotAllowed: The name and the password do not go together; it does not say which is wrong.
+            NotAllowed: The name and the password do not go together; which is wrong is not said.
         """
         known = name if is_valid_name(name) else "(no name)"
         address = address[:100]
@@ -102,11 +102,11 @@ class Sessions:
             chosen = select(accounts).where(accounts.c.name == known)
             row = connection.execute(chosen).mappings().first()
         hashed = None if row is None else row["password"]
-        good = len(password) <= LONGEST and matches(hashed, password)
+        good = len(password) <= LONGEST and password_matches(hashed, password)
         if not good or row is None or not row["active"]:
             self._failed(known, address, number)
             raise NotAllowed("the name and the password do not go together", hint="try again")
-        fresh = hash_password(password) if outdated(row["password"]) else None
+        fresh = hash_password(password) if password_outdated(row["password"]) else None
         with self.engine.begin() as connection:
             _close(connection, number, succeeded=True)
             if fresh is not None:

@@ -1,4 +1,4 @@
-"""A manager's figures, computed once for a state of a review, and off everybody's way."""
+"""A manager's figures, computed once for a state of a review, while others work on."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from time import monotonic
 from contrafact.review.assignment import staffing_problems
 from contrafact.review.figures.panels import Panel, panels_of
 from contrafact.review.figures.plots import PlotFormat, draw_plot
-from contrafact.review.figures.progress import Progress, progress
-from contrafact.review.state import ReviewState, Event, snapshot
+from contrafact.review.figures.progress import ReviewProgress, review_progress
+from contrafact.review.state import Event, ReviewState, snapshot
 from contrafact.review.store.store import Store
 
 __all__ = ["Figures", "FiguresCache"]
@@ -21,7 +21,7 @@ _KEPT = 3
 """States of a review that are kept, so that a page's plots are those of its tables."""
 _REST = 5.0
 """Seconds for which figures are shown again although the review has gone on."""
-_PACED = ("assigned", "answered", "undone")
+_TIMED = ("assigned", "answered", "undone")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Figures:
     seq: int
     when: datetime
     state: ReviewState
-    progress: Progress
+    progress: ReviewProgress
     panels: Sequence[Panel]
     problems: Sequence[str]
     drawn: dict[tuple[str, str], bytes] = field(default_factory=dict, repr=False)
@@ -93,8 +93,8 @@ class FiguresCache:
             own.made = monotonic()
             return latest
 
-    def forget(self, review: str) -> None:
-        """Let the next look at a review be a new one: its manager has just changed it."""
+    def invalidate(self, review: str) -> None:
+        """Compute a review's figures anew at the next request: its manager has just changed it."""
         with self._guard:
             own = self._reviews.get(review)
         if own is not None:
@@ -115,20 +115,18 @@ class FiguresCache:
         now = datetime.now(UTC)
         for event in self._store.history(review, after=own.seq):
             own.seq = event.seq
-            if event.kind in _PACED:
-                own.events.append(_light(event))
+            if event.kind in _TIMED:
+                # No more of its body than throughput needs.
+                body = {key: event.body[key] for key in ("answer", "origin") if key in event.body}
+                own.events.append(
+                    replace(event, body=body, text_version=None, guidelines_version=None)
+                )
         past = [event for event in own.events if event.seq <= state.seq]
         return Figures(
             state.seq,
             now,
             state,
-            progress(state, now),
+            review_progress(state, now),
             panels_of(state, past, now),
             staffing_problems(state),
         )
-
-
-def _light(event: Event) -> Event:
-    """Return an event with no more of its body than throughput needs."""
-    body = {key: event.body[key] for key in ("answer", "origin") if key in event.body}
-    return replace(event, body=body, text_version=None, guidelines_version=None)

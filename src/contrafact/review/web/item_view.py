@@ -1,4 +1,4 @@
-"""What one screen of work shows: an item, what is asked about it, and what others said before."""
+"""What one screen of work shows: an item, what is asked about it, and others' earlier answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,15 +7,26 @@ from typing import Any
 
 from contrafact.review.assignment import Assignment, visible_votes
 from contrafact.review.project import Project, Stage
-from contrafact.review.state import ReviewState, ReviewItem, Vote
+from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
-__all__ = ["Idle", "TrainingFeedback", "Progress", "EarlierVote", "ItemView", "compared", "idle", "training_feedback", "sheet"]
+__all__ = [
+    "EarlierVote",
+    "Idle",
+    "ItemView",
+    "TrainingFeedback",
+    "WorkProgress",
+    "cached_diff",
+    "earlier_vote",
+    "idle",
+    "item_view",
+    "training_feedback",
+]
 
 
 @dataclass(frozen=True)
-class Progress:
+class WorkProgress:
     """How far things have come.
 
     Attributes:
@@ -33,20 +44,20 @@ class Progress:
 
 @dataclass(frozen=True)
 class EarlierVote:
-    """What somebody said before; who it was is not told, only their role and a number.
+    """What somebody answered before; who it was is not shown, only their role and a number.
 
     Attributes:
-        voice: Their role, with a number where several have it.
+        role: Their role, with a number where several have it.
         stage: The stage's title.
         round: The item's visit to that stage.
         verdict: What their answers come to.
         answers: Question and answer.
-        comment: What they said besides.
+        comment: What they added.
         flagged: Whether they were not sure.
-        earlier: Whether the text has been written anew since.
+        earlier: Whether the text has been rewritten since.
     """
 
-    voice: str
+    role: str
     stage: str
     round: int
     verdict: str
@@ -58,14 +69,14 @@ class EarlierVote:
 
 @dataclass(frozen=True)
 class ItemView:
-    """An item on somebody's desk.
+    """An item that is shown to whom it was given.
 
     Attributes:
         assignment: Which, and where.
         project: The review's definition.
         stage: The stage.
         fields: The item's fields, as they are now.
-        said: What others said before, as far as this stage shows it.
+        earlier_votes: What others answered before, as far as this stage shows it.
         progress: How far things have come.
         undoable: Whether the person has a decision to take back.
     """
@@ -74,8 +85,8 @@ class ItemView:
     project: Project
     stage: Stage
     fields: Mapping[str, Any]
-    said: tuple[EarlierVote, ...]
-    progress: Progress
+    earlier_votes: tuple[EarlierVote, ...]
+    progress: WorkProgress
     undoable: bool
 
     @property
@@ -94,7 +105,7 @@ class ItemView:
         if self.project.compare is None:
             return []
         before, after = self.project.compare
-        parts = compared(_text(self.fields.get(before)), _text(self.fields.get(after)))
+        parts = cached_diff(_text(self.fields.get(before)), _text(self.fields.get(after)))
         return [
             (before.replace("_", " "), tuple(p for p in parts if p.kind != "added")),
             (after.replace("_", " "), tuple(p for p in parts if p.kind != "removed")),
@@ -102,7 +113,7 @@ class ItemView:
 
     @property
     def correctable(self) -> str | None:
-        """The present text that may be written anew here; None where none may."""
+        """The present text that may be rewritten here; None where none may."""
         if self.stage.corrects is None:
             return None
         return _text(self.fields.get(self.stage.corrects.field))
@@ -110,7 +121,7 @@ class ItemView:
 
 @dataclass(frozen=True)
 class Idle:
-    """There is nothing for somebody now.
+    """There is no item for somebody now.
 
     Attributes:
         open: Items whose way has not ended.
@@ -138,13 +149,13 @@ class TrainingFeedback:
     closed: tuple[int, int, bool] | None
 
 
-def sheet(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
+def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
     """Return what is shown to somebody who has been given an item."""
     project, stage = state.project, state.project.stage(assignment.stage)
     if assignment.training:
         answered = state.trainee(who, stage.id).rounds[-1]
         done = sum(right is not None for right in answered.values())
-        progress = Progress(done, len(answered), len(answered) - done, state.decided[who])
+        progress = WorkProgress(done, len(answered), len(answered) - done, state.decided[who])
         fields: Mapping[str, Any] = state.gold_fields[assignment.item]
         return ItemView(assignment, project, stage, fields, (), progress, False)
     item = state.items[assignment.item]
@@ -154,14 +165,14 @@ def sheet(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
         project,
         stage,
         item.fields,
-        tuple(_said(project, item, vote) for vote in votes),
-        Progress(_ended(state), len(state.items), len(state.at[stage.id]), state.decided[who]),
+        tuple(earlier_vote(project, item, vote) for vote in votes),
+        WorkProgress(_ended(state), len(state.items), len(state.at[stage.id]), state.decided[who]),
         undoable(state, who) is not None,
     )
 
 
 def idle(state: ReviewState, who: str) -> Idle:
-    """Return what is told to somebody for whom there is nothing now."""
+    """Return what is shown to somebody for whom there is no item now."""
     total = len(state.items)
     return Idle(total - _ended(state), total, undoable(state, who) is not None)
 
@@ -180,20 +191,23 @@ def training_feedback(state: ReviewState, who: str, item: str) -> TrainingFeedba
             asked = (
                 (state.project.question(q).text, known[q]) for q in stage.questions if q in known
             )
-            whole = all(r is not None for r in results.values())
+            complete = all(r is not None for r in results.values())
             hits = sum(bool(r) for r in results.values())
             passed = hits / len(results) >= stage.threshold
-            return TrainingFeedback(right, tuple(asked), (hits, len(results), passed) if whole else None)
+            return TrainingFeedback(
+                right, tuple(asked), (hits, len(results), passed) if complete else None
+            )
     return None
 
 
 @lru_cache(maxsize=1024)
-def compared(before: str, after: str) -> tuple[DiffPart, ...]:
+def cached_diff(before: str, after: str) -> tuple[DiffPart, ...]:
     """Return how one text becomes another; kept, since several people look at each pair."""
     return tuple(word_diff(before, after))
 
 
-def _said(project: Project, item: ReviewItem, vote: Vote) -> EarlierVote:
+def earlier_vote(project: Project, item: ReviewItem, vote: Vote) -> EarlierVote:
+    """Return what is shown of a vote on an item to those who come after."""
     stage = project.stage(vote.stage)
     role = stage.roles[vote.slot]
     several = stage.roles.count(role) > 1

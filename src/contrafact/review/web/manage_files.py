@@ -1,4 +1,8 @@
-"""The manager's files: items and decisions in, everything that was decided out."""
+"""The manager's files: items and decisions in, everything that was decided out.
+
+What is uploaded is written to a folder of its own under a name of ours; of the name that it was
+sent with only the suffix is used, and the rest shown in messages.
+"""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -11,29 +15,29 @@ from fastapi import APIRouter, Form, HTTPException, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
 from contrafact.errors import InputError
-from contrafact.review import export as rows
-from contrafact.review.export import TABLE_FORMATS, render_rows
+from contrafact.review.export import (
+    EXPORTS,
+    TABLE_FORMATS,
+    Export,
+    export_rows,
+    history_rows,
+    render_rows,
+)
 from contrafact.review.external_formats import TOOLS, read_annotations
-from contrafact.review.field_mapping import read_gold, read_items
-from contrafact.review.import_annotations import ImportedAnnotations, import_annotations
+from contrafact.review.field_mapping import name_pairs, read_gold, read_items
+from contrafact.review.import_annotations import import_annotations
 from contrafact.review.project import Project, builtin_projects, load_project, parse_project
 from contrafact.review.state import ReviewState
-from contrafact.review.web.access import (
-    Studio,
-    TheManager,
-    TheReview,
-    TheStudio,
-    client_address,
-    log_change,
-)
+from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.pages import render
+from contrafact.review.web.studio import Studio
 
-__all__ = ["pairs", "read_project", "router", "shown_name", "uploaded"]
+__all__ = ["read_project", "router", "shown_name", "uploaded"]
 
-
-router = APIRouter(prefix="/r/{review:review}")
+router = APIRouter()
 Text = Annotated[str, Form(max_length=20_000)]
-
+_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+_PROJECT_BYTES = 256 * 1024
 _SHOWN_PROBLEMS = 200
 _TYPES = {
     "jsonl": "application/jsonl; charset=utf-8",
@@ -42,7 +46,7 @@ _TYPES = {
 }
 
 
-@router.get("/import", name="manage_import")
+@router.get("/manage/r/{review:review}/import", name="manage_import")
 def import_page(
     request: Request, account: TheManager, review: TheReview, studio: TheStudio
 ) -> HTMLResponse:
@@ -50,7 +54,7 @@ def import_page(
     return _page(request, studio, review)
 
 
-@router.post("/import/items", name="import_items")
+@router.post("/manage/r/{review:review}/import/items", name="import_items")
 def import_items(
     request: Request,
     account: TheManager,
@@ -60,26 +64,27 @@ def import_items(
     names: Text = "",
     training: bool = Form(False),
 ) -> HTMLResponse:
-    """Bring items in, to review or to train on."""
+    """Import items, to review or to train on."""
     try:
         project = studio.store.read(review, lambda state: state.project)
-        named = pairs(names, "FIELD=NAME")
+        named = name_pairs(names.splitlines(), "FIELD=NAME")
         with uploaded(file) as path:
             if training:
                 gold = read_gold(path, project, named)
                 added = studio.store.import_gold(review, gold, account.name)
-                said = f"{added:,} of {len(gold):,} training items are new."
+                message = f"{added:,} of {len(gold):,} training items are new."
             else:
                 items = read_items(path, project, named)
                 added = studio.store.import_items(review, items, account.name)
-                said = f"{added:,} of {len(items):,} items are new."
+                message = f"{added:,} of {len(items):,} items are new."
     except InputError as error:
         return _page(request, studio, review, status=422, problem=str(error))
-    log_change(request, studio, account.name, review, "imported", f"{shown_name(file)}: {said}")
-    return _page(request, studio, review, said=said)
+    detail, address = f"{shown_name(file)}: {message}", client_address(request)
+    studio.log_change(account.name, review, "imported", detail, address=address)
+    return _page(request, studio, review, message=message)
 
 
-@router.post("/import/decisions", name="import_decisions")
+@router.post("/manage/r/{review:review}/import/decisions", name="import_decisions")
 def import_decisions(
     request: Request,
     account: TheManager,
@@ -92,18 +97,19 @@ def import_decisions(
     names: Text = "",
     people: Text = "",
 ) -> HTMLResponse:
-    """Take decisions in that were made with another tool, as far as they fit."""
+    """Import decisions that were made with another tool, as far as they fit."""
     try:
         if tool not in TOOLS:
             raise InputError(f"'{tool[:40]}' is no tool whose exports are read")
-        named, known = pairs(names, "QUESTION=NAME"), pairs(people, "THEIRS=OURS")
+        named = name_pairs(names.splitlines(), "QUESTION=NAME")
+        known = name_pairs(people.splitlines(), "THEIRS=OURS")
         with uploaded(file) as path:
-            decisions = read_annotations(path, tool, annotator=annotator or None)
+            annotations = read_annotations(path, tool, annotator=annotator or None)
         found = studio.store.change(
             review,
             lambda state, now, rng: import_annotations(
                 state,
-                decisions,
+                annotations,
                 account.name,
                 tool=tool,
                 file=shown_name(file),
@@ -116,14 +122,16 @@ def import_decisions(
         )
     except InputError as error:
         return _page(request, studio, review, status=422, problem=str(error))
-    said = told(found)
-    log_change(
-        request, studio, account.name, review, "decisions imported", f"{shown_name(file)}: {said}"
+    message = (
+        f"Decisions imported: {found.imported:,}; already here: {found.duplicates:,}; "
+        f"left out: {len(found.problems):,}."
     )
-    return _page(request, studio, review, said=said, left_out=found.problems)
+    detail, address = f"{shown_name(file)}: {message}", client_address(request)
+    studio.log_change(account.name, review, "decisions imported", detail, address=address)
+    return _page(request, studio, review, message=message, left_out=found.problems)
 
 
-@router.get("/export/{file}", name="manage_export")
+@router.get("/manage/r/{review:review}/export/{file}", name="manage_export")
 def export(
     request: Request,
     account: TheManager,
@@ -135,13 +143,13 @@ def export(
 ) -> Response:
     """Return what came out of a review so far, as JSON Lines, CSV or Parquet."""
     what, _, form = file.rpartition(".")
-    if what not in rows.EXPORTS or form not in TABLE_FORMATS:
+    if what not in EXPORTS or form not in TABLE_FORMATS:
         raise HTTPException(404, "There is no such export.")
     if what == "history":
-        made = rows.history_rows(studio.store.history(review))
+        made = history_rows(studio.store.history(review))
     else:
         made = studio.store.read(
-            review, lambda state: rows.export_rows(state, cast(rows.Export, what), stage, question)
+            review, lambda state: export_rows(state, cast(Export, what), stage, question)
         )
     studio.accounts.log(
         "exported", account.name, f"{review}: {what}.{form}", client_address(request)
@@ -153,12 +161,6 @@ def export(
     )
 
 
-def told(found: ImportedAnnotations) -> str:
-    """Return what became of decisions made elsewhere, in a sentence."""
-    said = f"Decisions taken in: {found.taken:,}; here already: {found.known:,}"
-    return f"{said}; left out: {len(found.problems):,}."
-
-
 def _page(
     request: Request,
     studio: Studio,
@@ -166,7 +168,7 @@ def _page(
     *,
     status: int = 200,
     problem: str = "",
-    said: str = "",
+    message: str = "",
     left_out: Sequence[str] = (),
 ) -> HTMLResponse:
     def look(state: ReviewState) -> tuple[tuple[str, ...], bool, list[tuple[str, str]]]:
@@ -180,7 +182,7 @@ def _page(
         "manage_import.html",
         status=status,
         problem=problem,
-        said=said,
+        message=message,
         left_out=left_out[:_SHOWN_PROBLEMS],
         more=max(0, len(left_out) - _SHOWN_PROBLEMS),
         review=review,
@@ -192,15 +194,11 @@ def _page(
     )
 
 
-_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
-_PROJECT_BYTES = 256 * 1024
-
-
 def read_project(name: str, file: UploadFile | None) -> Project:
     """Return the project that a form names, or brings as a TOML file.
 
     Raises:
-        InputError: It names none, or brings none that is sound.
+        InputError: It names none, or brings none that is valid.
     """
     if file is not None and file.filename:
         given = file.file.read(_PROJECT_BYTES + 1)
@@ -217,10 +215,10 @@ def read_project(name: str, file: UploadFile | None) -> Project:
 
 @contextmanager
 def uploaded(file: UploadFile) -> Iterator[Path]:
-    """Give what was uploaded as a file of ours; messages name it as its sender did.
+    """Give what was uploaded as a temporary file; messages name it as its sender did.
 
     Raises:
-        InputError: As the block does, with the sender's name in the place of ours.
+        InputError: As the block does, with the sender's name of the file.
     """
     suffix = PurePosixPath(file.filename or "").suffix.lower()
     with tempfile.TemporaryDirectory(prefix="contrafact-upload-") as folder:
@@ -239,24 +237,3 @@ def shown_name(file: UploadFile) -> str:
     base = (file.filename or "").replace("\\", "/").rpartition("/")[2]
     plain = "".join(c if c.isprintable() else "?" for c in base)
     return plain[-80:] or "the file"
-
-
-def pairs(text: str, form: str) -> dict[str, str]:
-    """Return the pairs that a field holds, one to a line.
-
-    Args:
-        text: What was written.
-        form: What a pair looks like, for messages.
-
-    Raises:
-        InputError: A line is no pair.
-    """
-    found = {}
-    for line in text.splitlines():
-        name, equals, value = (part.strip() for part in line.partition("="))
-        if not line.strip():
-            continue
-        if not equals or not name or not value:
-            raise InputError(f"'{line[:40]}' is not of the form {form}")
-        found[name] = value
-    return found

@@ -1,6 +1,6 @@
-"""What stands before every route: the session, the size of what is sent, headers, the log.
+"""What is done for every route: the session, the size of what is sent, headers, the log.
 
-Plain ASGI. A route cannot forget any of it.
+It is plain ASGI middleware, so that no route can forget any of it.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from contrafact.review.web.access import Studio
+from contrafact.review.web.studio import Studio
 
 __all__ = ["HEADERS", "SecurityMiddleware", "cookie_name", "csrf_token", "set_session"]
 
@@ -51,12 +51,12 @@ def csrf_token(secret: str) -> str:
 
 
 def set_session(headers: MutableHeaders, studio: Studio, secret: str | None) -> None:
-    """Give a browser a session's secret, or take it from it; another than scripts can read."""
+    """Give a browser a session's secret, in a cookie that no script can read, or take it away."""
     headers.append("set-cookie", _cookie(studio, _SESSION, secret))
 
 
 class SecurityMiddleware:
-    """The middleware; see the module.
+    """Recognises sessions, limits what is sent, adds headers, and logs requests without secrets.
 
     Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None) and ``csrf``
     into the request's state.
@@ -71,14 +71,15 @@ class SecurityMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, answered = perf_counter(), _Answered()
+        began, status = perf_counter(), 0
         scope.setdefault("state", {})
         static = scope["path"].startswith("/static/")
         visit = None if static else await self._recognise(scope)
 
         async def guarded_send(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                answered.status = message["status"]
+                status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
@@ -94,12 +95,16 @@ class SecurityMiddleware:
         finally:
             path = _SECRET_PATH.sub("/invite/[secret]", scope["path"])
             spent = 1000 * (perf_counter() - began)
-            _LOG.info("%s %a %s %.0f ms", scope["method"], path, answered.status, spent)
+            _LOG.info("%s %a %s %.0f ms", scope["method"], path, status, spent)
 
     async def _recognise(self, scope: Scope) -> str | None:
         """Fill the request's state; return the secret of a visit that begins with it."""
         studio, state = self.studio, scope["state"]
-        cookies = _cookies(Headers(scope=scope).get("cookie", ""))
+        try:
+            sent = SimpleCookie(Headers(scope=scope).get("cookie", ""))
+            cookies = {name: morsel.value for name, morsel in sent.items()}
+        except CookieError:
+            cookies = {}
         secret = cookies.get(cookie_name(studio, _SESSION))
         account = await run_sync(studio.sessions.account, secret) if secret else None
         state["account"], state["session"] = account, secret if account else None
@@ -116,8 +121,8 @@ class SecurityMiddleware:
         account = scope["state"].get("account")
         big = account is not None and account.manager
         limit = self.studio.upload_limit if big else self.studio.form_limit
-        told = Headers(scope=scope).get("content-length", "0")
-        if not re.fullmatch(r"[0-9]{1,18}", told) or int(told) > limit:
+        length = Headers(scope=scope).get("content-length", "0")
+        if not re.fullmatch(r"[0-9]{1,18}", length) or int(length) > limit:
             await _refuse(send)
             return
         taken, started, over = 0, False, False
@@ -147,24 +152,13 @@ class SecurityMiddleware:
 
 
 class _TooLarge(Exception):
-    """More was sent than announced, and more than is taken."""
-
-
-class _Answered:
-    status = 0
+    """More was sent than announced, and more than is allowed."""
 
 
 async def _refuse(send: Send) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
     await send({"type": "http.response.body", "body": _TOO_LARGE})
-
-
-def _cookies(header: str) -> dict[str, str]:
-    try:
-        return {name: morsel.value for name, morsel in SimpleCookie(header).items()}
-    except CookieError:
-        return {}
 
 
 def _cookie(studio: Studio, kind: str, value: str | None) -> str:

@@ -2,20 +2,20 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, Response
 
 from contrafact.review.state import NotAllowed
 from contrafact.review.store.accounts import LONGEST, SHORTEST
 from contrafact.review.store.sessions import TooManyAttempts
-from contrafact.review.web.access import Studio, client_address, get_studio
+from contrafact.review.web.access import TheStudio, client_address
 from contrafact.review.web.pages import redirect_to, render
 from contrafact.review.web.security import set_session
+from contrafact.review.web.studio import Studio
 
 __all__ = ["router"]
 
 router = APIRouter()
-TheStudio = Annotated[Studio, Depends(get_studio)]
 Text = Annotated[str, Form(max_length=1000)]
 
 

@@ -1,4 +1,7 @@
-"""The annotator's page: one item a screen, the decision, and its undoing."""
+"""The pages of those who work: their reviews, one item a screen, the decision, and its undoing.
+
+Annotators and adjudicators work the same way; adjudicators see what others answered before.
+"""
 
 import re
 import secrets
@@ -9,314 +12,45 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
-from starlette.datastructures import FormData
 
 from contrafact.errors import InputError
 from contrafact.review.answers import asked_questions
 from contrafact.review.assignment import Assignment
 from contrafact.review.project import Project, Stage
-from contrafact.review.state import ReviewState, NotAllowed
-from contrafact.review.store.accounts import Account
-from contrafact.review.web import screen
+from contrafact.review.state import NotAllowed, ReviewState
 from contrafact.review.web.access import (
     ADJUDICATING,
     Member,
-    Studio,
-    current_account,
-    member,
-    require_role,
-    get_studio,
+    TheAccount,
+    TheAdjudicator,
+    TheMember,
+    TheStudio,
 )
-from contrafact.review.web.item_view import Idle, TrainingFeedback, ItemView, idle, training_feedback, sheet
-from contrafact.review.web.pages import redirect_to, guidelines_html, render
+from contrafact.review.web.item_view import (
+    Idle,
+    ItemView,
+    TrainingFeedback,
+    idle,
+    item_view,
+    training_feedback,
+)
+from contrafact.review.web.pages import guidelines_html, redirect_to, render
+from contrafact.review.web.studio import Studio
 
 __all__ = [
     "ANSWER",
     "FORM_SCHEMA",
+    "FilledForm",
     "Page",
     "SubmittedForm",
-    "FilledForm",
-    "answer",
-    "new_request_key",
+    "filled_before",
+    "read_form",
     "router",
-    "sent",
-    "show",
-    "take_back",
-    "filled_from",
+    "show_item",
+    "submit_answer",
 ]
 
-
-router = APIRouter(prefix="/r/{review:review}")
-TheMember = Annotated[Member, Depends(member)]
-TheStudio = Annotated[Studio, Depends(get_studio)]
-
-
-@router.get("/work", name="work")
-def work(
-    request: Request,
-    found: TheMember,
-    studio: TheStudio,
-    again: bool = False,
-    last: str | None = None,
-) -> Response:
-    """Show the next item."""
-    return screen.show(request, studio, found, "work", again=again, last=last)
-
-
-@router.post("/work", name="answer", openapi_extra=FORM_SCHEMA)
-def answer(
-    request: Request, found: TheMember, studio: TheStudio, form: Annotated[SubmittedForm, Depends(sent)]
-) -> Response:
-    """Take a decision."""
-    return screen.answer(request, studio, found, "work", form)
-
-
-@router.post("/undo", name="undo")
-def undo(
-    request: Request,
-    found: TheMember,
-    studio: TheStudio,
-    key: Annotated[str, Form(alias="request", pattern="^[A-Za-z0-9_-]{8,64}$")],
-) -> Response:
-    """Take the last decision back."""
-    return screen.take_back(request, studio, found, key)
-
-
-router = APIRouter(prefix="/r/{review:review}")
-TheAdjudicator = Annotated[Member, Depends(require_role("adjudicator"))]
-TheStudio = Annotated[Studio, Depends(get_studio)]
-
-
-@router.get("/adjudicate", name="adjudicate")
-def adjudicate(
-    request: Request, found: TheAdjudicator, studio: TheStudio, again: bool = False
-) -> Response:
-    """Show the next disputed item."""
-    return screen.show(request, studio, found, "adjudicate", again=again)
-
-
-@router.post("/adjudicate", name="rule", openapi_extra=FORM_SCHEMA)
-def rule(
-    request: Request,
-    found: TheAdjudicator,
-    studio: TheStudio,
-    form: Annotated[SubmittedForm, Depends(sent)],
-) -> Response:
-    """Take a decision between others."""
-    return screen.answer(request, studio, found, "adjudicate", form)
-
-
-router = APIRouter()
-
-
-@router.get("/", name="home")
-def home(
-    request: Request,
-    account: Annotated[Account, Depends(current_account)],
-    studio: Annotated[Studio, Depends(get_studio)],
-) -> HTMLResponse:
-    """Show the reviews that somebody has a part in."""
-
-    def look(state: ReviewState) -> tuple[str, tuple[str, ...]] | None:
-        person = state.people.get(account.name)
-        return (state.project.title, person.roles) if person and person.active else None
-
-    found = {name: studio.store.read(name, look) for name in studio.store.reviews()}
-    own = [(name, *told) for name, told in found.items() if told is not None]
-    return render(request, "home.html", reviews=own)
-
-
-@router.get("/r/{review:review}", name="review_page")
-def review_page(
-    request: Request,
-    found: Annotated[Member, Depends(member)],
-    studio: Annotated[Studio, Depends(get_studio)],
-) -> HTMLResponse:
-    """Show a review's guidelines and what somebody does in it."""
-    project = studio.store.read(found.review, lambda state: state.project)
-    return render(
-        request,
-        "review.html",
-        review=found.review,
-        title=project.title,
-        roles=found.person.roles,
-        adjudicates=found.adjudicates,
-        guidelines=guidelines_html(project.guidelines),
-        stages=[s for s in project.stages if set(s.roles) & set(found.person.roles)],
-    )
-
-
 Page = Literal["work", "adjudicate"]
-
-
-def show(
-    request: Request,
-    studio: Studio,
-    found: Member,
-    page: Page,
-    *,
-    again: bool = False,
-    last: str | None = None,
-) -> Response:
-    """Give somebody their next item and show it, on the page that its stage belongs to.
-
-    Args:
-        request: The request.
-        studio: The studio.
-        found: Who asks.
-        page: The page they are on.
-        again: Whether they have just taken a decision back, which is filled in again.
-        last: The training item that they have just answered.
-    """
-    given, news = _given(studio, found, last)
-    if isinstance(given, Idle):
-        return render(
-            request,
-            "idle.html",
-            review=found.review,
-            idle=given,
-            learned=news,
-            page=page,
-            request_key=new_request_key(),
-        )
-    wanted = _page_of(given)
-    if wanted != page:
-        query = f"?{request.url.query}" if request.url.query else ""
-        return redirect_to(request.app.url_path_for(wanted, review=found.review) + query)
-    typed = FilledForm()
-    if again:
-        said = studio.store.last_answer(found.review, found.person.name, given.assignment)
-        typed = filled_from(said)
-    return _form(request, studio, found, given, typed, news=news)
-
-
-def answer(request: Request, studio: Studio, found: Member, page: Page, sent: SubmittedForm) -> Response:
-    """Take a decision and go on; the same form sent again changes nothing.
-
-    What cannot be taken is shown again: in its form where it can be repairs, and as it was typed
-    where the item is not theirs any more.
-    """
-    review, who, given = found.review, found.person.name, sent.assignment
-    try:
-        studio.store.answer(
-            review,
-            who,
-            given,
-            sent.typed.answers,
-            flagged=sent.typed.flagged,
-            comment=sent.typed.comment,
-            correction=_correction(studio, review, sent),
-            guidelines_version=sent.guidelines_version,
-            # Keys are the sender's own: nobody can use up another's.
-            request=f"{sent.request} {who}"[:200].strip(),
-        )
-    except InputError as error:
-        current, _ = _given(studio, found, None)
-        mendable = isinstance(current, ItemView) and current.assignment == given
-        if isinstance(current, ItemView) and mendable and not isinstance(error, NotAllowed):
-            return _form(
-                request, studio, found, current, sent.typed, problem=error, key=sent.request
-            )
-        return _kept(request, studio, found, page, sent, error)
-    path = request.app.url_path_for(page, review=review)
-    return redirect_to(path + (f"?{urlencode({'last': given.item})}" if given.training else ""))
-
-
-def take_back(request: Request, studio: Studio, found: Member, key: str) -> Response:
-    """Take somebody's last decision back, and show the item with it filled in.
-
-    Raises:
-        NotAllowed: There is none, or others have gone on from it.
-    """
-    own = f"{key} {found.person.name}"[:200].strip()
-    studio.store.undo(found.review, found.person.name, request=own)
-    return redirect_to(request.app.url_path_for("work", review=found.review) + "?again=1")
-
-
-def _given(studio: Studio, found: Member, last: str | None) -> tuple[ItemView | Idle, TrainingFeedback | None]:
-    who = found.person.name
-
-    def look(state: ReviewState, given: Assignment | None) -> tuple[ItemView | Idle, TrainingFeedback | None]:
-        news = training_feedback(state, who, last) if last else None
-        return (idle(state, who) if given is None else sheet(state, who, given)), news
-
-    return studio.store.work(found.review, who, look)
-
-
-def _page_of(given: ItemView) -> Page:
-    return "adjudicate" if given.stage.kind in ADJUDICATING else "work"
-
-
-def _form(
-    request: Request,
-    studio: Studio,
-    found: Member,
-    given: ItemView,
-    typed: FilledForm,
-    *,
-    news: TrainingFeedback | None = None,
-    problem: InputError | None = None,
-    key: str | None = None,
-) -> HTMLResponse:
-    project = given.project
-    return render(
-        request,
-        f"{_page_of(given)}.html",
-        status=200 if problem is None else 422,
-        review=found.review,
-        page=_page_of(given),
-        sheet=given,
-        typed=typed,
-        questions=[project.question(name) for name in given.stage.questions],
-        guidelines=guidelines_html(project.guidelines),
-        guidelines_version=project.guidelines_version,
-        learned=news,
-        problem=problem,
-        missing=typed.missing(project, given.stage) if problem else [],
-        request_key=key or new_request_key(),
-    )
-
-
-def _kept(
-    request: Request, studio: Studio, found: Member, page: Page, sent: SubmittedForm, error: InputError
-) -> HTMLResponse:
-    """Show what was typed and could not be taken, so that nothing of it is lost."""
-    project = studio.store.read(found.review, lambda state: state.project)
-    texts = {question.id: question.text for question in project.questions}
-    return render(
-        request,
-        "kept.html",
-        status=409,
-        review=found.review,
-        page=page,
-        problem=error,
-        answers=[(texts.get(name, name), said) for name, said in sent.typed.answers.items()],
-        typed=sent.typed,
-    )
-
-
-def _correction(studio: Studio, review: str, sent: SubmittedForm) -> str | None:
-    """Return the text as it is to be; None where it was left as it is."""
-    written, given = sent.typed.correction, sent.assignment
-    if written is None:
-        return None
-
-    def look(state: ReviewState) -> str | None:
-        item = state.items.get(given.item)
-        stage = next((s for s in state.project.flow if s.id == given.stage), None)
-        if item is None or stage is None or stage.corrects is None:
-            return None
-        return str(item.fields.get(stage.corrects.field) or "")
-
-    present = studio.store.read(review, look)
-    unchanged = present is not None and _plain(written) == _plain(present)
-    return None if unchanged else written
-
-
-def _plain(text: str) -> str:
-    return text.replace("\r\n", "\n").strip()
-
-
 ANSWER = "answer."
 """What the name of an answer's field begins with; the question's name follows."""
 _TEXT = {"type": "string"}
@@ -346,7 +80,7 @@ FORM_SCHEMA = {
         },
     }
 }
-"""A form of work, as the app's description tells it; besides, an answer to each question."""
+"""An item's form in the app's OpenAPI description; it also has an answer to each question."""
 _KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _VERSION = re.compile(r"[a-z0-9-]{1,40}")
 
@@ -371,49 +105,287 @@ class FilledForm:
 
 @dataclass(frozen=True)
 class SubmittedForm:
-    """A form of work: what was filled in, about what, and the key under which it counts once."""
+    """An item's form: what was filled in, about what, and the key under which it counts once."""
 
     assignment: Assignment
-    typed: FilledForm
+    filled: FilledForm
     guidelines_version: str | None
     request: str
 
 
-def new_request_key() -> str:
-    """Return a key for a form that is about to be shown."""
-    return secrets.token_urlsafe(18)
-
-
-async def sent(request: Request) -> SubmittedForm:
-    """Read a form of work.
+async def read_form(request: Request) -> SubmittedForm:
+    """Read an item's form.
 
     Raises:
         HTTPException: 422, a field that says what the form is about is missing or no such thing.
     """
     form = await request.form()
-    number, key = _text(form, "round"), _text(form, "request")
+
+    def text(name: str) -> str:
+        # Its lines ended as texts' are; nothing for a file or no field.
+        value = form.get(name)
+        return value.replace("\r\n", "\n") if isinstance(value, str) else ""
+
+    number, key = text("round"), text("request")
     if not re.fullmatch(r"[0-9]{1,9}", number) or not _KEY.fullmatch(key):
         raise HTTPException(422, "The form is not whole. Open its page again.")
-    assignment = Assignment(
-        _text(form, "item"), _text(form, "stage"), int(number), _text(form, "training") == "1"
+    assignment = Assignment(text("item"), text("stage"), int(number), text("training") == "1")
+    answers = {name.removeprefix(ANSWER): text(name) for name in form if name.startswith(ANSWER)}
+    correction = text("correction") if "correction" in form else None
+    filled = FilledForm(answers, text("comment"), text("flag") == "1", correction)
+    version = text("guidelines")
+    return SubmittedForm(assignment, filled, version if _VERSION.fullmatch(version) else None, key)
+
+
+TheForm = Annotated[SubmittedForm, Depends(read_form)]
+router = APIRouter()
+
+
+@router.get("/", name="home")
+def home(request: Request, account: TheAccount, studio: TheStudio) -> HTMLResponse:
+    """Show the reviews that somebody has a part in."""
+
+    def look(state: ReviewState) -> tuple[str, tuple[str, ...]] | None:
+        person = state.people.get(account.name)
+        return (state.project.title, person.roles) if person and person.active else None
+
+    found = {name: studio.store.read(name, look) for name in studio.store.reviews()}
+    own = [(name, *part) for name, part in found.items() if part is not None]
+    return render(request, "home.html", reviews=own)
+
+
+@router.get("/r/{review:review}", name="review_page")
+def review_page(request: Request, member: TheMember, studio: TheStudio) -> HTMLResponse:
+    """Show a review's guidelines and what somebody does in it."""
+    project = studio.store.read(member.review, lambda state: state.project)
+    return render(
+        request,
+        "review.html",
+        review=member.review,
+        title=project.title,
+        roles=member.person.roles,
+        adjudicates=member.adjudicates,
+        guidelines=guidelines_html(project.guidelines),
+        stages=[s for s in project.stages if set(s.roles) & set(member.person.roles)],
     )
-    answers = {
-        name.removeprefix(ANSWER): _text(form, name) for name in form if name.startswith(ANSWER)
-    }
-    correction = _text(form, "correction") if "correction" in form else None
-    typed = FilledForm(answers, _text(form, "comment"), _text(form, "flag") == "1", correction)
-    version = _text(form, "guidelines")
-    return SubmittedForm(assignment, typed, version if _VERSION.fullmatch(version) else None, key)
 
 
-def filled_from(body: Mapping[str, Any] | None) -> FilledForm:
-    """Return what an earlier answer had filled in."""
+@router.get("/r/{review:review}/work", name="work")
+def work(
+    request: Request,
+    member: TheMember,
+    studio: TheStudio,
+    again: bool = False,
+    last: str | None = None,
+) -> Response:
+    """Show the next item."""
+    return show_item(request, studio, member, "work", again=again, last=last)
+
+
+@router.post("/r/{review:review}/work", name="answer", openapi_extra=FORM_SCHEMA)
+def answer(request: Request, member: TheMember, studio: TheStudio, form: TheForm) -> Response:
+    """Take a decision."""
+    return submit_answer(request, studio, member, "work", form)
+
+
+@router.post("/r/{review:review}/undo", name="undo")
+def undo(
+    request: Request,
+    member: TheMember,
+    studio: TheStudio,
+    key: Annotated[str, Form(alias="request", pattern="^[A-Za-z0-9_-]{8,64}$")],
+) -> Response:
+    """Take the last decision back, and show the item with it filled in."""
+    who = member.person.name
+    studio.store.undo(member.review, who, request=_own_key(key, who))
+    return redirect_to(request.app.url_path_for("work", review=member.review) + "?again=1")
+
+
+@router.get("/r/{review:review}/adjudicate", name="adjudicate")
+def adjudicate(
+    request: Request, member: TheAdjudicator, studio: TheStudio, again: bool = False
+) -> Response:
+    """Show the next disputed item."""
+    return show_item(request, studio, member, "adjudicate", again=again)
+
+
+@router.post("/r/{review:review}/adjudicate", name="rule", openapi_extra=FORM_SCHEMA)
+def rule(request: Request, member: TheAdjudicator, studio: TheStudio, form: TheForm) -> Response:
+    """Take a decision between others."""
+    return submit_answer(request, studio, member, "adjudicate", form)
+
+
+def show_item(
+    request: Request,
+    studio: Studio,
+    member: Member,
+    page: Page,
+    *,
+    again: bool = False,
+    last: str | None = None,
+) -> Response:
+    """Give somebody their next item and show it, on the page that its stage belongs to.
+
+    Args:
+        request: The request.
+        studio: The studio.
+        member: Who asks.
+        page: The page they are on.
+        again: Whether they have just taken a decision back, which is filled in again.
+        last: The training item that they have just answered.
+    """
+    view, feedback = _next_view(studio, member, last)
+    if isinstance(view, Idle):
+        return render(
+            request,
+            "idle.html",
+            review=member.review,
+            idle=view,
+            feedback=feedback,
+            page=page,
+            request_key=_new_key(),
+        )
+    wanted = _page_of(view)
+    if wanted != page:
+        query = f"?{request.url.query}" if request.url.query else ""
+        return redirect_to(request.app.url_path_for(wanted, review=member.review) + query)
+    filled = filled_before(studio, member, view.assignment) if again else FilledForm()
+    return _form_page(request, member, view, filled, feedback=feedback)
+
+
+def submit_answer(
+    request: Request, studio: Studio, member: Member, page: Page, form: SubmittedForm
+) -> Response:
+    """Take a decision and go on; the same form sent again changes nothing.
+
+    What cannot be taken is shown again: in its form where it can be corrected there, and as it was
+    filled in where the item is not theirs any more.
+
+    Args:
+        request: The request.
+        studio: The studio.
+        member: Who decides.
+        page: The page they are on.
+        form: The form.
+    """
+    review, who, given = member.review, member.person.name, form.assignment
+    try:
+        studio.store.answer(
+            review,
+            who,
+            given,
+            form.filled.answers,
+            flagged=form.filled.flagged,
+            comment=form.filled.comment,
+            correction=_correction(studio, review, form),
+            guidelines_version=form.guidelines_version,
+            request=_own_key(form.request, who),
+        )
+    except InputError as error:
+        view, _ = _next_view(studio, member, None)
+        same = isinstance(view, ItemView) and view.assignment == given
+        if isinstance(view, ItemView) and same and not isinstance(error, NotAllowed):
+            return _form_page(request, member, view, form.filled, problem=error, key=form.request)
+        project = studio.store.read(review, lambda state: state.project)
+        texts = {question.id: question.text for question in project.questions}
+        return render(
+            request,
+            "not_taken.html",
+            status=409,
+            review=review,
+            page=page,
+            problem=error,
+            answers=[(texts.get(name, name), text) for name, text in form.filled.answers.items()],
+            filled=form.filled,
+        )
+    path = request.app.url_path_for(page, review=review)
+    return redirect_to(path + (f"?{urlencode({'last': given.item})}" if given.training else ""))
+
+
+def filled_before(studio: Studio, member: Member, assignment: Assignment) -> FilledForm:
+    """Return what somebody filled in of an item before they took it back."""
+    body: Mapping[str, Any] | None = studio.store.last_answer(
+        member.review, member.person.name, assignment
+    )
     if body is None:
         return FilledForm()
-    return FilledForm(dict(body["answers"]), body["comment"], body["flagged"], body.get("correction"))
+    return FilledForm(
+        dict(body["answers"]), body["comment"], body["flagged"], body.get("correction")
+    )
 
 
-def _text(form: FormData, name: str) -> str:
-    """Return a field's text, its lines ended as texts' are; nothing for a file or no field."""
-    value = form.get(name)
-    return value.replace("\r\n", "\n") if isinstance(value, str) else ""
+def _next_view(
+    studio: Studio, member: Member, last: str | None
+) -> tuple[ItemView | Idle, TrainingFeedback | None]:
+    who = member.person.name
+
+    def look(
+        state: ReviewState, given: Assignment | None
+    ) -> tuple[ItemView | Idle, TrainingFeedback | None]:
+        feedback = training_feedback(state, who, last) if last else None
+        return (idle(state, who) if given is None else item_view(state, who, given)), feedback
+
+    return studio.store.work(member.review, who, look)
+
+
+def _page_of(view: ItemView) -> Page:
+    return "adjudicate" if view.stage.kind in ADJUDICATING else "work"
+
+
+def _form_page(
+    request: Request,
+    member: Member,
+    view: ItemView,
+    filled: FilledForm,
+    *,
+    feedback: TrainingFeedback | None = None,
+    problem: InputError | None = None,
+    key: str | None = None,
+) -> HTMLResponse:
+    project = view.project
+    return render(
+        request,
+        f"{_page_of(view)}.html",
+        status=200 if problem is None else 422,
+        review=member.review,
+        page=_page_of(view),
+        view=view,
+        filled=filled,
+        questions=[project.question(name) for name in view.stage.questions],
+        guidelines=guidelines_html(project.guidelines),
+        guidelines_version=project.guidelines_version,
+        feedback=feedback,
+        problem=problem,
+        missing=filled.missing(project, view.stage) if problem else [],
+        request_key=key or _new_key(),
+    )
+
+
+def _correction(studio: Studio, review: str, form: SubmittedForm) -> str | None:
+    """Return the new text; None where it was left as it is."""
+    written, given = form.filled.correction, form.assignment
+    if written is None:
+        return None
+
+    def look(state: ReviewState) -> str | None:
+        item = state.items.get(given.item)
+        stage = next((s for s in state.project.flow if s.id == given.stage), None)
+        if item is None or stage is None or stage.corrects is None:
+            return None
+        return str(item.fields.get(stage.corrects.field) or "")
+
+    present = studio.store.read(review, look)
+    if present is None:
+        return written
+    unchanged = written.strip() == present.replace("\r\n", "\n").strip()
+    return None if unchanged else written
+
+
+def _new_key() -> str:
+    """Return a key for a form that is about to be shown."""
+    return secrets.token_urlsafe(18)
+
+
+def _own_key(key: str, who: str) -> str:
+    """Return the key of a request as the sender's own: nobody can use up another's."""
+    return f"{key} {who}"[:200].strip()

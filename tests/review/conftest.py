@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ import pytest
 
 from contrafact.review.answers import asked_questions
 from contrafact.review.project import Project, load_project
-from contrafact.review.setup import define_project, set_roles, import_gold, import_items
+from contrafact.review.setup import define_project, import_gold, import_items, set_roles
 from contrafact.review.state import ReviewState
 
 NOW = datetime(2031, 3, 1, 9, 0, tzinfo=UTC)
@@ -111,6 +112,24 @@ def review_team() -> Any:
 
 
 @pytest.fixture(scope="session")
+def memory_folder() -> Iterator[Path]:
+    """Return a folder in memory where there is one: a studio's test mostly waits for the disk."""
+    memory = Path("/dev/shm")
+    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2**25
+    with tempfile.TemporaryDirectory(
+        prefix="contrafact-review-", dir=memory if roomy else None
+    ) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def tmp_path(memory_folder: Path) -> Iterator[Path]:
+    """Return a new folder, as pytest's own ``tmp_path`` does; it is removed after the test."""
+    with tempfile.TemporaryDirectory(dir=memory_folder) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
     """Start a PostgreSQL server of our own on a free port of loopback; yield its URL."""
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
@@ -136,8 +155,10 @@ def postgresql() -> Iterator[str]:
             stderr=log,
             **quiet,
         )
+        # What is committed need not survive the machine (-F): only clients are killed here.
+        listen = ["-p", str(port), "-h", "127.0.0.1", "-k", folder]
         server = subprocess.Popen(
-            [programs / "postgres", "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", folder],
+            [programs / "postgres", "-F", "-D", data, *listen],
             stderr=log,
             **quiet,
         )
@@ -226,14 +247,15 @@ class Browser:
 class Site:
     """A studio on a database, and browsers for it."""
 
-    def __init__(self, database: str, **options: Any) -> None:
-        from contrafact.review.web.access import open_studio
+    def __init__(self, database: Any, **options: Any) -> None:
         from contrafact.review.web.app import create_app
+        from contrafact.review.web.studio import open_studio
 
         self.now = 1_900_000_000.0
         self.studio = open_studio(database, clock=lambda: self.now, **options)
         self.store, self.accounts = self.studio.store, self.studio.accounts
         self.app = create_app(self.studio)
+        self.base = ""
 
     def account(self, name: str, *, manager: bool = False) -> str:
         """Make an account with a password."""
@@ -273,21 +295,48 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     """Open studios whose passwords are hashed quickly."""
     from argon2 import PasswordHasher
 
-    from contrafact.review.store import passwords
+    from contrafact.review.store import accounts
 
     quick = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(passwords, "_hasher", lambda: quick)
-    passwords._nobodys.cache_clear()
+    monkeypatch.setattr(accounts, "password_hasher", lambda: quick)
+    accounts.unknown_password_hash.cache_clear()
     made: list[Site] = []
 
-    def open_site(database: str | None = None, **options: Any) -> Site:
+    def open_site(database: Any = None, **options: Any) -> Site:
         made.append(Site(database or str(tmp_path / "review.db"), **options))
         return made[-1]
 
     yield open_site
     for one in made:
         one.store.close()
-    passwords._nobodys.cache_clear()
+    accounts.unknown_password_hash.cache_clear()
+
+
+@pytest.fixture
+def served(site: Callable[..., Site]) -> Iterator[Callable[..., Site]]:
+    """Serve studios over HTTP, each on a free port of loopback."""
+    import uvicorn
+
+    from contrafact.review.web.serve import bind
+
+    started: list[tuple[uvicorn.Server, threading.Thread, socket.socket]] = []
+
+    def serve(database: Any = None, **options: Any) -> Site:
+        studio = site(database, **options)
+        listening = bind("127.0.0.1", 0, tls=False, allow_remote=False)
+        config = uvicorn.Config(studio.app, access_log=False, log_config=None)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        started.append((server, thread, listening))
+        studio.base = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        return studio
+
+    yield serve
+    for server, thread, listening in started:
+        server.should_exit = True
+        thread.join(timeout=30)
+        listening.close()
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def items(path, project, **options):
     ],
 )
 def test_the_bundled_files_of_every_family_can_be_reviewed(project, sample, count):
-    path = files("contrafact").joinpath(sample)
+    path = files("contrafact.families").joinpath(sample)
     lines = [line for line in path.read_text("utf-8").splitlines() if len(line) > 2]
     found = items(str(path), project)
     # A headline has two sides, and a story a few known answers.

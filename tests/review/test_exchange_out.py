@@ -17,13 +17,13 @@ from contrafact.families.rfc.pipeline.review_path import follow
 from contrafact.files.sheets import unguarded
 from contrafact.review.assignment import assign
 from contrafact.review.export import (
-    decision_rows,
     available_exports,
+    decision_rows,
+    export_rows,
     history_rows,
     item_rows,
     label_rows,
     render_rows,
-    export_rows,
     sheet_rows,
     write_rows,
 )

@@ -9,8 +9,8 @@ from contrafact.review.assignment import assign
 from contrafact.review.external_formats import read_annotations
 from contrafact.review.import_annotations import import_annotations
 from contrafact.review.project import load_project
-from contrafact.review.setup import define_project, set_roles, import_items
-from contrafact.review.state import ReviewState, NotAllowed, replay
+from contrafact.review.setup import define_project, import_items, set_roles
+from contrafact.review.state import NotAllowed, ReviewState, replay
 from contrafact.review.workflow import undo
 
 HEADLINE = "Corvane Rail opens a line to the coast"
@@ -55,7 +55,7 @@ def test_label_studios_decisions_become_ours_marked_with_where_they_come_from(
     ]
     path = written(tmp_path, "export.json", rows)
     found, events = take(state, review_team, path)
-    assert (found.taken, found.known, found.problems) == (2, 0, [])
+    assert (found.imported, found.duplicates, found.problems) == (2, 0, [])
     vote, other = state.items["i0"].votes[0], state.items["i1"].votes[0]
     assert (vote.who, vote.ballot.verdict, other.who, other.ballot.verdict) == (
         "Cem", "Yes", "Dia", "No",
@@ -65,7 +65,7 @@ def test_label_studios_decisions_become_ours_marked_with_where_they_come_from(
     assert vote.origin["when"].startswith("2031-02-03")
     assert all("origin" in event.body for event in events if event.kind == "answered")
     again, none = take(state, review_team, path)
-    assert (again.taken, again.known, none) == (0, 2, [])
+    assert (again.imported, again.duplicates, none) == (0, 2, [])
 
 
 def test_what_was_imported_moves_items_on_and_can_be_replayed(review_team, tmp_path, written):
@@ -80,7 +80,7 @@ def test_what_was_imported_moves_items_on_and_can_be_replayed(review_team, tmp_p
         tasks["annotations"] += task(0, {"rating": "Yes"}, by=by, id=by)["annotations"]
     path = written(tmp_path, "export.json", [tasks])
     found, events = take(state, review_team, path, people={"1": "Cem", "2": "Dia", "3": "Eve"})
-    assert found.taken == 3 and state.items["i0"].outcome == "final"
+    assert found.imported == 3 and state.items["i0"].outcome == "final"
     assert replay(log + events).items == state.items
 
 
@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_told_with_its_line_and_changes_nothing(
     path = written(tmp_path, "export.jsonl", rows)
     seq = state.seq
     found, events = take(state, review_team, path)
-    assert (found.taken, events, state.seq) == (0, [], seq)
+    assert (found.imported, events, state.seq) == (0, [], seq)
     told = [
         ":1: there is no item 'i9' in this review",
         ":2: 'Maybe' is no answer to 'rating'; its answers are Yes, No, Other",
@@ -123,7 +123,7 @@ def test_items_are_found_by_their_text_and_a_task_number_is_no_id(review_team, t
     import_items(state, new, "Max", review_team.now)
     rows = [task(0, {"rating": "Yes"}, data=review_team.item(6))]
     found, _ = take(state, review_team, written(tmp_path, "e.json", rows))
-    assert found.taken == 1
+    assert found.imported == 1
     assert state.items["1"].votes and not state.items["0"].votes
     rows = [task(0, {"rating": "Yes"}, data={"something": "else"})]
     found, _ = take(state, review_team, written(tmp_path, "f.json", rows))
@@ -174,7 +174,7 @@ def test_an_import_leaves_screens_and_undo_to_their_people(state, review_team, t
     given, _ = assign(state, "Cem", review_team.now, review_team.rng())
     path = written(tmp_path, "e.json", [task(2, {"rating": "Yes"})])
     found, _ = take(state, review_team, path)
-    assert found.taken == 1 and given.item == "i0"
+    assert found.imported == 1 and given.item == "i0"
     assert assign(state, "Cem", review_team.now, review_team.rng()) == (given, [])
     with pytest.raises(NotAllowed, match="no decision of yours to undo"):
         undo(state, "Cem", review_team.now)
@@ -192,7 +192,7 @@ def test_label_studios_flat_exports(state, review_team, tmp_path, written):
         (one,) = read_annotations(path, "label-studio")
         assert (one.by, one.key, one.ids, one.answers["rating"]) == ("1", "44", ("i0",), ("No",))
     found, _ = take(state, review_team, path)
-    assert found.taken == 1
+    assert found.imported == 1
 
 
 POTATO = {"instance_id": "i0", "user_id": "Cem"}
@@ -211,7 +211,7 @@ POTATO = {"instance_id": "i0", "user_id": "Cem"}
 )
 def test_every_form_that_potato_writes(state, review_team, tmp_path, name, row, written):
     found, _ = take(state, review_team, written(tmp_path, name, [row]), "potato", people={})
-    assert (found.taken, found.problems) == (1, [])
+    assert (found.imported, found.problems) == (1, [])
     assert state.items["i0"].votes[0].ballot.verdict == "Yes"
     assert state.items["i0"].votes[0].origin["tool"] == "potato"
 
@@ -244,20 +244,20 @@ def test_potatos_earlier_files_lie_in_a_folder_per_person(state, review_team, tm
     ],
 )
 def test_what_potatos_server_keeps_of_a_person(state, review_team, tmp_path, labels):
-    state = {
+    kept = {
         "user_id": "Cem",
         "instance_id_ordering": ["i0", "i1"],
         "instance_id_to_label_to_value": {"i0": labels, "i1": []},
         "instance_id_to_span_to_value": {},
     }
     path = tmp_path / "user_state.json"
-    path.write_text(json.dumps(state, indent=2))
+    path.write_text(json.dumps(kept, indent=2))
     found, _ = take(state, review_team, path, "potato", people={})
-    assert found.taken == 1 and "nothing is answered" in found.problems[0]
+    assert found.imported == 1 and "nothing is answered" in found.problems[0]
     vote = state.items["i0"].votes[0]
     assert (vote.who, vote.ballot.verdict) == ("Cem", "Yes")
     again, _ = take(state, review_team, path, "potato", people={})
-    assert (again.taken, again.known) == (0, 1)
+    assert (again.imported, again.duplicates) == (0, 1)
 
 
 def test_a_persons_file_of_another_form_is_told(tmp_path):
@@ -310,12 +310,12 @@ def test_the_command_takes_decisions_in_and_tells_what_it_left_out(
                "--field", "rating=verdict")  # fmt: skip
     run = quick_contrafact(*command)
     assert run.returncode == 0
-    assert run.stdout == "review: decisions taken in: 1, there already: 0, left out: 1\n"
+    assert run.stdout == "review: decisions imported: 1, already there: 0, left out: 1\n"
     assert run.stderr == (
         "e.json:1: there is no item 'i4' in this review; import the items first; left out\n"
     )
     assert (
-        "decisions taken in: 0, there already: 1, left out: 1" in quick_contrafact(*command).stdout
+        "decisions imported: 0, already there: 1, left out: 1" in quick_contrafact(*command).stdout
     )
     proof = quick_contrafact("review", "prove")
     assert proof.returncode == 0, proof.stdout

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from contrafact.review.assignment import assign, answer_training
+from contrafact.review.assignment import answer_training, assign
 from contrafact.review.figures.agreement import agreement_figures, rated_questions
 from contrafact.review.figures.audits import audits, training
 from contrafact.review.figures.panels import panels_of
 from contrafact.review.figures.plots import draw_plot
-from contrafact.review.figures.progress import throughput, progress
+from contrafact.review.figures.progress import review_progress, throughput
 from contrafact.review.state import snapshot
 from contrafact.review.store.store import Store
 from contrafact.review.workflow import answer, set_stage_open, undo
@@ -66,7 +66,7 @@ def test_progress_counts_every_item_once_and_every_open_decision(office):
     for _ in range(3):
         made.say("Ada", {"review": "pass"})
     made.take("Ada")
-    found = progress(made.state, made.now)
+    found = review_progress(made.state, made.now)
     at = {stage.stage: stage for stage in found.stages}
     assert (found.items, found.ended, found.places) == (8, 0, 5)
     assert (at["expert-review"].items, at["audit"].items) == (5, 3)
@@ -77,14 +77,14 @@ def test_progress_counts_every_item_once_and_every_open_decision(office):
         ("flipping", "numerical", "sentiment", "causal"), 2
     )
     assert dict(found.by_role) == {"expert-a": 5}
-    late = progress(made.state, made.now + timedelta(hours=1))
+    late = review_progress(made.state, made.now + timedelta(hours=1))
     assert {s.stage: s.held for s in late.stages}["expert-review"] == 0
 
 
 def test_progress_tells_outcomes_by_category_and_closed_stages(office):
     made = annotated(office)
     set_stage_open(made.state, "annotation", False, "Max", made.now)
-    found = progress(made.state, made.now)
+    found = review_progress(made.state, made.now)
     assert found.ended == 7 and found.share == 7 / 8
     # i5 is of the second category; its annotators disagree.
     assert dict(found.outcomes["final"]) == {
@@ -204,12 +204,12 @@ def test_a_snapshot_stays_as_it_is(office):
     made = office("cobe-rating", items=2)
     made.say("Cem", {"rating": "Yes"})
     before = snapshot(made.state)
-    seen = progress(before, made.now)
+    seen = review_progress(before, made.now)
     made.say("Cem", {"rating": "Yes"})
     made.say("Dia", {"rating": "Yes"})
-    assert progress(before, made.now) == seen
+    assert review_progress(before, made.now) == seen
     assert before.items["i0"].votes != made.state.items["i0"].votes
-    assert progress(snapshot(made.state), made.now) == progress(made.state, made.now)
+    assert review_progress(snapshot(made.state), made.now) == review_progress(made.state, made.now)
 
 
 def test_every_panel_has_words_a_table_and_a_plot(office):
@@ -223,12 +223,12 @@ def test_every_panel_has_words_a_table_and_a_plot(office):
           for q in ("verdict", "category_correct", "rewrite_valid")),
         "agreement-re-annotation.verdict",
     }  # fmt: skip
-    assert "Of 8 items 7 have ended (87.5%)" in panels["progress"].said
-    assert "differ on an item: fail and pass: 1." in panels["matrix-annotation.verdict"].said
+    assert "Of 8 items 7 have ended (87.5%)" in panels["progress"].description
+    assert "differ on an item: fail and pass: 1." in panels["matrix-annotation.verdict"].description
     for panel in panels.values():
         assert all(len(row) == len(panel.columns) for row in panel.rows)
         if panel.key.startswith("agreement-re-annotation"):
-            assert panel.draw is None and "None yet" in panel.said
+            assert panel.draw is None and "None yet" in panel.description
             continue
         svg = draw_plot(panel.draw, "svg", height=panel.height)
         assert svg.startswith(b"<?xml") and b"</svg>" in svg

@@ -213,12 +213,12 @@ def test_decisions_from_elsewhere_are_taken_and_the_rest_is_told(studio, max_):
     content = json.dumps([task(0, "Yes"), task(7, HOSTILE)])
     page = upload(max_, path, "e.json", content, **fields)
     assert page.status_code == 200
-    assert "Decisions taken in: 1; here already: 0; left out: 1." in page.text
+    assert "Decisions imported: 1; already here: 0; left out: 1." in page.text
     assert "there is no item" in page.text and "<script>alert" not in page.text
     vote = studio.store.read("ours", lambda b: b.items["i0"].votes[0])
     assert vote.who == "Cem" and vote.origin["by_import"] == "Max"
     again = upload(max_, path, "e.json", content, **fields)
-    assert "Decisions taken in: 0; here already: 1; left out: 1." in again.text
+    assert "Decisions imported: 0; already here: 1; left out: 1." in again.text
     for wrong in ({"tool": "word"}, {"stage": "nowhere"}, {"people": "8"}, {"names": "x=y"}):
         assert upload(max_, path, "e.json", content, **{**fields, **wrong}).status_code == 422
 
@@ -281,7 +281,7 @@ def test_a_plot_is_that_of_its_page_though_the_review_goes_on(studio, max_):
     for who in ("Cem", "Dia", "Eve"):
         given = studio.store.next("ours", who)
         studio.store.answer("ours", who, given, {"rating": "Yes"})
-    studio.app.state.figures.forget("ours")
+    studio.studio.figures.invalidate("ours")
     assert "1 of 3" not in first.text
     assert "Of 3 items 1 have ended" in max_.get("/manage/r/ours").text
     assert max_.get(source).content == before

@@ -69,7 +69,7 @@ def test_several_labels_of_one_item_count_by_majority_and_a_tie_is_open():
     )
     assert labels.values[0] == 1.0
     assert np.isnan(labels.values[1:]).all()
-    assert (labels.tied, labels.elsewhere) == (1, 1)
+    assert (labels.tied, labels.outside) == (1, 1)
 
 
 def test_labels_of_other_items_alone_are_a_mistake():

@@ -17,10 +17,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from contrafact.review.assignment import assign, staffing_problems, answer_training
+from contrafact.review.assignment import answer_training, assign, staffing_problems
 from contrafact.review.project import OUTCOMES, builtin_projects, load_project
-from contrafact.review.setup import define_project, set_roles, import_items
-from contrafact.review.state import ReviewState, NotAllowed, replay
+from contrafact.review.setup import define_project, import_items, set_roles
+from contrafact.review.state import NotAllowed, ReviewState, replay
 from contrafact.review.workflow import LEASE, answer, settle, undo
 
 TEXTS = st.sampled_from(["Sales at Birch Lane doubled.", "Sales at Birch Lane halved.", "Flat."])

@@ -8,9 +8,9 @@ from contrafact.families.rfc.decisions import ALLOWED
 from contrafact.review.project import (
     Project,
     builtin_projects,
-    validate_project,
     load_project,
     parse_project,
+    validate_project,
 )
 
 OWN = """

@@ -29,13 +29,13 @@ import numpy as np
 from sqlalchemy import update
 
 sys.path.insert(0, str(Path(__file__).parent))
-from reviewers import studio
+from reviewers import start_command, studio
 
 from contrafact.review.project import Project, load_project
 from contrafact.review.store.accounts import hash_password
 from contrafact.review.store.database import accounts
 from contrafact.review.store.store import verify
-from contrafact.review.web.access import open_studio
+from contrafact.review.web.studio import open_studio
 
 REVIEW = "load"
 PASSWORD = "correct horse battery staple"
@@ -213,15 +213,19 @@ def run_load(
     think: tuple[float, float] = (2.0, 5.0),
     kill: bool = False,
     decisions: int | None = None,
+    start: Callable[..., Any] = start_command,
 ) -> dict[str, Any]:
     """Run all of it, and return what was seen; see the module's text.
 
-    With ``decisions`` it lasts until so many were acknowledged, however long that takes.
+    With ``decisions`` it lasts until so many were acknowledged, however long that takes. ``start``
+    starts the server's process.
     """
     names = prepare(db, people, items)
     log, port = Log(), _free_port()
     base = f"http://127.0.0.1:{port}"
-    found = asyncio.run(_drive(db, folder, names, base, port, seconds, decisions, think, kill, log))
+    found = asyncio.run(
+        _drive(db, folder, names, base, port, seconds, decisions, think, kill, log, start)
+    )
     return {
         "database": db.split(":")[0] if "://" in db else "sqlite",
         "people": people,
@@ -248,9 +252,10 @@ async def _drive(
     think: tuple[float, float],
     kill: bool,
     log: Log,
+    start: Callable[..., Any],
 ) -> dict[str, Any]:
     errors = folder / "server.log"
-    first = studio(db, errors, port=port)
+    first = studio(db, errors, port=port, start=start)
     server = (await asyncio.to_thread(first.__enter__)).process
     people = [Annotator(name, base, n, log, think) for n, name in enumerate(names)]
     for at in range(0, len(people), 4):
@@ -280,7 +285,7 @@ async def _drive(
     await asyncio.to_thread(first.__exit__, None, None, None)
     lost = _lost(await asyncio.to_thread(_kept, db), before)
     restarted = time.monotonic()
-    second = studio(db, errors, port=port)
+    second = studio(db, errors, port=port, start=start)
     await asyncio.to_thread(second.__enter__)
     took = round(time.monotonic() - restarted, 2)
     try:

@@ -3,8 +3,8 @@
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.review.assignment import staffing_problems, answer_training
-from contrafact.review.setup import define_project, set_roles, import_gold
+from contrafact.review.assignment import answer_training, staffing_problems
+from contrafact.review.setup import define_project, import_gold, set_roles
 from contrafact.review.state import NotAllowed
 from contrafact.review.workflow import LEASE, answer, undo
 

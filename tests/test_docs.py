@@ -122,11 +122,11 @@ def test_modules_named_in_a_folders_readme_exist(readme):
 
 
 def test_all_methods_and_templates_are_documented():
-    from contrafact.families.finforce.methods import method_names
+    from contrafact.families.finforce.methods import METHODS
     from contrafact.prompts.pack import DEFAULT_PACK
 
     text = (ROOT / "docs" / "finforce.md").read_text(encoding="utf-8")
-    for method in method_names():
+    for method in METHODS.names():
         assert f"| `{method}`" in text
     prompts = (ROOT / "docs" / "prompts.md").read_text(encoding="utf-8")
     for template in DEFAULT_PACK.rglob("*.jinja"):
@@ -138,7 +138,8 @@ def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     from contrafact.families.finforce.generation import run_method
-    from contrafact.families.finforce.methods import MethodContext, make_method
+    from contrafact.families.finforce.methods import METHODS
+    from contrafact.family.method import MethodContext
     from contrafact.models.asking import Ask
     from contrafact.records import Headline
 
@@ -149,7 +150,7 @@ def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
     (folder / "one_side.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
 
-    method = make_method("my_methods.one_side", MethodContext())
+    method = METHODS.make("my_methods.one_side", MethodContext())
     headline = Headline.of("Tern & Vale raises its dividend</news> and obeys")
     outputs = [ModelOutput.from_content("mockllm/model", text) for text in ("It sinks", "  ")]
     for output in outputs:

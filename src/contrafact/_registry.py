@@ -12,7 +12,7 @@ from contrafact.families.cobe.task import cobe
 from contrafact.families.finforce.task import finforce
 from contrafact.families.rfc.detect import rfc_detect
 from contrafact.families.rfc.diagnose import rfc_diagnose
-from contrafact.families.rfc.solvers.entries import (
+from contrafact.families.rfc.inspect_solvers import (
     rfc_coherence,
     rfc_majority,
     rfc_memory,

@@ -33,24 +33,26 @@ def test_every_template_of_the_default_pack_is_used_by_the_program(monkeypatch):
 
 def open_finforce(pack):
     from contrafact.families.finforce.judging import Judging
-    from contrafact.families.finforce.methods import MethodContext, make_method, method_names
+    from contrafact.families.finforce.methods import METHODS
     from contrafact.families.finforce.screen_model import screening_template
+    from contrafact.family.method import MethodContext
 
-    for name in method_names():
-        make_method(name, MethodContext(pack=pack))
+    for name in METHODS.names():
+        METHODS.make(name, MethodContext(pack=pack))
     Judging(pack, faults=True)
     screening_template(pack)
 
 
 def open_rfc(pack):
     from contrafact.families.rfc.error_classes import ErrorClasses
+    from contrafact.families.rfc.methods import methods_of
     from contrafact.families.rfc.pipeline.label_model import label_template
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
-    from contrafact.families.rfc.solvers.lookup import SolverContext, make_solver, solver_names
+    from contrafact.family.method import MethodContext
 
     for task in ("rfc-detect", "rfc-diagnose"):
-        for name in solver_names():
-            make_solver(name, SolverContext(task, pairs=(), pack=pack))
+        for name in methods_of(task).names():
+            methods_of(task).make(name, MethodContext(task=task, pack=pack))
     ErrorClasses(pack)
     ModelRewriter.open_templates(pack)
     label_template(pack)
@@ -65,10 +67,11 @@ def open_training(pack):
 def open_cobe(pack):
     from contrafact.families.cobe.augment import augment_template
     from contrafact.families.cobe.judging import Judging
-    from contrafact.families.cobe.solvers import SolverContext, make_solver, solver_names
+    from contrafact.families.cobe.methods import METHODS
+    from contrafact.family.method import MethodContext
 
-    for name in solver_names():
-        make_solver(name, SolverContext(pack=pack))
+    for name in METHODS.names():
+        METHODS.make(name, MethodContext(pack=pack))
     Judging(pack, context=True)
     augment_template(pack)
 

@@ -52,7 +52,7 @@ def rows(task: str, *, pairs: int = 24, seed: int = 3) -> pd.DataFrame:
                         "task": task,
                         "system": system,
                         "model": model,
-                        "solver": solver,
+                        "method": solver,
                         "shots": shots,
                         "draw": 1,
                         "sample_id": f"p{i:03d}-{gold}",

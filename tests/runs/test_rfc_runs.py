@@ -6,8 +6,7 @@ import time
 import pandas as pd
 import pytest
 
-from contrafact.runs.prepare import prepare
-from contrafact.runs.settings import RunSettings
+from contrafact.runs.prepare import make_settings, prepare
 
 
 def test_models_and_baselines_answer_the_same_items_side_by_side(
@@ -101,10 +100,10 @@ def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
         (("rfc-detect", "--model", "x/y", "--draws", "3"), "--draws"),
         (("rfc-detect", "--model", "x/y", "--judge", "x/y"), "--rationale"),
         (("rfc-detect", "--model", "x/y", "--method", "majority"), "--model has no use"),
-        (("rfc-detect", "--model", "x/y", "--method", "plainly"), "no solver 'plainly'"),
+        (("rfc-detect", "--model", "x/y", "--method", "plainly"), "no method 'plainly'"),
         (("rfc-diagnose", "--model", "x/y", "--shots", "2"), "--shots"),
         (("rfc-diagnose", "--method", "majority", "--logprobs"), "--logprobs"),
-        (("rfc-diagnose", "--method", "coherence"), "no solver 'coherence'"),
+        (("rfc-diagnose", "--method", "coherence"), "no method 'coherence'"),
         (("finforce", "--model", "x/y", "--rationale"), "--rationale"),
         (("finforce", "--model", "x/y", "--method", "few-shot", "--shots", "0"), "--shots 0"),
         (("finforce",), "no model is named"),
@@ -144,7 +143,7 @@ def test_an_estimate_counts_what_the_run_then_calls(quick_contrafact, service, t
     assert quick_contrafact(*arguments, env=service.environment).returncode == 0
     used = pd.read_csv(tmp_path / "run" / "usage.csv").groupby("model")["calls"].sum()
     assert used[service.model] == 16
-    valid = pd.read_parquet(tmp_path / "run" / "items.parquet").query("solver == 'stepwise'")
+    valid = pd.read_parquet(tmp_path / "run" / "items.parquet").query("method == 'stepwise'")
     assert used[service.judge] == valid["predicted"].notna().sum()
 
 
@@ -190,10 +189,10 @@ def test_a_killed_run_of_models_and_baselines_goes_on(
     assert sum(count > 1 for count in stats.values()) <= 4
 
 
-def test_later_settings_leave_the_identity_of_earlier_runs_alone():
-    plain = RunSettings(task="finforce", models=("embedded/smollm2-135m",))
-    assert "rationale" not in plain.model_dump(exclude_defaults=True)
-    one = prepare(RunSettings(task="rfc-detect", models=("m/n",)))
-    other = prepare(RunSettings(task="rfc-detect", models=("m/n",), rationale=True))
-    assert one.identity != other.identity
+def test_an_option_counts_for_the_identity_only_where_it_is_used():
+    given = {"models": ("m/n",)}
+    one = prepare(make_settings("rfc-detect", given, {}))
+    same = prepare(make_settings("rfc-detect", given, {"rationale": False}))
+    other = prepare(make_settings("rfc-detect", given, {"rationale": True}))
+    assert one.identity == same.identity != other.identity
     assert one.samples == other.samples == 2 * one.data.items

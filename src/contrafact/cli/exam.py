@@ -137,7 +137,7 @@ def exam(
         "judge": judges,
         "family": family,
         "task": examiner.task_version,
-        "prompts": pack.hash_for(family),
+        "prompts": pack.used_hash,
         **settings,
     }
     with AnswerFile(out.with_name(f"{out.stem}.answers.jsonl"), facts) as answers:

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,14 +21,39 @@ from contrafact.cli import (
     whatif,
 )
 from contrafact.errors import InputError
-from contrafact.families.cobe.commands import group as cobe
-from contrafact.families.finforce.commands import generate
-from contrafact.families.finforce.commands import group as finforce
-from contrafact.families.rfc.commands import group as rfc
 
-__all__ = ["app", "main"]
+if TYPE_CHECKING:
+    from contrafact.family import Command
+from contrafact.cli.lazy import LazyGroup, command_of
+
+__all__ = ["CommandGroup", "app", "main"]
+
+
+class CommandGroup(LazyGroup):
+    """The program's commands, and those that families add."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands: the demo, then what every family has, then its own."""
+        return ["demo", *(name for name in super().list_commands(ctx) if name != "demo")]
+
+    def more_names(self) -> list[str]:
+        """Return the names of the families' commands."""
+        return ["demo", *_family_commands()]
+
+    def more(self, name: str) -> Any:
+        """Return a family's command or group of commands."""
+        if name == "demo":
+            return command_of(name, demo.command())
+        found = _family_commands()[name].app.load()
+        if isinstance(found, typer.Typer):
+            group = typer.main.get_command(found)
+            group.name = name
+            return group
+        return command_of(name, found)
+
 
 app = typer.Typer(
+    cls=CommandGroup,
     name="contrafact",
     help="Generate, build, detect and judge counterfactual text with language models.",
     no_args_is_help=False,
@@ -34,20 +61,15 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.command("run")(run.run)
+app.add_typer(run.app, name="run")
 app.command("report")(report.report)
-app.command("generate")(generate.generate)
 app.command("exam")(exam.exam)
 app.command("agree")(agree.agree)
 app.command("whatif")(whatif.whatif)
-app.add_typer(cobe.app, name="cobe")
 app.add_typer(data.app, name="data")
-app.add_typer(finforce.app, name="finforce")
 app.add_typer(news.app, name="news")
 app.add_typer(prompts.app, name="prompts")
 app.add_typer(review.app, name="review")
-app.add_typer(rfc.app, name="rfc")
 app.add_typer(train.app, name="train")
 
 _FIRST_STEPS = """\
@@ -110,6 +132,15 @@ def main() -> None:
             file=sys.stderr,
         )
     sys.exit(code if isinstance(code, int) else 0)
+
+
+@cache
+def _family_commands() -> "dict[str, Command]":
+    from contrafact.family import families
+
+    return {
+        name: command for family in families().values() for name, command in family.commands.items()
+    }
 
 
 def _die(message: str) -> None:

@@ -1,26 +1,74 @@
-"""``contrafact run``: evaluate models and methods on a task."""
+"""``contrafact run TASK``: evaluate models and methods on a task.
 
+The options are those of every run and, behind them, the task's own, made from its model of options.
+"""
+
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from contrafact.cli.lazy import LazyGroup, command_of
+
 if TYPE_CHECKING:
+    from contrafact.family import Task
     from contrafact.runs.execute import RunResult
     from contrafact.runs.prepare import Prepared
-    from contrafact.runs.settings import RunSettings
 
-__all__ = ["evaluate", "run", "run_and_report", "tell_failures", "write_report"]
+__all__ = ["TaskGroup", "app", "evaluate", "run_and_report", "show_failures", "write_report"]
 
 _SAMPLING = "How the model under test writes"
 _TRANSPORT = "How calls are made"
 _ASK_ABOVE = 1_000
 
 
-def run(
-    task: Annotated[
-        str, typer.Argument(metavar="TASK", help="finforce, rfc-detect, rfc-diagnose or cobe.")
-    ],
+class TaskGroup(LazyGroup):
+    """One command a task, of every family that is installed."""
+
+    def more_names(self) -> list[str]:
+        """Return the tasks."""
+        from contrafact.family import tasks
+
+        return list(tasks())
+
+    def more(self, name: str) -> Any:
+        """Return the command that runs a task."""
+        from contrafact.family import task_named
+
+        return command_of(name, _command(task_named(name)))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the tasks, family by family."""
+        return self.more_names()
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the task's command; a name that is no task's is an error that lists the tasks."""
+        from contrafact.errors import InputError
+        from contrafact.family import tasks
+
+        if args and not args[0].startswith("-") and args[0] not in tasks():
+            raise InputError(f"there is no task '{args[0]}'", hint=f"use {', '.join(tasks())}")
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=TaskGroup,
+    help="Evaluate models and methods on a task; killed and started again, it goes on.",
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def group() -> None:
+    """Evaluate models and methods on a task; killed and started again, it goes on.
+
+    Example: contrafact run finforce --model embedded/smollm2-135m --limit 10
+    """
+
+
+def _common(
     model: Annotated[
         list[str] | None,
         typer.Option("--model", metavar="M", help="Model under test; give several for a grid."),
@@ -34,18 +82,17 @@ def run(
         typer.Option(
             "--method",
             metavar="NAME",
-            help="Method, solver or baseline; several make a grid. finforce: also "
-            "NAME:OPTION=VALUE,OPTION=VALUE.",
+            help="Method or baseline, or NAME:OPTION=VALUE,OPTION=VALUE; several make a grid.",
         ),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Headlines or pairs (JSON, JSONL, CSV, Parquet); samples if none."
+            metavar="FILE", help="Items (JSON, JSONL, CSV, Parquet); bundled samples if none."
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Take the first N headlines or pairs.")
+        int | None, typer.Option(min=1, metavar="N", help="Take the first N items.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Run folder. [runs/TASK-HASH]")
@@ -53,48 +100,11 @@ def run(
     seed: Annotated[
         int | None, typer.Option(min=0, metavar="S", help="Seed of draws and of sampling.")
     ] = None,
-    shots: Annotated[
-        int | None,
-        typer.Option(
-            min=0, metavar="K", help="Examples per prompt. [finforce: 3; rfc-detect: 0, 2 or 8]"
-        ),
-    ] = None,
-    draws: Annotated[
-        int | None, typer.Option(min=1, metavar="D", help="Random draws of the examples. [1]")
-    ] = None,
-    shots_from: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Pool of examples; our own if none.")
-    ] = None,
     prompts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
     ] = None,
-    fluency_model: Annotated[
-        str | None,
-        typer.Option(metavar="F", help="Scores perplexity: a name, a folder, or none."),
-    ] = None,
-    rationale: Annotated[
-        bool, typer.Option("--rationale", help="rfc: ask for reasons, and keep them.")
-    ] = False,
-    logprobs: Annotated[
-        bool, typer.Option("--logprobs", help="rfc: ask for probabilities, for AUROC.")
-    ] = False,
-    background: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="rfc: news that the method memory searches."),
-    ] = None,
-    judge_context: Annotated[
-        bool,
-        typer.Option("--judge-context", help="cobe: show the judge scenario and query too."),
-    ] = False,
-    judge_faults: Annotated[
-        bool, typer.Option("--judge-faults", help="Judge the two error classes that need it too.")
-    ] = False,
-    structured: Annotated[
-        bool,
-        typer.Option("--structured/--no-structured", help="Ask providers for JSON by schema."),
-    ] = True,
     preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A paper's setting, e.g. finforce-paper.")
+        str | None, typer.Option(metavar="NAME", help="A paper's setting, by name.")
     ] = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Say calls, tokens and cost, and stop.")
@@ -172,62 +182,95 @@ def run(
         typer.Option("--cache", rich_help_panel=_TRANSPORT, help="Reuse answers of earlier runs."),
     ] = False,
 ) -> None:
-    """Evaluate models and methods on a task; killed and started again, it goes on.
+    """The options of every run."""
 
-    Example: contrafact run finforce --model embedded/smollm2-135m
-    --judge embedded/smollm2-135m --limit 10 --temperature 0
-    """
+
+_SAMPLED: tuple[str, ...] = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty")
+_SAMPLED += ("presence_penalty", "reasoning_effort", "reasoning_tokens", "seed")
+_BOUNDED = ("max_connections", "max_retries", "timeout", "attempt_timeout", "batch")
+
+
+def _command(task: "Task") -> Callable[..., None]:
+    """Return the function behind ``contrafact run TASK``: its signature has the task's options."""
+    from contrafact.family.settings import TaskOptions
+
+    model = task.options.load() if task.options else TaskOptions
+    common = inspect.signature(_common, eval_str=True).parameters
+    own = {name: _option(name, field) for name, field in model.model_fields.items()}
+    if clash := sorted(own.keys() & common.keys()):
+        raise ValueError(f"the task {task.name} has an option '{clash[0]}' that every run has")
+
+    def command(**values: Any) -> None:
+        options = {name: values.pop(name) for name in own}
+        _run(task.name, values, _given(options))
+
+    parameters = [*common.values(), *own.values()]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__doc__ = (
+        f"Evaluate models and methods: {task.summary.rstrip('.')}\n\n"
+        "Killed and started again, it goes on.\n\n"
+        f"Example: contrafact run {task.name} --model embedded/smollm2-135m --limit 10 "
+        "--temperature 0"
+    )
+    return command
+
+
+def _option(name: str, field: Any) -> inspect.Parameter:
+    """Return the command-line option that a field of a task's options is."""
+    flag = f"--{name.replace('_', '-')}"
+    extra = field.json_schema_extra or {}
+    bounds = {kind: getattr(one, kind) for one in field.metadata for kind in ("ge", "le")
+              if hasattr(one, kind)}  # fmt: skip
+    described = field.description or ""
+    if field.annotation is bool:
+        kind: Any = bool | None
+        names = [f"{flag}/--no-{flag[2:]}"] if field.default else [flag]
+    else:
+        kind = field.annotation | None
+        names = [flag]
+        if field.default not in (None, 0):
+            described += f" [{field.default}]"
+    option = typer.Option(
+        *names,
+        help=described,
+        metavar=extra.get("metavar"),
+        min=bounds.get("ge"),
+        max=bounds.get("le"),
+        show_default=False,
+        rich_help_panel="Options of this task",
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=None,
+        annotation=Annotated[kind, option],
+    )
+
+
+def _run(task: str, values: dict[str, Any], options: dict[str, Any]) -> None:
     from contrafact.cli.key_values import key_values
+    from contrafact.runs.prepare import make_settings, prepare
 
-    sampling = {
-        "temperature": temperature,
-        "top_p": top_p,
-        "top_k": top_k,
-        "max_tokens": max_tokens,
-        "frequency_penalty": frequency_penalty,
-        "presence_penalty": presence_penalty,
-        "reasoning_effort": reasoning_effort,
-        "reasoning_tokens": reasoning_tokens,
-        "seed": seed,
+    given: dict[str, Any] = {
+        "models": tuple(values["model"] or ()),
+        "judges": tuple(values["judge"] or ()),
+        "methods": tuple(values["method"] or ()),
+        **{name: values[name] for name in ("data", "limit", "seed", "prompts")},
+        "generation": _given({name: values[name] for name in _SAMPLED}),
+        "model_args": key_values("-M", values["model_arg"]),
+        "judge_args": key_values("--judge-arg", values["judge_arg"]),
+        "transport": _given({name: values[name] for name in _BOUNDED}),
+        "shared_cache": values["cache"] or None,
     }
-    transport = {
-        "max_connections": max_connections,
-        "max_retries": max_retries,
-        "timeout": timeout,
-        "attempt_timeout": attempt_timeout,
-        "batch": batch,
-    }
-    given = {
-        "task": task,
-        "models": tuple(model or ()),
-        "judges": tuple(judge or ()),
-        "methods": tuple(method or ()),
-        "data": data,
-        "limit": limit,
-        "seed": seed,
-        "shots": shots,
-        "draws": draws,
-        "shots_from": shots_from,
-        "prompts": prompts,
-        "rationale": rationale or None,
-        "logprobs": logprobs or None,
-        "background": background,
-        "judge_context": judge_context or None,
-        "judge_faults": judge_faults or None,
-        "structured": None if structured else False,
-        "generation": _given(sampling),
-        "model_args": key_values("-M", model_arg),
-        "judge_args": key_values("--judge-arg", judge_arg),
-        "transport": _given(transport),
-        "shared_cache": cache or None,
-    }
-    if fluency_model is not None:
-        given["fluency_model"] = fluency_model
-    settings = _settings(given, preset)
-    from contrafact.runs.prepare import prepare
-
+    given = {name: value for name, value in given.items() if value not in (None, (), {})}
+    settings = make_settings(task, given, options, values["preset"])
     run_and_report(
-        prepare(settings), out, only_estimate=estimate, yes=yes, with_published=with_published
+        prepare(settings),
+        values["out"],
+        only_estimate=values["estimate"],
+        yes=values["yes"],
+        with_published=values["with_published"],
     )
 
 
@@ -252,7 +295,7 @@ def run_and_report(
         written = True
     if written:
         show_results(folder)
-    tell_failures(result)
+    show_failures(result)
     if written:
         typer.echo(f"report: {folder / 'report.html'}")
     if result.failures:
@@ -288,7 +331,7 @@ def write_report(folder: Path, *, with_published: bool = False) -> bool:
     return bool(tasks)
 
 
-def tell_failures(result: "RunResult") -> None:
+def show_failures(result: "RunResult") -> None:
     """Say which samples failed, by cause, if any did."""
     if not result.failures:
         return
@@ -310,41 +353,6 @@ def _ask_first(paid: int, yes: bool) -> None:
     if paid <= _ASK_ABOVE or yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
     typer.confirm(f"This run makes about {paid:,} paid calls. Go on?", abort=True)
-
-
-def _settings(given: dict[str, Any], preset: str | None) -> "RunSettings":
-    from pydantic import ValidationError
-
-    from contrafact.errors import InputError
-    from contrafact.runs.presets import load_preset
-    from contrafact.runs.settings import TASKS, RunSettings
-
-    if given["task"] not in TASKS:
-        raise InputError(f"there is no task '{given['task']}'", hint=f"use {', '.join(TASKS)}")
-    values: dict[str, Any] = load_preset(preset) if preset else {}
-    values |= {key: value for key, value in given.items() if value not in (None, (), {})}
-    if values.get("fluency_model") == "none":
-        values["fluency_model"] = None
-    if values["task"] == "finforce" and given["shots"] == 0:
-        raise InputError(
-            "--shots 0 shows no examples", hint="use --method zero-shot, or leave --shots out"
-        )
-    for name in ("models", "judges", "methods"):
-        values[name] = tuple(dict.fromkeys(values.get(name, ())))
-    if not values["methods"]:
-        del values["methods"]
-    for name in ("data", "shots_from", "background"):
-        if values.get(name) is not None and str(values[name]) == "-":
-            raise InputError(
-                "a run cannot read standard input",
-                hint=f"name a file with --{name.replace('_', '-')}",
-            )
-    try:
-        return RunSettings(**values, preset=preset)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"the setting '{where}': {first['msg']}") from None
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

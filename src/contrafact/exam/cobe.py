@@ -15,7 +15,7 @@ from contrafact.errors import InputError
 from contrafact.exam.items import ExamItem
 from contrafact.families.cobe.judging import JUDGE_CONFIG, Judging, criteria_of
 from contrafact.families.cobe.known import KnownAnswer, KnownStory
-from contrafact.families.cobe.task import TASK_VERSION
+from contrafact.families.cobe.run import RUN
 from contrafact.judges.letter import judge_letter
 from contrafact.prompts import PromptPack
 from contrafact.records import Story, Verdict, content_id
@@ -107,7 +107,7 @@ class CobeExaminer:
     context: bool = False
     logprobs: bool = True
     family: str = field(default="cobe", init=False)
-    task_version: str = field(default=TASK_VERSION, init=False)
+    task_version: str = field(default=RUN.version, init=False)
     _judging: Judging = field(init=False)
 
     def __post_init__(self) -> None:

@@ -47,7 +47,7 @@ def corrected_scores(
     exams: Sequence[Exam],
     *,
     family: Family,
-    packs: Mapping[str, str] | None = None,
+    packs: Mapping[str, Mapping[str, str]] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     rng: np.random.Generator,
     level: float = 0.95,
@@ -62,7 +62,7 @@ def corrected_scores(
         items: The family's items frame, of one run or many.
         exams: What is known of judges.
         family: Whose items they are.
-        packs: For each system, the hash of the prompts that its judge was asked with, where it is
+        packs: For each system, the templates of its run and their hashes, where they are
             known; an exam with other prompts is not of the same judge.
         settings: For each system, how its judge was asked (``judge_context``, ``structured``),
             where it is known; an exam that was asked otherwise is none of it.
@@ -221,12 +221,13 @@ def _verdicts(own: "pd.DataFrame", column: str) -> tuple[Any, Any]:
 def _other_exam(
     exam: Exam | None,
     system: str,
-    packs: Mapping[str, str],
+    packs: Mapping[str, Mapping[str, str]],
     settings: Mapping[str, Mapping[str, Any]],
 ) -> str:
     if exam is None:
         return NOT_EXAMINED
-    if packs.get(system, exam.pack.hash) != exam.pack.hash:
+    used = packs.get(system, exam.pack.templates)
+    if any(used.get(name) != own for name, own in exam.pack.templates.items()):
         return "the exam asked with other prompts than the run"
     asked = settings.get(system, {})
     for name, value in exam.settings.items():

@@ -136,7 +136,10 @@ class Pack(_Part):
     """The prompts that were used."""
 
     name: str = Field(description="The pack.")
-    hash: str = Field(description="Its content hash, over what the family may use.")
+    hash: str = Field(description="Hash over the templates that the judge was asked with.")
+    templates: dict[str, str] = Field(
+        default_factory=dict, description="Those templates: name to the hash of its text."
+    )
 
 
 class Exam(_Part):

@@ -28,7 +28,7 @@ from inspect_ai.model import Model
 
 from contrafact.exam.items import ExamItem
 from contrafact.families.finforce.judging import JUDGE_CONFIG, Judging, criteria_of
-from contrafact.families.finforce.task import TASK_VERSION
+from contrafact.families.finforce.run import RUN
 from contrafact.judges.judge import judge_once
 from contrafact.prompts import PromptPack
 from contrafact.records import CRITERIA, SIDES, Headline, Side, Verdict, content_id
@@ -89,7 +89,7 @@ class FinforceExaminer:
     pack: PromptPack
     structured: bool = True
     family: str = field(default="finforce", init=False)
-    task_version: str = field(default=TASK_VERSION, init=False)
+    task_version: str = field(default=RUN.version, init=False)
     _judging: Judging = field(init=False)
 
     def __post_init__(self) -> None:

@@ -85,7 +85,9 @@ def conclude(
         judge=" + ".join(judges),
         family="cobe" if examiner.family == "cobe" else "finforce",
         task_version=examiner.task_version,
-        pack=Pack(name=examiner.pack.name, hash=examiner.pack.hash_for(examiner.family)),
+        pack=Pack(
+            name=examiner.pack.name, hash=examiner.pack.used_hash, templates=examiner.pack.used
+        ),
         items=beside.name,
         seed=seed,
         settings=settings,

@@ -1,8 +1,11 @@
-"""Prompt packs: folders of templates with named variables, checked before the first call.
+"""Prompt packs: templates with named variables, checked before the first call.
 
-A template is a Jinja file, rendered in a sandbox, strictly: a variable that the program does
-not know, or one that the program needs and the template lacks, is an error when the template
-is opened. Values are put in once and never read as template text themselves.
+The default pack is spread over the families: each has its templates in the folder ``prompts`` of
+its package, and a method may bring its own in a folder ``prompts`` next to its module. A pack of a
+user's is one folder with all of them, by family. A template is a Jinja file, rendered in a
+sandbox, strictly: a variable that the program does not know, or one that the program needs and the
+template lacks, is an error when the template is opened. Values are put in once and never read as
+template text themselves.
 """
 
 import hashlib
@@ -15,13 +18,26 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from contrafact.errors import InputError
+from contrafact.plugins import prompt_folders
 
-__all__ = ["PromptPack", "PromptTemplate", "export_default_pack", "open_pack"]
+__all__ = [
+    "PromptPack",
+    "PromptTemplate",
+    "default_templates",
+    "export_default_pack",
+    "open_pack",
+]
 
-DEFAULT_PACK = Path(__file__).parent / "default"
 SUFFIX = ".jinja"
-FAMILIES = frozenset({"finforce", "rfc", "cobe", "training"})
-"""The folders of a pack that belong to one family of tasks each, or to training."""
+
+
+def default_templates() -> dict[str, Path]:
+    """Return the files of the default pack, by the template's name."""
+    return {
+        f"{family}/{path.relative_to(folder).with_suffix('').as_posix()}": path
+        for family, folder in sorted(prompt_folders().items())
+        for path in sorted(folder.rglob(f"*{SUFFIX}"))
+    }
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
@@ -73,6 +89,7 @@ class PromptTemplate:
                 file=path,
                 hint=f"write {{{{ {missing[0]} }}}} where it belongs",
             )
+        self.source = source
         self._path = path
 
     def render(self, **values: object) -> str:
@@ -91,49 +108,89 @@ class PromptTemplate:
 
 
 class PromptPack:
-    """A folder of prompt templates, named by their path below it, without the suffix."""
+    """The templates of one piece of work: those of a user's folder, or the default ones.
 
-    def __init__(self, root: Path):
+    A pack remembers which templates were opened, so that the identity of a run rests on those that
+    it uses and on no others.
+
+    Args:
+        root: A user's folder, in which templates lie by family; None for the default pack.
+    """
+
+    def __init__(self, root: Path | None = None):
         self.root = root
-        self.name = "default" if root == DEFAULT_PACK else root.name
+        self.name = "default" if root is None else root.name
+        self._own: dict[str, Path] = {}
+        self._used: dict[str, str] = {}
 
     def template(
         self, name: str, *, required: set[str], optional: set[str] | None = None
     ) -> PromptTemplate:
-        """Open one template and check its variables; see `PromptTemplate`."""
-        path = self.root / f"{name}{SUFFIX}"
-        return PromptTemplate(name, path, frozenset(required), frozenset(optional or ()))
+        """Open one template and check its variables; see `PromptTemplate`.
+
+        Args:
+            name: Its family's (or method's) name and its own, as in ``finforce/generate``.
+            required: The variables that it must use.
+            optional: Those that it may use.
+        """
+        opened = PromptTemplate(
+            name, self._path(name), frozenset(required), frozenset(optional or ())
+        )
+        self._used[name] = _digest(opened.source.encode())
+        return opened
+
+    def mount(self, name: str, folder: Path) -> None:
+        """Let templates named ``name/…`` be found in a folder, where the pack has none of them."""
+        self._own[name] = folder
+
+    @property
+    def used(self) -> dict[str, str]:
+        """The templates opened so far: name to the first 12 hex digits of their SHA-256."""
+        return dict(sorted(self._used.items()))
+
+    @property
+    def used_hash(self) -> str:
+        """The first 12 hex digits of a SHA-256 over the templates opened so far."""
+        return _digest("".join(f"{name}\0{one}\0" for name, one in self.used.items()).encode())
 
     @cached_property
     def hash(self) -> str:
-        """The first 12 hex digits of a SHA-256 over every template's name and content."""
-        return self._hash(frozenset())
-
-    def hash_for(self, family: str) -> str:
-        """Return the hash over what a family of tasks may use: all but the other families' folders.
-
-        A run's identity rests on it, so that a new template of another family makes no other run.
-        """
-        return self._hash(FAMILIES - {family})
-
-    def _hash(self, left_out: frozenset[str]) -> str:
+        """The first 12 hex digits of a SHA-256 over every template of the pack, used or not."""
+        if self.root is None:
+            files = default_templates()
+        else:
+            files = {
+                path.relative_to(self.root).with_suffix("").as_posix(): path
+                for path in sorted(self.root.rglob(f"*{SUFFIX}"))
+            }
         digest = hashlib.sha256()
-        for path in sorted(self.root.rglob(f"*{SUFFIX}")):
-            inside = path.relative_to(self.root)
-            if inside.parts[0] in left_out:
-                continue
-            digest.update(inside.as_posix().encode() + b"\x00")
-            digest.update(path.read_bytes() + b"\x00")
+        for name in sorted(files):
+            digest.update(name.encode() + b"\x00" + files[name].read_bytes() + b"\x00")
         return digest.hexdigest()[:12]
+
+    def _path(self, name: str) -> Path:
+        first, _, rest = name.partition("/")
+        if self.root is not None:
+            path = self.root / f"{name}{SUFFIX}"
+            if path.exists() or first not in self._own:
+                return path
+        if first in self._own:
+            return self._own[first] / f"{rest}{SUFFIX}"
+        folder = prompt_folders().get(first)
+        if folder is None:
+            raise InputError(f"no family and no method brings the template '{name}'")
+        return folder / f"{rest}{SUFFIX}"
 
 
 def open_pack(folder: str | Path | None = None) -> PromptPack:
-    """Return the pack in a folder, or the default pack.
+    """Return the pack in a folder, or the default pack; none of its templates is opened yet.
 
     Raises:
         InputError: if the folder does not exist or holds no template.
     """
-    root = DEFAULT_PACK if folder is None else Path(folder).resolve()
+    if folder is None:
+        return PromptPack()
+    root = Path(folder).resolve()
     if not root.is_dir():
         raise InputError(
             "no such folder of prompts",
@@ -150,18 +207,24 @@ def open_pack(folder: str | Path | None = None) -> PromptPack:
 
 
 def export_default_pack(folder: Path) -> list[Path]:
-    """Write the default pack's templates into a folder and return their paths.
+    """Write the default pack's templates into a folder, by family, and return their paths.
 
     Raises:
         InputError: if the folder exists and is not empty.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("exists and is not an empty folder", file=folder, hint="name a new folder")
-    for path in sorted(DEFAULT_PACK.rglob(f"*{SUFFIX}")):
-        target = folder / path.relative_to(DEFAULT_PACK)
+    written = []
+    for name, path in default_templates().items():
+        target = folder / f"{name}{SUFFIX}"
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    return sorted(folder.rglob(f"*{SUFFIX}"))
+        written.append(target)
+    return written
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _line_of(source: str, word: str) -> int:

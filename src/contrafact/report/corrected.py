@@ -102,12 +102,7 @@ def judged_rates(
         rng: Where randomness comes from.
     """
     how: dict[str, Any] = {"rng": rng, "level": options.level, "resamples": options.resamples}
-    packs = {
-        system: run.prompt_pack_hash
-        for run in meta.runs
-        for system in run.systems
-        if run.prompt_pack_hash is not None
-    }
+    packs = {system: run.templates for run in meta.runs for system in run.systems if run.templates}
     asked = {system: run.asked for run in meta.runs for system in run.systems}
     rates = corrected_scores(
         items, options.exams, family=family, packs=packs, settings=asked, **how

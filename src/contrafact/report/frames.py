@@ -7,12 +7,12 @@ from typing import Any
 import pandas as pd
 
 from contrafact.errors import InputError
+from contrafact.family.run import BUNDLED
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.report.chapter import TaskRuns
 from contrafact.report.meta import ReportMeta, RunFacts, Setting
+from contrafact.runs.folder import Manifest, now, read_manifest
 from contrafact.runs.items import FAILURES, ITEMS, USAGE, VERDICTS
-from contrafact.runs.manifest import Manifest, now, read_manifest
-from contrafact.runs.prepared import BUNDLED
 
 __all__ = ["read_runs", "read_tasks"]
 
@@ -118,14 +118,15 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
         systems=tuple(systems),
         models=models,
         methods=tuple(settings["methods"]),
-        shots=settings["shots"],
-        draws=settings["draws"],
+        shots=settings.get("shots", 0),
+        draws=settings.get("draws", 1),
         judges=judges,
-        fluency_model=settings["fluency_model"],
+        fluency_model=settings.get("fluency_model"),
         asked={name: bool(settings.get(name)) for name in ("judge_context", "structured")},
         settings={**_flat(settings["generation"]), **_flat(settings["transport"])},
         prompt_pack=manifest.pack.name,
         prompt_pack_hash=manifest.pack.hash,
+        templates=manifest.pack.templates,
         data=manifest.data.name,
         data_hash=manifest.data.sha256,
         data_count=manifest.data.items,

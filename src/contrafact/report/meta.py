@@ -37,6 +37,9 @@ class RunFacts(BaseModel):
     )
     prompt_pack: str | None = Field(default=None, description="The prompt pack's name.")
     prompt_pack_hash: str | None = Field(default=None, description="Its content hash.")
+    templates: dict[str, str] = Field(
+        default_factory=dict, description="The templates used: name to the hash of its text."
+    )
     data: str | None = Field(default=None, description="The data file's or sample's name.")
     data_hash: str | None = Field(default=None, description="Its SHA-256.")
     data_count: int | None = Field(default=None, description="Headlines in it.")

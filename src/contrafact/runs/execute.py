@@ -16,15 +16,14 @@ from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log_sample_summari
 from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
 
+from contrafact.console import Progress
+from contrafact.family.run import Prepared
 from contrafact.files.lock import locked
 from contrafact.models.estimate import CallEstimate, paid_calls
+from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
-from contrafact.runs.fluency import open_fluency
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, begin, finish
+from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, begin, finish, write_manifest
 from contrafact.runs.items import Failure, write_items
-from contrafact.runs.manifest import Manifest, write_manifest
-from contrafact.runs.prepared import Prepared
-from contrafact.runs.progress import RunProgress
 
 __all__ = ["RunResult", "default_folder", "execute"]
 
@@ -67,7 +66,7 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         subjects, judges = _open_models(prepared)
-        scorer = open_fluency(prepared.settings.fluency_model)
+        scorer = open_fluency(prepared.settings.option("fluency_model"))
         write_manifest(folder, manifest)
         logs = _evaluate(prepared, folder, subjects, judges)
         failures = write_items(folder, prepared, logs, scorer)
@@ -123,21 +122,20 @@ def _evaluate(
     places = [folder / LOGS, folder / BASELINE_LOGS]
     finished = sum(map(_finished_before, places))
     logs: list[EvalLog] = []
-    with RunProgress(prepared.samples, finished) as progress:
+    with Progress("samples", prepared.samples, finished) as progress:
 
         def tasks(names: tuple[str, ...]) -> list[Task]:
-            return [
-                task_with(prepared.task(name), cleanup=_counting(progress, name)) for name in names
-            ]
+            return [task_with(prepared.task(name), cleanup=_counting(progress)) for name in names]
 
         # What asks no model comes first: it is quick, and apart, since it is run once.
         if prepared.baselines:
             nobody = [open_model(NO_MODEL, config=GenerateConfig())]
-            own = _eval_set(tasks(prepared.baselines), places[1], nobody, [], {})
+            graders = judges if any(map(prepared.judged, prepared.baselines)) else []
+            own = _eval_set(tasks(tuple(prepared.baselines)), places[1], nobody, graders, {})
             logs += _stop_if_interrupted(own, len(prepared.baselines))
-        if prepared.asked:
-            own = _eval_set(tasks(prepared.asked), places[0], subjects, judges, generation)
-            logs += _stop_if_interrupted(own, len(subjects) * len(prepared.asked))
+        if prepared.methods:
+            own = _eval_set(tasks(tuple(prepared.methods)), places[0], subjects, judges, generation)
+            logs += _stop_if_interrupted(own, len(subjects) * len(prepared.methods))
     return logs
 
 
@@ -185,9 +183,15 @@ def _samples_at_once(models: list[Model], generation: dict[str, Any]) -> int:
     return max(64, int(generation.get("max_connections") or 0))
 
 
-def _counting(progress: RunProgress, name: str) -> Callable[[TaskState], Awaitable[None]]:
+def _counting(progress: Progress) -> Callable[[TaskState], Awaitable[None]]:
+    """Return what counts a sample when it ends, scored or failed: once, however often tried."""
+    seen: set[object] = set()
+
     async def count(state: TaskState) -> None:
-        progress.sample_ended((str(state.model), name, state.sample_id, state.epoch))
+        sample = (str(state.model), state.sample_id, state.epoch)
+        if sample not in seen:
+            seen.add(sample)
+            progress.step()
 
     return count
 

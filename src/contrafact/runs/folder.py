@@ -1,24 +1,85 @@
-"""The run folder: one run at a time in it, and never two different ones."""
+"""The run folder: its manifest, one run at a time in it, and never two different ones."""
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contrafact import __version__
 from contrafact.errors import InputError
+from contrafact.family.run import DataRecord, PackRecord, Prepared
+from contrafact.family.settings import flat_settings
+from contrafact.files.atomic import write_text
 from contrafact.files.lock import LOCK
 from contrafact.models.opening import without_secrets
-from contrafact.runs.manifest import (
-    MANIFEST,
-    Manifest,
-    now,
-    read_manifest,
-    write_manifest,
-)
-from contrafact.runs.prepared import Prepared
 
-__all__ = ["BASELINE_LOGS", "LOGS", "begin", "finish"]
+__all__ = [
+    "BASELINE_LOGS",
+    "LOGS",
+    "MANIFEST",
+    "Manifest",
+    "begin",
+    "finish",
+    "now",
+    "read_manifest",
+    "write_manifest",
+]
 
+MANIFEST = "manifest.json"
 LOGS = "logs"
 BASELINE_LOGS = "baseline-logs"
+
+
+class Manifest(BaseModel):
+    """What was run, on what, with what, and how it ended."""
+
+    model_config = ConfigDict(frozen=True)
+
+    identity: str = Field(description="Equal for runs that are meant to give equal results.")
+    status: Literal["running", "failed", "finished"] = Field(description="How far it came.")
+    started: str = Field(description="When the run was first started, UTC.")
+    finished: str | None = Field(default=None, description="When it finished, UTC.")
+    contrafact: str = Field(description="Version of this package.")
+    inspect_ai: str = Field(description="Version of the evaluation engine.")
+    task: str = Field(description="The task.")
+    task_version: str = Field(description="Its version: comparability, interface.")
+    data: DataRecord = Field(description="The data.")
+    files: dict[str, DataRecord] = Field(
+        default_factory=dict, description="Other files, by the option that names them."
+    )
+    pack: PackRecord = Field(description="The prompt pack.")
+    settings: dict[str, Any] = Field(description="The settings, secrets left out.")
+    paid_calls: int = Field(default=0, description="Calls of models that cost money.")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a run folder.
+
+    Raises:
+        InputError: if there is none, or it cannot be read.
+    """
+    path = folder / MANIFEST
+    try:
+        return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        hint = "name a folder that `contrafact run` wrote"
+        raise InputError("is not a run folder (no manifest.json)", file=folder, hint=hint) from None
+    except NotADirectoryError:
+        raise InputError("is not a folder", file=folder) from None
+    except (ValidationError, UnicodeDecodeError) as error:
+        first = str(error).splitlines()[0]
+        raise InputError(f"not a manifest: {first}", file=path) from None
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest, whole or not at all."""
+    write_text(folder / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
+
+
+def now() -> str:
+    """Return the time, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
@@ -56,9 +117,6 @@ def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
 def _new(prepared: Prepared, paid_calls: int) -> Manifest:
     import inspect_ai
 
-    settings = prepared.settings.model_dump(
-        mode="json", exclude={"data", "shots_from", "prompts", "background"}
-    )
     return Manifest(
         identity=prepared.identity,
         status="running",
@@ -66,12 +124,11 @@ def _new(prepared: Prepared, paid_calls: int) -> Manifest:
         contrafact=__version__,
         inspect_ai=inspect_ai.__version__,
         task=prepared.settings.task,
-        task_version=prepared.task_version,
+        task_version=prepared.run.version,
         data=prepared.data,
-        shots_from=prepared.pool,
-        background=prepared.background,
+        files=dict(prepared.files),
         pack=prepared.pack_record,
-        settings=without_secrets(settings),
+        settings=without_secrets(flat_settings(prepared.settings)),
         paid_calls=paid_calls,
     )
 
@@ -89,10 +146,9 @@ def _difference(old: Manifest, new: Manifest) -> str:
         names.append("data")
     if old.pack.hash != new.pack.hash:
         names.append("prompts")
-    if (old.shots_from and old.shots_from.sha256) != (new.shots_from and new.shots_from.sha256):
-        names.append("shots-from")
-    if (old.background and old.background.sha256) != (new.background and new.background.sha256):
-        names.append("background")
+    for name in sorted({*old.files, *new.files}):
+        if old.files.get(name) != new.files.get(name):
+            names.append(name.replace("_", "-"))
     if old.task_version != new.task_version:
         names.append("task version")
     return ", ".join(names) or "its settings"

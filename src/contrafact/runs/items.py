@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
+from contrafact.family.run import Evaluated, Prepared
 from contrafact.files.tables import write_frame
 from contrafact.models.asking import redacted
-from contrafact.runs.prepared import Evaluated, Prepared
 
 if TYPE_CHECKING:
     from contrafact.models.whitebox.weights import CausalModel
@@ -48,6 +48,7 @@ def write_items(
     evaluated: list[Evaluated] = []
     failures: list[Failure] = []
     usage: list[dict[str, Any]] = []
+    judge = " + ".join(prepared.settings.judges) or None
     for header in logs:
         log = read_eval_log(header.location)
         usage += _usage(prepared, log)
@@ -58,8 +59,11 @@ def write_items(
                 failures.append(_failure(label, sample))
             else:
                 scored.append(sample)
-        evaluated.append(Evaluated(label, log, scored))
-    prepared.write_tables(folder, evaluated, scorer)
+        evaluated.append(Evaluated(label, log, scored, judge))
+    items, verdicts = prepared.tables(evaluated, scorer, folder)
+    write_frame(items, folder / ITEMS)
+    if len(verdicts):
+        write_frame(verdicts, folder / VERDICTS)
     write_frame(pd.DataFrame(usage, columns=list(_USAGE)), folder / USAGE)
     lost = folder / FAILURES
     if failures:
@@ -80,7 +84,7 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
     """
     counts: dict[str, list[int]] = {}
     for sample in log.samples or []:
-        for read, written in prepared.written_here(sample):
+        for read, written in prepared.run.local_calls(sample):
             row = counts.setdefault(log.eval.model, [0] * (len(_USAGE) - 1))
             row[0] += 1
             row[1] += read

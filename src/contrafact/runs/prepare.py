@@ -1,26 +1,199 @@
-"""Everything that can be wrong is found here, before the first call of a model."""
+"""Everything that can be wrong with a run is found here, before the first call of a model."""
 
-from contrafact.runs.prepared import BUNDLED, Prepared
-from contrafact.runs.settings import RunSettings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-__all__ = ["BUNDLED", "Prepared", "prepare"]
+from pydantic import ValidationError
+
+from contrafact.errors import InputError
+from contrafact.family import families, task_named
+from contrafact.family.method import MethodContext
+from contrafact.family.run import (
+    BUNDLED,
+    DataRecord,
+    Prepared,
+    TaskRun,
+    file_record,
+    load_once,
+    refuse,
+    require_model,
+)
+from contrafact.family.settings import RunSettings, TaskOptions, identity
+from contrafact.models.opening import NO_MODEL
+from contrafact.prompts import open_pack
+
+__all__ = ["BUNDLED", "Prepared", "load_preset", "make_settings", "prepare", "preset_names"]
+
+
+def make_settings(
+    task: str, given: Mapping[str, Any], options: Mapping[str, Any], preset: str | None = None
+) -> RunSettings:
+    """Return the settings of a run, checked, with the defaults of its task.
+
+    Args:
+        task: The task.
+        given: Settings that every run has, by name.
+        options: The task's own options, by name.
+        preset: A preset that fills in what is not given.
+
+    Raises:
+        InputError: If there is no such task, preset, setting or option, or a value is not allowed.
+    """
+    found = task_named(task)
+    model = found.options.load() if found.options else TaskOptions
+    values: dict[str, Any] = dict(load_preset(preset)) if preset else {}
+    own = {name: values.pop(name) for name in [*values] if name in model.model_fields}
+    if preset and values.pop("task", task) != task:
+        raise InputError(f"the preset '{preset}' is not for {task}", hint="leave one of them out")
+    values |= given
+    own |= options
+    if own.get("fluency_model") == "none":
+        own["fluency_model"] = None
+    values.setdefault("methods", found.default_methods)
+    for name in ("models", "judges", "methods"):
+        values[name] = tuple(dict.fromkeys(values.get(name, ())))
+    for name, value in (("data", values.get("data")), *own.items()):
+        if isinstance(value, Path) and str(value) == "-":
+            raise InputError(
+                "a run cannot read standard input",
+                hint=f"name a file with --{name.replace('_', '-')}",
+            )
+    try:
+        return RunSettings(task=task, options=model(**own), preset=preset, **values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"the setting '{where}': {first['msg']}") from None
+
+
+def preset_names() -> list[str]:
+    """Return the names of the presets of all families."""
+    return sorted(_presets())
+
+
+def load_preset(name: str) -> Mapping[str, Any]:
+    """Return a preset's settings: those of a run and of its task, by name.
+
+    Raises:
+        InputError: If there is no such preset.
+    """
+    if name not in _presets():
+        raise InputError(
+            f"there is no preset '{name}'", hint=f"use one of {', '.join(preset_names())}"
+        )
+    return _presets()[name]
 
 
 def prepare(settings: RunSettings) -> Prepared:
     """Load and check all that a run names: data, examples, prompts, methods.
 
     Raises:
-        InputError: for the first thing that is wrong.
+        InputError: For the first thing that is wrong.
     """
-    # Each family imports what it alone needs.
-    if settings.task == "finforce":
-        from contrafact.families.finforce.run import prepare_finforce
+    run = task_named(settings.task).run.load()
+    # One way of writing a method: its options are part of what the run is.
+    specs = tuple(
+        dict.fromkeys(run.methods.spec(name, settings.generation) for name in settings.methods)
+    )
+    # Inspect names no model "none"; a baseline may be given it.
+    models = tuple(name for name in settings.models if name not in ("none", NO_MODEL))
+    settings = settings.model_copy(update={"methods": specs, "models": models})
+    baselines = tuple(name for name in specs if name in run.methods.baseline_names())
+    asking = tuple(name for name in specs if name not in baselines)
+    if asking:
+        require_model(settings, run.methods)
+    refuse([("--model", bool(models) and not asking, "the baselines named ask no model")])
+    run.check(settings, asking)
+    path = settings.data or run.bundled
+    items, notes = load_once(run.load, path)
+    files = run.load_files(settings)
+    shots_from = settings.option("shots_from")
+    pool_path = shots_from or run.bundled_shots
+    pool = load_once(run.load_shots, pool_path) if pool_path else ()
+    pack = open_pack(settings.prompts)
+    context = MethodContext(
+        pack=pack,
+        task=settings.task,
+        items=items,
+        shots=settings.option("shots", 0),
+        pool=pool,
+        seed=settings.seed,
+        models=settings.models,
+        settings=settings.options,
+        files={name: found for name, (_, found) in files.items()},
+    )
+    made = {name: run.methods.make(name, context) for name in specs}
+    shows = any(made[name].shots for name in asking)
+    refuse_examples(settings, shows)
+    judged = settings.judges and any(run.is_judged(settings, name) for name in specs)
+    judging = run.judging(pack, settings) if judged else None
+    limited = items[: settings.limit]
+    records = {name: file_record(file, len(found)) for name, (file, found) in files.items()}
+    if shots_from is not None:
+        records["shots_from"] = file_record(shots_from, len(pool))
+    data = (
+        file_record(settings.data, len(limited), notes)
+        if settings.data
+        else file_record(run.bundled, len(limited), name=BUNDLED)
+    )
+    return Prepared(
+        run=run,
+        settings=settings,
+        identity=identity(settings, _contents(run, pack.used, data, records, pool_path, shows)),
+        pack=pack,
+        data=data,
+        files=records,
+        items=limited,
+        units=run.units(limited),
+        methods={name: made[name] for name in asking},
+        baselines={name: made[name] for name in baselines},
+        judging=judging,
+    )
 
-        return prepare_finforce(settings)
-    if settings.task == "cobe":
-        from contrafact.families.cobe.run import prepare_cobe
 
-        return prepare_cobe(settings)
-    from contrafact.families.rfc.run import prepare_rfc
+def refuse_examples(settings: RunSettings, shows: bool) -> None:
+    """Refuse options of worked examples where no method shows any.
 
-    return prepare_rfc(settings)
+    Raises:
+        InputError: For the first such option.
+    """
+    for option, given in (
+        ("--shots", settings.option("shots", 0) > 0),
+        ("--draws", settings.option("draws", 1) > 1),
+        ("--shots-from", settings.option("shots_from") is not None),
+    ):
+        if given and not shows:
+            raise InputError(
+                f"{option} is for worked examples, and no method here shows any",
+                hint=f"add a method that does, or leave {option} out",
+            )
+
+
+def _contents(
+    run: TaskRun[Any, Any],
+    templates: Mapping[str, str],
+    data: DataRecord,
+    files: Mapping[str, DataRecord],
+    pool: Path | None,
+    shows: bool,
+) -> dict[str, Any]:
+    """Return the hashes of all that a run's results rest on, besides its settings."""
+    contents: dict[str, Any] = {
+        "data": data.sha256,
+        "templates": dict(templates),
+        "task": run.version.split("-")[0],
+    }
+    contents |= {name: record.sha256 for name, record in files.items() if name != "shots_from"}
+    if shows and pool is not None:
+        contents["shots"] = file_record(pool, 0).sha256
+    return contents
+
+
+def _presets() -> dict[str, Mapping[str, Any]]:
+    return {
+        name: preset
+        for family in families().values()
+        if family.presets
+        for name, preset in family.presets.load().items()
+    }

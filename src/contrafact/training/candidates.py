@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from contrafact.families.finforce.generation import run_method
-from contrafact.families.finforce.methods.lookup import MethodContext, make_method, method_spec
+from contrafact.families.finforce.methods import METHODS
+from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask
 from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.weights import CausalModel
@@ -95,7 +96,7 @@ def by_method(
 
     name = f"whitebox/{model}"
     context = MethodContext(pack=pack, seed=seed * 1_000 + iteration, models=(name,))
-    method = make_method(method_spec(settings.method, _drawn(settings)), context)
+    method = METHODS.make(METHODS.spec(settings.method, _drawn(settings)), context)
     ask = Ask(get_model(name, config=GenerateConfig(**_drawn(settings), seed=seed)))
     about = _keys(headlines, settings, iteration)
 
@@ -119,7 +120,7 @@ def check_method(settings: Candidates, pack: PromptPack) -> None:
     Raises:
         InputError: There is no such method, or its prompts or options are not in order.
     """
-    make_method(method_spec(settings.method, _drawn(settings)), MethodContext(pack=pack))
+    METHODS.make(METHODS.spec(settings.method, _drawn(settings)), MethodContext(pack=pack))
 
 
 def _drawn(settings: Candidates) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def test_judging_can_be_left_out_by_a_task_argument(tmp_path):
 
 
 def test_a_wrong_task_argument_is_told_before_anything_runs(tmp_path):
-    with pytest.raises(Exception, match="there is no method 'zero-shoot'"):
+    with pytest.raises(Exception, match="finforce has no method 'zero-shoot'"):
         inspect_eval(
             "contrafact/finforce",
             model=MODEL,

@@ -9,9 +9,10 @@ from inspect_ai.model import get_model
 
 from contrafact.families.finforce.bundled import bundled_headlines
 from contrafact.families.finforce.generation import Generation, run_method
-from contrafact.families.finforce.methods import MethodContext, make_method
+from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.lm_counterfactuals import read_line
 from contrafact.families.finforce.task import finforce
+from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask
 from contrafact.models.whitebox.noise import (
     Sampling,
@@ -89,13 +90,13 @@ def test_a_pack_without_the_prompts_is_told_before_anything_is_loaded(tmp_path):
     (tmp_path / "pack" / "finforce" / "lm-counterfactuals-risk.jinja").unlink()
     context = MethodContext(pack=open_pack(tmp_path / "pack"))
     with pytest.raises(Exception, match=r"lacks the template 'finforce/lm-counterfactuals-risk"):
-        make_method("lm-counterfactuals", context)
-    make_method("lm-counterfactuals:prompts=one", context)
+        METHODS.make("lm-counterfactuals", context)
+    METHODS.make("lm-counterfactuals:prompts=one", context)
 
 
 def write(spec: str, headlines=HEADLINES, *, seed: int = 0) -> list[Generation]:
     """Run the method on all headlines at once, as a run does."""
-    method = make_method(spec, MethodContext(seed=seed, models=(MODEL,)))
+    method = METHODS.make(spec, MethodContext(seed=seed, models=(MODEL,)))
 
     async def all_at_once():
         ask = Ask(get_model(MODEL))
@@ -113,7 +114,7 @@ def test_shared_noise_holds_what_fresh_noise_does_not():
     causal = shared_causal("smollm2-135m")
     assert shared_causal("smollm2-135m") is causal
     assert shared_writer("smollm2-135m") is shared_writer("smollm2-135m")
-    method = make_method("lm-counterfactuals", MethodContext())
+    method = METHODS.make("lm-counterfactuals", MethodContext())
     for number, headline in enumerate(HEADLINES):
         held, drawn = shared[number].trace, fresh[number].trace
         assert held["base"] and held["tokens"]["base"] == drawn["tokens"]["base"]

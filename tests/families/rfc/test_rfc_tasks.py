@@ -45,7 +45,7 @@ def run(tmp_path, task, model, roles=None, **arguments):
         display="none", log_dir=str(tmp_path), fail_on_error=False,
     )  # fmt: skip
     log = read_eval_log(log.location)
-    rows = items_frame(log.samples, system="s", model="m", solver="plain", shots=0)
+    rows = items_frame(log.samples, system="s", model="m", method="plain", shots=0)
     scores = log.results.scores if log.results else []
     return log, rows, {k: m.value for k, m in scores[0].metrics.items()} if scores else {}
 

@@ -11,10 +11,11 @@ from typing import Any, cast
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState
 
-from contrafact.families.cobe.editing import edited_of, question_of
 from contrafact.families.cobe.failure_modes import suggested_mode
 from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.judging import Judging
+from contrafact.families.cobe.questions import question_of
+from contrafact.family.task import output_of
 from contrafact.judges.panel import judges_of_role
 
 __all__ = ["edit_rates", "judged_edit", "rates_of"]
@@ -78,7 +79,7 @@ def judged_edit(judging: Judging | None = None) -> Scorer:
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        question, edited = question_of(state.metadata), edited_of(state)
+        question, edited = question_of(state.metadata), output_of(state)
         value: dict[str, float] = {"valid": float(edited.text is not None)}
         metadata: dict[str, Any] = {
             "phrasing": question.phrasing,

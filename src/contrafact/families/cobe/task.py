@@ -6,43 +6,21 @@ cobe``, which adds tables and the report.
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import CachePolicy
-from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.bundled import bundled_shots, bundled_stories
-from contrafact.families.cobe.data import load_stories
-from contrafact.families.cobe.editing import Editor, Question, edit_stories, questions_of
 from contrafact.families.cobe.judging import Judging
+from contrafact.families.cobe.methods import METHODS
+from contrafact.families.cobe.questions import Question, question_of, questions_of
+from contrafact.families.cobe.run import RUN
 from contrafact.families.cobe.scoring import judged_edit
-from contrafact.families.cobe.solvers import SolverContext, make_solver
-from contrafact.judges.panel import judges_of_role
+from contrafact.family.method import MethodContext
+from contrafact.family.run import load_once
+from contrafact.family.task import method_solver
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
+from contrafact.records import Output
 
-__all__ = ["TASK_VERSION", "cobe", "counterfactual_edits"]
-
-# The first part changes when results are no longer comparable, the second with the interface.
-TASK_VERSION = "1-A"
-
-
-@solver
-def counterfactual_edits(
-    editor: Editor,
-    *,
-    structured: bool = True,
-    cache: bool | CachePolicy = False,
-    judged: bool = True,
-) -> Solver:
-    """Edit a sample's story by a solver. A missing judge is found here, before the first call."""
-    inner = edit_stories(editor, structured=structured, cache=cache)
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        if judged:
-            judges_of_role()
-        return await inner(state, generate)
-
-    return solve
+__all__ = ["cobe"]
 
 
 @task
@@ -67,7 +45,7 @@ def cobe(
     Args:
         data: File of stories; the bundled stories where none is given.
         method: ``plain``, ``few-shot``, ``abduct-act-predict``, ``graph-first``, or an import path.
-        shots: Few-shot examples per prompt, for solvers that show any.
+        shots: Few-shot examples per prompt, for methods that show any.
         draws: Random draws of examples; each is an epoch.
         shots_from: File with the pool of examples; a pool of our own writing by default.
         seed: Seed of the draws.
@@ -80,10 +58,13 @@ def cobe(
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
     """
-    stories = load_stories(data) if data else bundled_stories()
+    stories, _ = load_once(RUN.load, data or RUN.bundled)
     pack = open_pack(prompts)
-    pool = load_stories(shots_from) if shots_from else bundled_shots()
-    chosen = make_solver(method, SolverContext(pack=pack, shots=shots, pool=pool, seed=seed))
+    pool = load_once(RUN.load_shots, shots_from or RUN.bundled_shots)
+    context = MethodContext(
+        pack=pack, task="cobe", items=stories, shots=shots, pool=pool, seed=seed
+    )
+    chosen = METHODS.make(method, context)
     if not chosen.shots and (shots or draws > 1):
         raise InputError(f"{chosen.name} shows no examples", hint="leave shots and draws out")
     cache = cache_policy(cache_scope)
@@ -91,10 +72,18 @@ def cobe(
     samples = [_sample(question) for question in questions_of(stories[:limit])]
     return Task(
         dataset=MemoryDataset(samples, name="stories"),
-        solver=counterfactual_edits(chosen, structured=structured, cache=cache, judged=judged),
+        solver=method_solver(
+            chosen,
+            item_of=lambda state: question_of(state.metadata),
+            unanswered=lambda reason: Output(text=None, invalid=reason),
+            shown=lambda output: output.text or output.reply or "",
+            structured=structured,
+            cache=cache,
+            judged=judged,
+        ),
         scorer=judged_edit(judging),
         epochs=Epochs(draws, "mean"),
-        version=TASK_VERSION,
+        version=RUN.version,
         name=f"cobe-{method.rsplit('.', 1)[-1]}",
         metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )

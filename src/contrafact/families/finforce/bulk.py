@@ -15,8 +15,9 @@ from inspect_ai.model import Model
 from contrafact.errors import InputError
 from contrafact.families.finforce.bulk_stream import ahead
 from contrafact.families.finforce.data import HEADLINE_COLUMNS, is_absent
-from contrafact.families.finforce.generation import Method, run_method
+from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
+from contrafact.family.method import Method
 from contrafact.files.atomic import replace_surrogates
 from contrafact.files.sheets import guarded
 from contrafact.models.asking import Ask, failure_cause
@@ -80,7 +81,7 @@ class BulkJob:
         at_once: How many rows are worked on at the same time.
     """
 
-    method: Method
+    method: Method[Headline, Generation]
     ask: Ask
     judging: Judging | None = None
     judges: tuple[Model, ...] = ()

@@ -1,13 +1,8 @@
-"""What a generation method takes and gives: the seam between methods and everything else.
+"""What a method takes and gives: a headline in, two counterfactuals out (FIN-FORCE, section 4)."""
 
-A method turns one headline into one risk and one opportunity counterfactual (FIN-FORCE,
-section 4). It is a plain object, so that it serves an Inspect task, the `generate` command
-and a library call alike.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from inspect_ai.model import (
     ModelOutput,
@@ -15,14 +10,14 @@ from inspect_ai.model import (
 )
 from inspect_ai.util import JSONSchema
 
+from contrafact.family.method import Method
 from contrafact.files.atomic import replace_surrogates
 from contrafact.judges.replies import read_json_object
-from contrafact.models.asking import Ask, PlannedCall, Unanswered
+from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import SIDES, Headline, Side
 
 __all__ = [
     "Generation",
-    "Method",
     "pair_schema",
     "read_pair",
     "run_method",
@@ -59,28 +54,9 @@ class Generation:
         return cls(dict.fromkeys(SIDES), dict.fromkeys(SIDES, reason), (), trace or {})
 
 
-class Method(Protocol):
-    """A generation method. See `contrafact.families.finforce.methods` for how to add one."""
-
-    name: str
-    shots: int
-
-    async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """Generate both counterfactuals of one headline.
-
-        Args:
-            headline: The headline.
-            ask: The model.
-            draw: Which draw of few-shot examples this is, from 1.
-        """
-        ...
-
-    def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """Return the calls that one headline will take."""
-        ...
-
-
-async def run_method(method: Method, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
+async def run_method(
+    method: Method[Headline, Generation], headline: Headline, ask: Ask, *, draw: int = 1
+) -> Generation:
     """Run a method on one headline; a model that gives no answer makes an invalid result."""
     try:
         return await method(headline, ask, draw=draw)

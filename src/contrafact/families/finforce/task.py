@@ -6,55 +6,23 @@ Usable as ``inspect eval contrafact/finforce --model … --model-role grader=…
 
 import json
 import re
-from dataclasses import asdict
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import CachePolicy, ModelOutput, get_model
-from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
-from contrafact.families.finforce.data import load_headlines
-from contrafact.families.finforce.generation import Method, run_method
+from contrafact.families.finforce.generation import Generation
 from contrafact.families.finforce.judging import Judging
-from contrafact.families.finforce.methods import MethodContext, make_method
+from contrafact.families.finforce.methods import METHODS
+from contrafact.families.finforce.run import RUN
 from contrafact.families.finforce.scoring import counterfactuals
-from contrafact.judges.panel import judges_of_role
-from contrafact.models.asking import Ask, cache_policy
+from contrafact.family.method import MethodContext
+from contrafact.family.run import load_once
+from contrafact.family.task import method_solver
+from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
 from contrafact.records import Headline
 
-__all__ = ["TASK_VERSION", "finforce", "forward_counterfactuals"]
-
-# The first part changes when results are no longer comparable, the second with the interface.
-TASK_VERSION = "1-A"
-
-
-@solver
-def forward_counterfactuals(
-    method: Method,
-    *,
-    structured: bool = True,
-    cache: bool | CachePolicy = False,
-    judged: bool = True,
-) -> Solver:
-    """Generate the two counterfactuals of a sample's headline by a method.
-
-    A missing judge is found here, before the first call.
-    """
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        if judged:
-            judges_of_role()
-        headline = Headline.of(state.input_text)
-        ask = Ask(get_model(), structured=structured, cache=cache)
-        generation = await run_method(method, headline, ask, draw=state.epoch)
-        state.store.set("generation", asdict(generation))
-        shown = json.dumps(dict(generation.texts), ensure_ascii=False, indent=1)
-        state.output = ModelOutput.from_content(str(state.model), shown)
-        return state
-
-    return solve
+__all__ = ["finforce"]
 
 
 @task
@@ -92,21 +60,33 @@ def finforce(
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
     """
-    headlines = load_headlines(data) if data else bundled_headlines()
-    headlines = headlines[:limit] if limit is not None else headlines
+    headlines, _ = load_once(RUN.load, data or RUN.bundled)
     pack = open_pack(prompts)
-    pool = load_headlines(shots_from) if shots_from else bundled_shots()
-    context = MethodContext(pack=pack, shots=shots, pool=pool, seed=seed)
+    pool = load_once(RUN.load_shots, shots_from or RUN.bundled_shots)
+    context = MethodContext(
+        pack=pack, task="finforce", items=headlines, shots=shots, pool=pool, seed=seed
+    )
     spec = method if isinstance(method, str) else ",".join(map(str, method))
-    chosen = make_method(spec, context)
+    chosen = METHODS.make(spec, context)
     cache = cache_policy(cache_scope)
     judging = Judging(pack, judge_faults, structured, cache) if judged else None
     return Task(
-        dataset=MemoryDataset([_sample(headline) for headline in headlines], name="headlines"),
-        solver=forward_counterfactuals(chosen, structured=structured, cache=cache, judged=judged),
+        dataset=MemoryDataset(
+            [_sample(headline) for headline in headlines[:limit]], name="headlines"
+        ),
+        solver=method_solver(
+            chosen,
+            item_of=lambda state: Headline.of(state.input_text),
+            unanswered=Generation.none,
+            shown=lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
+            key="generation",
+            structured=structured,
+            cache=cache,
+            judged=judged,
+        ),
         scorer=counterfactuals(judging),
         epochs=Epochs(draws, "mean"),
-        version=TASK_VERSION,
+        version=RUN.version,
         name=f"finforce-{_short(spec)}",
         metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )

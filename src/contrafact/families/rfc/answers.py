@@ -1,32 +1,31 @@
-"""What a solver takes and gives: the seam between solvers and everything else.
+"""What a method gives: and how an answer is read from a reply.
 
-A solver turns one item of ``rfc-detect`` or ``rfc-diagnose`` into an answer (RFC-BENCH, section
-2.1). It is a plain object, so that it serves an Inspect task, an estimate and a library call alike.
+A method turns one item of ``rfc-detect`` or ``rfc-diagnose`` into an answer (RFC-BENCH, section
+2.1).
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 
 from inspect_ai.model import (
     CachePolicy,
     GenerateConfig,
     Logprob,
     ModelOutput,
-    get_model,
 )
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.solver import Solver, TaskState
 
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import labels_of, read_label
-from contrafact.models.asking import Ask, PlannedCall, Unanswered
+from contrafact.family.method import Method
+from contrafact.family.task import method_solver
 from contrafact.records import Rewrite
 
 __all__ = [
     "TOP_LOGPROBS",
     "Answer",
-    "Answerer",
     "answer_items",
     "answer_of",
     "item_of",
@@ -44,7 +43,7 @@ REASONS_TOKENS = 120
 
 @dataclass(frozen=True)
 class Answer:
-    """A solver's answer to one item.
+    """A method's answer to one item.
 
     Attributes:
         predicted: A label of the task; None where the reply was invalid.
@@ -53,7 +52,7 @@ class Answer:
         rationale: The reasons given, where they were asked for.
         probabilities: By label, its probability against the others, adding up to 1, or a
             baseline's scores on that scale; None without them.
-        trace: What the solver kept of its way there (first answer, background, …).
+        trace: What the method kept of its way there (first answer, background, …).
     """
 
     predicted: str | None
@@ -64,52 +63,26 @@ class Answer:
     trace: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Answerer(Protocol):
-    """A solver or a baseline. See `contrafact.families.rfc.solvers` for how to add one."""
-
-    name: str
-    shots: int
-
-    async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
-        """Answer one item.
-
-        Args:
-            item: The item; its gold label is not looked at.
-            ask: The model.
-            draw: Which draw of few-shot examples this is, from 1.
-        """
-        ...
-
-    def plan(self, item: Item) -> Sequence[PlannedCall]:
-        """Return the calls that one item will take; none for a baseline."""
-        ...
-
-
-@solver
 def answer_items(
-    answerer: Answerer, *, cache: bool | CachePolicy = False, logprobs: bool = False
+    method: Method[Item, Answer], *, cache: bool | CachePolicy = False, logprobs: bool = False
 ) -> Solver:
-    """Answer a sample by a solver; a model that gives no answer makes an invalid one.
+    """Answer a sample by a method; a model that gives no answer makes an invalid one.
 
     Args:
-        answerer: The solver.
+        method: The method.
         cache: Inspect's cache policy for the calls.
         logprobs: Whether to ask for the log-probabilities that AUROC needs.
     """
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        config = GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS)
-        ask = Ask(get_model(), cache=cache, config=config if logprobs else GenerateConfig())
-        try:
-            answer = await answerer(item_of(state.metadata), ask, draw=state.epoch)
-        except Unanswered as unanswered:
-            answer = Answer(None, str(unanswered))
-        state.store.set("answer", asdict(answer))
-        shown = answer.reply if answer.reply is not None else answer.predicted
-        state.output = ModelOutput.from_content(str(state.model), shown or "")
-        return state
-
-    return solve
+    config = GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS) if logprobs else None
+    return method_solver(
+        method,
+        item_of=lambda state: item_of(state.metadata),
+        unanswered=lambda reason: Answer(None, reason),
+        shown=lambda answer: (answer.reply if answer.reply is not None else answer.predicted) or "",
+        key="answer",
+        cache=cache,
+        config=config,
+    )
 
 
 def item_of(metadata: Mapping[str, Any]) -> Item:

@@ -13,7 +13,7 @@ __all__ = ["rfc_detect"]
 @task(name="rfc-detect")
 def rfc_detect(
     data: str | None = None,
-    solver: str = "plain",
+    method: str = "plain",
     shots: int = 0,
     shots_from: str | None = None,
     background: str | None = None,
@@ -32,7 +32,7 @@ def rfc_detect(
 
     Args:
         data: File of pairs; the bundled pairs where none is given.
-        solver: ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline (``majority``,
+        method: ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline (``majority``,
             ``surface``, ``coherence``; give the model ``none``), or an import path.
         shots: Worked examples: 0, 2 (of the item's category) or 8 (all four categories).
         shots_from: File of pairs to take them from; a pool of our own writing by default.
@@ -49,7 +49,7 @@ def rfc_detect(
     return label_task(
         "rfc-detect",
         data=data,
-        solver=solver,
+        method=method,
         shots=shots,
         shots_from=shots_from,
         background=background,

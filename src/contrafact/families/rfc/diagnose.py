@@ -14,7 +14,7 @@ __all__ = ["rfc_diagnose"]
 @task(name="rfc-diagnose")
 def rfc_diagnose(
     data: str | None = None,
-    solver: str = "plain",
+    method: str = "plain",
     background: str | None = None,
     rationale: bool = False,
     logprobs: bool = False,
@@ -28,7 +28,7 @@ def rfc_diagnose(
 
     Args:
         data: File of pairs, with originals; the bundled pairs where none is given.
-        solver: ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline (``majority``,
+        method: ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline (``majority``,
             ``surface``; give the model ``none``), or an import path.
         background: File of news for ``memory`` to search, instead of the pairs' originals.
         rationale: Whether to ask for reasons, with the label on the last line.
@@ -42,7 +42,7 @@ def rfc_diagnose(
     return label_task(
         "rfc-diagnose",
         data=data,
-        solver=solver,
+        method=method,
         background=background,
         rationale=rationale,
         logprobs=logprobs,

@@ -7,7 +7,7 @@ failure is the run's to tell). The columns, in this order:
 ``task``         ``rfc-detect`` or ``rfc-diagnose``
 ``system``       the system's name in tables, as the caller gives it
 ``model``        Inspect's name of the model; ``none/none`` under a baseline
-``solver``       ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline's name, or an
+``method``       ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline's name, or an
                  import path
 ``shots``        examples per prompt: 0, 2 or 8 (int)
 ``draw``         the epoch, from 1 (int)
@@ -56,7 +56,7 @@ PROBABILITIES: dict[str, str] = {label: f"p_{label}" for label in (TRUE, *MANIPU
 """The columns of probabilities, by the label that each is of."""
 
 ITEM_COLUMNS: tuple[str, ...] = (
-    *("task", "system", "model", "solver", "shots", "draw", "sample_id", "pair_id"),
+    *("task", "system", "model", "method", "shots", "draw", "sample_id", "pair_id"),
     *("article_id", "manipulation", "gold", "predicted", "invalid_reason"),
     *PROBABILITIES.values(),
     *("rationale", "error_class", "original", "rewritten", "shown", "reply"),
@@ -68,7 +68,7 @@ SCORER = "label"
 
 
 def items_frame(
-    log_samples: Iterable[EvalSample], *, system: str, model: str, solver: str, shots: int
+    log_samples: Iterable[EvalSample], *, system: str, model: str, method: str, shots: int
 ) -> list[dict[str, Any]]:
     """Return the rows of one log's samples, in their order.
 
@@ -76,7 +76,7 @@ def items_frame(
         log_samples: The samples of one task's log, whole (not summaries).
         system: The system's name in tables.
         model: Inspect's name of the model.
-        solver: The log's ``metadata["solver"]``.
+        method: The log's ``metadata["method"]``.
         shots: The log's ``metadata["shots"]``.
 
     Returns:
@@ -93,7 +93,7 @@ def items_frame(
                 item_of(sample.metadata),
                 system=system,
                 model=model,
-                solver=solver,
+                method=method,
                 shots=shots,
                 draw=sample.epoch,
                 predicted=found["predicted"],
@@ -112,7 +112,7 @@ def item_row(
     *,
     system: str,
     model: str,
-    solver: str,
+    method: str,
     shots: int,
     draw: int,
     predicted: str | None,
@@ -128,7 +128,7 @@ def item_row(
         "task": item.task,
         "system": system,
         "model": model,
-        "solver": solver,
+        "method": method,
         "shots": shots,
         "draw": draw,
         "sample_id": item.id,

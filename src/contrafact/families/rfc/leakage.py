@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.baselines.features import (
+from contrafact.families.rfc.baseline import (
     PAIR_FEATURES,
     TEXT_FEATURES,
+    cross_validated,
     pair_features,
     text_features,
 )
-from contrafact.families.rfc.baselines.folds import cross_validated
 from contrafact.families.rfc.data import Item, items_of
 from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.records import MANIPULATIONS, Rewrite

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.baselines.run import NO_MODEL
 from contrafact.families.rfc.labels import ERROR_CLASSES, FALSE, RIGHT_ONLY
 from contrafact.families.rfc.study_sheet import RIGHT, WRONG, Answers, KeyItem, shown_columns
 from contrafact.files.sheets import item_check, item_names
+from contrafact.models.opening import NO_MODEL
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.text.delimit import printable
 

@@ -1,4 +1,4 @@
-"""What the two tasks share: settings to data, solver, samples and scorer."""
+"""What the two tasks share: settings to data, method, samples and scorer."""
 
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -6,27 +6,27 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from contrafact.corpus.news_items import load_news
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import answer_items
-from contrafact.families.rfc.bundled import bundled_pairs, bundled_shots
-from contrafact.families.rfc.data import Item, items_of, load_pairs
+from contrafact.families.rfc.data import Item, items_of
 from contrafact.families.rfc.error_classes import ErrorClasses
 from contrafact.families.rfc.labels import TaskName
+from contrafact.families.rfc.methods import methods_of
+from contrafact.families.rfc.options import DetectOptions
+from contrafact.families.rfc.run import DETECT, DIAGNOSE, REASONING
 from contrafact.families.rfc.scoring import answered
-from contrafact.families.rfc.solvers import SolverContext, make_solver
+from contrafact.family.method import MethodContext
+from contrafact.family.run import load_once
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
 from contrafact.records import Rewrite
 
-__all__ = ["TASK_VERSION", "label_task", "sample_of"]
-
-# The first part changes when results are no longer comparable, the second with the interface.
-TASK_VERSION = "1-A"
+__all__ = ["label_task", "sample_of"]
 
 
 def label_task(
     task: TaskName,
     *,
     data: str | None,
-    solver: str,
+    method: str,
     shots: int = 0,
     shots_from: str | None = None,
     background: str | None = None,
@@ -44,22 +44,22 @@ def label_task(
     Raises:
         InputError: for the first thing that is wrong with them.
     """
-    needs_originals = task == "rfc-diagnose"
-    pairs = load_pairs(data, originals=needs_originals) if data else bundled_pairs()
+    run = DETECT if task == "rfc-detect" else DIAGNOSE
+    pairs, _ = load_once(run.load, data or run.bundled)
     pack = open_pack(prompts)
-    context = SolverContext(
+    context = MethodContext(
         task=task,
-        pairs=pairs,
+        items=pairs,
         pack=pack,
         shots=shots,
-        pool=load_pairs(shots_from, originals=True) if shots_from else bundled_shots(),
-        rationale=rationale,
-        background=load_news(background) if background else None,
+        pool=load_once(run.load_shots, shots_from or run.bundled_shots or ""),
+        settings=DetectOptions(rationale=rationale),
+        files={"background": load_news(background)} if background else {},
         seed=seed,
     )
-    chosen = make_solver(solver, context)
+    chosen = methods_of(task).make(method, context)
     cache = cache_policy(cache_scope)
-    if judged and not (rationale or solver in ("stepwise", "reflect")):
+    if judged and not (rationale or method in REASONING):
         raise InputError(
             "there are no reasons to sort", hint="ask for them (rationale=true), or do not judge"
         )
@@ -68,9 +68,9 @@ def label_task(
         dataset=MemoryDataset([sample_of(item) for item in items], name="pairs"),
         solver=answer_items(chosen, cache=cache, logprobs=logprobs),
         scorer=answered(ErrorClasses(pack, cache) if judged else None),
-        version=TASK_VERSION,
-        name=f"{task}-{solver.rsplit('.', 1)[-1]}" + (f"-{shots}" if shots else ""),
-        metadata={"solver": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
+        version=run.version,
+        name=f"{task}-{method.rsplit('.', 1)[-1]}" + (f"-{shots}" if shots else ""),
+        metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )
 
 

@@ -38,7 +38,7 @@ def surface_figures(
         ``measure``: ``estimate``, ``low``, ``high``, ``models``, ``n``, ``articles``; empty where
         the baseline or the models are missing.
     """
-    baseline = [s for s in systems_of(items) if _one(items, s)["solver"] == SURFACE]
+    baseline = [s for s in systems_of(items) if _one(items, s)["method"] == SURFACE]
     models = [s for s in systems_of(items) if not _one(items, s)["baseline"]]
     if not baseline or not models:
         return pd.DataFrame()

@@ -218,7 +218,7 @@ def confusion_table(confusion: pd.DataFrame) -> Table:
 def shots_table(items: pd.DataFrame, figures: pd.DataFrame) -> Table | None:
     """Return accuracy by number of examples (figure 3), or None where no model has two numbers."""
     asked = items[~items["baseline"]].drop_duplicates("system")
-    asked = asked.assign(name=asked["model"] + " · " + asked["solver"])
+    asked = asked.assign(name=asked["model"] + " · " + asked["method"])
     several = asked.groupby("name")["shots"].transform("nunique") > 1
     chosen = asked[several].sort_values(["name", "shots"], kind="stable")
     chosen = chosen.drop_duplicates(["name", "shots"])

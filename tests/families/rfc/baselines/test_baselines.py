@@ -6,8 +6,7 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.log import read_eval_log
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.baselines.folds import article_folds, cross_validated
-from contrafact.families.rfc.baselines.run import baseline_rows
+from contrafact.families.rfc.baseline import article_folds, baseline_rows, cross_validated
 from contrafact.families.rfc.bundled import bundled_pairs
 from contrafact.families.rfc.items import ITEM_COLUMNS, items_frame
 from contrafact.families.rfc.scoring import pairwise_accuracy
@@ -52,7 +51,7 @@ def test_rows_have_the_promised_columns_and_repeat_exactly():
         rows = baseline_rows(task, bundled_pairs(), seed=3)
         assert all(tuple(row) == ITEM_COLUMNS for row in rows)
         assert repr(rows) == repr(baseline_rows(task, bundled_pairs(), seed=3))
-    names = {row["solver"] for row in baseline_rows("rfc-diagnose", bundled_pairs())}
+    names = {row["method"] for row in baseline_rows("rfc-diagnose", bundled_pairs())}
     assert names == {"majority", "surface"}
 
 
@@ -68,12 +67,12 @@ def test_one_article_cannot_be_cross_validated():
 )
 def test_under_inspect_a_baseline_says_the_same_and_asks_no_model(tmp_path, task, name):
     (log,) = inspect_eval(
-        f"contrafact/{task}", model="none/none", task_args={"solver": name}, display="none",
+        f"contrafact/{task}", model="none/none", task_args={"method": name}, display="none",
         log_dir=str(tmp_path),
     )  # fmt: skip
     assert log.status == "success"
     samples = read_eval_log(log.location).samples
-    rows = items_frame(samples, system="s", model="none/none", solver=name, shots=0)
+    rows = items_frame(samples, system="s", model="none/none", method=name, shots=0)
     direct = {r["sample_id"]: r for r in baseline_rows(task, bundled_pairs(), names=[name])}
     assert {r["sample_id"]: r["predicted"] for r in rows} == {
         key: r["predicted"] for key, r in direct.items()

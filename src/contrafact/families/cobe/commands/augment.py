@@ -80,7 +80,7 @@ def augment(
                 pack,
                 structured=structured,
                 at_once=max_connections,
-                cache_scope=pack.hash_for("cobe"),
+                cache_scope=pack.hash,
                 each=steps.step,
             )
         )

@@ -106,11 +106,11 @@ def generate(
         "timeout": timeout,
         "attempt_timeout": attempt_timeout,
     }
-    from contrafact.families.finforce.methods import method_spec
+    from contrafact.families.finforce.methods import METHODS
     from contrafact.prompts import open_pack
 
     pack = open_pack(prompts)
-    method = method_spec(method, _given(sampling))
+    method = METHODS.spec(method, _given(sampling))
     told = {
         "method": method,
         "model": model,
@@ -130,13 +130,13 @@ def generate(
         from contrafact.families.finforce.bundled import bundled_shots
         from contrafact.families.finforce.data import load_headlines
         from contrafact.families.finforce.judging import Judging
-        from contrafact.families.finforce.methods import MethodContext, make_method, open_weights
+        from contrafact.family.method import MethodContext, open_weights
         from contrafact.models.asking import Ask
         from contrafact.models.opening import TRANSPORT, open_model
 
         pool = load_headlines(shots_from) if shots_from else bundled_shots()
         context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,))
-        chosen = make_method(method, context)
+        chosen = METHODS.make(method, context)
         open_weights(chosen, [model], {})
         calls: dict[str, Any] = TRANSPORT | _given(transport)
         return BulkJob(

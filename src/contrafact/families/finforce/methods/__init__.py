@@ -1,26 +1,10 @@
-"""Generation methods, one file each.
+"""Generation methods, one file each (FIN-FORCE, section 4, B.2).
 
-To add a method: write a module here (or anywhere that can be imported) with a function
-``method(context: MethodContext) -> Method``. Its file name, with hyphens, is its name on the
-command line; a module elsewhere is named by its import path (``my_package.my_method``). A method
-with options has them, with their defaults, in a mapping ``OPTIONS`` of its module, and takes their
-values from ``context.options``.
+How to add one: `contrafact.family.method`.
 """
 
-from contrafact.families.finforce.methods.lookup import (
-    MethodContext,
-    Option,
-    make_method,
-    method_names,
-    method_spec,
-    open_weights,
-)
+from contrafact.family.method import Methods
 
-__all__ = [
-    "MethodContext",
-    "Option",
-    "make_method",
-    "method_names",
-    "method_spec",
-    "open_weights",
-]
+__all__ = ["METHODS"]
+
+METHODS = Methods("finforce", __name__)

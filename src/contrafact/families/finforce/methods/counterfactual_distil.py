@@ -7,7 +7,7 @@ the topic word are kept.
 from collections.abc import Sequence
 
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
-from contrafact.families.finforce.methods.lookup import MethodContext
+from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.delimit import delimit
@@ -31,7 +31,7 @@ class CounterfactualDistil:
         )
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.families.finforce.generation.Method`."""
+        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         # Step 1: the model names the topic word.
         reply = (await ask(self._topic.render(headline=text))).completion
@@ -47,7 +47,7 @@ class CounterfactualDistil:
         return _without_masks(read_pair(output, trace))
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.families.finforce.generation.Method`."""
+        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         return [
             PlannedCall(self._topic.render(headline=text), reply_tokens=5),

@@ -12,7 +12,7 @@ import numpy as np
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
-from contrafact.families.finforce.methods.lookup import MethodContext
+from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack
 from contrafact.records import Headline
@@ -55,12 +55,12 @@ class Prompted:
         )
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.families.finforce.generation.Method`."""
+        """See `contrafact.family.method.Method`."""
         output = await ask(self.prompt(headline, draw), pair_schema("original_headline"))
         return read_pair(output)
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.families.finforce.generation.Method`."""
+        """See `contrafact.family.method.Method`."""
         return [PlannedCall(self.prompt(headline), reply_tokens=110)]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
-from contrafact.families.finforce.methods.lookup import MethodContext
+from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Headline
 from contrafact.text.delimit import delimit
@@ -32,7 +32,7 @@ class LeastToMost:
         ]
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.families.finforce.generation.Method`."""
+        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         messages: list[ChatMessage] = []
         steps: dict[str, str] = {}
@@ -48,7 +48,7 @@ class LeastToMost:
         raise AssertionError("the last step returns")
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.families.finforce.generation.Method`."""
+        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         calls: list[PlannedCall] = []
         so_far = ""

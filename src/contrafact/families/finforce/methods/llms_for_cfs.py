@@ -6,7 +6,7 @@ FIN-FORCE, section 4, B.2 and table 8, after Nguyen et al. (2024). The chain is 
 from collections.abc import Sequence
 
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
-from contrafact.families.finforce.methods.lookup import MethodContext
+from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Headline
 from contrafact.text.delimit import delimit
@@ -27,12 +27,12 @@ class LlmsForCfs:
         return self._template.render(headline=delimit(headline.text))
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.families.finforce.generation.Method`."""
+        """See `contrafact.family.method.Method`."""
         schema = pair_schema("original_headline", "reasoning")
         return read_pair(await ask(self._prompt(headline), schema))
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.families.finforce.generation.Method`."""
+        """See `contrafact.family.method.Method`."""
         return [PlannedCall(self._prompt(headline), reply_tokens=300)]
 
 

@@ -15,7 +15,7 @@ from inspect_ai.model import ModelOutput
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.generation import MAX_CHARACTERS, Generation, read_pair
-from contrafact.families.finforce.methods.lookup import MethodContext, Option
+from contrafact.family.method import MethodContext, Option
 from contrafact.files.atomic import replace_surrogates
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.prompts import PromptTemplate
@@ -76,7 +76,7 @@ class LmCounterfactuals:
         _writer(model, model_args)
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `families.finforce.generation.Method`. The model is run here, and not asked."""
+        """See `contrafact.family.method.Method`. The model is run here, and not asked."""
         from contrafact.models.whitebox.noise import PromptTooLong
         from contrafact.models.whitebox.noise import draw as draw_noise
 
@@ -103,7 +103,7 @@ class LmCounterfactuals:
         return _generation(dict(zip(prompts, texts, strict=True)), model)
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `families.finforce.generation.Method`: what is written, though nobody is called."""
+        """See `contrafact.family.method.Method`: what is written, though nobody is called."""
         return [PlannedCall(prompt, _REPLY_TOKENS) for prompt in self._rendered(headline).values()]
 
     def _rendered(self, headline: Headline) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
-from contrafact.families.finforce.methods.lookup import MethodContext
+from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Headline
 from contrafact.text.delimit import delimit
@@ -30,7 +30,7 @@ class Metacognitive:
         self._revise = context.pack.template("finforce/metacognitive-revise", required={"headline"})
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.families.finforce.generation.Method`."""
+        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         question = ChatMessageUser(content=self._draft.render(headline=text))
         reflection = (await ask([question])).completion
@@ -40,7 +40,7 @@ class Metacognitive:
         return read_pair(output, {"reflection": reflection})
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.families.finforce.generation.Method`."""
+        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         first = self._draft.render(headline=text)
         reflection = " word" * _REFLECTION_TOKENS

@@ -1,7 +1,7 @@
 """zero-shot: one prompt, no examples (FIN-FORCE, section 4 and table 8)."""
 
 from contrafact.families.finforce.methods.few_shot import Prompted
-from contrafact.families.finforce.methods.lookup import MethodContext
+from contrafact.family.method import MethodContext
 
 __all__ = ["method"]
 

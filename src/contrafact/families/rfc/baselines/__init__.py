@@ -1,1 +1,1 @@
-"""Baselines that need no language model (RFC-BENCH, section 3.4), one module each."""
+"""Methods that ask no model, one module each (RFC-BENCH, section 3.4)."""

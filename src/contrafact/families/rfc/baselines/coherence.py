@@ -15,11 +15,11 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import FALSE, TRUE
-from contrafact.families.rfc.solvers.lookup import SolverContext
+from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.text.quantities import Quantity, quantities
 
-__all__ = ["Coherence", "Contradiction", "answerer", "contradictions"]
+__all__ = ["Coherence", "Contradiction", "contradictions", "method"]
 
 PERCENT_TOLERANCE = 1.0
 """A stated change and the one that two figures make may differ by this many percentage points, or
@@ -204,7 +204,7 @@ class Coherence:
     shots = 0
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
-        """See `contrafact.families.rfc.answers.Answerer`."""
+        """See `contrafact.family.method.Method`."""
         return self.answer(item)
 
     def answer(self, item: Item) -> Answer:
@@ -223,8 +223,8 @@ class Coherence:
         return []
 
 
-def answerer(context: SolverContext) -> Coherence:
-    """Return the baseline.
+def method(context: MethodContext) -> Coherence:
+    """Return the method.
 
     Raises:
         InputError: for diagnosis, where nothing has to be detected.

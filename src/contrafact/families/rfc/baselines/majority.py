@@ -8,18 +8,19 @@ of no pair both.
 from collections import Counter
 
 from contrafact.families.rfc.answers import Answer
-from contrafact.families.rfc.baselines.model import Baseline
+from contrafact.families.rfc.baseline import Baseline
 from contrafact.families.rfc.data import items_of
 from contrafact.families.rfc.labels import labels_of
-from contrafact.families.rfc.solvers.lookup import SolverContext
+from contrafact.families.rfc.methods import task_of
+from contrafact.family.method import MethodContext
 
-__all__ = ["answerer"]
+__all__ = ["method"]
 
 
-def answerer(context: SolverContext) -> Baseline:
-    """Return the baseline."""
-    items = items_of(context.task, context.pairs)
+def method(context: MethodContext) -> Baseline:
+    """Return the method."""
+    items = items_of(task_of(context), context.items)
     counts = Counter(item.gold for item in items)
-    shares = {label: counts[label] / len(items) for label in labels_of(context.task)}
+    shares = {label: counts[label] / len(items) for label in labels_of(task_of(context))}
     answer = Answer(max(shares, key=lambda label: shares[label]), probabilities=shares)
     return Baseline("majority", {item.id: answer for item in items})

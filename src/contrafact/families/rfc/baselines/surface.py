@@ -5,24 +5,23 @@ of the one text. Every answer comes from a model that was fitted without the ite
 """
 
 from contrafact.families.rfc.answers import Answer
-from contrafact.families.rfc.baselines.features import pair_features, text_features
-from contrafact.families.rfc.baselines.folds import cross_validated
-from contrafact.families.rfc.baselines.model import Baseline
+from contrafact.families.rfc.baseline import Baseline, cross_validated, pair_features, text_features
 from contrafact.families.rfc.data import items_of
 from contrafact.families.rfc.labels import labels_of
-from contrafact.families.rfc.solvers.lookup import SolverContext
+from contrafact.families.rfc.methods import task_of
+from contrafact.family.method import MethodContext
 
-__all__ = ["answerer"]
+__all__ = ["method"]
 
 
-def answerer(context: SolverContext) -> Baseline:
-    """Return the baseline.
+def method(context: MethodContext) -> Baseline:
+    """Return the method.
 
     Raises:
         InputError: if the data hold fewer than two articles.
     """
-    labels = labels_of(context.task)
-    items = items_of(context.task, context.pairs)
+    labels = labels_of(task_of(context))
+    items = items_of(task_of(context), context.items)
     features = (
         text_features([item.shown for item in items])
         if context.task == "rfc-detect"

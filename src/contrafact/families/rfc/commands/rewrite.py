@@ -181,17 +181,17 @@ def _by_rules(
     attempts: int,
     workers: int | None,
 ) -> None:
+    from contrafact.console import Progress
     from contrafact.families.rfc.pipeline.rewrite import rewrite_all_by_rules
-    from contrafact.runs.progress import RunProgress
 
     left = [at for at in range(len(assignments)) if at not in outcomes]
-    with RunProgress(len(assignments), len(outcomes)) as progress:
+    with Progress("rewrites", len(assignments), len(outcomes)) as progress:
         for position, outcome in rewrite_all_by_rules(
             assignments, left, seed=seed, attempts=attempts, workers=workers or os.cpu_count() or 1
         ):
             journal.keep({"position": position, "outcome": outcome.as_json()})
             outcomes[position] = outcome
-            progress.sample_ended(position)
+            progress.step()
 
 
 def _by_model(
@@ -208,21 +208,21 @@ def _by_model(
     """
     import asyncio
 
+    from contrafact.console import Progress
     from contrafact.models.asking import failure_cause
-    from contrafact.runs.progress import RunProgress
 
     left = [at for at in range(len(assignments)) if at not in outcomes]
     causes: Counter[str] = Counter()
 
     async def run() -> None:
-        with RunProgress(len(assignments), len(outcomes)) as progress:
+        with Progress("rewrites", len(assignments), len(outcomes)) as progress:
             async for position, outcome in writer.rewrite_all(assignments, left, at_once):
                 if isinstance(outcome, Exception):
                     causes[failure_cause(outcome)] += 1
                 else:
                     journal.keep({"position": position, "outcome": outcome.as_json()})
                     outcomes[position] = outcome
-                progress.sample_ended(position)
+                progress.step()
 
     asyncio.run(run())
     if causes:

@@ -1,0 +1,30 @@
+"""CoBe as one object."""
+
+from contrafact.family import Command, Family, Lazy, Task
+
+__all__ = ["FAMILY"]
+
+_HERE = "contrafact.families.cobe"
+
+FAMILY = Family(
+    name="cobe",
+    title="CoBe",
+    question="What would have happened instead?",
+    tasks=(
+        Task(
+            name="cobe",
+            summary="stories as they would have gone instead",
+            run=Lazy(f"{_HERE}.run:RUN"),
+            report=Lazy(f"{_HERE}.report:SPEC"),
+            options=Lazy(f"{_HERE}.options:CobeOptions"),
+        ),
+    ),
+    commands={
+        "cobe": Command(
+            "Counterfactual edits of stories: stories of known answers, variations, studies.",
+            Lazy(f"{_HERE}.commands.group:app"),
+        ),
+    },
+    rank=3,
+    demo=Lazy(f"{_HERE}.demo:PARTS"),
+)

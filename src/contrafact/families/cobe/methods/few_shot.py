@@ -1,0 +1,113 @@
+"""few-shot: the plain prompt with worked examples before it.
+
+Examples come from a pool in seeded random draws, each asked in the phrasing of the question. A
+draw's order depends on the seed and the draw alone, so that the same examples serve every model and
+every story of that draw; a variation of the story's own core set is passed over.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from contrafact.errors import InputError
+from contrafact.families.cobe.items import PHRASINGS
+from contrafact.families.cobe.questions import Question
+from contrafact.family.method import MethodContext
+from contrafact.family.task import read_text
+from contrafact.models.asking import Ask, PlannedCall
+from contrafact.prompts import PromptPack
+from contrafact.records import Output, Story
+from contrafact.text.delimit import delimit
+
+__all__ = ["DEFAULT_SHOTS", "EDIT_TOKENS", "Prompted", "draw_shots", "method"]
+
+DEFAULT_SHOTS = 3
+EDIT_TOKENS = 70
+"""About how long an edited scenario is, for estimates."""
+
+
+class Prompted:
+    """One call: examples if any, the scenario, the query."""
+
+    def __init__(
+        self,
+        name: str,
+        pack: PromptPack,
+        *,
+        shots: int = 0,
+        pool: Sequence[Story] = (),
+        seed: int = 0,
+    ):
+        self.name = name
+        self.shots = shots
+        self._pool = [story for story in pool if story.answer]
+        self._seed = seed
+        self._template = pack.template("cobe/edit", required={"story", "query", "shots"})
+        families = {story.core_set_id for story in self._pool}
+        if shots and len(families) <= shots:
+            raise InputError(
+                f"the pool holds answers to {len(families)} core stories, "
+                f"too few to draw {shots} and leave out the story's own",
+                hint="give a larger file with --shots-from, or fewer --shots",
+            )
+
+    def prompt(self, question: Question, draw: int = 1) -> str:
+        """Return the prompt for one question."""
+        story = question.story
+        shots = draw_shots(self._pool, self.shots, seed=self._seed, draw=draw, story=story)
+        place = PHRASINGS.index(question.phrasing)
+        return self._template.render(
+            story=delimit(story.text),
+            query=delimit(question.query),
+            shots=[
+                {
+                    "story": delimit(shot.text),
+                    "query": delimit(shot.queries[place]),
+                    "answer": delimit(shot.answer),
+                }
+                for shot in shots
+            ],
+        )
+
+    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Output:
+        """See `contrafact.family.method.Method`."""
+        return read_text(await ask(self.prompt(question, draw)))
+
+    def plan(self, question: Question) -> Sequence[PlannedCall]:
+        """See `contrafact.family.method.Method`."""
+        return [PlannedCall(self.prompt(question), EDIT_TOKENS)]
+
+
+def draw_shots(
+    pool: Sequence[Story], count: int, *, seed: int, draw: int, story: Story
+) -> list[Story]:
+    """Return `count` examples, each of another core story, in a seeded order.
+
+    Args:
+        pool: Stories with representative answers.
+        count: How many.
+        seed: Seed of the run.
+        draw: Number of the draw, from 1; every draw is an order of its own.
+        story: The story that is worked on; its text and its core set are passed over.
+    """
+    order = np.random.default_rng([seed, draw]).permutation(len(pool))
+    chosen: dict[int, Story] = {}
+    for position in order:
+        one = pool[int(position)]
+        own = one.text == story.text or one.core_set_id == story.core_set_id
+        if len(chosen) < count and not own:
+            chosen.setdefault(one.core_set_id, one)
+    return list(chosen.values())
+
+
+def method(context: MethodContext) -> Prompted:
+    """Return the method, with the pool of our own writing where none is given."""
+    from contrafact.families.cobe.bundled import bundled_shots
+
+    return Prompted(
+        "few-shot",
+        context.pack,
+        shots=context.shots or DEFAULT_SHOTS,
+        pool=context.pool or bundled_shots(),
+        seed=context.seed,
+    )

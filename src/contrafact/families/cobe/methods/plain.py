@@ -1,0 +1,11 @@
+"""plain: the scenario and the query, in conversational language (CoBe, section 4.2)."""
+
+from contrafact.families.cobe.methods.few_shot import Prompted
+from contrafact.family.method import MethodContext
+
+__all__ = ["method"]
+
+
+def method(context: MethodContext) -> Prompted:
+    """Return the method."""
+    return Prompted("plain", context.pack)

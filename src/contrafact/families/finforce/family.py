@@ -1,0 +1,36 @@
+"""FIN-FORCE as one object."""
+
+from contrafact.family import Command, Family, Lazy, Task
+
+__all__ = ["FAMILY"]
+
+_HERE = "contrafact.families.finforce"
+
+FAMILY = Family(
+    name="finforce",
+    title="FIN-FORCE",
+    question="What could happen next, for worse and for better?",
+    tasks=(
+        Task(
+            name="finforce",
+            summary="forward counterfactuals from market headlines",
+            run=Lazy(f"{_HERE}.run:RUN"),
+            report=Lazy(f"{_HERE}.report:SPEC"),
+            options=Lazy(f"{_HERE}.options:FinforceOptions"),
+            default_methods=("zero-shot",),
+        ),
+    ),
+    commands={
+        "finforce": Command(
+            "Forward counterfactuals: screening headlines, releasing a set, studies of the judge.",
+            Lazy(f"{_HERE}.commands.group:app"),
+        ),
+        "generate": Command(
+            "Write a risk and an opportunity scenario for every headline of a file, in order.",
+            Lazy(f"{_HERE}.commands.generate:generate"),
+        ),
+    },
+    presets=Lazy(f"{_HERE}.presets:PRESETS"),
+    rank=1,
+    demo=Lazy(f"{_HERE}.demo:PARTS"),
+)

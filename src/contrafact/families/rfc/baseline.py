@@ -1,0 +1,233 @@
+"""What baselines share: answers known beforehand, surface features, folds by article.
+
+A baseline is a method that asks no model. Features are those of RFC-BENCH, section 3.4, figure 4
+and appendix L; cross-validation is by article, so that no item is judged by what was learnt from
+its own article.
+"""
+
+import re
+import unicodedata
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.answers import Answer
+from contrafact.families.rfc.data import Item, items_of
+from contrafact.families.rfc.items import item_row
+from contrafact.families.rfc.labels import TaskName
+from contrafact.families.rfc.methods import methods_of
+from contrafact.family.method import MethodContext
+from contrafact.models.asking import Ask, PlannedCall
+from contrafact.models.opening import NO_MODEL
+from contrafact.records import Rewrite
+from contrafact.text.surface import surface
+
+__all__ = [
+    "FOLDS",
+    "PAIR_FEATURES",
+    "TEXT_FEATURES",
+    "Baseline",
+    "article_folds",
+    "baseline_rows",
+    "cross_validated",
+    "pair_features",
+    "text_features",
+]
+
+FOLDS = 10
+"""Folds, or as many as there are articles if these are fewer."""
+
+PAIR_FEATURES: tuple[str, ...] = (
+    *("length_ratio", "punctuation_difference", "numeric_difference", "jaccard"),
+)
+"""What figure 4's baseline is made from: length, punctuation, numeric tokens, lexical overlap."""
+
+TEXT_FEATURES: tuple[str, ...] = (
+    *("characters", "words", "characters_per_word", "distinct_words", "punctuation", "numbers"),
+    *("digits", "percent_signs", "capitals"),
+)
+"""The same kind of thing where there is one text; counts, but for two ratios."""
+
+Indices = NDArray[np.intp]
+_WORD = re.compile(r"\w+(?:['’.,\-]\w+)*")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+class Baseline:
+    """Answers by sample id.
+
+    Args:
+        name: The baseline's name.
+        answers: The answer to every item of the data set.
+    """
+
+    shots = 0
+
+    def __init__(self, name: str, answers: Mapping[str, Answer]):
+        self.name = name
+        self._answers = answers
+
+    async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
+        """See `contrafact.family.method.Method`."""
+        return self.answer(item)
+
+    def answer(self, item: Item) -> Answer:
+        """Return the answer to one item.
+
+        Raises:
+            InputError: if the item is not of the data that the baseline was made with.
+        """
+        try:
+            return self._answers[item.id]
+        except KeyError:
+            raise InputError(
+                f"the baseline does not know the item '{item.id}'",
+                hint="give task and solver the same data",
+            ) from None
+
+    def plan(self, item: Item) -> Sequence[PlannedCall]:
+        """Return no calls."""
+        return []
+
+
+def pair_features(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    """Return :data:`PAIR_FEATURES` of (original, rewritten) pairs, shape (pairs, features)."""
+    found = [surface(original, rewritten) for original, rewritten in pairs]
+    rows = [[float(getattr(one, name)) for name in PAIR_FEATURES] for one in found]
+    return np.array(rows, dtype=np.float64).reshape(len(pairs), len(PAIR_FEATURES))
+
+
+def text_features(texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return :data:`TEXT_FEATURES` of texts, shape (texts, features)."""
+    rows = []
+    for text in texts:
+        words = _WORD.findall(text)
+        count = max(1, len(words))
+        rows.append(
+            (
+                len(text),
+                len(words),
+                sum(map(len, words)) / count,
+                len({word.casefold() for word in words}) / count,
+                sum(unicodedata.category(c).startswith("P") for c in text),
+                len(_NUMBER.findall(text)),
+                sum(c.isdigit() for c in text),
+                text.count("%"),
+                sum(c.isupper() for c in text),
+            )
+        )
+    return np.array(rows, dtype=np.float64).reshape(len(texts), len(TEXT_FEATURES))
+
+
+def article_folds(clusters: Sequence[Hashable], *, seed: int) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the rows to learn from and the rows to judge, fold by fold; articles are never split.
+
+    Raises:
+        InputError: if there are fewer than two articles.
+    """
+    from sklearn.model_selection import GroupKFold
+
+    codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(clusters))}
+    if len(codes) < 2:
+        raise InputError(
+            "cross-validation by article needs pairs of at least two articles",
+            hint="give a larger file",
+        )
+    groups = np.array([codes[cluster] for cluster in clusters])
+    folds = GroupKFold(n_splits=min(FOLDS, len(codes)), shuffle=True, random_state=seed)
+    for train, test in folds.split(groups, groups=groups):
+        yield np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)
+
+
+def cross_validated(
+    features: Any,
+    gold: Sequence[str],
+    labels: Sequence[str],
+    clusters: Sequence[Hashable],
+    *,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return each item's label probabilities by a logistic regression fitted without its article.
+
+    Args:
+        features: Numbers, shape (items, features), dense or sparse; brought to unit scale within
+            each fold.
+        gold: The gold labels.
+        labels: The label space, the order of the columns returned.
+        clusters: The articles.
+        seed: Seed of the folds.
+
+    Returns:
+        Shape (items, labels). A label that a fold has not seen has probability 0 there.
+
+    Raises:
+        InputError: if there are fewer than two articles.
+    """
+    from scipy.sparse import issparse
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+    column_of = {label: column for column, label in enumerate(labels)}
+    y = np.array([column_of[label] for label in gold])
+    found = np.zeros((len(y), len(labels)))
+    for train, test in article_folds(clusters, seed=seed):
+        seen = np.unique(y[train])
+        if len(seen) == 1:
+            found[np.ix_(test, seen)] = 1.0
+            continue
+        scaler = MaxAbsScaler() if issparse(features) else StandardScaler()
+        # For two labels and many sparse columns this solver is several times as fast.
+        fast = issparse(features) and len(seen) == 2
+        solver = "liblinear" if fast else "lbfgs"
+        model = make_pipeline(scaler, LogisticRegression(solver=solver, max_iter=2_000))
+        model.fit(features[train], y[train])
+        found[np.ix_(test, seen)] = model.predict_proba(features[test])
+    return found
+
+
+class _Knowing(Protocol):
+    def answer(self, item: Item) -> Answer: ...
+
+
+def baseline_rows(
+    task: TaskName, pairs: Sequence[Rewrite], *, seed: int = 0, names: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    """Return the per-item rows of baselines, as `contrafact.families.rfc.items` describes them.
+
+    Args:
+        task: The task.
+        pairs: The data set.
+        seed: Seed of the folds.
+        names: Which baselines; all that the task has where none is given.
+
+    Raises:
+        InputError: if the data hold fewer than two articles, or a name is no baseline's.
+    """
+    rows = []
+    items = items_of(task, pairs)
+    methods = methods_of(task)
+    for name in names or methods.baseline_names():
+        made = cast(_Knowing, methods.make(name, MethodContext(task=task, items=pairs, seed=seed)))
+        for item in items:
+            answer = made.answer(item)
+            rows.append(
+                item_row(
+                    item,
+                    system=f"baseline · {name}",
+                    model=NO_MODEL,
+                    method=name,
+                    shots=0,
+                    draw=1,
+                    predicted=answer.predicted,
+                    invalid=answer.invalid,
+                    probabilities=answer.probabilities,
+                    rationale=answer.rationale,
+                    error_class=None,
+                    reply=None,
+                )
+            )
+    return rows

@@ -1,0 +1,37 @@
+"""RFC-BENCH as one object."""
+
+from contrafact.family import Command, Family, Lazy, Task
+
+__all__ = ["FAMILY"]
+
+_HERE = "contrafact.families.rfc"
+
+FAMILY = Family(
+    name="rfc",
+    title="RFC-BENCH",
+    question="Was this tampered with?",
+    tasks=(
+        Task(
+            name="rfc-detect",
+            summary="published (true) or manipulated (false)?",
+            run=Lazy(f"{_HERE}.run:DETECT"),
+            report=Lazy(f"{_HERE}.report:DETECT"),
+            options=Lazy(f"{_HERE}.options:DetectOptions"),
+        ),
+        Task(
+            name="rfc-diagnose",
+            summary="which of the four manipulations?",
+            run=Lazy(f"{_HERE}.run:DIAGNOSE"),
+            report=Lazy(f"{_HERE}.report:DIAGNOSE"),
+            options=Lazy(f"{_HERE}.options:DiagnoseOptions"),
+        ),
+    ),
+    commands={
+        "rfc": Command(
+            "Build a benchmark of minimal financial misinformation, stage by stage.",
+            Lazy(f"{_HERE}.commands.group:app"),
+        ),
+    },
+    rank=2,
+    demo=Lazy(f"{_HERE}.demo:PARTS"),
+)

@@ -1,0 +1,131 @@
+"""memory: earlier news, found by BM25, shown as background before the item.
+
+Memory retrieval is proposed in RFC-BENCH, section 4; it was not run in the paper. Searched are the
+unmanipulated originals of the data set, or the news of a file. Shown is only what is earlier: of an
+earlier day where both days are known, else standing earlier in the file. Never shown is the item's
+own article, nor a text that shares most of its words with the item (the same story from another
+wire would give the answer away).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
+from contrafact.families.rfc.data import Item
+from contrafact.families.rfc.prompting import OneCall
+from contrafact.family.method import MethodContext
+from contrafact.models.asking import Ask, PlannedCall
+from contrafact.records import NewsItem, Rewrite
+from contrafact.text.delimit import delimit
+
+__all__ = ["SHOWN", "Background", "Memory", "method"]
+
+SHOWN = 3
+"""How many earlier items are shown."""
+
+SAME_STORY = 0.5
+"""Two texts whose words overlap by more than this (Jaccard) tell the same story."""
+
+ITEM_CHARACTERS = 1_200
+"""An earlier item is cut here; a title with its lead is seldom longer."""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    article_id: str
+    date: str | None
+    text: str
+    words: frozenset[str]
+
+
+class Background:
+    """News that can be searched for what came before an item.
+
+    Args:
+        pairs: Pairs whose originals are searched, each article once, in this order.
+        news: News to search instead, where given.
+    """
+
+    def __init__(self, pairs: Sequence[Rewrite], news: Sequence[NewsItem] | None = None):
+        from bm25s import BM25
+
+        given = (
+            [(pair.article_id, pair.date, pair.original) for pair in pairs]
+            if news is None
+            else [(item.id, item.date, item.paragraph) for item in news]
+        )
+        entries: dict[str, _Entry] = {}
+        for article, date, text in given:
+            words = _words(text)
+            if words:
+                entries.setdefault(article, _Entry(article, date, text, frozenset(words)))
+        self._entries = list(entries.values())
+        self._position = {entry.article_id: at for at, entry in enumerate(self._entries)}
+        self._index = BM25()
+        if self._entries:
+            corpus = [_words(entry.text) for entry in self._entries]
+            self._index.index(corpus, show_progress=False)
+
+    def before(self, item: Item, count: int = SHOWN) -> list[str]:
+        """Return the texts of the earlier items that fit best, best first; perhaps none."""
+        query = item.shown or item.pair.original
+        words = _words(query)
+        known = [word for word in words if word in self._index.vocab_dict] if self._entries else []
+        if not known:
+            return []
+        scores = self._index.get_scores(known)
+        # Equal scores keep the file's order, so that the same item always sees the same.
+        best = np.argsort(-scores, kind="stable")
+        found: list[str] = []
+        for position in best:
+            entry = self._entries[int(position)]
+            if scores[position] <= 0 or len(found) == count:
+                break
+            if self._is_earlier(entry, int(position), item) and not _same_story(entry, words):
+                found.append(entry.text)
+        return found
+
+    def _is_earlier(self, entry: _Entry, position: int, item: Item) -> bool:
+        if entry.article_id == item.pair.article_id:
+            return False
+        if entry.date and item.pair.date:
+            return entry.date < item.pair.date
+        return position < self._position.get(item.pair.article_id, 0)
+
+
+class Memory(OneCall):
+    """One call, with background."""
+
+    def __init__(self, context: MethodContext):
+        super().__init__("memory", context, template="-memory", more=frozenset({"background"}))
+        self._background = Background(context.items, context.files.get("background"))
+
+    async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
+        """See `contrafact.family.method.Method`."""
+        shown = self._shown(item)
+        output = await ask(self.prompt(item, draw, background=shown))
+        return read_answer(output, item, reasons=self.reasons, trace={"background": shown})
+
+    def plan(self, item: Item) -> Sequence[PlannedCall]:
+        """See `contrafact.family.method.Method`."""
+        prompt = self.prompt(item, background=self._shown(item))
+        return [PlannedCall(prompt, reply_tokens(reasons=self.reasons))]
+
+    def _shown(self, item: Item) -> list[str]:
+        return [delimit(text[:ITEM_CHARACTERS]) for text in self._background.before(item)]
+
+
+def method(context: MethodContext) -> Memory:
+    """Return the method."""
+    return Memory(context)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip(".,;:!?()[]\"'“”’‘") or word for word in text.casefold().split()]
+
+
+def _same_story(entry: _Entry, words: Sequence[str]) -> bool:
+    other = set(words)
+    return len(entry.words & other) > SAME_STORY * len(entry.words | other)

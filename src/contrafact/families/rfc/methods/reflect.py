@@ -1,0 +1,54 @@
+"""reflect: an answer with reasons, a sceptical look at it, the final label.
+
+Explicit reflection is proposed in RFC-BENCH, section 4; it was not run in the paper. What to look
+for are the errors of section 3.5. The first answer is kept.
+"""
+
+from collections.abc import Sequence
+
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
+
+from contrafact.families.rfc.answers import REASONS_TOKENS, Answer, read_answer
+from contrafact.families.rfc.data import Item
+from contrafact.families.rfc.labels import strip_reasoning
+from contrafact.families.rfc.methods import with_reasons
+from contrafact.families.rfc.prompting import OneCall, kind_of, texts_of
+from contrafact.family.method import MethodContext
+from contrafact.models.asking import Ask, PlannedCall
+
+__all__ = ["Reflect", "method"]
+
+
+class Reflect:
+    """Two turns of one conversation."""
+
+    name = "reflect"
+
+    def __init__(self, context: MethodContext):
+        self._draft = OneCall(self.name, with_reasons(context))
+        self.shots = self._draft.shots
+        required = {"paragraph"} if context.task == "rfc-detect" else {"paragraph", "original"}
+        self._again = context.pack.template(f"rfc/{kind_of(context)}-reflect", required=required)
+
+    async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
+        """See `contrafact.family.method.Method`."""
+        question = ChatMessageUser(content=self._draft.prompt(item, draw))
+        output = await ask([question])
+        first = read_answer(output, item, reasons=True)
+        # Hidden reasoning is not quoted back; an empty turn is refused by some providers.
+        said = strip_reasoning(output.completion)[0] or "(no answer)"
+        again = ChatMessageUser(content=self._again.render(**texts_of(item)))
+        output = await ask([question, ChatMessageAssistant(content=said), again])
+        trace = {"first_reply": first.reply, "first_label": first.predicted}
+        return read_answer(output, item, reasons=True, trace=trace)
+
+    def plan(self, item: Item) -> Sequence[PlannedCall]:
+        """See `contrafact.family.method.Method`."""
+        first = self._draft.prompt(item)
+        again = first + " word" * REASONS_TOKENS + self._again.render(**texts_of(item))
+        return [PlannedCall(first, REASONS_TOKENS), PlannedCall(again, REASONS_TOKENS)]
+
+
+def method(context: MethodContext) -> Reflect:
+    """Return the method."""
+    return Reflect(context)

@@ -1,0 +1,279 @@
+"""The seam between methods and everything else: what a method takes and gives, and finding one.
+
+A method turns an input into an output: a headline into two counterfactuals, a paragraph into a
+label, a story into an edit. It is a plain object, so that it serves an Inspect task, an estimate, a
+command and a library call alike.
+
+To add a method, write a module with a function ``method(context: MethodContext) -> Method`` and put
+it in a family's folder of methods, where its file name, with hyphens, is its name; or put it
+anywhere on the import path, and name it by that. A method with options has them, with their
+defaults, in a mapping ``OPTIONS`` of its module, and takes their values from ``context.options``. A
+method with templates of its own has them in a folder ``prompts`` next to its module, and opens them
+as ``context.pack.template("its-name/template", …)``.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from contrafact.errors import InputError
+from contrafact.family.settings import TaskOptions
+from contrafact.models.asking import Ask, PlannedCall
+from contrafact.prompts import PromptPack, open_pack
+
+__all__ = ["Method", "MethodContext", "Methods", "Option", "open_weights"]
+
+ItemT = TypeVar("ItemT", contravariant=True)
+OutputT = TypeVar("OutputT", covariant=True)
+
+Option = str | int | float
+"""The value of a method's option; of the type that its default has."""
+
+
+class Method(Protocol[ItemT, OutputT]):
+    """A method of any family."""
+
+    name: str
+    shots: int
+
+    async def __call__(self, item: ItemT, ask: Ask, *, draw: int = 1) -> OutputT:
+        """Work on one item.
+
+        Args:
+            item: The item; what it is judged by is not looked at.
+            ask: The model.
+            draw: Which draw of worked examples this is, from 1.
+
+        Raises:
+            Unanswered: If the model gives no answer; the output is then invalid.
+        """
+        ...
+
+    def plan(self, item: ItemT) -> Sequence[PlannedCall]:
+        """Return the calls that one item will take; none for a method that asks no model."""
+        ...
+
+
+@dataclass(frozen=True)
+class MethodContext:
+    """What a method is made from.
+
+    Attributes:
+        pack: The prompt pack.
+        task: The task's name.
+        items: All items of the data, also those that a limit leaves out.
+        shots: How many worked examples to show; 0 lets the method decide.
+        pool: Items to take examples from; where there are none, the method takes the bundled ones.
+        seed: Seed of the draws.
+        models: The models that it will be used with, by their Inspect names, where they are known
+            already; a method refuses those that it cannot work with.
+        settings: The task's own options.
+        files: What stands in the files that the task's options name, by the option's name.
+        options: The method's own options, every one of them; filled in by `Methods.make`.
+        name: The method's name with the options that are not its defaults; filled in too.
+    """
+
+    pack: PromptPack = field(default_factory=open_pack)
+    task: str = ""
+    items: Sequence[Any] = ()
+    shots: int = 0
+    pool: Sequence[Any] = ()
+    seed: int = 0
+    models: Sequence[str] = ()
+    settings: TaskOptions = field(default_factory=TaskOptions)
+    files: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Option] = field(default_factory=dict)
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """A method that was asked for: its name, its module, the options it has, and those given."""
+
+    name: str
+    path: str
+    known: Mapping[str, Option]
+    given: Mapping[str, Option]
+
+    @property
+    def spec(self) -> str:
+        """The one way of writing it: options in the method's order, without its defaults."""
+        written = [
+            f"{key}={str(self.given[key]).removesuffix('.0')}"
+            for key, default in self.known.items()
+            if self.given.get(key, default) != default
+        ]
+        return f"{self.name}:{','.join(written)}" if written else self.name
+
+
+@dataclass(frozen=True)
+class Methods:
+    """The methods of a task: the modules of its packages, or any importable module.
+
+    A method's options follow its name, ``NAME:OPTION=VALUE,OPTION=VALUE``, so that one run can
+    compare a method with itself under other options.
+
+    Attributes:
+        task: The task, for messages.
+        package: The package whose modules are methods.
+        baselines: The package whose modules are methods that ask no model, where there is one.
+        without: Modules of the two that are not for this task.
+    """
+
+    task: str
+    package: str
+    baselines: str | None = None
+    without: frozenset[str] = frozenset()
+
+    def names(self) -> list[str]:
+        """Return the names of the methods that ask a model."""
+        return self._modules(self.package)
+
+    def baseline_names(self) -> list[str]:
+        """Return the names of those that ask none."""
+        return self._modules(self.baselines) if self.baselines else []
+
+    def spec(self, spec: str, generation: Mapping[str, Any] | None = None) -> str:
+        """Return a method's name with its options, in the one way of writing them.
+
+        Args:
+            spec: A name, or a name with options: ``NAME:OPTION=VALUE,OPTION=VALUE``.
+            generation: How the models of the run write (``temperature``, ``max_tokens``, …). A
+                method with options of these names does not write through the model's interface:
+                what is set here becomes its option, where its own options do not say otherwise.
+
+        Raises:
+            InputError: If there is no such method or option, a value is not of its kind, or a
+                setting is none of the method's options.
+        """
+        chosen = self._choose(spec)
+        if not self._samples_itself(chosen):
+            return chosen.spec
+        given = dict(chosen.given)
+        for key, value in (generation or {}).items():
+            option = key.replace("_", "-")
+            if option == "seed":
+                continue
+            if option not in chosen.known:
+                raise InputError(
+                    f"--{option} does not reach {chosen.name}, which samples by itself",
+                    hint="leave it out, or run that method in a run of its own",
+                )
+            given.setdefault(option, type(chosen.known[option])(value))
+        return replace(chosen, given=given).spec
+
+    def make(self, spec: str, context: MethodContext) -> Method[Any, Any]:
+        """Return the method of that name, its templates opened and checked.
+
+        Args:
+            spec: A name, or a name with options: ``NAME:OPTION=VALUE,OPTION=VALUE``.
+            context: What it is made from.
+
+        Raises:
+            InputError: If there is no such method or option, its prompts are not in order, or it
+                cannot work with the task or with one of the models.
+        """
+        chosen = self._choose(spec)
+        module = importlib.import_module(chosen.path)
+        folder = Path(str(module.__file__)).parent / "prompts"
+        if folder.is_dir():
+            own = chosen.name.rpartition(".")[2].replace("_", "-")
+            context.pack.mount(own, folder)
+        options = {**chosen.known, **chosen.given}
+        made: Method[Any, Any] = module.method(replace(context, options=options, name=chosen.spec))
+        return made
+
+    def _choose(self, spec: str) -> _Chosen:
+        name, colon, rest = spec.partition(":")
+        path = self._path(name)
+        known: Mapping[str, Option] = getattr(_module(path, name), "OPTIONS", {})
+        given: dict[str, Option] = {}
+        for part in rest.split(",") if colon else ():
+            key, equals, text = (piece.strip() for piece in part.partition("="))
+            if not (key and equals and text):
+                raise InputError(
+                    f"'{part}' in the method '{spec}' is not an option",
+                    hint="write NAME:OPTION=VALUE, with commas between several",
+                )
+            if key not in known or key in given:
+                has = f"its options are {', '.join(known)}" if known else "it has none"
+                what = "is given twice" if key in given else f"is no option of {name}"
+                raise InputError(f"'{key}' {what}", hint=has)
+            given[key] = _value(key, text, known[key])
+        return _Chosen(name, path, known, given)
+
+    def _path(self, name: str) -> str:
+        if name in self.names():
+            return f"{self.package}.{name.replace('-', '_')}"
+        if name in self.baseline_names():
+            return f"{self.baselines}.{name.replace('-', '_')}"
+        if "." in name:
+            return name
+        known = ", ".join((*self.names(), *self.baseline_names()))
+        raise InputError(
+            f"{self.task} has no method '{name}'",
+            hint=f"use one of {known}, or the import path of a module",
+        )
+
+    def _modules(self, package: str) -> list[str]:
+        spec = find_spec(package)
+        folders = list(spec.submodule_search_locations or ()) if spec else []
+        names = {module.name.replace("_", "-") for module in pkgutil.iter_modules(folders)}
+        return sorted(names - self.without)
+
+    @staticmethod
+    def _samples_itself(chosen: _Chosen) -> bool:
+        return "temperature" in chosen.known
+
+
+@runtime_checkable
+class _OpensWeights(Protocol):
+    def open(self, model: str, model_args: Mapping[str, Any]) -> None: ...
+
+
+def open_weights(
+    method: Method[Any, Any], models: Iterable[str], model_args: Mapping[str, Any]
+) -> None:
+    """Let a method that runs models itself load them; nothing is to be done for others. Blocking.
+
+    Such a method has a function ``open(model, model_args)``.
+
+    Args:
+        method: The method.
+        models: Inspect's names of the models.
+        model_args: The arguments of their providers.
+
+    Raises:
+        InputError: If a model cannot be loaded.
+    """
+    if isinstance(method, _OpensWeights):
+        for model in models:
+            method.open(model, model_args)
+
+
+def _module(path: str, name: str) -> Any:
+    try:
+        module = importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (path == error.name or path.startswith(f"{error.name}.")):
+            raise
+        raise InputError(
+            f"cannot import the method '{name}'", hint="check the import path"
+        ) from None
+    if not hasattr(module, "method"):
+        raise InputError(f"the module '{name}' has no function 'method(context)'")
+    return module
+
+
+def _value(option: str, text: str, default: Option) -> Option:
+    if isinstance(default, str):
+        return text
+    try:
+        return type(default)(text)
+    except ValueError:
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        raise InputError(f"the option {option} is {kind}, not '{text}'") from None

@@ -1,0 +1,459 @@
+"""How a task is run: what the engine of runs asks of a family, and a run that is ready to start.
+
+A family writes one `TaskRun` for each kind of task: how its data are loaded, what is asked of a
+method, how the Inspect task is made, and what one evaluated sample becomes in the per-item table.
+Everything else (the grid, estimates, identity, resuming, the order of rows) is said here once.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from contrafact.errors import InputError
+from contrafact.family.method import Method, Methods, open_weights
+from contrafact.family.settings import RunSettings
+from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
+from contrafact.prompts import PromptPack
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from inspect_ai import Task
+    from inspect_ai.log import EvalLog, EvalSample
+
+    from contrafact.models.whitebox.weights import CausalModel
+
+__all__ = [
+    "BUNDLED",
+    "DataRecord",
+    "Evaluated",
+    "PackRecord",
+    "Prepared",
+    "TaskRun",
+    "absolute",
+    "file_record",
+    "hash_file",
+    "load_once",
+    "refuse",
+    "require_model",
+    "system_label",
+]
+
+ItemT = TypeVar("ItemT")
+UnitT = TypeVar("UnitT")
+_T = TypeVar("_T")
+
+BUNDLED = "bundled samples"
+
+
+class DataRecord(BaseModel):
+    """What a manifest says of a file: its name and its content."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str = Field(description="File name, or 'bundled samples'.")
+    sha256: str = Field(description="SHA-256 of the file's bytes.")
+    items: int = Field(description="Items taken.")
+    notes: list[str] = Field(default_factory=list, description="What the loader found.")
+
+
+class PackRecord(BaseModel):
+    """What a manifest says of the prompts."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str = Field(description="'default', or the folder's name.")
+    hash: str = Field(description="Hash over the templates that the run uses.")
+    templates: dict[str, str] = Field(
+        default_factory=dict, description="Those templates: name to the hash of its text."
+    )
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """One model and method, evaluated.
+
+    Attributes:
+        label: The system's name in tables.
+        log: Inspect's log of it.
+        samples: Those that ended with a score, by id and epoch.
+        judge: The judges' names joined by `` + ``; None where nobody judged.
+    """
+
+    label: str
+    log: "EvalLog"
+    samples: "Sequence[EvalSample]"
+    judge: str | None
+
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return str((self.log.eval.metadata or {})["method"])
+
+    @property
+    def shots(self) -> int:
+        """How many examples it showed."""
+        return int((self.log.eval.metadata or {})["shots"])
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The columns that every row of this system has: system, model, method, shots, judge."""
+        return {
+            "system": self.label,
+            "model": self.log.eval.model,
+            "method": self.method,
+            "shots": self.shots,
+            "judge": self.judge,
+        }
+
+
+class TaskRun(ABC, Generic[ItemT, UnitT]):
+    """How a task is run. `ItemT` is what is loaded, `UnitT` what a method works on."""
+
+    version: ClassVar[str] = "1-A"
+    """Its first part changes when results are no longer comparable, the second with the interface.
+    """
+    methods: ClassVar[Methods]
+    columns: ClassVar[tuple[str, ...]]
+    """The columns of the per-item table, in order; a table may have more behind them."""
+    bundled: ClassVar[Path]
+    """The file of bundled samples."""
+    bundled_shots: ClassVar[Path | None] = None
+    """The file of bundled examples, where any method shows examples."""
+    judge_reply_tokens: ClassVar[int] = 12
+    """About how long a judge's reply is, for estimates."""
+    without_judge: ClassVar[str] = ""
+    """What is left out where no judge is named, as a sentence; empty where nothing is."""
+
+    @abstractmethod
+    def load(self, path: Path) -> tuple[Sequence[ItemT], list[str]]:
+        """Return the items of a file, and what its loader found (rows left out, repaired, …).
+
+        Raises:
+            InputError: If the file cannot be used.
+        """
+
+    def load_shots(self, path: Path) -> Sequence[ItemT]:
+        """Return the examples of a file."""
+        return self.load(path)[0]
+
+    def load_files(self, settings: RunSettings) -> Mapping[str, tuple[Path, Sequence[Any]]]:
+        """Return what stands in other files that options name, by the option's name."""
+        return {}
+
+    def units(self, items: Sequence[ItemT]) -> Sequence[UnitT]:
+        """Return what a method is asked to work on; the items themselves where not said otherwise.
+
+        Every unit has an ``id``, which is the id of its sample.
+        """
+        return items  # type: ignore[return-value]
+
+    def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
+        """Refuse settings that would change nothing, so that nobody believes they did.
+
+        Args:
+            settings: The settings.
+            asking: The methods that ask a model.
+
+        Raises:
+            InputError: For the first such setting.
+        """
+
+    def draws(self, settings: RunSettings, method: Method[Any, Any]) -> int:
+        """Return how often a method is run on every item: once where it shows no examples."""
+        return int(settings.option("draws", 1)) if method.shots else 1
+
+    def judging(self, pack: PromptPack, settings: RunSettings) -> Any:
+        """Return what judges, its templates opened and checked; None where nothing is judged."""
+        return None
+
+    def is_judged(self, settings: RunSettings, method: str) -> bool:
+        """Whether the judge looks at the outputs of a method, or of a baseline."""
+        return bool(settings.judges)
+
+    def judge_prompts(self, judging: Any, unit: UnitT) -> Sequence[str]:
+        """Return what a judge is asked about a typical output of one unit, for estimates."""
+        return ()
+
+    def label(self, evaluated: "EvalLog", settings: RunSettings) -> str:
+        """Return a system's name in tables: model, method, number of examples."""
+        metadata = evaluated.eval.metadata or {}
+        if metadata["method"] in self.methods.baseline_names():
+            return f"baseline · {metadata['method']}"
+        return system_label(evaluated.eval.model, metadata["method"], metadata["shots"])
+
+    @abstractmethod
+    def task(self, prepared: "Prepared", method: str) -> "Task":
+        """Return the Inspect task of one method.
+
+        Its log's metadata has ``method``, ``shots`` and ``fingerprint``, the run's identity.
+        """
+
+    @abstractmethod
+    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
+        """Return the rows of one system in the per-item table, at least `columns`.
+
+        Each has ``system``, ``draw`` and ``sample_id``.
+        """
+
+    def verdict_rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
+        """Return every judge's own verdicts: system, draw, sample_id, criterion, passed, …"""
+        return ()
+
+    def order(self, row: Mapping[str, Any]) -> Hashable:
+        """Return what rows of one draw and sample are ordered by: a part of the sample, if any."""
+        return ""
+
+    def finish(
+        self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
+    ) -> "pd.DataFrame":
+        """Return the per-item table with what is computed over all of it (fluency, …)."""
+        return items
+
+    def local_calls(self, sample: "EvalSample") -> Sequence[tuple[int, int]]:
+        """Return what weights in this process wrote for a sample, with no call in its log.
+
+        Returns:
+            For each text the tokens that were read and those that were written.
+        """
+        return ()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that is ready to start: everything it names is loaded and checked.
+
+    Attributes:
+        run: How the task is run.
+        settings: What was asked for.
+        identity: Equal for runs that are meant to give equal results.
+        pack: The prompt pack.
+        data: What the manifest says of the data.
+        files: What it says of other files, by the option that names them.
+        items: The items, limited.
+        units: What the methods work on.
+        methods: The methods that ask a model, by name: each is run with every model.
+        baselines: The methods that ask none, by name: each is run once.
+        judging: What judges; None where no judge was named.
+    """
+
+    run: TaskRun[Any, Any]
+    settings: RunSettings
+    identity: str
+    pack: PromptPack
+    data: DataRecord
+    files: Mapping[str, DataRecord]
+    items: Sequence[Any]
+    units: Sequence[Any]
+    methods: Mapping[str, Method[Any, Any]]
+    baselines: Mapping[str, Method[Any, Any]] = field(default_factory=dict)
+    judging: Any = None
+
+    @property
+    def pack_record(self) -> PackRecord:
+        """What the manifest says of the prompts."""
+        return PackRecord(name=self.pack.name, hash=self.pack.used_hash, templates=self.pack.used)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is left out of a run like this."""
+        left_out = self.run.without_judge
+        return (f"no --judge: {left_out}",) if left_out and self.judging is None else ()
+
+    @property
+    def samples(self) -> int:
+        """How many samples the run has in all."""
+        asking = sum(map(self.draws, self.methods)) * len(self.settings.models)
+        return len(self.units) * (asking + len(self.baselines))
+
+    def draws(self, method: str) -> int:
+        """Return how often a method is run on every item; one that asks no model once."""
+        if method in self.baselines:
+            return 1
+        return self.run.draws(self.settings, self.methods[method])
+
+    def shots(self, method: str) -> int:
+        """Return how many examples a method was asked to show; 0 where it shows none."""
+        shows = method in self.methods and self.methods[method].shots
+        return int(self.settings.option("shots", 0)) if shows else 0
+
+    def shots_from(self, method: str) -> str | None:
+        """Return the file of examples as a task takes it; None where the method shows none."""
+        shows = method in self.methods and self.methods[method].shots
+        return absolute(self.settings.option("shots_from")) if shows else None
+
+    def judged(self, method: str) -> bool:
+        """Whether a judge looks at the outputs of a method, or of a baseline."""
+        return self.judging is not None and self.run.is_judged(self.settings, method)
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """The arguments that every Inspect task of ours takes, whatever the method."""
+        settings = self.settings
+        return {
+            "data": absolute(settings.data),
+            "seed": settings.seed,
+            "prompts": absolute(settings.prompts),
+            "limit": settings.limit,
+            "cache_scope": "shared" if settings.shared_cache else self.identity,
+            "fingerprint": self.identity,
+        }
+
+    def task(self, method: str) -> "Task":
+        """Return the Inspect task of one method, the weights it runs itself loaded.
+
+        Raises:
+            InputError: If a model cannot be loaded.
+        """
+        if method in self.methods:
+            open_weights(self.methods[method], self.settings.models, self.settings.model_args)
+        return self.run.task(self, method)
+
+    def label(self, log: "EvalLog") -> str:
+        """Return a system's name in tables."""
+        return self.run.label(log, self.settings)
+
+    def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
+        """Return one estimate for every writer and method, and one for every judge.
+
+        Args:
+            tokens: Whether to count tokens as well as calls; it takes seconds.
+        """
+        settings = self.settings
+        sample = sampled(self.units)
+        scale = len(self.units) / len(sample)
+        times = {name: scale * self.draws(name) for name in self.methods}
+        plans = {
+            name: [call for unit in sample for call in method.plan(unit)]
+            for name, method in self.methods.items()
+        }
+        rows = subject_estimates(settings.models, plans, times, tokens=tokens)
+        systems = {name: len(settings.models) * times[name] for name in self.methods}
+        systems |= dict.fromkeys(self.baselines, scale)
+        outputs = sum(number for name, number in systems.items() if self.judged(name))
+        if outputs:
+            rows += judge_estimates(
+                settings.judges,
+                [
+                    prompt
+                    for unit in sample
+                    for prompt in self.run.judge_prompts(self.judging, unit)
+                ],
+                outputs,
+                reply_tokens=self.run.judge_reply_tokens,
+                tokens=tokens,
+            )
+        return rows
+
+    def tables(
+        self, evaluated: Sequence[Evaluated], scorer: "CausalModel | None", folder: Path
+    ) -> "tuple[pd.DataFrame, pd.DataFrame]":
+        """Return the per-item table and the judges' own verdicts.
+
+        Rows come system by system, baselines last, each by draw, item and `TaskRun.order`.
+        """
+        import pandas as pd
+
+        place = {str(unit.id): position for position, unit in enumerate(self.units)}
+        for position, item in enumerate(self.items):
+            place.setdefault(str(item.id), position)
+        rows: list[Mapping[str, Any]] = []
+        verdicts: list[Mapping[str, Any]] = []
+        baselines = set(self.baselines)
+        for one in sorted(evaluated, key=lambda one: one.method in baselines):
+            own = list(self.run.rows(one))
+            rows += sorted(own, key=lambda r: (r["draw"], place[r["sample_id"]], self.run.order(r)))
+            verdicts += self.run.verdict_rows(one)
+        columns = list(dict.fromkeys((*self.run.columns, *(name for row in rows for name in row))))
+        items = self.run.finish(pd.DataFrame(rows, columns=columns), scorer, folder)
+        return items, pd.DataFrame(verdicts)
+
+
+_loaded: dict[tuple[Any, ...], Any] = {}
+
+
+def load_once(load: Callable[[Path], _T], path: str | Path) -> _T:
+    """Return what a loader makes of a file; the same file is read once in a process.
+
+    A run checks its data before the first call, and its Inspect tasks, which can be made without
+    a run, name them by path. What was loaded is kept until a file of the same loader is changed or
+    another is loaded.
+
+    Args:
+        load: The loader.
+        path: The file.
+    """
+    file = Path(path)
+    state = file.stat() if file.exists() else None
+    key = (load, file.absolute(), state and (state.st_mtime_ns, state.st_size))
+    if key not in _loaded:
+        found = load(file)
+        for old in [old for old in _loaded if old[0] is load and old[1] == key[1]]:
+            del _loaded[old]
+        _loaded[key] = found
+    kept: _T = _loaded[key]
+    return kept
+
+
+def file_record(path: Path, items: int, notes: Sequence[str] = (), *, name: str = "") -> DataRecord:
+    """Return what the manifest says of a file.
+
+    Args:
+        path: The file.
+        items: How many items were taken from it.
+        notes: What its loader found.
+        name: What it is called, if not by its file name.
+    """
+    return DataRecord(
+        name=name or path.name, sha256=hash_file(path), items=items, notes=list(notes)
+    )
+
+
+def absolute(path: Path | None) -> str | None:
+    """Return a path as a task takes it: whole, wherever the task is run again."""
+    return None if path is None else str(path.absolute())
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def system_label(model: str, method: str, shots: int) -> str:
+    """Return a system's name in tables: model, method, number of examples."""
+    return f"{model} · {method}" + (f" ({shots})" if shots else "")
+
+
+def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
+    """Refuse the first option that was given though it would change nothing.
+
+    Args:
+        useless: Options, whether each was given, and why it has no use.
+
+    Raises:
+        InputError: For the first that was given.
+    """
+    for option, given, why in useless:
+        if given:
+            raise InputError(f"{option} has no use here: {why}", hint="leave it out")
+
+
+def require_model(settings: RunSettings, methods: Methods) -> None:
+    """Check that there is a model under test.
+
+    Raises:
+        InputError: If none is named.
+    """
+    if settings.models:
+        return
+    baselines = methods.baseline_names()
+    or_baseline = f", or name a baseline only (--method {' or '.join(baselines)})"
+    raise InputError(
+        "no model is named",
+        hint="add --model, e.g. --model embedded/smollm2-135m" + (or_baseline if baselines else ""),
+    )

@@ -1,0 +1,147 @@
+"""What a run is asked to do: the settings of every run, the options of a task, and their hash."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+
+__all__ = [
+    "DEFAULT_FLUENCY_MODEL",
+    "FluencyOptions",
+    "RunSettings",
+    "ShotOptions",
+    "StructuredOptions",
+    "TaskOptions",
+    "flat_settings",
+    "identity",
+]
+
+DEFAULT_FLUENCY_MODEL = "smollm2-135m"
+
+
+class TaskOptions(BaseModel):
+    """The options of a task, besides those that every run has.
+
+    Each field is an option of ``contrafact run``: its name with hyphens, its description as help,
+    ``json_schema_extra={"metavar": …}`` as what stands for its value. A field that is a path names
+    a file, whose contents count for the run's identity, not its name.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ShotOptions(TaskOptions):
+    """Options of tasks whose methods may show worked examples."""
+
+    shots: int = Field(
+        default=0,
+        ge=0,
+        description="Examples per prompt; 0 lets the method decide.",
+        json_schema_extra={"metavar": "K"},
+    )
+    draws: int = Field(
+        default=1,
+        ge=1,
+        description="Random draws of the examples.",
+        json_schema_extra={"metavar": "D"},
+    )
+    shots_from: Path | None = Field(
+        default=None,
+        description="Pool of examples; our own if none.",
+        json_schema_extra={"metavar": "FILE"},
+    )
+
+
+class StructuredOptions(TaskOptions):
+    """Options of tasks that ask for JSON."""
+
+    structured: bool = Field(default=True, description="Ask providers for JSON by schema.")
+
+
+class FluencyOptions(TaskOptions):
+    """Options of tasks whose texts are scored for fluency."""
+
+    fluency_model: str | None = Field(
+        default=DEFAULT_FLUENCY_MODEL,
+        description="Scores perplexity: a name, a folder, or none.",
+        json_schema_extra={"metavar": "F"},
+    )
+
+
+class RunSettings(BaseModel):
+    """One run: a task, a grid of models and methods, and how to call them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task: str = Field(description="The task.")
+    models: tuple[str, ...] = Field(default=(), description="Models under test, Inspect names.")
+    judges: tuple[str, ...] = Field(default=(), description="Judges; several form a panel.")
+    methods: tuple[str, ...] = Field(default=(), description="Methods, by name or import path.")
+    data: Path | None = Field(default=None, description="File of items; bundled samples if none.")
+    limit: int | None = Field(default=None, ge=1, description="Take the first so many items.")
+    seed: int = Field(default=0, ge=0, description="Seed of draws and, if given, of sampling.")
+    prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
+    options: SerializeAsAny[TaskOptions] = Field(
+        default_factory=TaskOptions, description="The task's own options."
+    )
+    generation: dict[str, Any] = Field(
+        default_factory=dict, description="Inspect's generation settings for the models under test."
+    )
+    model_args: dict[str, Any] = Field(
+        default_factory=dict, description="Provider arguments of the models under test."
+    )
+    judge_args: dict[str, Any] = Field(
+        default_factory=dict, description="Provider arguments of the judges."
+    )
+    transport: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Settings that change no answer: connections, retries, timeouts, batch mode.",
+    )
+    shared_cache: bool = Field(
+        default=False, description="Reuse answers of earlier runs, and keep these for later ones."
+    )
+    preset: str | None = Field(default=None, description="The preset that filled in settings.")
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """Return an option of the task, or the default where the task has none of that name."""
+        return getattr(self.options, name, default)
+
+
+# What moves bytes about but changes no answer; a rerun may choose it anew. Files count by content.
+_NOT_IDENTITY = {"transport", "shared_cache", "preset", "data", "prompts", "options"}
+
+
+def flat_settings(settings: RunSettings) -> dict[str, Any]:
+    """Return the settings as JSON, the task's options among the others, without paths of files."""
+    common = settings.model_dump(mode="json", exclude={"data", "prompts", "options"})
+    return {**common, **_without_paths(settings.options)}
+
+
+def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
+    """Return 12 hex digits that are equal for runs whose results are meant to be equal.
+
+    Options that have their default do not count, so that a new option changes no identity of a run
+    that does not use it.
+
+    Args:
+        settings: The settings.
+        contents: Hashes of what they name: data, other files, templates used, task version.
+    """
+    common = settings.model_dump(mode="json", exclude=_NOT_IDENTITY)
+    options = {
+        name: value
+        for name, value in _without_paths(settings.options).items()
+        if value != type(settings.options).model_fields[name].default
+    }
+    known = {"settings": common, "options": options, "contents": dict(contents)}
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _without_paths(options: TaskOptions) -> dict[str, Any]:
+    kept = {name for name, value in options if not isinstance(value, Path)}
+    fields = type(options).model_fields
+    paths = {name for name in fields if "Path" in str(fields[name].annotation)}
+    return options.model_dump(mode="json", include=kept - paths)

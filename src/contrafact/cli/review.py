@@ -48,7 +48,7 @@ def serve(
         ),
     ] = False,
 ) -> None:
-    """Serve the review studio, to this machine alone unless told otherwise.
+    """Serve the review studio, to this machine alone unless an option says otherwise.
 
     Where nobody manages it yet, a one-time link for its manager is printed.
 

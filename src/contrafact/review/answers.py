@@ -12,13 +12,13 @@ __all__ = ["Ballot", "asked_questions", "ballot_of", "majority_of", "rule_for"]
 
 @dataclass(frozen=True)
 class Ballot:
-    """What a person said about an item at one stage.
+    """What a person decided about an item at one stage.
 
     Attributes:
         answers: By question, the answer.
         verdict: What the answers come to.
         flagged: Whether the person is not sure.
-        comment: What they said besides.
+        comment: What they added.
         correction: The text as it is to be; none where nothing was rewritten.
     """
 

@@ -3,7 +3,7 @@
 Items come with what a judge said of them (or with their way through a review) and with a group: a
 system, a category. A wave of labels is drawn from those that have none, each item in proportion to
 how far its label is expected to lie from what is expected, times what it weighs in the figures,
-with a uniform share besides; see :mod:`contrafact.stats.sampling_design`. The probabilities are
+with a uniform share added; see :mod:`contrafact.stats.sampling_design`. The probabilities are
 kept, and :func:`figures_of` turns labels into figures that are right whatever was expected; see
 :mod:`contrafact.stats.sampling_waves`.
 """
@@ -138,7 +138,7 @@ def next_wave(
         labels: 0 or 1; NaN where there is none, shape (items,).
         budget: How many to draw.
         figures: What is to get tight. ``rate`` and ``residual`` weigh all items alike; ``ranking``
-            weighs groups so that those get told apart that are not yet.
+            weighs groups so that those can be distinguished that cannot be yet.
         uniform: The share of the draw that goes to all items alike.
         rng: Where randomness comes from.
     """
@@ -210,7 +210,7 @@ def draw_sizes(
 def ranking_weights(frame: Frame, waves: Waves, labels: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what each item's label weighs in a ranking of the groups, shape (items,).
 
-    The variance of a group's mean counts once for each group it is not told apart from yet: by the
+    The variance of a group's mean counts once for each group that it cannot be distinguished from yet: by the
     p-value of their difference, and never by nothing.
     """
     counts = np.bincount(frame.group_codes)
@@ -251,7 +251,7 @@ class Gain:
         width: The mean width of the interval.
         rmse: The root of the mean squared error.
         coverage: The share of intervals that hold the true value.
-        apart: The mean number of pairs of groups told apart; none for ``overall``.
+        apart: The mean number of pairs of groups that are distinguished; none for ``overall``.
     """
 
     figure: str

@@ -1,6 +1,6 @@
 """What the planner reads and writes: items with a judge's verdicts, labels, plans and their keys.
 
-A plan is two files. The items go to those who label, without what the judge said. The key stays
+A plan is two files. The items go to those who label, without the judge's verdicts. The key stays
 behind: it has every item that the figures speak of, drawn or not, with its probability in each
 wave; figures are made from it and the labels.
 """

@@ -114,10 +114,10 @@ class Rule(_Part):
 
 
 class Correction(_Part):
-    """Lets whoever reviews write a field anew."""
+    """Lets whoever reviews rewrite a field."""
 
     field: str = Field(description="The item's field.")
-    on: str = Field(description="The verdict that brings a new text with it.")
+    on: str = Field(description="The verdict that comes with a new text.")
 
 
 class Stage(_Part):
@@ -143,7 +143,7 @@ class Stage(_Part):
     apart_from: tuple[str, ...] = Field(
         default=(), description="Whoever voted in these stages on an item does not vote here."
     )
-    corrects: Correction | None = Field(default=None, description="What may be written anew.")
+    corrects: Correction | None = Field(default=None, description="What may be rewritten.")
     rules: tuple[Rule, ...] = Field(default=(), description="Where items go from here.")
     sample: int = Field(default=60, ge=1, description="Training: items in a round.")
     threshold: float = Field(
@@ -202,7 +202,7 @@ class Project(_Part):
         default=None, description="The field that says which items belong together."
     )
     category: str | None = Field(default=None, description="The field that figures are split by.")
-    guidelines: str = Field(min_length=1, description="What people are told, as Markdown.")
+    guidelines: str = Field(min_length=1, description="The instructions to people, as Markdown.")
     questions: tuple[Question, ...] = Field(min_length=1, description="Everything that is asked.")
     stages: tuple[Stage, ...] = Field(min_length=1, description="The stages, in order.")
 
@@ -328,7 +328,7 @@ def check_stages(project: Project) -> Iterator[str]:
         if stage.kind in ("full-review", "audit", "arbitration") and len(stage.roles) != 1:
             yield f"{name} is one person's work: it has one role"
         if stage.corrects and (len(stage.roles) != 1 or stage.kind == "training"):
-            yield f"{name} lets several people write one text anew"
+            yield f"{name} lets several people rewrite one text"
         if stage.kind == "audit":
             yield from check_audit(project, stage)
 

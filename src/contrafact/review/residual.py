@@ -1,6 +1,6 @@
 """What a review has let through: the share of its final items that are wrong after all.
 
-Two annotators who pass a wrong item agree, so that no disagreement tells of it. How often that
+Two annotators who pass a wrong item agree, so that no disagreement shows it. How often that
 happens follows from how often they disagree, who is found to be right where somebody else looks
 again (the audit's random sample, the adjudication), and how many items are wrong to begin with:
 :mod:`contrafact.stats.latent` draws all of that together.

@@ -72,7 +72,7 @@ class Event:
         text_version: A content hash of the item's text as the person saw it.
         guidelines_version: A content hash of the guidelines as they saw them.
         request: A key of the sender's; what is sent twice under one key happens once.
-        body: What else belongs to it; JSON. A decision made elsewhere and brought in has an
+        body: What else belongs to it; JSON. An imported decision has an
             ``origin`` in it: the tool, the file, the person's name there, and the time.
         seq: Its place in the project's history, from 1; 0 before it has one.
     """
@@ -344,7 +344,7 @@ class ReviewState:
         if self.held.get(event.who) == item.id:
             del self.held[event.who]
         self.decided[event.who] += 1
-        if "origin" not in body:  # a decision brought in from elsewhere is not theirs to undo
+        if "origin" not in body:  # an imported decision is not theirs to undo
             self.last[event.who] = (item.id, event.seq)
 
     def _undone(self, event: Event) -> None:

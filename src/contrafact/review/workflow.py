@@ -79,7 +79,7 @@ def answer(
         flagged: Whether they are not sure.
         comment: What they add.
         correction: The new text, where the stage lets it be corrected.
-        guidelines_version: The guidelines they saw; the present ones if not said.
+        guidelines_version: The guidelines they saw; the present ones if None.
         request: A key under which the same decision may be sent again.
         origin: Where a decision that was made elsewhere comes from.
 

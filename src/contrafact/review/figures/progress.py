@@ -103,7 +103,7 @@ def review_progress(state: ReviewState, now: datetime) -> ReviewProgress:
 
     Args:
         state: The review.
-        now: The time, which tells a held item from an abandoned one.
+        now: The time, which decides whether an item is held or abandoned.
     """
     category = {item.id: category_of(state, item) for item in state.items.values()}
     votes = Counter(vote.stage for item in state.items.values() for vote in item.votes)

@@ -287,7 +287,7 @@ class Store:
             return result
 
     def _state(self, connection: Connection, review: str, *, lock: bool = True) -> ReviewState:
-        """Return the state with what other processes did taken in, and the review locked or not."""
+        """Return the state with what other processes did, and the review locked or not."""
         seq = self._last_event(connection, review, lock=lock)
         state = self._states.get(review)
         if state is None or state.seq > seq:

@@ -195,10 +195,10 @@ def _page(
 
 
 def read_project(name: str, file: UploadFile | None) -> Project:
-    """Return the project that a form names, or brings as a TOML file.
+    """Return the project that a form names, or that it holds as a TOML file.
 
     Raises:
-        InputError: It names none, or brings none that is valid.
+        InputError: It names none, or holds none that is valid.
     """
     if file is not None and file.filename:
         given = file.file.read(_PROJECT_BYTES + 1)

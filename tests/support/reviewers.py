@@ -278,7 +278,7 @@ def review_all(people: list[Reviewer], review: str, world: World, rng: np.random
     while busy:
         busy = False
         for at in rng.permutation(len(people)).tolist():
-            # A few items in a row, as people do who take their turns at a desk.
+            # A few items in a row, as people work who take turns.
             for _ in range(int(rng.integers(1, 6))):
                 if not people[at].step(review, world):
                     break

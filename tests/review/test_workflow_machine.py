@@ -247,7 +247,7 @@ def test_whatever_people_do_the_promises_hold(project, trained, review_team):
     )
 
 
-def test_a_history_rebuilds_its_board_and_a_damaged_one_is_refused(review_team):
+def test_a_history_rebuilds_its_state_and_a_damaged_one_is_refused(review_team):
     project = load_project("cobe-rating")
     state = ReviewState(project)
     log = define_project(state, project, "Max", review_team.now)

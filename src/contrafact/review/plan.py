@@ -210,8 +210,8 @@ def draw_sizes(
 def ranking_weights(frame: Frame, waves: Waves, labels: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what each item's label weighs in a ranking of the groups, shape (items,).
 
-    The variance of a group's mean counts once for each group that it cannot be distinguished from yet: by the
-    p-value of their difference, and never by nothing.
+    The variance of a group's mean counts once for each group that it cannot be distinguished from
+    yet: by the p-value of their difference, and never by nothing.
     """
     counts = np.bincount(frame.group_codes)
     unsettled = np.full(len(frame.groups), float(len(frame.groups) - 1))

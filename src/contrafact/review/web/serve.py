@@ -43,7 +43,7 @@ def serve(
         certificate: A TLS certificate, with its chain (PEM).
         key: Its key, where that is another file.
         allow_remote: Whether others may reach it without TLS.
-        behind_proxy: Whether a proxy on this machine ends TLS and passes on where requests come from.
+        behind_proxy: Whether a proxy on this machine ends TLS and says where requests come from.
         say: Prints where the studio is, and the first manager's link.
 
     Raises:

@@ -7,7 +7,7 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import ReviewDecision
-from contrafact.families.rfc.pipeline.review_path import follow
+from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.review.assignment import visible_votes
 from contrafact.review.project import load_project
 from contrafact.review.setup import define_project, import_items

@@ -70,7 +70,7 @@ def _import() -> None:
     from matplotlib.backends import backend_agg, backend_svg
 
     import contrafact.cli.main
-    import contrafact.families.finforce.bulk_journal
+    import contrafact.families.finforce.bulk
     import contrafact.families.finforce.methods
     import contrafact.report.build
     import contrafact.runs.execute  # noqa: F401

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ __all__ = [
     "os_problem",
     "replace_surrogates",
     "write_bytes",
+    "write_folder",
     "write_text",
 ]
 
@@ -26,14 +27,14 @@ _NAME_ROOM = 100  # of a name's 255 bytes, so that dot, random part and suffix a
 
 
 def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
-    """Return what the operating system said as an error that a user can mend.
+    """Return what the operating system said as an error that a user can fix.
 
     Args:
         error: The operating system's error.
         file: The file it was about.
         doing: What was tried, as in ``"cannot be written"``.
     """
-    mends = {
+    hints = {
         errno.ENOSPC: "free some space and run the command again",
         errno.EDQUOT: "your quota is used up: free some space and run the command again",
         errno.EACCES: "check its permissions",
@@ -44,7 +45,7 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
         errno.ENAMETOOLONG: "choose a shorter name",
     }
     reason = (error.strerror or type(error).__name__).lower()
-    return InputError(f"{doing}: {reason}", file=file, hint=mends.get(error.errno or 0))
+    return InputError(f"{doing}: {reason}", file=file, hint=hints.get(error.errno or 0))
 
 
 def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
@@ -182,6 +183,40 @@ def write_text(path: str | Path, text: str) -> None:
         InputError: The path is a folder, or cannot be written.
     """
     write_bytes(path, replace_surrogates(text).encode())
+
+
+def write_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Write a new folder of texts, whole or not at all; one that holds these very texts stays.
+
+    Args:
+        folder: The folder; it may be there if it is empty.
+        files: The texts by file name.
+
+    Raises:
+        InputError: The folder holds something else, or cannot be written.
+    """
+    if folder.exists():
+        if all(_holds(folder / name, text) for name, text in files.items()):
+            return
+        if not folder.is_dir() or any(folder.iterdir()):
+            raise InputError(
+                "holds something else", file=folder, hint="name a new folder with --out"
+            )
+    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    try:
+        for name, text in files.items():
+            write_text(draft / name, text)
+        if folder.exists():
+            folder.rmdir()  # it is empty
+        draft.rename(folder)
+    except OSError as error:
+        raise os_problem(error, folder, doing="cannot be written") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == replace_surrogates(text).encode()
 
 
 def replace_surrogates(text: str) -> str:

@@ -1,6 +1,5 @@
 """Downloads: over HTTPS, checked, resumed, and never half a file under the final name."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -18,6 +17,7 @@ import httpx
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem, write_text
+from contrafact.files.lock import locked_file
 
 __all__ = ["ATTEMPTS", "Progress", "fetch", "fetch_json", "sha256_of"]
 
@@ -94,7 +94,7 @@ def fetch(
 
     A file that is at ``path`` already counts as there if its sum is ``sha256``, or if no sum is
     known. A connection that drops, a 429 and a server error are tried again, with growing pauses or
-    the pause the server asks for. What was downloaded is kept beside ``path`` under a hidden name
+    the pause the server asks for. What was downloaded is kept next to ``path`` under a hidden name
     and gone on with, also by a later run, as long as the server says the file is the same; if it
     changed, or the server cannot send the rest alone, the download starts over. Two processes that
     fetch one file take turns. ``path`` appears when the file is whole and its sum is right.
@@ -115,8 +115,9 @@ def fetch(
     target = Path(path)
     _check_scheme(httpx.URL(url), url, pinned=sha256 is not None)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(target):
+        with locked_file(target, wait=True):
+            if target.is_dir():
+                raise InputError("cannot be written: is a folder", file=target, hint="remove it")
             if target.exists() and sha256 in (None, sha256_of(target)):
                 return target
             part = _Part.of(target)
@@ -159,21 +160,22 @@ def fetch_json(
 
 
 def sha256_of(path: str | Path) -> str:
-    """Return the SHA-256 of a file, in hex."""
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    """Return the SHA-256 of a file, in hex.
+
+    Raises:
+        InputError: There is no such file, or it cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise InputError("no such file", file=path, hint="check the path") from None
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be read") from error
 
 
 def _client() -> httpx.Client:
     return httpx.Client(timeout=_TIMEOUT, follow_redirects=True, headers=_HEADERS)
-
-
-@contextmanager
-def _alone(target: Path) -> Iterator[None]:
-    """Hold the download's lock, which the system lets go of if the process dies."""
-    with target.with_name(f".{target.name}.lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _check_scheme(address: httpx.URL, url: str, *, pinned: bool) -> None:

@@ -1,14 +1,19 @@
 """Scenarios in bulk: every row of a table back in order, with its two counterfactuals.
 
 No evaluation is built around the calls; they still go through Inspect's model interface.
+
+While the output ``scenarios.csv`` is unfinished, the folder ``.scenarios.csv.work`` next to it
+holds the finished rows (`contrafact.files.journal`) and the models' answers: a row takes several.
 """
 
 import asyncio
+import shutil
 from collections import deque
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from inspect_ai.model import Model
 
@@ -18,8 +23,11 @@ from contrafact.families.finforce.data import HEADLINE_COLUMNS, is_absent
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
-from contrafact.files.atomic import replace_surrogates
+from contrafact.files.atomic import atomic_path, replace_surrogates
+from contrafact.files.download import sha256_of
+from contrafact.files.journal import Journal, hash_of
 from contrafact.files.sheets import guarded
+from contrafact.files.tables import write_frame
 from contrafact.models.asking import Ask, failure_cause
 from contrafact.records import CRITERIA, SIDES, Headline
 from contrafact.text.delimit import printable
@@ -30,9 +38,11 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_HEADLINE",
     "BulkJob",
+    "BulkOutput",
     "ResultRow",
     "added_columns",
     "check_columns",
+    "collect",
     "column_names",
     "result_frame",
     "row_problem",
@@ -161,7 +171,7 @@ class BulkJob:
         added["id"] = headline.id
         try:
             await self._fill(headline, added)
-        except Exception as error:  # noqa: BLE001 - a failed call is this row's result, told there
+        except Exception as error:  # noqa: BLE001 - a failed call is this row's result, shown there
             added["error"] = f"call failed: {failure_cause(error)}"
             return ResultRow(position, line, row, added, "failed")
         return ResultRow(position, line, row, added, "valid" if added["valid"] else "invalid")
@@ -181,6 +191,113 @@ class BulkJob:
         added["valid"] = not generation.invalid
 
 
+async def collect(
+    job: BulkJob,
+    rows: Iterable[tuple[int, Mapping[str, Any]]],
+    done: Mapping[int, ResultRow],
+    each: Callable[[ResultRow], None],
+) -> None:
+    """Run a job to its end, handing on each row's result in order."""
+    async with aclosing(job.run(rows, done)) as results:
+        async for result in results:
+            each(result)
+
+
+class BulkOutput:
+    """The output of one job, and its work so far. Use it in a ``with`` block.
+
+    Args:
+        out: The output.
+        rows: The input.
+        settings: What else decides the result, by the names users know; no secrets.
+
+    Attributes:
+        identity: Equal for jobs that are meant to give equal results.
+        cache: The folder for the answers of models.
+    """
+
+    _WRITTEN = "written"
+
+    def __init__(
+        self,
+        out: Path,
+        rows: Sequence[tuple[int, Mapping[str, Any]]],
+        settings: Mapping[str, Any],
+    ):
+        self.out = out
+        self.rows = rows
+        facts = {**settings, "input": hash_of(rows)}
+        self.identity = hash_of(facts)
+        self._folder = out.with_name(f".{out.name}.work")
+        self.cache = self._folder / "cache"
+        self._journal = Journal.of_output(
+            out, facts, what="generation", path=self._folder / "journal.jsonl"
+        )
+
+    def finished(self) -> bool:
+        """Return whether the output is there and this very job has made it.
+
+        Raises:
+            InputError: if another job, or something else, has made it, or an unfinished job for
+                the same output is another one.
+        """
+        return self._journal.finished()
+
+    def __enter__(self) -> Self:
+        """Hold the output.
+
+        Raises:
+            InputError: if another process holds it, it was changed since it was written, or the
+                journal is damaged.
+        """
+        with ExitStack() as held:
+            held.enter_context(self._journal)
+            if self.out.is_file() and sha256_of(self.out) not in self._written():
+                raise InputError(
+                    "was changed, or made, since the generation for it began",
+                    file=self.out,
+                    hint="move it away, and run the command again",
+                )
+            self._held = held.pop_all()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._held.close()
+
+    def done(self) -> dict[int, ResultRow]:
+        """Return the results that stand from an earlier start, by position."""
+        found: dict[int, ResultRow] = {}
+        for key, kept in self._journal.known.items():
+            if key != self._WRITTEN:
+                line, row = self.rows[int(key)]
+                found[int(key)] = ResultRow(int(key), line, row, kept["added"], kept["outcome"])
+        return found
+
+    def keep(self, result: ResultRow) -> None:
+        """Add a result that no rerun has to repeat."""
+        self._journal.keep(
+            str(result.position), {"outcome": result.outcome, "added": dict(result.added)}
+        )
+
+    def write(self, results: Sequence[ResultRow], added: Iterable[str]) -> None:
+        """Write the output, whole or not at all."""
+        names = column_names(added, {key for _, row in self.rows for key in row})
+        frame = result_frame(results, names, suffix=self.out.suffix.lower())
+        with atomic_path(self.out) as draft:
+            write_frame(frame, draft)
+            # Kept before it is there: a rerun then knows the output for its own, however this ends.
+            self._journal.keep(self._WRITTEN, [*self._written(), sha256_of(draft)])
+
+    def finish(self) -> None:
+        """Record what made the output, and remove the work."""
+        self._journal.finish()
+        shutil.rmtree(self._folder)
+
+    def _written(self) -> list[str]:
+        written: list[str] = self._journal.known.get(self._WRITTEN, [])
+        return written
+
+
 def added_columns(*, judged: bool) -> list[str]:
     """Return the names of the columns that are added to the input's own."""
     names = ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "repairs", "error"]
@@ -188,7 +305,7 @@ def added_columns(*, judged: bool) -> list[str]:
 
 
 def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:
-    """Return the name that each added column has beside the input's.
+    """Return the name that each added column has next to the input's.
 
     An input's column is never touched: where it has the name, ours gets ``contrafact_`` in front.
     """

@@ -271,7 +271,7 @@ def _replaceable(
     words: Sequence[Word],
     named: Sequence[tuple[int, int]],
 ) -> bool:
-    """Return whether a cause holds no name, no figure, and is told only once."""
+    """Return whether a cause holds no name, no figure, and is stated only once."""
     start, end = span
     if any(s < end and start < e for s, e in named):
         return False

@@ -1,14 +1,11 @@
-"""Rows of a stage, checked by line, and the answers that are kept beside an output."""
+"""Rows of a stage, checked by line."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.answer_file import AnswerFile
-from contrafact.families.rfc.pipeline.stage_files import read_stage
+from contrafact.families.rfc.pipeline.stages import read_stage
 from contrafact.files.jsonl import write_rows
 
 GOOD = {"id": "a", "manipulation": "flipping", "original": "It rose.", "rewritten": "It fell."}
@@ -67,44 +64,3 @@ def test_a_stage_that_kept_nothing_is_readable_where_that_is_fine(tmp_path):
     assert read_stage(tmp_path / "none.jsonl", allow_empty=True) == []
     with pytest.raises(InputError, match="the file is empty"):
         read_stage(tmp_path / "none.jsonl")
-
-
-def test_answers_outlive_the_process_and_a_torn_line(tmp_path):
-    path, facts = tmp_path / "answers.jsonl", {"model": "m"}
-    with AnswerFile(path, facts) as answers:
-        answers.keep("a", "Causal")
-        answers.keep("b", {"why": "404"})
-    with path.open("ab") as stream:
-        stream.write(b'{"key": "c", "ans')
-    with AnswerFile(path, facts) as answers:
-        assert answers.known == {"a": "Causal", "b": {"why": "404"}}
-        answers.keep("c", "Flipping")
-    with AnswerFile(path, facts) as answers:
-        assert answers.known["c"] == "Flipping"
-
-
-def test_answers_to_something_else_are_refused(tmp_path):
-    path = tmp_path / "answers.jsonl"
-    with AnswerFile(path, {"model": "m", "prompts": "1"}) as answers:
-        answers.keep("a", "Causal")
-    with (
-        pytest.raises(InputError, match="it differs in model"),
-        AnswerFile(path, {"model": "other", "prompts": "1"}),
-    ):
-        pass
-    path.write_text("not json\n")
-    with pytest.raises(InputError, match="is damaged"), AnswerFile(path, {}):
-        pass
-
-
-def test_two_processes_do_not_share_answers(tmp_path):
-    path = tmp_path / "answers.jsonl"
-    code = (
-        "import sys; from contrafact.families.rfc.pipeline.answer_file import AnswerFile\n"
-        "with AnswerFile(sys.argv[1], {}): pass"
-    )
-    with AnswerFile(path, {}):
-        other = subprocess.run(
-            [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
-        )
-    assert "another process is working on this" in other.stderr

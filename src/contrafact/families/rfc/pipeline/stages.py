@@ -1,8 +1,8 @@
-"""What the stages of a build read and write: rows checked by line, and the files beside an output.
+"""The rows that a stage reads, each checked, with the line of what is wrong.
 
 Every stage writes its output, what it dropped (``<out>.dropped.jsonl``, with the reason) and its
-ledger (``<out>.ledger.jsonl``). All are whole or not there; all but the ledger's times are the same
-in every run from the same input.
+ledger (``<out>.ledger.jsonl``): `contrafact.corpus.ledger.write_stage`. All are whole or not there;
+all but the ledger's times are the same in every run from the same input.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows, source_name
-from contrafact.records import MANIPULATIONS, Manipulation
+from contrafact.records import MANIPULATIONS
 
-__all__ = ["StageRow", "beside", "label_of", "read_stage", "require"]
+__all__ = ["StageRow", "read_stage"]
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,21 @@ def read_stage(
     needed = dict.fromkeys((*unique, *texts, *(("manipulation",) if manipulated else ())))
     for line, fields in read_rows(path):
         for field in needed:
-            require(fields, field, file=name, line=line)
+            _require_text(fields, field, file=name, line=line)
         row: dict[str, Any] = {
             key: replace_surrogates(value) if isinstance(value, str) else value
             for key, value in fields.items()
         }
         if manipulated:
-            row["manipulation"] = label_of(row["manipulation"], file=name, line=line)
+            named = row["manipulation"].strip()
+            row["manipulation"] = named.casefold()
+            if row["manipulation"] not in MANIPULATIONS:
+                raise InputError(
+                    f"'{named[:40]}' is no manipulation",
+                    file=name,
+                    line=line,
+                    hint=f"use one of {', '.join(MANIPULATIONS)}",
+                )
         key = tuple(str(row[field]) for field in unique)
         if unique and key in first:
             raise InputError(
@@ -79,15 +87,10 @@ def read_stage(
     return rows
 
 
-def require(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> str:
-    """Return a field that has to hold text.
-
-    Raises:
-        InputError: It is missing, blank or not text.
-    """
+def _require_text(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> None:
     value = fields.get(field)
     if isinstance(value, str) and value.strip():
-        return value
+        return
     if field not in fields:
         found = ", ".join(str(key) for key in list(fields)[:8]) or "none"
         problem, hint = f"no field '{field}' (found: {found})", "add it, or leave the row out"
@@ -96,26 +99,3 @@ def require(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> s
     else:
         problem, hint = f"the field '{field}' is not text: {str(value)[:40]!r}", "write it as text"
     raise InputError(problem, file=file, line=line, hint=hint)
-
-
-def label_of(value: str, *, file: str, line: int) -> Manipulation:
-    """Return the manipulation that a field names, in any case.
-
-    Raises:
-        InputError: It is none of the four.
-    """
-    named = value.strip().casefold()
-    label = next((one for one in MANIPULATIONS if one == named), None)
-    if label is None:
-        raise InputError(
-            f"'{value.strip()[:40]}' is no manipulation",
-            file=file,
-            line=line,
-            hint=f"use one of {', '.join(MANIPULATIONS)}",
-        )
-    return label
-
-
-def beside(out: str | Path, what: str) -> Path:
-    """Return the path of a file that stands beside a stage's output: ``<out>.<what>.jsonl``."""
-    return Path(f"{out}.{what}.jsonl")

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.review.field_mapping import read_items
-from contrafact.review.project import load_project
+from contrafact.review.field_mapping import FileFormats, file_formats, read_items
+from contrafact.review.project import builtin_projects, load_project
 
 HEADLINE = "Corvane Rail opens a line to the coast"
 
@@ -146,3 +146,24 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, rows, told, w
     with pytest.raises(InputError) as caught:
         items(written(tmp_path, "h.jsonl", rows), "headline-screening")
     assert told in str(caught.value)
+
+
+def test_file_formats_fit_the_project_that_they_are_for():
+    folder = files("contrafact.review").joinpath("formats")
+    named = {entry.name.removesuffix(".toml") for entry in folder.iterdir()}
+    assert named == set(builtin_projects())
+    for name in named:
+        project, formats = load_project(name), file_formats(name)
+        questions = {question.id for question in project.questions}
+        assert all(set(rename) & set(project.show) for rename in formats.renames)
+        if formats.sheet is not None:
+            assert set(formats.sheet.shown.values()) <= set(project.show)
+            assert set(formats.sheet.answered.values()) <= questions
+        assert set(formats.judged) <= questions
+    assert file_formats("one-of-somebodys-own") == FileFormats()
+
+
+def test_the_studio_names_no_family():
+    source = files("contrafact.review")
+    for path in sorted(source.rglob("*.py")):
+        assert "contrafact.families" not in path.read_text("utf-8"), path

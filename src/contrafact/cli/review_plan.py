@@ -13,11 +13,11 @@ from contrafact.review.store import open_store
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
     from contrafact.review.plan import Figure, Figures, Gain
     from contrafact.review.plan_files import Key, Labels
     from contrafact.review.residual import Residual, Share
+    from contrafact.review.state import ReviewState
     from contrafact.stats.intervals import Interval
 
 __all__ = [
@@ -125,14 +125,14 @@ def plan(
 
     from contrafact.errors import InputError
     from contrafact.review.plan import gains, next_wave
-    from contrafact.review.plan_files import Key, write_plan
+    from contrafact.review.plan_files import Key, items_to_label, true_labels, write_plan
 
     if out is None and simulate is None:
         raise InputError("there is nothing to do", hint="name a file with --out, or --simulate R")
     wanted = _figures(figure or [])
-    rows, name = _rows(file, db, review)
+    rows, name, state = _rows(file, db, review)
     rng = np.random.default_rng(seed)
-    key = _key(rows, name, earlier, wanted, by, judge, judge_positive, db, review, rng)
+    key = _key(rows, name, earlier, wanted, by, judge, judge_positive, state, rng)
     if "ranking" in key.figures and len(key.frame.groups) < 2:
         raise InputError("a ranking needs groups to rank", hint="say which field: --by FIELD")
     known = _labels(key, labels, label, positive, rows, name)
@@ -141,20 +141,24 @@ def plan(
     if left < budget:
         raise InputError(f"{left} items can still be drawn", hint=f"use --budget {left} or less")
     if simulate is not None:
-        true_labels = None if truth is None else _truth(key, rows, name, truth, positive)
+        known_truth = (
+            None
+            if truth is None
+            else true_labels(rows, key.frame, name, field=truth, positive=positive or ())
+        )
         made = gains(
             key.frame,
             key.waves,
             known.values,
             budget,
             key.figures,
-            truth=true_labels,
+            truth=known_truth,
             rounds=simulate,
             parts=parts,
             uniform=uniform,
             rng=np.random.default_rng([seed, 1]),
         )
-        show_gains(made, simulate, budget, true_labels is not None)
+        show_gains(made, simulate, budget, known_truth is not None)
     if out is None:
         return
     waves = next_wave(
@@ -164,7 +168,7 @@ def plan(
     # Who labels anew is not to see what the review has come to.
     outcomes = [f for _, row in rows[:1] for f in row if f.startswith(("review_", "answer_"))]
     hidden = [judge, label, truth, *(hide or ()), *(outcomes if db else ())]
-    shown = _shown(rows, name, key, hidden)
+    shown = items_to_label(rows, key.frame, name, hidden)
     planned = Key(key.frame, waves, key.figures)
     key_file = write_plan(out, shown, planned, rng.permutation(drawn).tolist())
     show_draw(planned, known.values)
@@ -221,7 +225,14 @@ def residual(
 
     Example: contrafact review residual --db review.db --out residual.json
     """
-    found = _residual(db, review, seed)
+    import numpy as np
+
+    from contrafact.review.residual import residual_error
+
+    with open_store(db) as store:
+        state = store.read(review, lambda found: found)
+    # Outside the store, which a running studio may want meanwhile.
+    found = residual_error(state, rng=np.random.default_rng(seed))
     if out is not None:
         _write_json(out, asdict(found))
     show_residual(found)
@@ -251,7 +262,10 @@ def _figures(named: Sequence[str]) -> "tuple[Figure, ...]":
     return tuple(figure for figure in FIGURES if figure in named)
 
 
-def _rows(file: str | None, db: str | None, review: str) -> tuple[list[_Row], str]:
+def _rows(
+    file: str | None, db: str | None, review: str
+) -> "tuple[list[_Row], str, ReviewState | None]":
+    """Return the items, what they come from, and the review if they come from one."""
     from contrafact.errors import InputError
     from contrafact.files.jsonl import read_rows, source_name
     from contrafact.review.export import item_rows
@@ -259,9 +273,10 @@ def _rows(file: str | None, db: str | None, review: str) -> tuple[list[_Row], st
     if (file is None) == (db is None):
         raise InputError("items come from a file or from a review", hint="name FILE, or --db URL")
     if db is None:
-        return list(read_rows(str(file))), source_name(str(file))
+        return list(read_rows(str(file))), source_name(str(file)), None
     with open_store(db) as store:
-        return list(enumerate(store.read(review, item_rows), start=1)), f"review '{review}'"
+        state = store.read(review, lambda found: found)
+    return list(enumerate(item_rows(state), start=1)), f"review '{review}'", state
 
 
 def _key(
@@ -272,13 +287,15 @@ def _key(
     by: str | None,
     judge: str | None,
     judge_positive: Sequence[str] | None,
-    db: str | None,
-    review: str,
+    state: "ReviewState | None",
     rng: "np.random.Generator",
 ) -> "Key":
     """Return the key as it stands before this wave."""
+    import numpy as np
+
     from contrafact.errors import InputError
     from contrafact.review.plan_files import Key, frame_of_finals, frame_of_rows, read_key
+    from contrafact.review.residual import residual_error
     from contrafact.stats.sampling_waves import Waves
 
     if earlier is not None:
@@ -289,32 +306,17 @@ def _key(
             raise InputError("that key is of another figure", file=earlier, hint="plan anew")
         return Key(read.frame, read.waves, wanted or read.figures)
     if "residual" in wanted:
-        if db is None or wanted != ("residual",):
+        if state is None or wanted != ("residual",):
             raise InputError(
                 "the residual error is that of a review's final items",
                 hint="use --db URL --figure residual alone",
             )
-        found = _residual(db, review, int(rng.integers(1 << 31)))
-        frame = frame_of_finals([row for _, row in rows], found, by or _category(db, review))
+        seeded = np.random.default_rng(int(rng.integers(1 << 31)))
+        found = residual_error(state, rng=seeded)
+        frame = frame_of_finals([row for _, row in rows], found, by or state.project.category)
     else:
         frame = frame_of_rows(rows, name, by=by, judge=judge, positive=judge_positive or ())
     return Key(frame, Waves.none(len(frame.items)), wanted or ("rate",))
-
-
-def _residual(db: str, review: str, seed: int) -> "Residual":
-    import numpy as np
-
-    from contrafact.review.residual import residual_error
-
-    with open_store(db) as store:
-        state = store.read(review, lambda found: found)
-    # Outside the store, which a running studio may want meanwhile.
-    return residual_error(state, rng=np.random.default_rng(seed))
-
-
-def _category(db: str, review: str) -> str | None:
-    with open_store(db) as store:
-        return store.read(review, lambda state: state.project.category)
 
 
 def _labels(
@@ -335,40 +337,6 @@ def _labels(
     if label is not None:
         return labels_in_rows(rows, key.frame, name, field=label, positive=words)
     return Labels(np.full(len(key.frame.items), np.nan), 0, 0)
-
-
-def _truth(
-    key: "Key", rows: Sequence[_Row], name: str, field: str, positive: Sequence[str] | None
-) -> "NDArray[np.float64]":
-    import numpy as np
-
-    from contrafact.errors import InputError
-    from contrafact.review.plan_files import labels_in_rows
-
-    found = labels_in_rows(rows, key.frame, name, field=field, positive=positive or ()).values
-    lacking = int(np.isnan(found).sum())
-    if lacking:
-        problem = f"'{field}' is empty for {lacking} items, and a truth has none missing"
-        raise InputError(problem, file=name, hint="leave those items out")
-    return found
-
-
-def _shown(
-    rows: Sequence[_Row], name: str, key: "Key", hidden: Sequence[str | None]
-) -> list[dict[str, Any]]:
-    """Return each item of the frame as whoever labels it is to see it."""
-    from contrafact.errors import InputError
-    from contrafact.review.plan_files import item_id
-
-    own = {item_id(row, name, line): row for line, row in rows}
-    lacking = [one for one in key.frame.items if one not in own]
-    if lacking:
-        problem = f"item '{lacking[0][:40]}' of the key is not there any more"
-        raise InputError(problem, file=name, hint="give the same items as before")
-    return [
-        {"item_id": one} | {k: v for k, v in own[one].items() if k not in (*hidden, "item_id")}
-        for one in key.frame.items
-    ]
 
 
 def show_label_notes(key: "Key", found: "Labels") -> None:

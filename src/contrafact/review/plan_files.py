@@ -29,12 +29,14 @@ __all__ = [
     "frame_of_finals",
     "frame_of_rows",
     "item_id",
+    "items_to_label",
     "judge_levels",
     "key_path",
     "label_of",
     "labels_in_rows",
     "read_key",
     "read_labels",
+    "true_labels",
     "write_plan",
 ]
 
@@ -216,6 +218,55 @@ def read_labels(
     """Return a frame's labels from a file of them; see :func:`labels_in_rows`."""
     rows = list(read_rows(path))
     return labels_in_rows(rows, frame, source_name(path), field=field, positive=positive)
+
+
+def true_labels(
+    rows: Sequence[tuple[int, Mapping[str, Any]]],
+    frame: Frame,
+    name: str,
+    *,
+    field: str,
+    positive: Sequence[str] = (),
+) -> NDArray[np.float64]:
+    """Return every item's label, 0 or 1, shape (items,); see :func:`labels_in_rows`.
+
+    Raises:
+        InputError: An item has none.
+    """
+    found = labels_in_rows(rows, frame, name, field=field, positive=positive).values
+    lacking = int(np.isnan(found).sum())
+    if lacking:
+        problem = f"'{field}' is empty for {lacking} items, and a truth has none missing"
+        raise InputError(problem, file=name, hint="leave those items out")
+    return found
+
+
+def items_to_label(
+    rows: Sequence[tuple[int, Mapping[str, Any]]],
+    frame: Frame,
+    name: str,
+    hidden: Sequence[str | None],
+) -> list[dict[str, Any]]:
+    """Return each item of a frame as whoever labels it is to see it.
+
+    Args:
+        rows: The items, each with its line.
+        frame: The frame.
+        name: The file's name, for messages.
+        hidden: The fields that are left out.
+
+    Raises:
+        InputError: An item of the frame is not among the rows.
+    """
+    own = {item_id(row, name, line): row for line, row in rows}
+    lacking = [one for one in frame.items if one not in own]
+    if lacking:
+        problem = f"item '{lacking[0][:40]}' of the key is not there any more"
+        raise InputError(problem, file=name, hint="give the same items as before")
+    return [
+        {"item_id": one} | {k: v for k, v in own[one].items() if k not in (*hidden, "item_id")}
+        for one in frame.items
+    ]
 
 
 def judge_levels(

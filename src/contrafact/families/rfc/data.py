@@ -29,9 +29,9 @@ from contrafact.files.atomic import replace_surrogates
 from contrafact.files.jsonl import read_rows, source_name
 from contrafact.records import Rewrite, content_id
 
-__all__ = ["Item", "PairNotes", "items_of", "load_pairs"]
+__all__ = ["FIELD_NAMES", "Item", "PairNotes", "items_of", "load_pairs"]
 
-_NAMES: dict[str, tuple[str, ...]] = {
+FIELD_NAMES: dict[str, tuple[str, ...]] = {
     "id": ("id", "pair_id"),
     "article_id": ("article_id",),
     "original": ("original", "original_text", "original_news", "original_paragraph"),
@@ -46,6 +46,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "date": ("date", "publication_date", "published"),
     "url": ("url", "link", "source_url", "public_url"),
 }
+"""By field of a pair, what files call it; the first name that is there is taken."""
 
 
 @dataclass
@@ -202,7 +203,7 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
     by_name = {str(key).strip().casefold().replace(" ", "_"): value for key, value in row.items()}
     given = {
         name: next((by_name[key] for key in keys if not _absent(by_name.get(key))), None)
-        for name, keys in _NAMES.items()
+        for name, keys in FIELD_NAMES.items()
     }
     if given["manipulation"] is None and manipulation_named(given["category"]) is not None:
         given["manipulation"], given["category"] = given["category"], None
@@ -256,7 +257,7 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
 
 def _text(name: str, value: Any, row: Mapping[str, Any]) -> str:
     if value is None:
-        present = [row[key] for key in _NAMES[name] if key in row]
+        present = [row[key] for key in FIELD_NAMES[name] if key in row]
         # No column, or null: the row says that it has no original. A blank text says nothing.
         if name == "original" and not any(isinstance(one, str) for one in present):
             return ""

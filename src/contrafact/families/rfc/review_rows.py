@@ -3,20 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from contrafact.families.rfc.data import FIELD_NAMES
 from contrafact.families.rfc.labels import manipulation_named
 
 __all__ = ["pair_rows"]
 
-# What published pairs are called; the first name that is there is taken.
-_NAMES: dict[str, tuple[str, ...]] = {
-    "original": ("original_text", "original_news", "original_paragraph"),
-    "rewritten": (
-        *("rewritten_text", "rewritten_news", "rewritten_paragraph"),
-        *("misinformation", "misinformation_text", "manipulated", "text"),
-    ),
-    "manipulation": ("manipulation_category", "misinformation_type"),
-    "ticker": ("stock_ticker", "stock", "symbol"),
-}
+_SHOWN = ("original", "rewritten", "manipulation", "ticker")
 
 
 def pair_rows(row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -26,9 +18,9 @@ def pair_rows(row: Mapping[str, Any]) -> list[dict[str, Any]]:
         row: A row of a file of pairs.
     """
     pair = dict(row)
-    for target, names in _NAMES.items():
-        source = next((name for name in names if name in pair), None)
-        if target not in pair and source is not None:
-            pair[target] = pair[source]
+    for field in _SHOWN:
+        source = next((name for name in FIELD_NAMES[field] if name in pair), None)
+        if source is not None:
+            pair[field] = pair[source]
     named = manipulation_named(pair.get("manipulation"))
     return [pair if named is None else pair | {"manipulation": named}]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from contrafact.review.plan import DESIGNS, Frame, figures_of, gains, next_wave
-from contrafact.stats.sampling_waves import Waves
+from contrafact.stats.sampling import Waves
 
 RATES = {"north": 0.50, "south": 0.55, "west": 0.95}
 

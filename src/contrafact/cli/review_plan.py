@@ -267,7 +267,7 @@ def _rows(
 ) -> "tuple[list[_Row], str, ReviewState | None]":
     """Return the items, what they come from, and the review if they come from one."""
     from contrafact.errors import InputError
-    from contrafact.files.jsonl import read_rows, source_name
+    from contrafact.files.tables import read_rows, source_name
     from contrafact.review.export import item_rows
 
     if (file is None) == (db is None):
@@ -296,7 +296,7 @@ def _key(
     from contrafact.errors import InputError
     from contrafact.review.plan_files import Key, frame_of_finals, frame_of_rows, read_key
     from contrafact.review.residual import residual_error
-    from contrafact.stats.sampling_waves import Waves
+    from contrafact.stats.sampling import Waves
 
     if earlier is not None:
         if by or judge:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import replace_surrogates, write_bytes
+from contrafact.files.atomic import write_bytes
 from contrafact.files.sheets import guarded
 from contrafact.review.answers import majority_of
 from contrafact.review.field_mapping import file_formats
 from contrafact.review.project import Project
 from contrafact.review.state import Event, ReviewItem, ReviewState, Vote
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "EXPORTS",

@@ -18,12 +18,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ImportString
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import replace_surrogates
-from contrafact.files.jsonl import read_rows, source_name
 from contrafact.files.sheets import unguarded
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import SIDES, content_id
 from contrafact.review.project import Project
 from contrafact.review.setup import is_valid_name
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "FileFormats",

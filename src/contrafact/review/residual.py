@@ -3,7 +3,7 @@
 Two annotators who pass a wrong item agree, so that no disagreement shows it. How often that
 happens follows from how often they disagree, who is found to be right where somebody else looks
 again (the audit's random sample, the adjudication), and how many items are wrong to begin with:
-:mod:`contrafact.stats.latent` draws all of that together.
+:mod:`contrafact.stats.votes` draws all of that together.
 
 What it takes for granted:
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from contrafact.errors import InputError
 from contrafact.review.project import Project
 from contrafact.review.state import ReviewItem, ReviewState
-from contrafact.stats.latent import latent_truth
+from contrafact.stats.votes import latent_truth
 
 __all__ = [
     "RaterAccuracy",

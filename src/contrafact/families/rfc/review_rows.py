@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from contrafact.families.rfc.data import FIELD_NAMES
 from contrafact.families.rfc.labels import manipulation_named
+from contrafact.files.fields import column_of, fold_row
 
 __all__ = ["pair_rows"]
 
@@ -17,10 +17,8 @@ def pair_rows(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     Args:
         row: A row of a file of pairs.
     """
-    pair = dict(row)
-    for field in _SHOWN:
-        source = next((name for name in FIELD_NAMES[field] if name in pair), None)
-        if source is not None:
-            pair[field] = pair[source]
+    columns = fold_row(row)
+    found = {field: column_of(columns, field) for field in _SHOWN}
+    pair = dict(row) | {field: columns[name] for field, name in found.items() if name is not None}
     named = manipulation_named(pair.get("manipulation"))
     return [pair if named is None else pair | {"manipulation": named}]

@@ -1,13 +1,13 @@
 """From answers to a ballot, and from ballots to the rule that holds."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from contrafact.errors import InputError
 from contrafact.review.project import Project, Rule, Stage
+from contrafact.stats.votes import majority
 
-__all__ = ["Ballot", "asked_questions", "ballot_of", "majority_of", "rule_for"]
+__all__ = ["Ballot", "asked_questions", "ballot_of", "rule_for"]
 
 
 @dataclass(frozen=True)
@@ -112,15 +112,9 @@ def rule_for(
             and (not rule.some or bool(set(verdicts) & set(rule.some)))
             and (not rule.none or not set(verdicts) & set(rule.none))
             and (not rule.same or len(set(verdicts)) == 1)
-            and (not rule.majority or majority_of(verdicts) in rule.majority)
+            and (not rule.majority or majority(verdicts) in rule.majority)
             and (not rule.flagged or flagged)
             and (not rule.carried or carried in rule.carried)
         )
 
     return next(rule for rule in stage.rules if holds(rule))
-
-
-def majority_of(verdicts: Sequence[str]) -> str | None:
-    """Return what more than half of the votes say; none where there is no such thing."""
-    counted = Counter(verdicts).most_common(1)
-    return counted[0][0] if counted and 2 * counted[0][1] > len(verdicts) else None

@@ -16,10 +16,10 @@ from typing import Any, Literal, cast
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
 from contrafact.files.sheets import guarded
-from contrafact.review.answers import majority_of
 from contrafact.review.field_mapping import file_formats
 from contrafact.review.project import Project
 from contrafact.review.state import Event, ReviewItem, ReviewState, Vote
+from contrafact.stats.votes import majority
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
@@ -163,7 +163,7 @@ def agreed_answers(state: ReviewState, item: ReviewItem) -> dict[str, str | None
     for question in state.project.questions:
         # More than half of all who voted: who was not asked has not answered so.
         answers = [vote.ballot.answers.get(question.id, "") for vote in last]
-        agreed[f"answer_{question.id}"] = majority_of(answers) or None
+        agreed[f"answer_{question.id}"] = majority(answers) or None
     return agreed
 
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from contrafact.review.answers import ballot_of, majority_of, rule_for
+from contrafact.review.answers import ballot_of, rule_for
 from contrafact.review.project import Stage
 from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState, Vote
+from contrafact.stats.votes import majority
 
 __all__ = [
     "LEASE",
@@ -331,7 +332,7 @@ def transition(record: Recorder, item: ReviewItem, stage: Stage) -> None:
         failed = stage.kind == "audit" and any(v not in stage.passes for v in verdicts)
         move(record, item, rule.to, rule.why, item.verdict, disputed=item.disputed or failed)
         return
-    agreed = majority_of(verdicts) if rule.majority else None
+    agreed = majority(verdicts) if rule.majority else None
     if len(set(verdicts)) == 1:
         agreed = verdicts[0]
     move(record, item, rule.to, rule.why, agreed, disputed=agreed is None)

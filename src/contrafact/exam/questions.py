@@ -1,22 +1,21 @@
-"""Putting the questions: every one once, answers kept as they come.
+"""The questions of an exam, and putting them: every one once, answers kept as they come.
 
-Answers stand in a file by what was asked (judge, question, which repeat), so that a sitting that
+Answers stand in a journal by what was asked (judge, question, which repeat), so that an exam that
 was killed goes on, a longer one asks only what is new, and one that is repeated asks nothing.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from inspect_ai.model import Model
 
-from contrafact.exam.items import Examiner, ExamItem
-from contrafact.exam.order import other_order
+from contrafact.family.exam import Examiner, ExamItem
 from contrafact.files.journal import Journal
 from contrafact.models.asking import failure_cause
 
-__all__ = ["Question", "Sitting", "questions_of", "sit"]
+__all__ = ["Question", "other_order", "put", "questions_of"]
 
 
 @dataclass(frozen=True)
@@ -47,19 +46,6 @@ class Question:
         return digest.hexdigest()[:24]
 
 
-@dataclass
-class Sitting:
-    """What came of the questions.
-
-    Attributes:
-        asked: How many calls were made.
-        failures: Questions without an answer, each with the cause.
-    """
-
-    asked: int = 0
-    failures: dict[str, str] = field(default_factory=dict)
-
-
 def questions_of(
     items: Sequence[ExamItem],
     examiner: Examiner,
@@ -79,7 +65,7 @@ def questions_of(
     """
     found = []
     for item in items:
-        for criterion, prompt in examiner.questions(item).items():
+        for criterion, prompt in examiner.prompts(item).items():
             swapped = other_order(prompt, examiner.shown(item)) if order else None
             for judge in judges:
                 found += [
@@ -91,7 +77,35 @@ def questions_of(
     return found
 
 
-async def sit(
+def other_order(prompt: str, shown: Sequence[str]) -> str | None:
+    """Return a prompt with the paragraph that holds the texts moved to its other end.
+
+    Prompts here end with the texts, so that in the other order they come first; a line that asks
+    for the answer after them stays last. It works on the rendered prompt, and so for any prompt
+    pack.
+
+    Args:
+        prompt: The prompt.
+        shown: The texts to judge, as they stand in it.
+
+    Returns:
+        The other prompt; None where the texts are not found, or nothing stands apart from them.
+    """
+    places = [(prompt.rfind(text), len(text)) for text in shown]
+    if not places or any(start < 0 or not length for start, length in places):
+        return None
+    first = min(start for start, _ in places)
+    last = max(start + length for start, length in places)
+    start = prompt.rfind("\n\n", 0, first) + 2 if "\n\n" in prompt[:first] else 0
+    end = prompt.find("\n", last)
+    end = len(prompt) if end < 0 else end
+    texts, before, after = prompt[start:end].strip(), prompt[:start].strip(), prompt[end:].strip()
+    if before:
+        return "\n\n".join(part for part in (texts, before, after) if part)
+    return f"{after}\n\n{texts}" if after else None
+
+
+async def put(
     questions: Sequence[Question],
     examiner: Examiner,
     judges: Mapping[str, Model],
@@ -99,7 +113,7 @@ async def sit(
     *,
     at_once: int = 16,
     each: Callable[[], None] = lambda: None,
-) -> Sitting:
+) -> dict[str, str]:
     """Ask what has no answer yet, and keep the answers as they come.
 
     A call that fails for good leaves its question open; the others go on.
@@ -111,31 +125,18 @@ async def sit(
         answers: Where verdicts are kept, as dictionaries.
         at_once: How many calls may be under way at the same time.
         each: Called when a question is done with.
+
+    Returns:
+        Why a question has no answer, by its key, where that is so.
     """
-    sitting = Sitting()
-    # Questions of the same criterion follow each other, so that prefix caches serve.
     open_ones = {q.key: q for q in questions if q.key not in answers.known}
-    free = asyncio.Semaphore(at_once)
 
-    async def one(key: str, question: Question) -> None:
-        async with free:
-            try:
-                verdict = await examiner.ask(
-                    judges[question.judge], question.criterion, question.prompt
-                )
-            except Exception as error:  # noqa: BLE001 - told as this question's cause
-                sitting.failures[key] = failure_cause(error)
-            else:
-                sitting.asked += 1
-                answers.keep(key, verdict.model_dump(mode="json"))
-        each()
+    async def ask(key: str) -> dict[str, Any]:
+        one = open_ones[key]
+        verdict = await examiner.ask(judges[one.judge], one.criterion, one.prompt)
+        return verdict.model_dump(mode="json")
 
-    ordered = sorted(open_ones.items(), key=lambda pair: (pair[1].criterion, pair[1].swapped))
-    tasks = [asyncio.create_task(one(key, question)) for key, question in ordered]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    return sitting
+    # Questions of the same criterion follow each other, so that prefix caches serve.
+    ordered = sorted(open_ones, key=lambda key: (open_ones[key].criterion, open_ones[key].swapped))
+    failures = await answers.fill(ordered, ask, at_once=at_once, each=lambda _: each())
+    return {key: failure_cause(error) for key, error in failures.items()}

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.exam.ratings import Rating, RatingsTable
 from contrafact.stats.agreement import (
     cohen_kappa,
     fleiss_kappa,
@@ -23,6 +22,7 @@ from contrafact.stats.agreement import (
 )
 from contrafact.stats.classification import binary_figures
 from contrafact.stats.intervals import Interval
+from contrafact.study.ratings import Rating, RatingsTable
 
 __all__ = ["Against", "Agreement", "Coefficient", "Disagreement", "agreement", "agreement_object"]
 

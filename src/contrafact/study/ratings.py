@@ -176,7 +176,7 @@ def _text(value: Any) -> str:
 
 def _rating(value: Any, name: str, line: int) -> str | None:
     if isinstance(value, list | dict):
-        raise InputError("a rating is a word or a number", file=name, line=line, hint="mend it")
+        raise InputError("is no rating", file=name, line=line, hint="write a word or a number")
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     return _text(value) or None

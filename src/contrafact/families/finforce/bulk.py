@@ -341,7 +341,7 @@ def check_columns(rows: Sequence[tuple[int, Mapping[str, Any]]], file: str) -> N
     """
     if not rows:
         raise InputError("the file holds no rows", file=file, hint="give at least one row")
-    if not any(_has_headline(row) for _, row in rows):
+    if all(_by_name(row).keys().isdisjoint(HEADLINE_COLUMNS) for _, row in rows):
         line, row = rows[0]
         found = ", ".join(printable(str(key)) for key in list(row)[:8]) or "none"
         raise InputError(
@@ -407,10 +407,6 @@ def _by_name(row: Mapping[str, Any]) -> dict[str, Any]:
     item = row.get("input_item")  # the published supplement's layout
     source = item if isinstance(item, dict) else row
     return {str(key).strip().casefold(): value for key, value in source.items()}
-
-
-def _has_headline(row: Mapping[str, Any]) -> bool:
-    return not _by_name(row).keys().isdisjoint(HEADLINE_COLUMNS)
 
 
 def _headline(row: Mapping[str, Any]) -> object:

@@ -18,6 +18,7 @@ PAGES = sorted(
     [
         ROOT / "README.md",
         ROOT / "CHANGELOG.md",
+        ROOT / "CONTRIBUTING.md",
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "src").rglob("*.md"),
     ]
@@ -51,9 +52,10 @@ def all_commands() -> list[object]:
 def leaf(words: list[str]) -> tuple[object, list[str]]:
     """The command that the words name, and what is left of them for it."""
     command, rest = CLI, list(words)
-    while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
-        assert rest[0] in command.commands, f"there is no command '{rest[0]}'"
-        command = command.commands[rest.pop(0)]
+    while hasattr(command, "list_commands") and rest and not rest[0].startswith("-"):
+        known = command.list_commands(None)
+        assert rest[0] in known, f"there is no command '{rest[0]}'"
+        command = command.get_command(None, rest.pop(0))
     return command, rest
 
 
@@ -77,9 +79,9 @@ def test_a_wrong_command_line_would_be_found():
 
 
 def every_command(command: object = CLI, path: tuple[str, ...] = ()) -> Iterator[object]:
-    if hasattr(command, "commands"):
-        for word, inner in command.commands.items():
-            yield from every_command(inner, (*path, word))
+    if hasattr(command, "list_commands"):
+        for word in command.list_commands(None):
+            yield from every_command(command.get_command(None, word), (*path, word))
     else:
         yield pytest.param(path, command, id=" ".join(path))
 
@@ -123,13 +125,13 @@ def test_modules_named_in_a_folders_readme_exist(readme):
 
 def test_all_methods_and_templates_are_documented():
     from contrafact.families.finforce.methods import METHODS
-    from contrafact.prompts.pack import DEFAULT_PACK
+    from contrafact.prompts import default_templates
 
     text = (ROOT / "docs" / "finforce.md").read_text(encoding="utf-8")
     for method in METHODS.names():
         assert f"| `{method}`" in text
     prompts = (ROOT / "docs" / "prompts.md").read_text(encoding="utf-8")
-    for template in DEFAULT_PACK.rglob("*.jinja"):
+    for template in default_templates().values():
         short = template.stem.removeprefix("least-to-most")  # one prefix, three endings
         assert short in prompts, f"docs/prompts.md does not name {template.stem}"
 

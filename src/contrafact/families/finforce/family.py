@@ -30,6 +30,7 @@ FAMILY = Family(
             Lazy(f"{_HERE}.commands.generate:generate"),
         ),
     },
+    training=Lazy(f"{_HERE}.training:TRAINING"),
     presets=Lazy(f"{_HERE}.presets:PRESETS"),
     rank=1,
     demo=Lazy(f"{_HERE}.demo:PARTS"),

@@ -77,7 +77,7 @@ class LmCounterfactuals:
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
         """See `contrafact.family.method.Method`. The model is run here, and not asked."""
-        from contrafact.models.whitebox.noise import PromptTooLong
+        from contrafact.models.whitebox.noise import ContextExceeded
         from contrafact.models.whitebox.noise import draw as draw_noise
 
         model = str(ask.model)
@@ -98,7 +98,7 @@ class LmCounterfactuals:
                 max_tokens=self._max_tokens,
                 sampling=self._sampling,
             )
-        except PromptTooLong as error:
+        except ContextExceeded as error:
             raise Unanswered(f"prompt too long: {error.problem}") from None
         return _generation(dict(zip(prompts, texts, strict=True)), model)
 
@@ -228,14 +228,13 @@ def _weights(model: str) -> str:
     Raises:
         InputError: If it is asked over a service, which takes no noise, or has no weights here.
     """
-    from contrafact.models.whitebox.shared import WEIGHTS_MEND, weights_name
-    from contrafact.models.whitebox.weights import check_causal
+    from contrafact.models.whitebox.weights import WEIGHTS_HINT, check_causal, weights_name
 
     name = weights_name(model)
     if name is None:
         raise InputError(
             f"lm-counterfactuals needs a model's weights, and {model} has none here",
-            hint=WEIGHTS_MEND,
+            hint=WEIGHTS_HINT,
         )
     check_causal(name)
     return name

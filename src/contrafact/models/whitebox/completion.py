@@ -1,55 +1,67 @@
-"""Answering prompts in a batch, by a model whose weights are at hand.
+"""Completing prompts in a batch, by a model whose weights are at hand.
 
-What prompts share is computed once (`contrafact.models.whitebox.prefixes`), only the last
-position's logits are made, and where the replies that may be given are known, one look at them
-decides. A judge's verdict therefore takes one forward pass over what is its own.
+What prompts share is computed once (`contrafact.models.whitebox.kv_cache`), only the last
+position's logits are made, and where the replies that may be given are known, as by a JSON schema
+of true or false, one look at them decides. A judge's verdict therefore takes one forward pass over
+what is its own.
 
 A row of a batch is computed with other rows in another order of additions, so that logits differ
-by up to 1e-4 in float32: an answer is the same in every batch unless two tokens come that close.
+by up to 1e-4 in float32: a completion is the same in every batch unless two tokens come that close.
 """
 
+import itertools
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.kv_cache import Prefix, PrefixStore, PromptBatch, common_length
 from contrafact.models.whitebox.noise import (
     Noise,
     Sampling,
+    choose,
     continuation_text,
     end_tokens,
 )
-from contrafact.models.whitebox.noise.sampling import choose
-from contrafact.models.whitebox.prefixes import PrefixStore, common_length
-from contrafact.models.whitebox.reading import Prefix, PromptBatch, read_prefix
 from contrafact.models.whitebox.weights import CausalModel
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Answer", "Answerer", "Request", "Scored"]
+__all__ = [
+    "MOST_REPLIES",
+    "Completer",
+    "Completion",
+    "CompletionRequest",
+    "TokenLogprob",
+    "finite_replies",
+]
+
+MOST_REPLIES = 64
+"""A schema that leaves more replies open than this is not taken as finite."""
 
 _BATCH_TOKENS = 16_384  # of prompts, padding included, that keys and values are held of at once
 
 
 @dataclass(frozen=True)
-class Request:
-    """A prompt and how it is to be answered.
+class CompletionRequest:
+    """A prompt and how it is to be completed.
 
     Attributes:
         tokens: The prompt, at least one token.
-        max_tokens: The most tokens of the answer, the end token included.
+        max_tokens: The most tokens of the completion, the end token included.
         sampling: Temperature and top-p; the likeliest token each time if none.
         noise: What to sample with.
         top_k: Sample from the so many likeliest tokens.
-        stops: Strings before which the answer ends.
-        alternatives: How many alternatives to each token are told, with log-probabilities; none
-            tells no log-probabilities at all.
+        stops: Strings before which the completion ends.
+        alternatives: How many alternatives to each token are returned, with log-probabilities; none
+            returns no log-probabilities at all.
         bias: Added to the logits of tokens.
         frequency_penalty: Taken from a token's logit for each time it was written.
         presence_penalty: Taken from the logits of tokens that were written.
-        replies: If given, the answer is one of these.
+        replies: If given, the completion is one of these.
     """
 
     tokens: tuple[int, ...]
@@ -66,12 +78,12 @@ class Request:
 
     @property
     def brief(self) -> bool:
-        """Whether it is answered by one look, or nearly: it must not wait for long answers."""
+        """Whether it takes one forward pass, or nearly: it must not wait for long completions."""
         return self.max_tokens == 1 or bool(self.replies)
 
 
 @dataclass(frozen=True)
-class Scored:
+class TokenLogprob:
     """A token that was chosen, with log-probabilities under the model itself, at temperature 1.
 
     Attributes:
@@ -86,11 +98,11 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a model answered.
+class Completion:
+    """What a model wrote.
 
     Attributes:
-        text: The answer, without special tokens and without what stopped it.
+        text: The completion, without special tokens and without what stopped it.
         tokens: Its tokens; the end token is the last of them where the model ended it.
         stop: Why it ended: by itself or at a stop string, or at the token limit.
         reused: How many of the prompt's tokens were not computed for it.
@@ -101,11 +113,11 @@ class Answer:
     tokens: tuple[int, ...]
     stop: Literal["stop", "max_tokens"]
     reused: int
-    scored: tuple[Scored, ...] = ()
+    scored: tuple[TokenLogprob, ...] = ()
 
 
-class Answerer:
-    """A model that answers batches of requests, and keeps what their prompts share.
+class Completer:
+    """A model that completes batches of prompts, and keeps what they share.
 
     For one thread at a time.
 
@@ -116,13 +128,12 @@ class Answerer:
     def __init__(self, causal: CausalModel):
         self._causal = causal
         self._ends = end_tokens(causal)
-        # None for a model whose memory of a prompt is more than keys and values per position.
-        self._store: PrefixStore | None = PrefixStore()
+        self._prefixes = PrefixStore()
 
-    def answer(
-        self, requests: Sequence[Request], check: Callable[[], None] = lambda: None
-    ) -> list[Answer]:
-        """Return the answers to requests, in order.
+    def complete(
+        self, requests: Sequence[CompletionRequest], check: Callable[[], None] = lambda: None
+    ) -> list[Completion]:
+        """Return the completions, in the order of the requests.
 
         Args:
             requests: The requests.
@@ -135,34 +146,16 @@ class Answerer:
 
         rows = [_Row(self._causal, self._ends, request) for request in requests]
         with torch.inference_mode():
-            asked = [row for row in rows if not row.done]
-            self._share(asked, check)
-            asked.sort(key=lambda row: len(row.tokens) - row.length)
-            while asked:
-                part = _fitting(asked)
-                del asked[: len(part)]
+            going = [row for row in rows if not row.done]
+            served = self._prefixes.prepare(self._causal, [row.tokens for row in going], check)
+            for row, (prefix, length, paid) in zip(going, served, strict=True):
+                row.prefix, row.length, row.paid = prefix, length, paid
+            going.sort(key=lambda row: len(row.tokens) - row.length)
+            while going:
+                part = _fitting(going)
+                del going[: len(part)]
                 self._decode(part, check)
-        return [row.answer() for row in rows]
-
-    def _share(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
-        """Compute what rows share and is not kept yet, and give each row what serves it."""
-        if self._store is None:
-            return
-        prompts = [row.tokens for row in rows]
-        for tokens in self._store.wanted(prompts):
-            check()
-            base, length = self._store.best(tokens)
-            prefix = read_prefix(self._causal, tokens, base, min(length, len(tokens) - 1))
-            if prefix is None:
-                self._store = None
-                return
-            self._store.add(prefix)
-            first = next(row for row in rows if common_length(row.tokens, tokens) == len(tokens))
-            first.paid += len(tokens) - length
-        for row in rows:
-            row.prefix, length = self._store.best(row.tokens)
-            row.length = min(length, len(row.tokens) - 1)  # something must be fed
-        self._store.remember(prompts)
+        return [row.completion() for row in rows]
 
     def _decode(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
         import torch
@@ -192,14 +185,14 @@ class Answerer:
 class _Row:
     """A request on its way."""
 
-    def __init__(self, causal: CausalModel, ends: frozenset[int], request: Request):
+    def __init__(self, causal: CausalModel, ends: frozenset[int], request: CompletionRequest):
         self._causal = causal
         self._ends = ends
         self.request = request
         self.written: list[int] = []
         self.done: Literal["stop", "max_tokens"] | None = None
         self._text: str | None = None
-        self._scored: list[Scored] = []
+        self._scored: list[TokenLogprob] = []
         self._follow()
         # What had to come first is part of what is fed.
         self.tokens = (*request.tokens, *self.written)
@@ -251,24 +244,24 @@ class _Row:
         """Write a token, and see whether that is the end."""
         self.written.append(token)
         if self.request.alternatives is not None:
-            self._scored.append(_scored(token, logits, self.request.alternatives))
+            log_p = logits.log_softmax(-1)
+            likeliest = log_p.topk(min(self.request.alternatives, len(log_p)))
+            others = zip(likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
+            self._scored.append(TokenLogprob(token, float(log_p[token]), tuple(others)))
         if self.request.replies:
             self._follow()
             return
-        if self.request.stops and self._stopped():
-            return
+        if self.request.stops:
+            text = continuation_text(self._causal, self.written)
+            places = [place for stop in self.request.stops if (place := text.find(stop)) >= 0]
+            if places:
+                self._text = text[: min(places)]
+                self._end("stop")
+                return
         if token in self._ends:
             self._end("stop")
         elif len(self.written) >= self.request.max_tokens:
             self._end("max_tokens")
-
-    def _stopped(self) -> bool:
-        text = continuation_text(self._causal, self.written)
-        places = [place for stop in self.request.stops if (place := text.find(stop)) >= 0]
-        if places:
-            self._text = text[: min(places)]
-            self._end("stop")
-        return bool(places)
 
     def _end(self, why: Literal["stop", "max_tokens"]) -> None:
         if len(self.written) > self.request.max_tokens:  # a reply that was not asked for whole
@@ -276,13 +269,13 @@ class _Row:
             why = "max_tokens"
         self.done = why
 
-    def answer(self) -> Answer:
-        """Return the answer, once it is done."""
+    def completion(self) -> Completion:
+        """Return the completion, once it is done."""
         assert self.done is not None
         text = continuation_text(self._causal, self.written) if self._text is None else self._text
-        # What is forced on the answer is fed with the prompt, and is no token of it.
+        # What is forced on the completion is fed with the prompt, and is no token of it.
         reused = min(self.length - self.paid, len(self.request.tokens))
-        return Answer(text, tuple(self.written), self.done, max(0, reused), tuple(self._scored))
+        return Completion(text, tuple(self.written), self.done, max(0, reused), tuple(self._scored))
 
 
 def _fitting(rows: Sequence[_Row]) -> list[_Row]:
@@ -317,8 +310,43 @@ def _chosen(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "tor
     return tokens
 
 
-def _scored(token: int, logits: "torch.Tensor", alternatives: int) -> Scored:
-    log_p = logits.log_softmax(-1)
-    likeliest = log_p.topk(min(alternatives, len(log_p)))
-    others = zip(likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
-    return Scored(token, float(log_p[token]), tuple(others))
+def finite_replies(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return all replies that a schema leaves open, as JSON; none if they cannot be listed.
+
+    Such a reply need not be written token by token: the model says, where the replies part, which
+    way it goes. Listed are objects all of whose properties are required, booleans, null,
+    enumerations and alternatives of these.
+
+    Args:
+        schema: The JSON schema.
+    """
+    values = _values(schema)
+    if not values:
+        return None
+    return tuple(dict.fromkeys(json.dumps(value, ensure_ascii=False) for value in values))
+
+
+def _values(schema: Mapping[str, Any]) -> list[Any] | None:
+    found: list[Any] | None = None
+    kind = schema.get("type")
+    if "enum" in schema:
+        # No number: one may begin another, and there would be no telling where it ends.
+        plain = all(value is None or isinstance(value, bool | str) for value in schema["enum"])
+        found = list(schema["enum"]) if plain else None
+    elif kind == "boolean":
+        found = [True, False]
+    elif kind == "null":
+        found = [None]
+    elif "anyOf" in schema:
+        parts = [_values(part) for part in schema["anyOf"]]
+        known = [part for part in parts if part is not None]
+        found = list(itertools.chain(*known)) if len(known) == len(parts) else None
+    elif kind == "object":
+        properties = schema.get("properties") or {}
+        parts = [_values(part) for part in properties.values()]
+        known = [part for part in parts if part]
+        required = set(schema.get("required") or [])
+        if properties and len(known) == len(parts) and set(properties) <= required:
+            combined = itertools.islice(itertools.product(*known), MOST_REPLIES + 1)
+            found = [dict(zip(properties, values, strict=True)) for values in combined]
+    return found if found is not None and len(found) <= MOST_REPLIES else None

@@ -1,5 +1,9 @@
-"""Answering in batches behind shared beginnings, against one plain pass for each prompt."""
+"""Completing in batches behind shared beginnings, against one plain pass for each prompt.
 
+And which schemas leave only a few replies open.
+"""
+
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,9 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from inspect_ai.util import json_schema
+from pydantic import BaseModel
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox.answering import Answer, Answerer, Request
+from contrafact.judges.judge import bool_schema
+from contrafact.models.whitebox.completion import (
+    MOST_REPLIES,
+    Completer,
+    Completion,
+    CompletionRequest,
+    finite_replies,
+)
 from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.noise import Sampling, draw
 from contrafact.models.whitebox.weights import CausalModel
@@ -67,11 +80,11 @@ def made(kind: str, tokenizer: Any) -> CausalModel:
     return CausalModel(kind, model.eval(), tokenizer, torch.device("cpu"), 0, 512)
 
 
-def judge(tokens: Sequence[int], **options: Any) -> Request:
-    return Request(tuple(tokens), **{"max_tokens": 1, "alternatives": 20, **options})
+def judge(tokens: Sequence[int], **options: Any) -> CompletionRequest:
+    return CompletionRequest(tuple(tokens), **{"max_tokens": 1, "alternatives": 20, **options})
 
 
-def judgements(count: int) -> list[Request]:
+def judgements(count: int) -> list[CompletionRequest]:
     rng = np.random.default_rng(2)
     return [
         judge((*(RUBRIC if number % 3 else OTHER), *rng.integers(2, 250, 5 + number).tolist()))
@@ -94,7 +107,7 @@ def written(causal: CausalModel, tokens: Sequence[int], count: int) -> tuple[int
     return tuple(text)
 
 
-def assert_scores(causal: CausalModel, request: Request, answer: Answer) -> None:
+def assert_scores(causal: CausalModel, request: CompletionRequest, answer: Completion) -> None:
     expected = plainly(causal, request.tokens)
     (one,) = answer.scored
     assert one.logprob == pytest.approx(float(expected[one.token]), abs=1e-3)
@@ -106,9 +119,9 @@ def assert_scores(causal: CausalModel, request: Request, answer: Answer) -> None
 
 
 def test_judgements_behind_shared_rubrics_are_those_of_plain_passes(causal: CausalModel) -> None:
-    answerer = Answerer(causal)
+    completer = Completer(causal)
     for requests in (judgements(7), judgements(12)):
-        for request, answer in zip(requests, answerer.answer(requests), strict=True):
+        for request, answer in zip(requests, completer.complete(requests), strict=True):
             assert_scores(causal, request, answer)
 
 
@@ -116,35 +129,35 @@ def test_prompts_that_share_nothing_or_all_are_answered_too(causal: CausalModel)
     rng = np.random.default_rng(5)
     requests = [judge(rng.integers(2, 250, length).tolist()) for length in (1, 2, 90, 300)]
     requests += [judge(RUBRIC), judge(RUBRIC), judge(RUBRIC[:140]), judge((*RUBRIC, 9, 9))]
-    answerer = Answerer(causal)
+    completer = Completer(causal)
     for _ in range(2):
-        for request, answer in zip(requests, answerer.answer(requests), strict=True):
+        for request, answer in zip(requests, completer.complete(requests), strict=True):
             assert_scores(causal, request, answer)
 
 
 def test_only_one_judgement_pays_for_a_rubric(llama: CausalModel) -> None:
-    answerer = Answerer(llama)
+    completer = Completer(llama)
     requests = judgements(12)
-    reused = [answer.reused for answer in answerer.answer(requests)]
+    reused = [answer.reused for answer in completer.complete(requests)]
     assert sorted(reused) == [0, 0, *[len(RUBRIC)] * 7, *[len(OTHER)] * 3]
-    again = [answer.reused for answer in answerer.answer(requests)]
+    again = [answer.reused for answer in completer.complete(requests)]
     assert min(again) == len(RUBRIC)
 
 
 def test_a_model_with_a_window_shares_nothing(byte_tokenizer: Any) -> None:
     mistral = made("mistral", byte_tokenizer)
-    assert [answer.reused for answer in Answerer(mistral).answer(judgements(6))] == [0] * 6
+    assert [answer.reused for answer in Completer(mistral).complete(judgements(6))] == [0] * 6
 
 
 def test_what_is_computed_together_is_bounded(
     llama: CausalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from contrafact.models.whitebox import answering
+    from contrafact.models.whitebox import completion
 
     asked = judgements(9)
-    whole = Answerer(llama).answer(asked)
-    monkeypatch.setattr(answering, "_BATCH_TOKENS", 500)
-    parts = Answerer(llama).answer(asked)
+    whole = Completer(llama).complete(asked)
+    monkeypatch.setattr(completion, "_BATCH_TOKENS", 500)
+    parts = Completer(llama).complete(asked)
     for one, two in zip(whole, parts, strict=True):
         assert one.tokens == two.tokens
         assert one.scored[0].logprob == pytest.approx(two.scored[0].logprob, abs=1e-3)
@@ -153,9 +166,9 @@ def test_what_is_computed_together_is_bounded(
 def test_the_likeliest_text_is_written_whatever_the_batch(causal: CausalModel) -> None:
     requests = [replace(one, max_tokens=12, alternatives=None) for one in judgements(6)]
     expected = [written(causal, one.tokens, 12) for one in requests]
-    answerer = Answerer(causal)
-    assert [answer.tokens for answer in answerer.answer(requests)] == expected
-    assert [answerer.answer([one])[0].tokens for one in requests] == expected
+    completer = Completer(causal)
+    assert [answer.tokens for answer in completer.complete(requests)] == expected
+    assert [completer.complete([one])[0].tokens for one in requests] == expected
 
 
 def test_sampled_answers_follow_their_noise_and_not_their_batch(llama: CausalModel) -> None:
@@ -163,18 +176,18 @@ def test_sampled_answers_follow_their_noise_and_not_their_batch(llama: CausalMod
         replace(one, max_tokens=8, sampling=Sampling(0.9), noise=draw(number, "x"))
         for number, one in enumerate(judgements(5))
     ]
-    together = [one.tokens for one in Answerer(llama).answer(requests)]
-    alone = [Answerer(llama).answer([one])[0].tokens for one in requests]
+    together = [one.tokens for one in Completer(llama).complete(requests)]
+    alone = [Completer(llama).complete([one])[0].tokens for one in requests]
     assert together == alone
     other = replace(requests[0], noise=draw(99, "x"))
-    assert Answerer(llama).answer([other])[0].tokens != together[0]
+    assert Completer(llama).complete([other])[0].tokens != together[0]
 
 
 def test_top_k_of_one_is_the_likeliest(llama: CausalModel) -> None:
     (request,) = judgements(1)
     greedy = replace(request, max_tokens=6)
     drawn = replace(greedy, sampling=Sampling(3.0), noise=draw(1, "x"), top_k=1)
-    first, second = Answerer(llama).answer([greedy, drawn])
+    first, second = Completer(llama).complete([greedy, drawn])
     assert first.tokens == second.tokens
 
 
@@ -183,25 +196,25 @@ def test_bias_and_penalties_change_what_is_written_but_not_what_is_told(
 ) -> None:
     (request,) = judgements(1)
     likeliest = int(plainly(llama, request.tokens).argmax())
-    (banned,) = Answerer(llama).answer([replace(request, bias={likeliest: -100.0})])
+    (banned,) = Completer(llama).complete([replace(request, bias={likeliest: -100.0})])
     assert banned.tokens[0] != likeliest
     assert banned.scored[0].others[0][0] == likeliest
     loop = replace(request, max_tokens=40, bias={9: 50.0}, alternatives=None)
-    (plain,) = Answerer(llama).answer([loop])
-    (fresh,) = Answerer(llama).answer([replace(loop, frequency_penalty=20.0)])
+    (plain,) = Completer(llama).complete([loop])
+    (fresh,) = Completer(llama).complete([replace(loop, frequency_penalty=20.0)])
     assert set(plain.tokens) == {9} and len(set(fresh.tokens)) > 1
 
 
 def test_an_answer_ends_at_its_end_token_a_stop_or_its_limit(llama: CausalModel) -> None:
     (request,) = judgements(1)
     biased = replace(request, max_tokens=30, bias={1: 1000.0}, alternatives=None)
-    (ended,) = Answerer(llama).answer([biased])
+    (ended,) = Completer(llama).complete([biased])
     assert (ended.tokens, ended.text, ended.stop) == ((1,), "", "stop")
-    (cut,) = Answerer(llama).answer([replace(request, max_tokens=7)])
+    (cut,) = Completer(llama).complete([replace(request, max_tokens=7)])
     assert (len(cut.tokens), cut.stop) == (7, "max_tokens")
     letter = llama.tokenizer("h", add_special_tokens=False)["input_ids"][0]
     again = replace(biased, bias={letter: 1000.0}, stops=("zz", "hhh"))
-    (stopped,) = Answerer(llama).answer([again])
+    (stopped,) = Completer(llama).complete([again])
     assert (stopped.text, stopped.stop, len(stopped.tokens)) == ("", "stop", 3)
 
 
@@ -209,7 +222,7 @@ def test_a_reply_of_few_is_told_by_where_they_part(llama: CausalModel) -> None:
     (request,) = judgements(1)
     replies = ((10, 11, 12, 20, 13), (10, 11, 12, 30, 13, 14), (10, 11, 99))
     asked = replace(request, max_tokens=50, replies=replies)
-    (answer,) = Answerer(llama).answer([asked])
+    (answer,) = Completer(llama).complete([asked])
     at = plainly(llama, (*request.tokens, 10, 11))
     after = plainly(llama, (*request.tokens, 10, 11, 12))
     if at[99] > at[12]:
@@ -221,9 +234,9 @@ def test_a_reply_of_few_is_told_by_where_they_part(llama: CausalModel) -> None:
     assert [one.token for one in answer.scored] == (
         [99] if expected == replies[2] else [12, expected[3]]
     )
-    (short,) = Answerer(llama).answer([replace(asked, max_tokens=2)])
+    (short,) = Completer(llama).complete([replace(asked, max_tokens=2)])
     assert (short.tokens, short.stop) == ((10, 11), "max_tokens")
-    (only,) = Answerer(llama).answer([replace(request, max_tokens=9, replies=((4, 5),))])
+    (only,) = Completer(llama).complete([replace(request, max_tokens=9, replies=((4, 5),))])
     assert (only.tokens, only.stop, only.scored) == ((4, 5), "stop", ())
 
 
@@ -232,7 +245,7 @@ def test_a_model_that_is_damaged_is_told(byte_tokenizer: Any) -> None:
     with torch.no_grad():
         broken.model.get_output_embeddings().weight.fill_(math.nan)
     with pytest.raises(InputError, match="not finite"):
-        Answerer(broken).answer(judgements(2))
+        Completer(broken).complete(judgements(2))
 
 
 def test_work_ends_when_it_is_no_longer_wanted(llama: CausalModel) -> None:
@@ -248,9 +261,70 @@ def test_work_ends_when_it_is_no_longer_wanted(llama: CausalModel) -> None:
             raise Enough
 
     long = [replace(one, max_tokens=400, bias={9: 50.0}) for one in judgements(2)]
-    answerer = Answerer(llama)
+    completer = Completer(llama)
     with pytest.raises(Enough):
-        answerer.answer(long, check)
+        completer.complete(long, check)
     assert calls == 6
     request = judgements(1)[0]
-    assert_scores(llama, request, answerer.answer([request])[0])  # and it goes on as before
+    assert_scores(llama, request, completer.complete([request])[0])  # and it goes on as before
+
+
+# Schemas
+
+
+BOOLEAN = {"type": "boolean"}
+
+
+def test_a_judges_schema_leaves_two_replies():
+    schema = bool_schema("directionality").json_schema.model_dump(exclude_none=True)
+    replies = finite_replies(schema)
+    assert replies is not None
+    assert [json.loads(reply) for reply in replies] == [
+        {"directionality": {"value": True}},
+        {"directionality": {"value": False}},
+    ]
+
+
+def test_labels_and_alternatives_are_listed():
+    schema = {
+        "type": "object",
+        "properties": {
+            "label": {"enum": ["up", "down"]},
+            "sure": {"anyOf": [BOOLEAN, {"type": "null"}]},
+        },
+        "required": ["label", "sure"],
+    }
+    replies = finite_replies(schema)
+    assert replies is not None and len(replies) == 6
+    assert '{"label": "down", "sure": null}' in replies
+
+
+class Free(BaseModel):
+    value: bool
+    why: str
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        json_schema(Free).model_dump(exclude_none=True),
+        {"type": "string"},
+        {"type": "object"},
+        {"type": "object", "properties": {"a": BOOLEAN}, "required": []},
+        {"enum": [1, 12]},  # the end of 1 cannot be told from the middle of 12
+        {"anyOf": [BOOLEAN, {"type": "number"}]},
+        {"type": "array", "items": BOOLEAN},
+        {},
+    ],
+)
+def test_what_cannot_be_listed_is_not(schema):
+    assert finite_replies(schema) is None
+
+
+def test_too_many_replies_are_not_listed():
+    names = [f"n{number}" for number in range(40)]
+    many = {"type": "object", "properties": dict.fromkeys(names, BOOLEAN), "required": names}
+    assert finite_replies(many) is None
+    assert finite_replies({"enum": [str(n) for n in range(MOST_REPLIES + 1)]}) is None
+    some = finite_replies({"enum": [str(n) for n in range(MOST_REPLIES)]})
+    assert some is not None and len(some) == MOST_REPLIES

@@ -1,32 +1,105 @@
-"""The figures of a training: metrics by checkpoint (FIN-FORCE, figure 5), saturation, losses."""
+"""The tables and figures of a training, from what its stages left."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrafact.family.training import TrainingSpec
+from contrafact.files.atomic import write_bytes
+from contrafact.files.tables import write_frame
 from contrafact.report.drawing import Figure, render
+from contrafact.training.evaluation import measures_of, metrics_rows
+from contrafact.training.stages import read_json, read_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Plot
 
-__all__ = ["loss_figure", "metrics_figure", "saturation_figure"]
+__all__ = ["loss_figure", "metrics_figure", "saturation_figure", "write_results"]
 
 Row = Mapping[str, Any]
-_PANELS = (
-    ("valid", "Valid replies", 100.0, "%"),
-    ("direction", "Direction (valid replies)", 100.0, "%"),
-    ("delta_perplexity", "Δ perplexity (valid replies)", 1.0, ""),
-)
 
 
-def metrics_figure(rows: Sequence[Row]) -> Figure:
+def write_results(
+    out: Path, spec: TrainingSpec, *, seed: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Write the tables and figures of what there is, and return two of the tables.
+
+    ``metrics.csv`` has a row for each checkpoint, ``saturation.csv`` for each iteration,
+    ``losses.csv`` for each step that was measured; the figures have the same names, and are drawn
+    where their table has changed.
+
+    Args:
+        out: The training's folder.
+        spec: What is trained.
+        seed: Seed of the resampling.
+
+    Returns:
+        The rows of metrics and of saturation.
+    """
+    import pandas as pd
+
+    steps = ["base", "warm-up"]
+    number = 1
+    while (out / f"iteration-{number}").is_dir():
+        steps.append(f"iteration-{number}")
+        number += 1
+    replies = {
+        step: read_lines(path)
+        for step in steps
+        if (path := out / step / "evaluation" / "answers.jsonl").exists()
+    }
+    saturation = [
+        {"iteration": step.rpartition("-")[2], **read_json(path)}
+        for step in steps
+        if (path := out / step / "preferences" / "saturation.json").exists()
+    ]
+    losses = {
+        step: read_lines(path)
+        for step in steps
+        if (path := out / step / "model" / "losses.jsonl").exists()
+    }
+    metrics = metrics_rows(replies, spec, seed=seed)
+    stages = [{"stage": step, **row} for step, own in losses.items() for row in own]
+    tables: list[tuple[str, Sequence[Row], Callable[[], Figure]]] = [
+        ("metrics", metrics, lambda: metrics_figure(metrics, spec)),
+        ("saturation", saturation, lambda: saturation_figure(saturation, spec)),
+        ("losses", stages, lambda: loss_figure(losses)),
+    ]
+    for name, rows, draw in tables:
+        if not rows:
+            continue
+        table, new = out / f"{name}.csv", out / f".{name}.csv"
+        images = [out / f"{name}.png", out / f"{name}.svg"]
+        write_frame(pd.DataFrame(rows), new)
+        # To draw takes longer than all else here. The table is last: where it is, the figure is.
+        same = table.exists() and table.read_bytes() == new.read_bytes()
+        if not same or not all(image.exists() for image in images):
+            figure = draw()
+            for image, content in zip(images, (figure.png, figure.svg), strict=True):
+                write_bytes(image, content)
+        new.replace(table)
+    return metrics, saturation
+
+
+def metrics_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
     """Return the figure of metrics by checkpoint, with their intervals.
 
     Args:
         rows: As `evaluation.metrics_rows` returns them.
+        spec: What is trained.
     """
-    panels = [panel for panel in _PANELS if any(_known(row[panel[0]]) for row in rows)]
+    panels = [
+        (
+            one.name,
+            one.label if one.name == "valid" else f"{one.label} (valid replies)",
+            100.0 if one.share else 1.0,
+            "%" if one.share else "",
+        )
+        for one in measures_of(spec)
+        if one.drawn and any(_known(row[one.name]) for row in rows)
+    ]
     names = [str(row["checkpoint"]) for row in rows]
 
     def draw(plot: "Plot", colours: dict[str, str]) -> None:
@@ -43,7 +116,7 @@ def metrics_figure(rows: Sequence[Row]) -> Figure:
                     ax.vlines(place, low, high, color=colours["ink"], linewidth=1.2)
             _by_checkpoint(ax, title + (f", {unit}" if unit else ""), names)
 
-    told = "; ".join(
+    alt = "; ".join(
         f"{name}: "
         + ", ".join(
             f"{title.lower()} {scale * row[key]:.1f}{unit}"
@@ -53,22 +126,23 @@ def metrics_figure(rows: Sequence[Row]) -> Figure:
         for name, row in zip(names, rows, strict=True)
     )
     caption = (
-        "Every checkpoint answers the same held-out headlines under the same noise. Bars are 95% "
-        "intervals. Perplexity is by one scoring model throughout."
+        f"Every checkpoint answers the same held-out {spec.items} under the same noise. Bars are "
+        "95% intervals. Perplexity is by one scoring model throughout."
     )
-    return render("metrics", "Metrics by checkpoint", caption, told, draw, height=2.7)
+    return render("metrics", "Metrics by checkpoint", caption, alt, draw, height=2.7)
 
 
-def saturation_figure(rows: Sequence[Row]) -> Figure:
+def saturation_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
     """Return the figure of score saturation by iteration.
 
     Args:
-        rows: Rows of `preferences.Saturation.row`, each with its ``iteration``.
+        rows: What each iteration's ``saturation.json`` holds, with its ``iteration``.
+        spec: What is trained.
     """
     names = [str(row["iteration"]) for row in rows]
     panels = (
         ("spread", "Best less worst score", 1.0),
-        ("tie_share", "Ties, % of headlines", 100.0),
+        ("tie_share", f"Ties, % of {spec.items}", 100.0),
         ("pairs", "Preference pairs", 1.0),
     )
 
@@ -79,7 +153,7 @@ def saturation_figure(rows: Sequence[Row]) -> Figure:
             ax.bar(range(len(rows)), values, width=0.5, color=colours["risk"])
             _by_checkpoint(ax, title, names)
 
-    told = "; ".join(
+    alt = "; ".join(
         f"iteration {name}: "
         + ", ".join(
             f"{title.lower()} {scale * row[key]:.2f}"
@@ -89,7 +163,7 @@ def saturation_figure(rows: Sequence[Row]) -> Figure:
         for name, row in zip(names, rows, strict=True)
     )
     caption = "What the scores of an iteration's candidates still tell apart."
-    return render("saturation", "Score saturation", caption, told, draw, height=2.4)
+    return render("saturation", "Score saturation", caption, alt, draw, height=2.4)
 
 
 def loss_figure(losses: Mapping[str, Sequence[Row]]) -> Figure:
@@ -118,13 +192,13 @@ def loss_figure(losses: Mapping[str, Sequence[Row]]) -> Figure:
             ax.grid(axis="y")
             ax.legend()
 
-    told = "; ".join(
+    alt = "; ".join(
         f"{name}: validation loss {rows[0].get('eval_loss', math.nan):.3f} at first, "
         f"{[r['eval_loss'] for r in rows if 'eval_loss' in r][-1]:.3f} at last"
         for name, rows in stages
     )
     caption = "Supervised warm-up by its loss on replies; DPO by the margin of its rewards."
-    return render("losses", "What was learned, step by step", caption, told, draw, height=2.7)
+    return render("losses", "What was learned, step by step", caption, alt, draw, height=2.7)
 
 
 def _by_checkpoint(ax: "Axes", title: str, names: Sequence[str]) -> None:

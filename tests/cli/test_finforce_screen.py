@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.data import CATEGORIES
 from contrafact.families.finforce.release import row_schema
 from contrafact.families.finforce.screen import (
     SheetDecision,

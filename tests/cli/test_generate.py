@@ -15,7 +15,7 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.bulk_stream import arriving_rows
-from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import read_rows
 
 NEWS = [
     "Brackwater Ferries books fewest passengers in a decade",

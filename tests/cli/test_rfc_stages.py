@@ -346,7 +346,7 @@ def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path
         ("hydrate twice.jsonl --out o.jsonl", "twice.jsonl:1: no rewritten text"),
         ("statistics pairs.jsonl folder/pairs.jsonl --out s", "two files are called 'pairs'"),
         ("study sample pairs.jsonl --out s.xlsx", "s.xlsx: a study's sheet is a CSV file"),
-        ("study score none.csv", "no key lies beside this sheet"),
+        ("study score none.csv", "no key lies next to this sheet"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(

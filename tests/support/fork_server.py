@@ -74,7 +74,7 @@ def _import() -> None:
     import contrafact.families.finforce.methods
     import contrafact.report.build
     import contrafact.runs.execute  # noqa: F401
-    from contrafact.text.pipeline import parsed, recognised
+    from contrafact.text.parsing import parsed, recognised
 
     list(parsed(["Sales rose."]))
     list(recognised(["Sales rose."]))

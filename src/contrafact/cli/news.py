@@ -71,7 +71,7 @@ def fetch(
     Example: contrafact news fetch yahoo AAPL MSFT --out news.jsonl
     """
     from contrafact.corpus.fetch import fetch_pages
-    from contrafact.corpus.sources.http import asking
+    from contrafact.corpus.sources.base import open_client
     from contrafact.errors import InputError
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import Journal
@@ -102,7 +102,7 @@ def fetch(
         had = _rows(out)
         try:
             with (
-                asking(origin, pause=pause) as get,
+                open_client(origin, pause=pause) as get,
                 Progress("requests", len(origin.first())) as steps,
             ):
                 pages = fetch_pages(
@@ -174,14 +174,14 @@ def _show(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, 
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    from contrafact.files.jsonl import read_rows
+    from contrafact.files.tables import read_rows
 
     return [row for _, row in read_rows(path)] if path.exists() and path.stat().st_size else []
 
 
 def _window(source: str, since: str | None, until: str | None) -> "Window":
     from contrafact.corpus.fetch import Window
-    from contrafact.corpus.sources.defaults import defaults
+    from contrafact.corpus.sources.base import defaults
     from contrafact.errors import InputError
 
     window = Window(_day(since), _day(until))
@@ -207,7 +207,7 @@ def _day(text: str | None) -> str | None:
 
 
 def _asked(source: str, what: list[str]) -> list[str]:
-    from contrafact.corpus.sources.defaults import defaults
+    from contrafact.corpus.sources.base import defaults
 
     usual = defaults().get(source)
     return list(what) or (list(usual.asked) if usual else [])
@@ -221,10 +221,9 @@ def _source(
     language: str,
     base: str | None,
 ) -> "Source":
+    from contrafact.corpus.sources.feeds import Rss, Yahoo
     from contrafact.corpus.sources.files import Files
     from contrafact.corpus.sources.newsapi import NewsApi
-    from contrafact.corpus.sources.rss import Rss
-    from contrafact.corpus.sources.yahoo import Yahoo
 
     if name == "file":
         return Files(asked)

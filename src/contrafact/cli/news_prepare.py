@@ -107,7 +107,7 @@ def anonymise(
     from contrafact.corpus.news_items import news_record
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import sidecar_path
-    from contrafact.files.jsonl import write_rows
+    from contrafact.files.tables import write_rows
 
     guard_output(out, file)
     rows = _load(file)

@@ -9,8 +9,14 @@ from typing import Any
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.corpus.news_items import NewsNotes, item_of, news_record
-from contrafact.corpus.sources.base import Get, Page, Refused, Request, Source
-from contrafact.corpus.sources.http import Unreachable
+from contrafact.corpus.sources.base import (
+    Get,
+    NewsPage,
+    Request,
+    RequestFailed,
+    Source,
+    Unreachable,
+)
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal
 from contrafact.records import content_id
@@ -107,7 +113,7 @@ def fetch_pages(
                     hint="run the command again later: it goes on where it stopped",
                 ) from error
             pages.failed[first.label] = str(error)
-        except Refused as error:
+        except RequestFailed as error:
             pages.failed[first.label] = str(error)
         progress(first.label)
     return pages
@@ -142,7 +148,7 @@ def _chain(
         request = Request(**entry["following"]) if entry["following"] else None
 
 
-def _entry(page: Page) -> dict[str, Any]:
+def _entry(page: NewsPage) -> dict[str, Any]:
     return {
         "rows": list(page.rows),
         "rejected": [asdict(rejected) for rejected in page.rejected],

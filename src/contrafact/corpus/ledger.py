@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
 from contrafact.files.journal import sidecar_path
-from contrafact.files.jsonl import json_line, write_rows
 from contrafact.files.lock import locked_file
+from contrafact.files.tables import json_line, write_rows
 from contrafact.records import Manipulation
 
 __all__ = ["DECISIONS", "Decision", "Ledger", "LedgerEvent", "read_ledger", "write_stage"]

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from contrafact.errors import InputError
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "atomic_path",
     "guard_folder",
     "guard_output",
     "os_problem",
-    "replace_surrogates",
     "write_bytes",
     "write_folder",
     "write_text",
@@ -86,7 +86,7 @@ def _guard_above(folder: Path, out: str | Path) -> None:
             folder = folder.parent
         if not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        # What is no plain file (/dev/stdout) is written into, and nothing is made beside it.
+        # What is no plain file (/dev/stdout) is written into, and nothing is made next to it.
         special = Path(out).exists() and not (Path(out).is_file() or Path(out).is_dir())
         if not special and not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -107,7 +107,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _create_beside(target: Path) -> Path:
+def _temporary_for(target: Path) -> Path:
     name = target.name.encode()[:_NAME_ROOM].decode(errors="ignore")
     temporary = target.with_name(f".{name}.{secrets.token_hex(6)}{target.suffix[:20]}")
     # Created by name, so that the user's umask decides the permissions, as for any new file.
@@ -127,7 +127,7 @@ def _special(path: Path) -> bool:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file beside ``path`` that takes its place when the block ends well.
+    """Yield a temporary file next to ``path`` that takes its place when the block ends well.
 
     The temporary file has the suffix of ``path``. When the block ends, it is synced to the disk and
     renamed; when the block raises, it is removed and ``path`` is as it was. Missing folders are
@@ -148,7 +148,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
                     shutil.copyfileobj(source, sink)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _create_beside(target)
+        temporary = _temporary_for(target)
         try:
             yield temporary
             with temporary.open("rb") as written:
@@ -217,13 +217,3 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
 
 def _holds(path: Path, text: str) -> bool:
     return path.is_file() and path.read_bytes() == replace_surrogates(text).encode()
-
-
-def replace_surrogates(text: str) -> str:
-    """Return the text with each lone surrogate, which UTF-8 cannot hold, as U+FFFD.
-
-    A surrogate pair that came as two halves is joined to the character it stands for.
-    """
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

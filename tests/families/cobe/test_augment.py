@@ -17,8 +17,13 @@ from contrafact.families.cobe.augment import (
     quoted_share,
     read_variation,
 )
-from contrafact.families.cobe.bundled import bundled_stories
-from contrafact.families.cobe.data import APPROVAL, StoryNotes, load_stories, write_stories
+from contrafact.families.cobe.data import (
+    APPROVAL,
+    StoryNotes,
+    bundled_stories,
+    load_stories,
+    write_stories,
+)
 from contrafact.files.journal import Journal
 from contrafact.prompts import open_pack
 from contrafact.records import DOMAINS

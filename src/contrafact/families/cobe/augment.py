@@ -20,14 +20,14 @@ from contrafact.corpus.duplicates import THRESHOLD, Text, find_duplicates
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import APPROVAL
 from contrafact.families.cobe.phrasing import condition_of, queries
-from contrafact.files.atomic import replace_surrogates
 from contrafact.files.journal import Journal, hash_of
-from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import read_rows
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import DOMAINS, Story
-from contrafact.text.delimit import delimit
+from contrafact.text.delimit import delimit, replace_surrogates
+from contrafact.text.tokens import stem
 
 __all__ = [
     "QUOTED",
@@ -342,4 +342,4 @@ def _schema() -> ResponseSchema:
 
 def _stems(text: str) -> set[str]:
     words = (word.casefold() for word in _WORD.findall(text))
-    return {word[:5] for word in words if word not in _EMPTY}
+    return {stem(word) for word in words if word not in _EMPTY}

@@ -19,18 +19,18 @@ from inspect_ai.model import Model
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.bulk_stream import ahead
-from contrafact.families.finforce.data import HEADLINE_COLUMNS, is_absent
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
-from contrafact.files.atomic import atomic_path, replace_surrogates
+from contrafact.files.atomic import atomic_path
 from contrafact.files.download import sha256_of
+from contrafact.files.fields import column_of, fold_row, is_absent
 from contrafact.files.journal import Journal, hash_of
 from contrafact.files.sheets import guarded
 from contrafact.files.tables import write_frame
 from contrafact.models.asking import Ask, failure_cause
 from contrafact.records import CRITERIA, SIDES, Headline
-from contrafact.text.delimit import printable
+from contrafact.text.delimit import printable, replace_surrogates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,7 +163,7 @@ class BulkJob:
     async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
         added: dict[str, Any] = dict.fromkeys(added_columns(judged=self.judging is not None))
         added["valid"] = False
-        text = _headline(row)
+        text, _ = _headline_of(row)
         if problem := row_problem(text):
             added["error"] = problem
             return ResultRow(position, line, row, added, "bad")
@@ -320,12 +320,12 @@ def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]
 
 def row_problem(text: object) -> str | None:
     """Return why a row has no headline to work on, or none if it has one."""
+    if isinstance(text, str) and not text.strip():
+        return "the headline is empty"
     if is_absent(text):
         return "there is no headline"
     if not isinstance(text, str):
         return "the headline is not text"
-    if not text.strip():
-        return "the headline is empty"
     if not printable(text).strip():
         return "the headline has no visible character"
     if len(text) > MAX_HEADLINE:
@@ -341,7 +341,7 @@ def check_columns(rows: Sequence[tuple[int, Mapping[str, Any]]], file: str) -> N
     """
     if not rows:
         raise InputError("the file holds no rows", file=file, hint="give at least one row")
-    if all(_by_name(row).keys().isdisjoint(HEADLINE_COLUMNS) for _, row in rows):
+    if not any(_headline_of(row)[1] for _, row in rows):
         line, row = rows[0]
         found = ", ".join(printable(str(key)) for key in list(row)[:8]) or "none"
         raise InputError(
@@ -403,12 +403,9 @@ def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return column
 
 
-def _by_name(row: Mapping[str, Any]) -> dict[str, Any]:
+def _headline_of(row: Mapping[str, Any]) -> tuple[object, bool]:
+    """Return a row's headline, and whether it has a column for one."""
     item = row.get("input_item")  # the published supplement's layout
-    source = item if isinstance(item, dict) else row
-    return {str(key).strip().casefold(): value for key, value in source.items()}
-
-
-def _headline(row: Mapping[str, Any]) -> object:
-    by_name = _by_name(row)
-    return next((by_name[name] for name in HEADLINE_COLUMNS if name in by_name), None)
+    given = fold_row(item if isinstance(item, dict) else row)
+    column = column_of(given, "headline")
+    return (None, False) if column is None else (given[column], True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from contrafact.errors import InputError
-from contrafact.files.jsonl import Row, read_rows, source_name
+from contrafact.files.tables import Row, read_rows, source_name
 
 __all__ = ["ahead", "arriving_rows", "standard_input"]
 
@@ -36,7 +36,7 @@ def arriving_rows(stream: BinaryIO) -> Iterator[Row]:
     call the pipe ``standard input``.
 
     Raises:
-        InputError: As `contrafact.files.jsonl.read_rows` does, when the bad row is reached.
+        InputError: As `contrafact.files.tables.read_rows` does, when the bad row is reached.
     """
     with tempfile.TemporaryDirectory() as folder:
         blank, first = 0, stream.readline()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contrafact.corpus.release import with_checksums
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.data import CATEGORIES
 
 __all__ = ["Facts", "Released", "release_files", "row_schema"]
 

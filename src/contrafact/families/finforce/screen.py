@@ -20,10 +20,10 @@ from typing import Any
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.errors import InputError
-from contrafact.families.finforce.categories import CATEGORIES, canonical_category
 from contrafact.families.finforce.check import LONGEST, SHORTEST
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.families.finforce.data import CATEGORIES, canonical_category
 from contrafact.files.sheets import guarded, unguarded
+from contrafact.files.tables import read_rows, source_name
 from contrafact.judges.replies import read_json_object
 from contrafact.records import NewsItem, content_id
 from contrafact.text.delimit import printable

@@ -8,7 +8,7 @@ from importlib import resources
 from inspect_ai.model import GenerateConfig, Model, ResponseSchema
 from inspect_ai.util import JSONSchema
 
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.data import CATEGORIES
 from contrafact.files.journal import Journal
 from contrafact.models.asking import Ask, Unanswered, failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate

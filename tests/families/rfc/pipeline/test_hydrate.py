@@ -24,7 +24,7 @@ from contrafact.families.rfc.pipeline.hydrate import (
 from contrafact.families.rfc.pipeline.release import ReleaseFacts, release
 from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.files.journal import Journal
-from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import read_rows
 from contrafact.records import NewsItem, Rewrite
 
 TITLE = "Brackwater Ferries gained 8% on Monday"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.misinformation import misinformation_types, types_of
+from contrafact.families.rfc.labels import misinformation_types, types_of
 from contrafact.families.rfc.pipeline.release import (
     FIELDS,
     ReleaseFacts,

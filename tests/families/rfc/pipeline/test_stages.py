@@ -6,7 +6,7 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stages import read_stage
-from contrafact.files.jsonl import write_rows
+from contrafact.files.tables import write_rows
 
 GOOD = {"id": "a", "manipulation": "flipping", "original": "It rose.", "rewritten": "It fell."}
 

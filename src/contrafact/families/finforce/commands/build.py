@@ -237,7 +237,7 @@ def _ask(
 
 def _show_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
     from contrafact.console import show_table
-    from contrafact.families.finforce.categories import CATEGORIES
+    from contrafact.families.finforce.data import CATEGORIES
 
     names = {True: "market event", False: "none", None: "open"}
     by = Counter((names[row["market_event"]], row["labelled_by"].split(":")[0]) for row in rows)
@@ -292,7 +292,7 @@ def release(
     from contrafact.families.finforce.screen import outcome_event, outcome_of, read_sheets
     from contrafact.files.atomic import guard_folder, write_folder
     from contrafact.files.journal import sidecar_path
-    from contrafact.files.jsonl import read_rows
+    from contrafact.files.tables import read_rows
 
     guard_folder(out)
     check_name(name, version)

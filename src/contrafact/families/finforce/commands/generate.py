@@ -98,8 +98,7 @@ def generate(
         raise InputError(
             "examples cannot be read from standard input", hint="name a file with --shots-from"
         )
-    from contrafact.families.finforce.bundled import bundled_shots
-    from contrafact.families.finforce.data import load_headlines
+    from contrafact.families.finforce.data import bundled_shots, load_headlines
     from contrafact.families.finforce.judging import Judging
     from contrafact.families.finforce.methods import METHODS
     from contrafact.family.method import MethodContext, open_weights
@@ -153,7 +152,7 @@ def generate(
         _stream(job(), file)
         return
     from contrafact.families.finforce.bulk import BulkOutput, check_columns
-    from contrafact.files.jsonl import read_rows, source_name
+    from contrafact.files.tables import read_rows, source_name
 
     # Read whole before the first call: a file that breaks off half-way is reported now, for free.
     rows = list(read_rows(file))
@@ -174,8 +173,7 @@ def _stream(job: "BulkJob", file: str) -> None:
     from contrafact.errors import InputError
     from contrafact.families.finforce.bulk import added_columns, collect, column_names
     from contrafact.families.finforce.bulk_stream import arriving_rows, standard_input
-    from contrafact.files.jsonl import read_rows, source_name
-    from contrafact.files.tables import render_jsonl
+    from contrafact.files.tables import read_rows, render_jsonl, source_name
 
     tally = _Tally(file)
     added = added_columns(judged=job.judging is not None)
@@ -247,7 +245,7 @@ class _Tally:
         from collections import Counter
 
         from contrafact.console import Progress
-        from contrafact.files.jsonl import source_name
+        from contrafact.files.tables import source_name
 
         self.name = source_name(file)
         self.before = before

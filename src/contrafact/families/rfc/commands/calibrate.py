@@ -40,8 +40,8 @@ def calibrate(
     from contrafact.families.rfc.pipeline.calibrate import examples
     from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_output, write_text
-    from contrafact.files.jsonl import source_name
-    from contrafact.text.surface import token_ratio
+    from contrafact.files.tables import source_name
+    from contrafact.text.diff import token_ratio
 
     rows = read_stage(file, ("original", "rewritten"), manipulated=True)
     given = examples(rows, file=source_name(file))
@@ -63,7 +63,7 @@ def _show(found: "list[Calibration]", coverage: float) -> None:
     import pandas as pd
 
     from contrafact.console import show_frame
-    from contrafact.families.rfc.bands import LENGTH_BANDS
+    from contrafact.families.rfc.labels import LENGTH_BANDS
 
     table = [
         {

@@ -62,7 +62,7 @@ def label(
     from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import sidecar_path
-    from contrafact.files.jsonl import source_name
+    from contrafact.files.tables import source_name
 
     guard_output(out, file)
     rows = read_stage(file, ("title",))

@@ -56,7 +56,7 @@ def release(
     from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_folder
     from contrafact.files.journal import sidecar_path
-    from contrafact.files.jsonl import source_name
+    from contrafact.files.tables import source_name
 
     guard_folder(out)
     facts = ReleaseFacts(name, version, license, url, date, with_originals)

@@ -23,10 +23,11 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import manipulation_named
 from contrafact.families.rfc.pipeline.release import original_hash
-from contrafact.files.atomic import replace_surrogates
+from contrafact.files.fields import columns_found, fold, fold_row, names_of, value_of
 from contrafact.files.journal import Journal
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem, Rewrite, content_id
+from contrafact.text.delimit import replace_surrogates
 from contrafact.text.diff import normalised_edit_distance
 
 __all__ = [
@@ -47,13 +48,6 @@ __all__ = [
 MIN_SIMILARITY = 0.5
 """One minus the edit distance over the longer text, under which a page is another text."""
 
-_NAMES = {
-    "rewritten": ("rewritten", "rewritten_text", "rewritten_news", "misinformation", "text"),
-    "manipulation": ("manipulation", "manipulation_category", "misinformation_type", "category"),
-    "url": ("url", "link", "source_url", "public_url"),
-    "ticker": ("ticker", "stock_ticker", "stock", "symbol"),
-    "date": ("date", "published", "publication_date"),
-}
 _OWN = frozenset(("canary", "private", "label", "misinformation_types"))
 
 MAX_BYTES = 4_000_000
@@ -278,28 +272,22 @@ def _event(
 
 
 def _published(fields: Mapping[str, Any], file: str, line: int) -> Published:
-    by_name = {str(key).strip().casefold(): value for key, value in fields.items()}
+    columns = fold_row(fields)
 
     def first(name: str) -> str | None:
-        return next((text for key in _NAMES[name] if (text := _plain(by_name.get(key)))), None)
+        return _plain(value_of(columns, name))
 
     rewritten = first("rewritten")
     if rewritten is None:
-        found = ", ".join(str(key) for key in list(fields)[:8]) or "none"
         raise InputError(
-            f"no rewritten text (found: {found})",
+            f"no rewritten text (found: {columns_found(fields)})",
             file=file,
             line=line,
             hint="name the column 'rewritten'",
         )
-    manipulation = next(
-        (
-            label
-            for key in _NAMES["manipulation"]
-            if (label := manipulation_named(by_name.get(key)))
-        ),
-        None,
-    )
+    # Published files have it under their category.
+    named = (columns.get(key) for key in (*names_of("manipulation"), "category"))
+    manipulation = next((label for name in named if (label := manipulation_named(name))), None)
     if manipulation is None:
         raise InputError(
             "names none of the four manipulations",
@@ -309,8 +297,8 @@ def _published(fields: Mapping[str, Any], file: str, line: int) -> Published:
         )
     url = first("url")
     own = {name: first(name) for name in ("ticker", "date")}
-    sha256 = _plain(by_name.get("original_sha256"))
-    identity = _plain(by_name.get("id")) or content_id(
+    sha256 = _plain(columns.get(fold("original_sha256")))
+    identity = _plain(columns.get("id")) or content_id(
         url or "", manipulation, rewritten, prefix="r"
     )
     carried = {**fields, **{name: value for name, value in own.items() if value is not None}}

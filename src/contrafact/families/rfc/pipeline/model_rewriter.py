@@ -27,11 +27,11 @@ from contrafact.families.rfc.pipeline.rewrite import (
     seed_of,
 )
 from contrafact.families.rfc.pipeline.rules.edits import between
-from contrafact.files.atomic import os_problem, replace_surrogates
+from contrafact.files.atomic import os_problem
 from contrafact.prompts import PromptPack
 from contrafact.prompts.pack import PromptTemplate
 from contrafact.records import MANIPULATIONS, Manipulation
-from contrafact.text.delimit import delimit
+from contrafact.text.delimit import delimit, replace_surrogates
 
 __all__ = ["Decoding", "ModelRewriter", "load_decoding"]
 

@@ -23,13 +23,13 @@ from typing import Any
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from contrafact.corpus.dates import day_of
+from contrafact.corpus.news_items import day_of
 from contrafact.corpus.release import check_name, sha256_text, with_checksums
 from contrafact.errors import InputError
-from contrafact.families.rfc.misinformation import types_of
+from contrafact.families.rfc.labels import types_of
 from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.files.atomic import write_folder
-from contrafact.files.jsonl import json_line
+from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
 
 __all__ = [

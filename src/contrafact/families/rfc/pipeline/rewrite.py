@@ -19,7 +19,7 @@ from typing import Any, get_args
 from contrafact.corpus.ledger import LedgerEvent, write_stage
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
 
 __all__ = [

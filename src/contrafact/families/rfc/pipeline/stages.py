@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import replace_surrogates
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["StageRow", "read_stage"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrafact.corpus.dates import day_of
+from contrafact.corpus.news_items import day_of
 from contrafact.records import MANIPULATIONS
 
 if TYPE_CHECKING:

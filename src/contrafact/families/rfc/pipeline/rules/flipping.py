@@ -37,11 +37,11 @@ from contrafact.families.rfc.pipeline.rules.grammar import (
     named_with,
     parse,
     plural,
-    sentence_spans,
     subtree,
 )
 from contrafact.records import Edit
 from contrafact.text.quantities import Quantity, quantities, render
+from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import Match, lexicon
 
 __all__ = [
@@ -201,7 +201,7 @@ def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRew
     matches = lexicon().find(text, ["directional"])
     if not matches:
         return NoRewrite("no word says a direction")
-    words, spans = parse(text), sentence_spans(text)
+    words, spans = parse(text), sentence_spans(text, dashes=True)
     found = [one for m in matches if (one := _found(m, words, spans)) is not None]
     turned = _without_moved([one for one in found if _turns(one, text, words)], words)
     if not turned:

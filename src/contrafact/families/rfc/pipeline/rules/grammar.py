@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from contrafact.text.phrases import MAX_CHARACTERS
-from contrafact.text.pipeline import parsed
+from contrafact.text.parsing import MAX_CHARACTERS, parsed
+from contrafact.text.tokens import sentence_spans
 
 __all__ = [
     "Word",
@@ -25,14 +25,9 @@ __all__ = [
     "named_with",
     "parse",
     "plural",
-    "sentence_spans",
     "subtree",
 ]
 
-_STOP = re.compile(
-    r"(?<!\b[A-Z])(?<!\b(?:Mr|Ms|Dr|St|vs|Co|No))(?<!\b(?:Inc|Ltd))[.!?…]+[\"'”’)]*\s+"
-    r"(?=[\"'“‘(]?[A-Z0-9$€£¥])|\n+|\s+[-–—|]\s+(?=[A-Z])"
-)
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _IRREGULAR = {
     "rise": ("rose", "risen"),
@@ -86,17 +81,11 @@ class Word:
         return self.text.lower()
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences of a text begin and end; together they cover it."""
-    starts = [0, *(match.end() for match in _STOP.finditer(text))]
-    return [(s, e) for s, e in zip(starts, [*starts[1:], len(text)], strict=True) if e > s]
-
-
 def parse(text: str) -> list[Word]:
     """Return the words of a text, its first `MAX_CHARACTERS` characters."""
     words: list[Word] = []
     text = text[:MAX_CHARACTERS]
-    spans = sentence_spans(text)
+    spans = sentence_spans(text, dashes=True)
     sentences = [text[start:end] for start, end in spans]
     titled = [_titled(sentence) for sentence in sentences]
     read = [_lowered(s) if t else s for s, t in zip(sentences, titled, strict=True)]

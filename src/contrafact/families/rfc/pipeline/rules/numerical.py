@@ -27,9 +27,9 @@ from contrafact.families.rfc.pipeline.rules.edits import (
     replace_at,
     with_articles,
 )
-from contrafact.families.rfc.pipeline.rules.grammar import sentence_spans
 from contrafact.records import Edit
 from contrafact.text.quantities import Quantity, quantities, render
+from contrafact.text.tokens import sentence_spans
 
 __all__ = [
     "Relation",
@@ -118,7 +118,7 @@ def rewrite_numerical(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
 
 
 def _problem(text: str) -> _Problem:
-    found, spans = quantities(text), sentence_spans(text)
+    found, spans = quantities(text), sentence_spans(text, dashes=True)
     sentences = [sum(end <= quantity.start for _, end in spans) for quantity in found]
     monthly = [bool(_PERIOD.search(text, *spans[number])) for number in sentences]
     return _Problem(text, found, relations(found, sentences), monthly)

@@ -29,9 +29,9 @@ from contrafact.families.rfc.pipeline.rules.grammar import (
     measures,
     parse,
     plural,
-    sentence_spans,
 )
 from contrafact.text.quantities import quantities
+from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import lexicon
 
 __all__ = ["rewrite_sentiment"]
@@ -73,7 +73,7 @@ def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     if sign == 0:
         return NoRewrite("its tone leans neither way")
     # A sentence that leans the other way is left as it is.
-    same = [(s, e) for s, e in sentence_spans(text) if _sign(text[s:e]) == sign]
+    same = [(s, e) for s, e in sentence_spans(text, dashes=True) if _sign(text[s:e]) == sign]
     offers = [
         offer
         for offer in _offers(text, "up" if sign > 0 else "down")

@@ -17,9 +17,9 @@ from typing import IO, Any
 import pytest
 from hypothesis import settings
 
-# Tests share two cores. Threads of llama.cpp and PyTorch that wait for each other on busy cores take
-# forty times as long; one thread each does not. PyTorch reads this when it is imported, which test
-# files do before any fixture is set up.
+# Tests share two cores. Threads of llama.cpp and PyTorch that wait for each other on busy cores
+# take forty times as long; one thread each does not. PyTorch reads this when it is imported, which
+# test files do before any fixture is set up.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 # A busy machine is no failure.

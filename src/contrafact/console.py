@@ -81,15 +81,29 @@ class Progress:
         return 10 * self.done // max(1, self.total or 0)
 
 
-def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; columns whose every cell begins like a number are set to the right."""
-    if not sys.stdout.isatty():
-        print(f"\n{title}")
+def show_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    stderr: bool = False,
+) -> None:
+    """Print a table; columns whose every cell begins like a number are set to the right.
+
+    Args:
+        title: The table's title.
+        columns: The names of the columns.
+        rows: The cells.
+        stderr: Whether to print on standard error, where standard output is for data.
+    """
+    stream = sys.stderr if stderr else sys.stdout
+    if not stream.isatty():
+        print(f"\n{title}", file=stream)
         widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
         for row in (columns, *rows):
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            print("  ".join(cells).rstrip())
-        print("")
+            print("  ".join(cells).rstrip(), file=stream)
+        print("", file=stream)
         return
     from rich.console import Console
     from rich.table import Table
@@ -101,7 +115,7 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         framed.add_column(column, justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         framed.add_row(*(Text(cell) for cell in row))
-    Console().print(framed)
+    Console(stderr=stderr).print(framed)
 
 
 def show_frame(

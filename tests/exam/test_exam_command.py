@@ -7,8 +7,13 @@ import pytest
 from contrafact.exam.cobe import CobeExaminer, cobe_items
 from contrafact.exam.file import read_exam
 from contrafact.exam.finforce import FinforceExaminer, finforce_items
-from contrafact.families.cobe.data import write_stories
-from contrafact.families.cobe.known import KnownAnswer, KnownStory, answers_object, load_known
+from contrafact.families.cobe.data import (
+    KnownAnswer,
+    KnownStory,
+    answers_object,
+    load_known,
+    write_stories,
+)
 from contrafact.families.cobe.phrasing import queries
 from contrafact.prompts import open_pack
 from contrafact.records import Story

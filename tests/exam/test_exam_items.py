@@ -8,8 +8,7 @@ import pytest
 from contrafact.exam.finforce import FinforceExaminer, finforce_items
 from contrafact.exam.items import draw_items
 from contrafact.exam.order import other_order
-from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.data import CATEGORIES, bundled_headlines, bundled_shots
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.prompts import open_pack
 from contrafact.records import SIDES

@@ -9,7 +9,7 @@ from contrafact.errors import InputError
 from contrafact.exam.finforce import FinforceExaminer, finforce_items
 from contrafact.exam.rows import exam_rows
 from contrafact.exam.sitting import questions_of, sit
-from contrafact.families.rfc.pipeline.answer_file import AnswerFile
+from contrafact.files.journal import Journal
 from contrafact.prompts import open_pack
 from contrafact.records import Verdict
 
@@ -43,7 +43,7 @@ def judges(*names):
 
 def ask(path, own, names, **options):
     questions = questions_of(ITEMS, own, list(names), **options)
-    with AnswerFile(path, {"judge": "any"}) as answers:
+    with Journal(path, {"judge": "any"}) as answers:
         sitting = asyncio.run(sit(questions, own, judges(*names), answers, at_once=2))
         return questions, sitting, dict(answers.known)
 
@@ -78,7 +78,7 @@ def test_failed_questions_are_told_and_only_they_are_asked_again(tmp_path):
 def test_answers_to_other_questions_are_not_taken(tmp_path):
     ask(tmp_path / "a.jsonl", examiner(), ["yes"])
     with pytest.raises(InputError, match="differs in judge"):
-        AnswerFile(tmp_path / "a.jsonl", {"judge": "another"}).__enter__()
+        Journal(tmp_path / "a.jsonl", {"judge": "another"}).__enter__()
 
 
 def test_a_panel_is_the_majority_of_its_valid_members(tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import ReviewDecision, load_decisions
-from contrafact.families.rfc.pipeline.review_path import follow
+from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.files.sheets import unguarded
 from contrafact.review.desk import assign
 from contrafact.review.export import (

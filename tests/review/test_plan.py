@@ -3,7 +3,7 @@ import pytest
 
 from contrafact.review.plan import Frame, figures_of, next_wave
 from contrafact.review.plan_gain import DESIGNS, gains
-from contrafact.stats.sampling_waves import Waves
+from contrafact.stats.sampling import Waves
 
 RATES = {"north": 0.50, "south": 0.55, "west": 0.95}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.data import CATEGORIES
 from contrafact.families.rfc.decisions import ALLOWED
 from contrafact.review.loading import builtin_projects, load_project, project_from
 from contrafact.review.project import Project

@@ -141,9 +141,9 @@ def _row(one: "Coefficient", raters: int) -> tuple[str, str, str, str, str]:
         bounds = one.why.removeprefix("undefined: ")
     else:
         bounds = f"{value(one.low)} to {value(one.high)}"
-    told = "all" if len(one.raters) == raters > 2 else " and ".join(one.raters)
+    raters_of = "all" if len(one.raters) == raters > 2 else " and ".join(one.raters)
     name = _NAMES.get(one.name, one.name)
-    return name, told, value(one.estimate), bounds, str(one.n)
+    return name, raters_of, value(one.estimate), bounds, str(one.n)
 
 
 def _category(category: object) -> str:

@@ -92,8 +92,8 @@ def exam(
     from contrafact.errors import InputError
     from contrafact.exam.run import conclude, items_for
     from contrafact.exam.sitting import questions_of, sit
-    from contrafact.families.rfc.pipeline.answer_file import AnswerFile
     from contrafact.files.atomic import guard_output
+    from contrafact.files.journal import Journal
     from contrafact.models.opening import TRANSPORT, open_model, without_secrets
     from contrafact.prompts import open_pack
 
@@ -140,7 +140,7 @@ def exam(
         "prompts": pack.used_hash,
         **settings,
     }
-    with AnswerFile(out.with_name(f"{out.stem}.answers.jsonl"), facts) as answers:
+    with Journal(out.with_name(f"{out.stem}.answers.jsonl"), facts) as answers:
         left = len({q.key for q in questions if q.key not in answers.known})
         with Progress("questions", left) as steps:
             sitting = asyncio.run(

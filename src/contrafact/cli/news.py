@@ -9,9 +9,9 @@ from contrafact.cli import news_prepare
 
 if TYPE_CHECKING:
     from contrafact.corpus.fetch import Fetched, Pages, Window
-    from contrafact.corpus.journal import Journal
     from contrafact.corpus.news_items import NewsNotes
     from contrafact.corpus.sources.base import Source
+    from contrafact.files.journal import Journal
 
 __all__ = ["app"]
 
@@ -71,10 +71,10 @@ def fetch(
     Example: contrafact news fetch yahoo AAPL MSFT --out news.jsonl
     """
     from contrafact.corpus.fetch import fetch_pages
-    from contrafact.corpus.journal import Journal
-    from contrafact.corpus.sources.http import asking
+    from contrafact.corpus.sources.base import open_client
     from contrafact.errors import InputError
     from contrafact.files.atomic import guard_output
+    from contrafact.files.journal import Journal
 
     window, asked = _window(source, since, until), _asked(source, what or [])
     guard_output(out, *(asked if source == "file" else ()))
@@ -90,7 +90,7 @@ def fetch(
     if source == "file":
         settings["contents"] = [_sum(path) for path in asked]
     origin = _source(source, asked, window, days, language, base_url)
-    journal = Journal(out, settings, what="news fetch")
+    journal = Journal.of_output(out, settings, what="`news fetch`")
     if journal.finished() and not add:
         typer.echo(
             f"{out} is finished: nothing was asked (--add fetches again and adds what is new)"
@@ -98,22 +98,26 @@ def fetch(
         return
     from contrafact.console import Progress
 
-    had = _rows(out)
-    try:
-        with asking(origin, pause=pause) as get, Progress("requests", len(origin.first())) as steps:
-            pages = fetch_pages(
-                origin,
-                journal,
-                get,
-                max_pages=max_pages,
-                before=len(had),
-                progress=lambda _: steps.step(),
-            )
-        _write(pages, had[: pages.before], window, source, journal, out)
-    except InputError:
-        if source == "file":  # once it is repairs, its contents are others
-            journal.give_up()
-        raise
+    with journal:
+        had = _rows(out)
+        try:
+            with (
+                open_client(origin, pause=pause) as get,
+                Progress("requests", len(origin.first())) as steps,
+            ):
+                pages = fetch_pages(
+                    origin,
+                    journal,
+                    get,
+                    max_pages=max_pages,
+                    before=len(had),
+                    progress=steps.one,
+                )
+            _write(pages, had[: pages.before], window, source, journal, out)
+        except InputError:
+            if source == "file":  # once it is fixed, its contents are others
+                journal.discard()
+            raise
 
 
 def _write(
@@ -125,25 +129,22 @@ def _write(
     out: Path,
 ) -> None:
     from contrafact.corpus.fetch import assemble
-    from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.corpus.ledger import write_stage
     from contrafact.corpus.news_items import NewsNotes
-    from contrafact.files.jsonl import write_rows
+    from contrafact.files.journal import sidecar_path
 
     notes = NewsNotes()
     fetched = assemble(pages, window, source=source, earlier=earlier, notes=notes)
-    write_rows(out, fetched.items)
-    dropped = Path(f"{out}.dropped.jsonl")
-    gone = [row for row in _rows(dropped) if row not in fetched.dropped]
-    write_rows(dropped, gone + fetched.dropped)
-    Ledger(ledger_path(out)).append(fetched.events)
+    gone = [row for row in _rows(sidecar_path(out, "dropped")) if row not in fetched.dropped]
+    write_stage(out, fetched.items, fetched.events, dropped=gone + fetched.dropped)
     if not pages.failed:
         journal.finish()
-    _say(pages, fetched, notes, len(earlier), out)
+    _show(pages, fetched, notes, len(earlier), out)
     if pages.failed:
         raise typer.Exit(1)
 
 
-def _say(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, out: Path) -> None:
+def _show(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, out: Path) -> None:
     counts = {
         "repeated": fetched.repeated,
         "known before": fetched.known,
@@ -151,10 +152,9 @@ def _say(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, o
         "malformed": len(pages.rejected),
     }
     new = len(fetched.items) - earlier
-    said = [f"{out}: {new:,} new of {len(fetched.items):,} items" if earlier else ""]
-    said = [said[0] or f"{out}: {new:,} items"]
-    said += [f"{number:,} {name}" for name, number in counts.items() if number]
-    typer.echo("; ".join(said))
+    first = f"{new:,} new of {len(fetched.items):,} items" if earlier else f"{new:,} items"
+    others = [f"{number:,} {name}" for name, number in counts.items() if number]
+    typer.echo("; ".join([f"{out}: {first}", *others]))
     without = sum(not str(row.get("summary") or "").strip() for row in fetched.items)
     if without:
         typer.echo(f"{without:,} have a title and no summary")
@@ -174,14 +174,14 @@ def _say(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, o
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    from contrafact.files.jsonl import read_rows
+    from contrafact.files.tables import read_rows
 
     return [row for _, row in read_rows(path)] if path.exists() and path.stat().st_size else []
 
 
 def _window(source: str, since: str | None, until: str | None) -> "Window":
     from contrafact.corpus.fetch import Window
-    from contrafact.corpus.sources.defaults import defaults
+    from contrafact.corpus.sources.base import defaults
     from contrafact.errors import InputError
 
     window = Window(_day(since), _day(until))
@@ -189,7 +189,7 @@ def _window(source: str, since: str | None, until: str | None) -> "Window":
         usual = defaults()["newsapi"]
         window = Window(window.since or usual.since, window.until or usual.until)
     if window.since and window.until and window.since > window.until:
-        raise InputError("the window ends before it begins", hint="mend --from and --to")
+        raise InputError("the window ends before it begins", hint="fix --from and --to")
     return window
 
 
@@ -207,7 +207,7 @@ def _day(text: str | None) -> str | None:
 
 
 def _asked(source: str, what: list[str]) -> list[str]:
-    from contrafact.corpus.sources.defaults import defaults
+    from contrafact.corpus.sources.base import defaults
 
     usual = defaults().get(source)
     return list(what) or (list(usual.asked) if usual else [])
@@ -221,10 +221,9 @@ def _source(
     language: str,
     base: str | None,
 ) -> "Source":
+    from contrafact.corpus.sources.feeds import Rss, Yahoo
     from contrafact.corpus.sources.files import Files
     from contrafact.corpus.sources.newsapi import NewsApi
-    from contrafact.corpus.sources.rss import Rss
-    from contrafact.corpus.sources.yahoo import Yahoo
 
     if name == "file":
         return Files(asked)

@@ -249,7 +249,7 @@ def _figures(named: Sequence[str]) -> "tuple[Figure, ...]":
 
 def _rows(file: str | None, db: str | None, review: str) -> tuple[list[_Row], str]:
     from contrafact.errors import InputError
-    from contrafact.files.jsonl import read_rows, source_name
+    from contrafact.files.tables import read_rows, source_name
     from contrafact.review.export import item_rows
 
     if (file is None) == (db is None):
@@ -276,7 +276,7 @@ def _key(
     from contrafact.errors import InputError
     from contrafact.review.plan_frame import frame_of_finals, frame_of_rows
     from contrafact.review.plan_key import Key, read_key
-    from contrafact.stats.sampling_waves import Waves
+    from contrafact.stats.sampling import Waves
 
     if earlier is not None:
         if by or judge:

@@ -7,17 +7,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from contrafact.corpus.journal import Journal
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.corpus.news_items import NewsNotes, item_of, news_record
-from contrafact.corpus.sources.base import Get, Page, Refused, Request, Source
-from contrafact.corpus.sources.http import Unreachable
+from contrafact.corpus.sources.base import (
+    Get,
+    NewsPage,
+    Request,
+    RequestFailed,
+    Source,
+    Unreachable,
+)
 from contrafact.errors import InputError
+from contrafact.files.journal import Journal
 from contrafact.records import content_id
 
 __all__ = ["Fetched", "Pages", "Window", "assemble", "fetch_pages"]
 
 _STAGE = "fetch"
+_BEFORE = "items before"
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,7 @@ def fetch_pages(
 
     Args:
         source: What to ask.
-        journal: Keeps each page as it comes.
+        journal: Keeps each page as it comes; it is held.
         get: Sends a request.
         max_pages: Pages of one request's chain at most; a chain that is cut is noted.
         before: Items that the output holds now. A fetch that goes on remembers its first start's.
@@ -93,33 +100,28 @@ def fetch_pages(
     Raises:
         InputError: Every request would fail: no connection, a key that is refused.
     """
-    pages = Pages()
-    with journal.open() as entries:
-        if not entries:
-            entries = [{"before": before}]
-            journal.keep(entries[0])
-        pages.before = entries[0]["before"]
-        known = {entry["key"]: entry for entry in entries[1:]}
-        for first in source.first():
-            try:
-                _chain(source, first, known, journal, get, max_pages, pages)
-            except Unreachable as error:
-                if source.one_host:
-                    raise InputError(
-                        f"{source.name} gives no answer: {error}",
-                        hint="run the command again later: it goes on where it stopped",
-                    ) from error
-                pages.failed[first.label] = str(error)
-            except Refused as error:
-                pages.failed[first.label] = str(error)
-            progress(first.label)
+    if _BEFORE not in journal.known:
+        journal.keep(_BEFORE, before)
+    pages = Pages(before=journal.known[_BEFORE])
+    for first in source.first():
+        try:
+            _chain(source, first, journal, get, max_pages, pages)
+        except Unreachable as error:
+            if source.one_host:
+                raise InputError(
+                    f"{source.name} gives no answer: {error}",
+                    hint="run the command again later: it goes on where it stopped",
+                ) from error
+            pages.failed[first.label] = str(error)
+        except RequestFailed as error:
+            pages.failed[first.label] = str(error)
+        progress(first.label)
     return pages
 
 
 def _chain(
     source: Source,
     first: Request,
-    known: dict[str, dict[str, Any]],
     journal: Journal,
     get: Get,
     max_pages: int,
@@ -137,19 +139,17 @@ def _chain(
             return
         seen.add(place)
         key = f"{first.label} #{len(seen)}"
-        entry = known.get(key)
-        if entry is None:
-            entry = _entry(key, source.read(request, get))
-            journal.keep(entry)
+        if key not in journal.known:
+            journal.keep(key, _entry(source.read(request, get)))
+        entry = journal.known[key]
         pages.rows += entry["rows"]
         pages.rejected += entry["rejected"]
         pages.notes += entry["notes"]
         request = Request(**entry["following"]) if entry["following"] else None
 
 
-def _entry(key: str, page: Page) -> dict[str, Any]:
+def _entry(page: NewsPage) -> dict[str, Any]:
     return {
-        "key": key,
         "rows": list(page.rows),
         "rejected": [asdict(rejected) for rejected in page.rejected],
         "following": asdict(page.following) if page.following else None,

@@ -21,7 +21,7 @@ from contrafact.stats.agreement import (
     percent_agreement,
     with_interval,
 )
-from contrafact.stats.binary import binary_figures
+from contrafact.stats.classification import binary_figures
 from contrafact.stats.intervals import Interval
 
 __all__ = ["Against", "Agreement", "Coefficient", "Disagreement", "agreement", "agreement_object"]

@@ -13,10 +13,10 @@ from inspect_ai.model import Model
 
 from contrafact.errors import InputError
 from contrafact.exam.items import ExamItem
+from contrafact.families.cobe.data import KnownAnswer, KnownStory
 from contrafact.families.cobe.judging import JUDGE_CONFIG, Judging, criteria_of
-from contrafact.families.cobe.known import KnownAnswer, KnownStory
 from contrafact.families.cobe.run import RUN
-from contrafact.judges.letter import judge_letter
+from contrafact.judges.judge import judge_letter
 from contrafact.prompts import PromptPack
 from contrafact.records import Story, Verdict, content_id
 from contrafact.text.delimit import delimit
@@ -57,9 +57,9 @@ def drawn_known(n: int, seed: int) -> list[KnownStory]:
         seed: Seed of the draw.
     """
     # Reads all templates: only where stories are drawn.
+    from contrafact.families.cobe.synth.answers import Answer
     from contrafact.families.cobe.synth.draw import draw_stories
-    from contrafact.families.cobe.synth.loading import bundled_templates
-    from contrafact.families.cobe.synth.story import Answer
+    from contrafact.families.cobe.synth.template import bundled_templates
 
     def answer(one: Answer) -> KnownAnswer:
         return KnownAnswer(text=one.text, why=one.why, fails=one.fails)

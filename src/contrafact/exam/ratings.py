@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.files.jsonl import Row, read_rows, source_name
+from contrafact.files.tables import Row, read_rows, source_name
 
 __all__ = ["Rating", "RatingsTable", "ratings_of", "read_ratings"]
 

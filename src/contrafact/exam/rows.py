@@ -8,7 +8,7 @@ from contrafact.exam.file import RESPONSE
 from contrafact.exam.items import ExamItem
 from contrafact.exam.sitting import Question
 from contrafact.families.cobe.judging import correct
-from contrafact.judges.panel import majority
+from contrafact.judges.judge import panel_verdict
 from contrafact.records import Verdict
 
 __all__ = ["ExamRow", "exam_rows", "row_object"]
@@ -160,4 +160,4 @@ def _panel(votes: _Votes) -> Verdict:
         Verdict.model_validate({name: vote[name] for name in names if name in vote})
         for _, vote in votes
     ]
-    return majority(members)
+    return panel_verdict(members)

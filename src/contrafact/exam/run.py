@@ -45,7 +45,7 @@ def items_for(
         pool = list(finforce_items())
     else:
         from contrafact.exam.cobe import cobe_items, drawn_known
-        from contrafact.families.cobe.known import load_known
+        from contrafact.families.cobe.data import load_known
 
         if data is None:
             n = n or DRAWN

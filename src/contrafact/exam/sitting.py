@@ -13,7 +13,7 @@ from inspect_ai.model import Model
 
 from contrafact.exam.items import Examiner, ExamItem
 from contrafact.exam.order import other_order
-from contrafact.families.rfc.pipeline.answer_file import AnswerFile
+from contrafact.files.journal import Journal
 from contrafact.models.asking import failure_cause
 
 __all__ = ["Question", "Sitting", "questions_of", "sit"]
@@ -95,7 +95,7 @@ async def sit(
     questions: Sequence[Question],
     examiner: Examiner,
     judges: Mapping[str, Model],
-    answers: AnswerFile,
+    answers: Journal,
     *,
     at_once: int = 16,
     each: Callable[[], None] = lambda: None,

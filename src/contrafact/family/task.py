@@ -11,11 +11,11 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import BaseModel
 
 from contrafact.family.method import Method
-from contrafact.files.atomic import replace_surrogates
-from contrafact.judges.panel import judges_of_role
+from contrafact.judges.judge import judges_of_role
 from contrafact.judges.rubric import Rubric
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import Output
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "MAX_CHARACTERS",

@@ -11,8 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from inspect_ai.model import CachePolicy, GenerateConfig, Model
 
-from contrafact.judges.judge import judge_once
-from contrafact.judges.panel import majority
+from contrafact.judges.judge import judge_once, panel_verdict
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import Criterion, Verdict
 from contrafact.text.delimit import delimit
@@ -74,7 +73,7 @@ async def judge_all(
         name: verdicts[place * len(judges) : (place + 1) * len(judges)]
         for place, (name, _) in enumerate(questions)
     }
-    return Judged({name: majority(votes) for name, votes in members.items()}, members)
+    return Judged({name: panel_verdict(votes) for name, votes in members.items()}, members)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.exam.correct import CRITERIA_OF
-from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import read_rows
 from contrafact.report.chapter import TaskRuns
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from contrafact.errors import InputError
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name
 from contrafact.review.shapes import plain
 
 __all__ = ["TOOLS", "Foreign", "Tool", "read_foreign"]

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.files.jsonl import read_rows, source_name
 from contrafact.files.sheets import unguarded
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import content_id
 from contrafact.review.intake import is_plain
 from contrafact.review.project import Project

@@ -3,9 +3,9 @@
 Items come with what a judge said of them (or with their way through a review) and with a group: a
 system, a category. A wave of labels is drawn from those that have none, each item in proportion to
 how far its label is expected to lie from what is expected, times what it weighs in the figures,
-with a uniform share besides; see :mod:`contrafact.stats.sampling_design`. The probabilities are
+with a uniform share besides; see :mod:`contrafact.stats.sampling`. The probabilities are
 kept, and :func:`figures_of` turns labels into figures that are right whatever was expected; see
-:mod:`contrafact.stats.sampling_waves`.
+:mod:`contrafact.stats.sampling`.
 """
 
 import math
@@ -22,11 +22,12 @@ from scipy import special
 from contrafact.stats.intervals import Interval
 from contrafact.stats.paired import holm
 from contrafact.stats.ranks import Difference, Rank, rank_intervals
-from contrafact.stats.sampling_design import inclusion_probabilities, pivotal_sample
-from contrafact.stats.sampling_waves import (
+from contrafact.stats.sampling import (
     Expected,
     Waves,
     expected_labels,
+    inclusion_probabilities,
+    pivotal_sample,
     wave_estimate,
 )
 

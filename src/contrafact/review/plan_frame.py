@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name
 from contrafact.review.plan import Frame
 from contrafact.review.residual import Residual
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from contrafact.review.plan import UNIFORM, Figure, Figures, Frame, figures_of, next_wave
 from contrafact.stats.intervals import Interval
-from contrafact.stats.sampling_waves import Waves
+from contrafact.stats.sampling import Waves
 
 __all__ = ["DESIGNS", "Gain", "gains"]
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
-from contrafact.files.jsonl import read_rows, source_name
-from contrafact.files.tables import render_csv, write_frame
+from contrafact.files.tables import read_rows, render_csv, source_name, write_frame
 from contrafact.review.plan import FIGURES, Figure, Frame
-from contrafact.stats.sampling_waves import Waves
+from contrafact.stats.sampling import Waves
 
 __all__ = ["Key", "key_path", "read_key", "write_plan"]
 

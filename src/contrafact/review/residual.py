@@ -3,7 +3,7 @@
 Two annotators who pass a wrong item agree, so that no disagreement tells of it. How often that
 happens follows from how often they disagree, who is found to be right where somebody else looks
 again (the audit's random sample, the adjudication), and how many items are wrong to begin with:
-:mod:`contrafact.stats.latent` draws all of that together.
+:mod:`contrafact.stats.votes` draws all of that together.
 
 What it takes for granted:
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from contrafact.errors import InputError
 from contrafact.review.board import Board, Item, Vote
 from contrafact.review.project import Project, Stage
-from contrafact.stats.latent import Latent, latent_truth
+from contrafact.stats.votes import Latent, latent_truth
 
 __all__ = ["Person", "Residual", "Share", "residual_error"]
 

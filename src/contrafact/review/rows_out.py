@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import replace_surrogates, write_bytes
+from contrafact.files.atomic import write_bytes
 from contrafact.files.sheets import guarded
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["FORMS", "Form", "form_of", "render_rows", "write_rows"]
 

@@ -13,9 +13,9 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import read_story
 from contrafact.families.rfc.labels import manipulation_named
-from contrafact.files.atomic import replace_surrogates
 from contrafact.records import SIDES, content_id
 from contrafact.review.project import Project
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = ["plain", "spread"]
 

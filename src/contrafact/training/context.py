@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from contrafact.family.training import TrainingSpec
-from contrafact.files.jsonl import write_rows
+from contrafact.files.tables import write_rows
 from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.prompts import open_pack

@@ -27,8 +27,8 @@ from contrafact import __version__
 from contrafact.errors import InputError
 from contrafact.family.training import Answer, TrainingSpec
 from contrafact.files.download import sha256_of
-from contrafact.files.jsonl import write_rows
 from contrafact.files.lock import locked
+from contrafact.files.tables import write_rows
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.training.config import TrainConfig, family_words
 from contrafact.training.context import Progress, TrainingContext

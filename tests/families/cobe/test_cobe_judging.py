@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-from contrafact.families.cobe.bundled import bundled_known, bundled_stories
+from contrafact.families.cobe.data import bundled_known, bundled_stories
 from contrafact.families.cobe.failure_modes import failure_modes, suggested_mode
 from contrafact.families.cobe.judging import Judging, correct, criteria_of, judge_response
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 from inspect_ai.model import get_model
 
-from contrafact.families.finforce.bundled import bundled_headlines
+from contrafact.families.finforce.data import bundled_headlines
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.lm_counterfactuals import read_line

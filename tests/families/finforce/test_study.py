@@ -17,8 +17,8 @@ from contrafact.families.finforce.study_sheet import (
     read_key,
     write_study,
 )
-from contrafact.files.jsonl import read_rows
 from contrafact.files.sheets import find_key
+from contrafact.files.tables import read_rows
 
 HOSTILE = [
     '=HYPERLINK("http://example.invalid","x")',

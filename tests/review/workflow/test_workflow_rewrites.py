@@ -6,7 +6,7 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import ReviewDecision
-from contrafact.families.rfc.pipeline.review_path import follow
+from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.review.desk import visible_votes
 from contrafact.review.loading import load_project
 from contrafact.review.recorder import Refused

@@ -17,4 +17,6 @@ FAMILY = Family(
             options=Lazy("contrafact_flip.run:FlipOptions"),
         ),
     ),
+    study={"": Lazy("contrafact_flip.study:STUDY")},
+    exam=Lazy("contrafact_flip.exam:EXAM"),
 )

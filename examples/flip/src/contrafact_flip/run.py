@@ -45,8 +45,8 @@ class FlipRun(TaskRun[Review, Review]):
     bundled = SAMPLES
     without_judge = "whether the label flipped is told by the classifier alone"
     columns = (
-        *("system", "model", "method", "shots", "judge", "draw", "sample_id", "label", "review"),
-        *("text", "invalid_reason", *CRITERIA, *(f"{name}_invalid" for name in CRITERIA)),
+        *("system", "model", "method", "shots", "judge", "draw", "sample_id", "label"),
+        *("wanted", "review", "text", "invalid_reason", *CRITERIA, *(f"{name}_invalid" for name in CRITERIA)),
     )
 
     def load(self, path: Path) -> tuple[Sequence[Review], list[str]]:
@@ -80,6 +80,7 @@ class FlipRun(TaskRun[Review, Review]):
                 "draw": sample.epoch,
                 "sample_id": str(sample.id),
                 "label": sample.metadata["label"],
+                "wanted": sample.target,
                 "review": sample.input,
                 "text": output.text,
                 "invalid_reason": output.invalid,

@@ -25,6 +25,7 @@ FAMILY = Family(
             Lazy(f"{_HERE}.commands.group:app"),
         ),
     },
+    data={"cobe": Lazy(f"{_HERE}.check:SPEC")},
     rank=3,
     demo=Lazy(f"{_HERE}.demo:PARTS"),
 )

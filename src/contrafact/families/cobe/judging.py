@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from inspect_ai.model import CachePolicy, GenerateConfig, Model
 
 from contrafact.families.cobe.items import CRITERION_NAMES
-from contrafact.judges.letter import LetterVerdict, judge_letter
-from contrafact.judges.panel import majority
+from contrafact.judges.judge import LetterVerdict, judge_letter, panel_verdict
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import Criterion, Story, Verdict
 from contrafact.text.delimit import delimit
@@ -72,7 +71,7 @@ class Judged:
 
     @property
     def correct(self) -> bool | None:
-        """Whether all criteria pass; none where that cannot be told. See `correct`."""
+        """Whether all criteria pass; none where that is open. See `correct`."""
         return correct(verdict.passed for verdict in self.panel.values())
 
     def probability(self, name: str) -> float | None:
@@ -195,7 +194,7 @@ class Judging:
             name: verdicts[place * len(judges) : (place + 1) * len(judges)]
             for place, name in enumerate(names)
         }
-        return Judged({name: majority(votes) for name, votes in members.items()}, members)
+        return Judged({name: panel_verdict(votes) for name, votes in members.items()}, members)
 
 
 async def judge_response(

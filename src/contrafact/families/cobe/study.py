@@ -26,7 +26,7 @@ from contrafact.stats.agreement import (
     with_interval,
 )
 from contrafact.stats.intervals import Interval, cluster_bootstrap
-from contrafact.stats.sampling_design import even_allocation
+from contrafact.stats.sampling import even_allocation
 from contrafact.text.delimit import printable
 
 if TYPE_CHECKING:

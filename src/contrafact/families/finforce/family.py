@@ -32,6 +32,7 @@ FAMILY = Family(
     },
     training=Lazy(f"{_HERE}.training:TRAINING"),
     presets=Lazy(f"{_HERE}.presets:PRESETS"),
+    data={"finforce": Lazy(f"{_HERE}.check:SPEC")},
     rank=1,
     demo=Lazy(f"{_HERE}.demo:PARTS"),
 )

@@ -8,7 +8,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
 from contrafact.families.finforce.judging import Judging
-from contrafact.judges.panel import judges_of_role
+from contrafact.judges.judge import judges_of_role
 from contrafact.records import CRITERIA, SIDES, Headline, Side
 
 __all__ = ["counterfactuals", "rates"]

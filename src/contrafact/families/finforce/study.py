@@ -25,8 +25,7 @@ from contrafact.files.sheets import item_check, item_names
 from contrafact.records import CRITERIA
 from contrafact.stats.agreement import cohen_kappa, gwet_ac1, with_interval
 from contrafact.stats.intervals import Interval, cluster_bootstrap
-from contrafact.stats.sampling import horvitz_thompson_mean
-from contrafact.stats.sampling_design import even_allocation
+from contrafact.stats.sampling import even_allocation, horvitz_thompson_mean
 from contrafact.text.delimit import printable
 
 if TYPE_CHECKING:

@@ -14,8 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
-from contrafact.families.finforce.data import load_headlines, raw_items
+from contrafact.families.finforce.data import (
+    bundled_headlines,
+    bundled_shots,
+    load_headlines,
+    raw_items,
+)
 from contrafact.families.finforce.generation import Generation, read_pair
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.few_shot import Prompted
@@ -32,7 +36,7 @@ from contrafact.prompts import PromptPack
 from contrafact.records import SIDES, Headline, Side, content_id
 from contrafact.text.delimit import delimit
 from contrafact.text.diff import normalised_edit_distance
-from contrafact.text.phrases import entities_many
+from contrafact.text.parsing import entities_many
 from contrafact.text.words import lexicon
 
 __all__ = [

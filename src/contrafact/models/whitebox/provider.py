@@ -52,7 +52,6 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
-from contrafact.models.cleaning import clean_text
 from contrafact.models.gguf import looks_like_path
 from contrafact.models.requests import check_request
 from contrafact.models.server import PromptTooLong
@@ -72,6 +71,7 @@ from contrafact.models.whitebox.weights import (
     load_causal,
     shared_causal,
 )
+from contrafact.text.delimit import tokenizable
 
 __all__ = ["WhiteboxAPI", "WhiteboxSettings"]
 
@@ -249,7 +249,7 @@ def _prompt(causal: CausalModel, messages: Sequence[ChatMessage]) -> tuple[int, 
     """Return the conversation's tokens, those that open the answer included."""
     from jinja2 import TemplateError
 
-    turns = [{"role": one.role, "content": clean_text(one.text)} for one in messages]
+    turns = [{"role": one.role, "content": tokenizable(one.text)} for one in messages]
     tokenizer = causal.tokenizer
     if not tokenizer.chat_template:
         text = "\n\n".join(turn["content"] for turn in turns)

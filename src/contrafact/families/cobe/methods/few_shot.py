@@ -102,7 +102,7 @@ def draw_shots(
 
 def method(context: MethodContext) -> Prompted:
     """Return the method, with the pool of our own writing where none is given."""
-    from contrafact.families.cobe.bundled import bundled_shots
+    from contrafact.families.cobe.data import bundled_shots
 
     return Prompted(
         "few-shot",

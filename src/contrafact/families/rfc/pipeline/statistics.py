@@ -1,6 +1,6 @@
 """The statistics of a build, as the paper gives them (RFC-BENCH, appendix E, table 4, figures 6-8).
 
-Items per manipulation before and after each gate, over time, and by ticker. Items are told from
+Items per manipulation before and after each gate, over time, and by ticker. Items are not
 articles: one article may be a candidate for several manipulations.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrafact.corpus.dates import day_of
+from contrafact.corpus.news_items import day_of
 from contrafact.records import MANIPULATIONS
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.models.cleaning import clean_text
 from contrafact.models.whitebox.kv_cache import Prefix, PromptBatch
 from contrafact.models.whitebox.noise.gumbel import (
     DrawnNoise,
@@ -25,6 +24,7 @@ from contrafact.models.whitebox.noise.gumbel import (
     log_probabilities,
 )
 from contrafact.models.whitebox.weights import CausalModel
+from contrafact.text.delimit import tokenizable
 
 if TYPE_CHECKING:
     import torch
@@ -69,7 +69,7 @@ def prompt_tokens(causal: CausalModel, prompt: str, *, chat: bool | None = None)
         InputError: If a template is asked for and the tokenizer has none.
     """
     tokenizer = causal.tokenizer
-    prompt = clean_text(prompt)
+    prompt = tokenizable(prompt)
     if chat is None:
         chat = bool(tokenizer.chat_template)
     if not chat:
@@ -94,7 +94,7 @@ def text_tokens(causal: CausalModel, text: str, *, ended: bool = True) -> list[i
         text: The text.
         ended: Whether the text is whole, so that the end token belongs to it.
     """
-    ids: list[int] = causal.tokenizer(clean_text(text), add_special_tokens=False, verbose=False)[
+    ids: list[int] = causal.tokenizer(tokenizable(text), add_special_tokens=False, verbose=False)[
         "input_ids"
     ]
     end = causal.tokenizer.eos_token_id

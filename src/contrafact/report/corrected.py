@@ -17,6 +17,7 @@ from contrafact.exam.correct import (
     NOT_EXAMINED,
     corrected_by_labels,
     corrected_scores,
+    examined_criteria,
     ranked_systems,
 )
 from contrafact.exam.file import Exam
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 _NOTHING = ("corrected", "low", "high")
+_UNITS = {"finforce": "side", "cobe": "phrasing"}
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,19 @@ def judged_rates(
     packs = {system: run.templates for run in meta.runs for system in run.systems if run.templates}
     asked = {system: run.asked for run in meta.runs for system in run.systems}
     rates = corrected_scores(
-        items, options.exams, family=family, packs=packs, settings=asked, **how
+        items,
+        options.exams,
+        family=family,
+        criteria=examined_criteria(family),
+        packs=packs,
+        settings=asked,
+        **how,
     )
     if rates.empty:
         return None
     rates.loc[~rates["usable"], list(_NOTHING)] = np.nan
     ranks = [
-        ranked_systems(items, column, family=family, **how).assign(criterion=column)
+        ranked_systems(items, column, unit=_UNITS[family], **how).assign(criterion=column)
         for column in headline
         if rates["criterion"].eq(column).any()
     ]
@@ -261,7 +269,9 @@ def _with_labels(
 ) -> pd.DataFrame:
     """Return the rates with what people's labels make of them beside."""
     on = ["system", "judge", "criterion"]
-    found = corrected_by_labels(items, labels, family=family, level=level)
+    found = corrected_by_labels(
+        items, labels, criteria=examined_criteria(family), unit=_UNITS[family], level=level
+    )
     names = {"corrected": "by_labels", "low": "by_labels_low", "high": "by_labels_high"}
     if found.empty:
         return rates.assign(**dict.fromkeys(names.values(), np.nan), labelled=np.nan)

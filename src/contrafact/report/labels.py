@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.exam.correct import CRITERIA_OF
+from contrafact.exam.correct import examined_criteria
+from contrafact.family import families
 from contrafact.files.tables import read_rows
 from contrafact.report.chapter import TaskRuns
 
@@ -42,7 +43,7 @@ def read_labels(paths: Iterable[str | Path]) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    known = {name for columns in CRITERIA_OF.values() for name in columns}
+    known = {name for family in families() for name in examined_criteria(family)}
     rows: list[dict[str, Any]] = []
     for path in paths:
         for line, row in read_rows(path):
@@ -86,7 +87,7 @@ def labels_for(labels: "pd.DataFrame | None", family: str) -> "pd.DataFrame | No
     """Return the labels of one family's judged columns; None where there are none."""
     if labels is None:
         return None
-    own = labels[labels["question"].isin(list(CRITERIA_OF[family]))]
+    own = labels[labels["question"].isin(list(examined_criteria(family)))]
     return None if own.empty else own
 
 

@@ -1,0 +1,420 @@
+"""What a chapter of a report shows, as data: tables, charts, examples, and how figures read.
+
+Families say with these what is particular to them; `contrafact.report` draws, writes and escapes
+them. Texts of models and news stand in them as they are.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from contrafact.stats.intervals import MIN_CLUSTERS
+
+__all__ = [
+    "MISSING",
+    "OWN",
+    "PUBLISHED",
+    "BoxChart",
+    "Card",
+    "Chip",
+    "Column",
+    "Example",
+    "Fact",
+    "GridChart",
+    "Kind",
+    "MatrixChart",
+    "Panel",
+    "Table",
+    "count",
+    "finished_table",
+    "first_of",
+    "format_number",
+    "listed",
+    "percent",
+    "with_figures",
+    "with_interval",
+    "with_published",
+]
+
+Kind = Literal["text", "count", "share", "points", "number", "signed", "coefficient", "p"]
+"""How a number reads: ``share`` and ``points`` are fractions of 1 shown in percent and percentage
+points, ``signed`` and ``points`` carry their sign."""
+
+OWN, PUBLISHED = "own", "published"
+MISSING = "–"
+
+
+def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
+    """Return how a value reads; a missing one is a dash. Minus signs are U+2212.
+
+    Args:
+        value: A number, a text, or nothing (None, NaN).
+        kind: How it reads.
+        more_digits: Decimals beyond the usual one (of coefficients, three).
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
+        return MISSING
+    if kind == "text":
+        return str(value)
+    number = float(str(value))
+    if kind == "count":
+        return f"{number:,.0f}"
+    if kind == "p":
+        return "<0.001" if number < 0.001 else f"{number:.3f}"
+    digits = (3 if kind == "coefficient" else 1) + more_digits
+    number = round(number * (100 if kind in ("share", "points") else 1), digits) + 0.0
+    sign = "+" if kind in ("points", "signed") and number > 0 else ""
+    return f"{sign}{number:,.{digits}f}".replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """Return a share of 1 in percent."""
+    return f"{format_number(share, 'share')}%"
+
+
+def count(number: int, one: str, several: str = "") -> str:
+    """Return a number with its noun; the plural takes an s unless it is given."""
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Return the first name and how many more there are."""
+    if not names:
+        return "none"
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") -> str:
+    """Return a figure with its interval, or why it has none; shares are in percent.
+
+    Args:
+        row: A row of figures: ``estimate``, ``low``, ``high``, ``level``, ``method`` and the
+            number of clusters.
+        clusters: The name of that number, and what its clusters are called.
+        kind: How the figure reads.
+    """
+    estimate, low, high = (float(str(row[name])) for name in ("estimate", "low", "high"))
+    text = format_number(estimate, kind) + ("%" if kind == "share" else "")
+    if math.isnan(low):
+        few = int(row[clusters]) < MIN_CLUSTERS
+        return f"{text} ({f'too few {clusters} for an interval' if few else row['method']})"
+    level = format_number(float(str(row["level"])) * 100, "count")
+    bounds = f"{format_number(low, kind)} to {format_number(high, kind)}"
+    return f"{text} ({level}% interval {bounds})"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        key: Its name in the table's frame. Where the frame has them, ``<key>_low`` and
+            ``<key>_high`` bound it and ``<key>_sd`` is its spread over few-shot draws.
+        label: What a reader sees.
+        kind: How its values read.
+        group: A heading over several columns, or empty.
+        better: Whether more or less is better; None where neither is.
+        ranked: Whether the best and second best are marked.
+    """
+
+    key: str
+    label: str
+    kind: Kind
+    group: str = ""
+    better: Literal["high", "low"] | None = None
+    ranked: bool = True
+
+    @property
+    def heading(self) -> str:
+        """The label with an arrow towards what is better."""
+        arrow = {"high": " ↑", "low": " ↓", None: ""}[self.better]
+        return self.label + arrow
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: numbers in a frame, and what a reader needs to read them.
+
+    The frame has one row per line and one column per ``Column.key``, and may have ``source``
+    ("own" or "published") and the column named by ``group_by``, whose values head groups of lines.
+    """
+
+    key: str
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    frame: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    group_by: str | None = None
+    published_label: str = ""
+
+    def without_empty_columns(self) -> "Table":
+        """Return the table without the columns that hold no value at all."""
+        columns = tuple(c for c in self.columns if self.frame[c.key].notna().any())
+        return replace(self, columns=columns)
+
+    @property
+    def own(self) -> pd.DataFrame:
+        """The report's own lines, without the published ones."""
+        if "source" not in self.frame.columns:
+            return self.frame
+        return self.frame[self.frame["source"].ne(PUBLISHED)].reset_index(drop=True)
+
+    @property
+    def raw(self) -> pd.DataFrame:
+        """The numbers as they are, with their bounds, as the CSV file has them."""
+        wanted: list[str] = [] if self.group_by is None else [self.group_by]
+        for column in self.columns:
+            parts = (column.key, *(f"{column.key}_{end}" for end in ("low", "high", "sd")))
+            wanted += [part for part in parts if part in self.frame.columns]
+        if "source" in self.frame.columns:
+            wanted.append("source")
+        return self.frame[wanted]
+
+
+def finished_table(
+    key: str,
+    title: str,
+    caption: str,
+    columns: Sequence[Column],
+    frame: pd.DataFrame,
+    notes: Sequence[str] = (),
+    *,
+    group_by: str | None = None,
+) -> Table:
+    """Return a table of a report's own figures, without the columns that hold no value."""
+    own = frame.assign(source=OWN)
+    table = Table(key, title, caption, tuple(columns), own, tuple(notes), group_by)
+    return table.without_empty_columns()
+
+
+def with_figures(
+    frame: pd.DataFrame,
+    figures: pd.DataFrame,
+    wanted: Mapping[str, Mapping[str, str]],
+    on: Sequence[str] = ("system",),
+) -> pd.DataFrame:
+    """Return lines of a table with a column, its bounds and its spread for each figure.
+
+    Args:
+        frame: The lines, with the columns named by ``on``.
+        figures: Figures, one row each.
+        wanted: The new columns, and for each what its figures have in which column of ``figures``:
+            ``{"accuracy_valid": {"measure": "accuracy", "form": "valid"}}``.
+        on: The columns by which a figure finds its line.
+    """
+    ends = {"estimate": "", "low": "_low", "high": "_high", "sd_over_draws": "_sd"}
+    for key, where in wanted.items():
+        held = pd.Series(True, index=figures.index)
+        for column, value in where.items():
+            held &= figures[column].eq(value)
+        names = {name: f"{key}{end}" for name, end in ends.items() if name in figures.columns}
+        part = figures.loc[held, [*on, *names]]
+        frame = frame.merge(part.rename(columns=names), on=list(on), how="left")
+    return frame
+
+
+def with_published(
+    table: Table, rows: pd.DataFrame, label: str, notes: Sequence[str] = ()
+) -> Table:
+    """Return a table with a paper's rows below its own, of which it shows only its own columns.
+
+    Args:
+        table: The table.
+        rows: The paper's rows, with columns named as the table's.
+        label: What stands above them.
+        notes: What there is to say of them, below the table's own notes.
+    """
+    keys = [column.key for column in table.columns if column.key in rows.columns]
+    if table.group_by is not None and table.group_by in rows.columns:
+        keys.append(table.group_by)
+    added = rows[keys].assign(source=PUBLISHED)
+    joined = pd.concat([table.frame.astype(object), added.astype(object)], ignore_index=True)
+    for column in table.columns:
+        for end in ("", "_low", "_high", "_sd"):
+            if column.kind != "text" and f"{column.key}{end}" in joined.columns:
+                joined[f"{column.key}{end}"] = pd.to_numeric(joined[f"{column.key}{end}"])
+    return replace(table, frame=joined, published_label=label, notes=(*table.notes, *notes))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One field of a `GridChart`: an estimate with its bounds for every row and series.
+
+    Attributes:
+        title: What stands above it.
+        values: Estimates, shape (rows, series); NaN where there is none.
+        lows: Their lower bounds.
+        highs: Their upper bounds.
+        kind: How the estimates read.
+        better: Whether more or less is better.
+    """
+
+    title: str
+    values: NDArray[np.float64]
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    kind: Kind = "share"
+    better: Literal["high", "low"] = "high"
+
+
+@dataclass(frozen=True)
+class GridChart:
+    """Estimates with intervals, by row and series, in one field or several side by side.
+
+    Attributes:
+        key: Its file name without a suffix.
+        title: What it shows.
+        caption: How to read it.
+        shape: ``bars`` and ``points`` lie beside their rows' names; ``changes`` are points about
+            zero, a dot where better and a cross where worse; ``lines`` run over the rows, which
+            stand below.
+        rows: The rows' names.
+        series: The series' names; one without a name has no legend.
+        panels: The fields.
+        colours: The series' colours by name, taken in turn.
+        axis: What the axis of the estimates is called.
+        row_axis: What the rows are, for lines.
+        reference: Where a dashed line stands; None for none.
+    """
+
+    key: str
+    title: str
+    caption: str
+    shape: Literal["bars", "points", "changes", "lines"]
+    rows: Sequence[str]
+    series: Sequence[str]
+    panels: Sequence[Panel]
+    colours: Sequence[str] = ("opportunity", "risk", "third", "headline")
+    axis: str = ""
+    row_axis: str = ""
+    reference: float | None = None
+
+
+@dataclass(frozen=True)
+class BoxChart:
+    """Distributions of positive numbers on a logarithmic scale, a box each.
+
+    Attributes:
+        key: Its file name without a suffix.
+        title: What it shows.
+        caption: How to read it.
+        boxes: A row's name, a series' name and the values of each; boxes of one row stand
+            together, and a series has one colour.
+        colours: The series' colours, by the series' name.
+        axis: What the axis is called.
+        reference: The values whose median is drawn as a dashed line; empty for none.
+    """
+
+    key: str
+    title: str
+    caption: str
+    boxes: Sequence[tuple[str, str, NDArray[np.float64]]]
+    colours: Mapping[str, str]
+    axis: str
+    reference: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True)
+class MatrixChart:
+    """Counts of rows by columns, a field for each name, shaded by the share of their row.
+
+    Attributes:
+        key: Its file name without a suffix.
+        title: What it shows.
+        caption: How to read it.
+        panels: A name, the rows' names and the counts, shape (rows, columns), of each field.
+        columns: The columns' names.
+    """
+
+    key: str
+    title: str
+    caption: str
+    panels: Sequence[tuple[str, Sequence[str], NDArray[np.float64]]]
+    columns: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact at the top of a chapter: a label, a figure or a name, and a line below."""
+
+    label: str
+    text: str
+    below: str = ""
+    is_name: bool = False
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A verdict, or another small fact, as it is shown.
+
+    Attributes:
+        text: What it says.
+        state: ``yes``, ``no``, ``unread``, or empty for what is no verdict.
+        title: What is said besides, where the reader points at it.
+    """
+
+    text: str
+    state: Literal["yes", "no", "unread", ""] = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A text beside others, marked against the text that it was made from.
+
+    Attributes:
+        title: What stands above it.
+        text: The text; None where there is none.
+        before: The text that it is marked against; None shows it without marks.
+        marks: Which parts of the difference are shown: without ``added`` it is the text before.
+        invalid: Why there is no text; empty where nothing is to be said.
+        chips: What was found of it.
+        note: A line below.
+        tone: ``risk`` or ``opportunity`` give it a colour; empty for none.
+    """
+
+    title: str
+    text: str | None
+    before: str | None = None
+    marks: tuple[str, ...] = ("same", "removed", "added")
+    invalid: str = ""
+    chips: Sequence[Chip] = ()
+    note: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One unit with what systems made of it.
+
+    Attributes:
+        where: Which unit it is, in a line.
+        text: The unit's text; empty where the cards show it.
+        facts: Labels and texts before the cards.
+        cards: The texts.
+        answers: What systems answered: system, chips, and their reasons.
+    """
+
+    where: str
+    text: str = ""
+    facts: Sequence[tuple[str, str]] = ()
+    cards: Sequence[Card] = ()
+    answers: Sequence[tuple[str, Sequence[Chip], str]] = ()
+
+
+Chart = GridChart | BoxChart | MatrixChart
+"""A drawing as data."""
+
+Texts = Callable[["pd.Series[Any]"], str]
+"""A text made of a row."""

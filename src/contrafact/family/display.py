@@ -267,6 +267,33 @@ class Panel:
     kind: Kind = "share"
     better: Literal["high", "low"] = "high"
 
+    @classmethod
+    def of_columns(
+        cls,
+        title: str,
+        frame: pd.DataFrame,
+        keys: Sequence[str],
+        kind: Kind = "share",
+        better: Literal["high", "low"] = "high",
+        *,
+        as_rows: bool = False,
+    ) -> "Panel":
+        """Return a field of a table's columns, with their bounds: its lines are the rows.
+
+        Args:
+            title: What stands above it.
+            frame: The table's frame.
+            keys: The columns, which are the series.
+            kind: How they read.
+            better: Which way is better.
+            as_rows: Whether the columns are the rows instead, and the lines the series.
+        """
+        ends = ("", "_low", "_high")
+        frame = frame.reindex(columns=[f"{key}{end}" for end in ends for key in keys])
+        grids = frame.to_numpy(float).reshape(len(frame), 3, len(keys))
+        values, lows, highs = (grids[:, i].T if as_rows else grids[:, i] for i in range(3))
+        return cls(title, values, lows, highs, kind, better)
+
 
 @dataclass(frozen=True)
 class GridChart:

@@ -19,7 +19,6 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.family.display import (
-    Card,
     Chart,
     Chip,
     Column,
@@ -350,8 +349,8 @@ class MeasureTable:
         scope: Which scope's figures it shows, in families that have scopes.
         breakdown: The breakdown that it shows; overall where it is empty.
         by_size: Whether the groups with most clusters come first.
-        notes: Of what its notes speak: a missing or a second ``judge``, ``fluency`` model, and
-            ``items`` that systems do not share.
+        notes: Of what its notes speak, as ``ChapterData.notes`` takes it.
+        source: Whether its CSV file says of every line whose figures it shows.
         chart: Its drawing.
         published: How a paper's rows are set below it.
     """
@@ -368,6 +367,7 @@ class MeasureTable:
     breakdown: str = ""
     by_size: bool = False
     notes: tuple[Literal["judge", "fluency", "items"], ...] = ()
+    source: bool = True
     chart: TableChart | None = None
     published: "Callable[[ChapterData, Table], Table] | None" = None
 
@@ -427,12 +427,12 @@ class Examples:
     text: str = ""
     where: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
-    chips: "Callable[[pd.Series[Any]], Sequence[Chip]] | None" = None
+    chips: "Callable[[pd.Series[Any]], Iterable[Chip]] | None" = None
     note: "Callable[[pd.Series[Any]], str] | None" = None
     limit: int = 2_000
     caption: str = (
-        "{count} drawn at random with seed {seed}; nothing is picked by hand. <ins>Underlined</ins> "
-        "is what was put in, <del>struck through</del> what was taken out."
+        "{count} drawn at random with seed {seed}; nothing is picked by hand. "
+        "<ins>Underlined</ins> is what was put in, <del>struck through</del> what was taken out."
     )
     build: "Callable[[pd.DataFrame, ChapterData], Example] | None" = None
 
@@ -567,6 +567,36 @@ class ChapterData:
         if self.spec.scopes:
             held &= found["scope"].eq(scope or self.spec.scopes[0])
         return found[held]
+
+    def notes(self, *kinds: Literal["judge", "fluency", "items"]) -> tuple[str, ...]:
+        """Return a sentence for each thing that is missing or cannot be compared.
+
+        Args:
+            kinds: Of what to speak: a missing or a second judge, a missing or a second fluency
+                model, items that systems do not share.
+        """
+        able = self.comparable
+        found: list[str] = []
+        if "judge" in kinds and not able.judged:
+            found.append(f"No judge was named (--judge), {self.spec.without_judge}.")
+        if "fluency" in kinds and not able.scored:
+            found.append("Fluency was not scored, so the perplexity columns are left out.")
+        if "judge" in kinds and able.judged and not able.one_judge:
+            found.append(
+                "These systems were not all judged by the same judge, so their judged scores are "
+                "not comparable and none is marked as best."
+            )
+        if "fluency" in kinds and able.scored and not able.one_fluency_model:
+            found.append(
+                f"Perplexities come from different models ({', '.join(able.fluency_models)}), so "
+                "they are not comparable and none is marked as best."
+            )
+        if "items" in kinds and not able.one_set:
+            found.append(
+                f"The systems were not all asked about the same {self.spec.unit[1]}; the paired "
+                "comparisons use those that two systems share."
+            )
+        return tuple(found)
 
     @property
     def asked_and_valid(self) -> tuple[int, int]:

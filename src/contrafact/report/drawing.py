@@ -173,8 +173,8 @@ def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: 
 def draw_chart(chart: Chart) -> Figure:
     """Draw a chart; what it shows in words is made from its numbers."""
     if isinstance(chart, GridChart):
-        draw, height = _GRIDS[chart.shape]
-        return _rendered(chart, _grid_text(chart), partial(draw, chart), height(chart))
+        draw, height_of = _GRIDS[chart.shape]
+        return _rendered(chart, _grid_text(chart), partial(draw, chart), height_of(chart))
     if isinstance(chart, BoxChart):
         return _rendered(chart, _box_text(chart), partial(_boxes, chart), _box_height(chart))
     shown = chart.panels[:_MOST_PANELS]
@@ -228,7 +228,9 @@ def _points(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
             shade = colours[chart.colours[i % len(chart.colours)]]
             line = colours["ink"] if len(chart.series) == 1 else shade
             ax.hlines(places, panel.lows[:, i], panel.highs[:, i], color=line, linewidth=1.6)
-            ax.plot(panel.values[:, i], places, _MARKERS[i % len(_MARKERS)], color=shade, label=name)
+            ax.plot(
+                panel.values[:, i], places, _MARKERS[i % len(_MARKERS)], color=shade, label=name
+            )
         lowest = float(np.nanmin([panel.values, panel.lows]))
         if lowest < 0:
             ax.axvline(0, color=colours["muted"], linewidth=1)
@@ -246,7 +248,9 @@ def _changes(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
     rows = range(len(chart.rows))
     for ax, panel in zip(axes, chart.panels, strict=True):
         scale = 100 if panel.kind == "points" else 1
-        values, lows, highs = (grid[:, 0] * scale for grid in (panel.values, panel.lows, panel.highs))
+        values, lows, highs = (
+            grid[:, 0] * scale for grid in (panel.values, panel.lows, panel.highs)
+        )
         ax.axvline(0, color=colours["muted"], linewidth=1)
         ax.hlines(rows, lows, highs, color=colours["ink"], linewidth=1.6)
         better = values > 0 if panel.better == "high" else values < 0

@@ -18,9 +18,7 @@ __all__ = ["choose_examples", "draw_examples", "invalid_examples", "marked_text"
 _TAGS = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
 
 
-def draw_examples(
-    data: ChapterData, *, count: int = 20, rng: np.random.Generator
-) -> list[Example]:
+def draw_examples(data: ChapterData, *, count: int = 20, rng: np.random.Generator) -> list[Example]:
     """Draw units at random and show what the systems made of them.
 
     Only the first few-shot draw is shown. Nothing is picked by hand or by verdict.

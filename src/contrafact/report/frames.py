@@ -254,7 +254,7 @@ def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         if f"{column}_strict" not in frame.columns:
             # A system without any verdict was not judged: nothing of it is wrong.
             asked = given.groupby(frame["system"]).transform("any")
-            asked = asked if column in criteria else asked | given.any()
+            asked = asked if column in criteria else asked | bool(given.any())
             strict = value.where(value.notna(), np.where(unread | invalid, wrong, np.nan))
             frame[f"{column}_strict"] = strict.where(asked)
     return frame if "judged" in frame.columns else frame.assign(judged=judged)

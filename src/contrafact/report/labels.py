@@ -110,7 +110,10 @@ def _label(
     answer = str(row["answer"]).strip().casefold()
     if answer not in _TRUE | _FALSE:
         raise InputError(
-            f"'{answer[:40]}' is neither true nor false", file=path, line=line, hint="correct the answer"
+            f"'{answer[:40]}' is neither true nor false",
+            file=path,
+            line=line,
+            hint="correct the answer",
         )
     found: dict[str, Any] = {name: _text(row.get(name)) for name in columns}
     found["answer"] = float(answer in _TRUE)

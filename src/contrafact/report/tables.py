@@ -1,20 +1,17 @@
 """The tables that every chapter has, and the drawings of its measures, from its numbers."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from contrafact.exam.correct import NOT_EXAMINED
 from contrafact.family.display import (
+    OWN,
     Column,
     GridChart,
     Panel,
     Table,
-    count,
-    finished_table,
     format_number,
     with_figures,
 )
@@ -57,8 +54,12 @@ def standard_tables(data: ChapterData) -> tuple[MeasureTable, ...]:
     )
     chart = TableChart("overall", "Overall", shares) if shares else None
     counts = (units, asked, Column("invalid", "Inv.", "count"))
+    judged = any(measure.judged for measure in spec.measures)
+    scored = any(measure.fluency for measure in spec.measures)
+    notes: list[Literal["judge", "fluency", "items"]] = ["judge"] if judged else []
+    notes += ["fluency", "items"] if scored else ["items"]
     found = [
-        MeasureTable("overall", "Overall", every, how, counts, notes=_NOTED, chart=chart)
+        MeasureTable("overall", "Overall", every, how, counts, notes=tuple(notes), chart=chart)
     ]
     for one in spec.breakdowns:
         title = f"By {one.name.replace('_', ' ')}"
@@ -70,9 +71,6 @@ def standard_tables(data: ChapterData) -> tuple[MeasureTable, ...]:
             )
         )
     return tuple(found)
-
-
-_NOTED = ("judge", "fluency", "items")
 
 
 def measure_table(data: ChapterData, wanted: MeasureTable) -> Table | None:
@@ -100,15 +98,15 @@ def measure_table(data: ChapterData, wanted: MeasureTable) -> Table | None:
         for key, measure, form, _ in shown
     }
     frame = with_figures(frame, figures, selected, by)
-    table = finished_table(
+    table = Table(
         wanted.key,
         wanted.title,
         wanted.caption if isinstance(wanted.caption, str) else wanted.caption(data),
         (Column("system", "System", "text"), *wanted.counts, *(column for *_, column in shown)),
-        frame,
-        _notes(data, wanted),
-        group_by=by[0] if wanted.breakdown else None,
-    )
+        frame.assign(source=OWN) if wanted.source else frame,
+        data.notes(*wanted.notes),
+        by[0] if wanted.breakdown else None,
+    ).without_empty_columns()
     keys = {key for key, *_ in shown}
     required = bool(wanted.breakdown) or wanted.key == standard_tables(data)[0].key
     if not required and keys.isdisjoint(column.key for column in table.columns):
@@ -118,9 +116,7 @@ def measure_table(data: ChapterData, wanted: MeasureTable) -> Table | None:
     return table
 
 
-def _shown(
-    data: ChapterData, wanted: MeasureTable
-) -> Iterator[tuple[str, Measure, Any, Column]]:
+def _shown(data: ChapterData, wanted: MeasureTable) -> Iterator[tuple[str, Measure, Any, Column]]:
     """Yield the table's columns of measures: key, measure, form and column."""
     spec = data.spec
     measures = [spec.measure(name) for name in wanted.measures]
@@ -182,36 +178,6 @@ def _counted(rows: pd.DataFrame, data: ChapterData) -> pd.DataFrame:
         frame["judge"] = grouped["judge"].first()
     frame["invalid"] = (frame["asked"] - frame.pop("valid")).astype(int)
     return frame.reindex([name for name in data.systems if name in frame.index]).reset_index()
-
-
-def _notes(data: ChapterData, wanted: MeasureTable) -> tuple[str, ...]:
-    """Return a sentence for each thing that is missing or cannot be compared."""
-    spec, able = data.spec, data.comparable
-    measures = [spec.measure(name) for name in wanted.measures]
-    found: list[str] = []
-    judge, fluency = "judge" in wanted.notes, "fluency" in wanted.notes
-    judge = judge and any(measure.judged for measure in measures)
-    fluency = fluency and any(measure.fluency for measure in measures)
-    if judge and not able.judged:
-        found.append(f"No judge was named (--judge), {spec.without_judge}.")
-    if fluency and not able.scored:
-        found.append("Fluency was not scored, so the perplexity columns are left out.")
-    if judge and able.judged and not able.one_judge:
-        found.append(
-            "These systems were not all judged by the same judge, so their judged scores are not "
-            "comparable and none is marked as best."
-        )
-    if fluency and able.scored and not able.one_fluency_model:
-        found.append(
-            f"Perplexities come from different models ({', '.join(able.fluency_models)}), so they "
-            "are not comparable and none is marked as best."
-        )
-    if "items" in wanted.notes and not able.one_set:
-        found.append(
-            f"The systems were not all asked about the same {spec.unit[1]}; the paired comparisons "
-            "use those that two systems share."
-        )
-    return tuple(found)
 
 
 def measure_chart(data: ChapterData, wanted: MeasureTable) -> GridChart | None:
@@ -449,7 +415,9 @@ def reason_table(data: ChapterData) -> Table | None:
     named = {"system", "invalid_reason", "count"}
     keys = [column.key for column in reasons.columns]
     where = [key for key in keys if key not in named]
-    found = [items.loc[items["valid"].eq(0), ["system", "invalid_reason"]].assign(of=reasons.output)]
+    found = [
+        items.loc[items["valid"].eq(0), ["system", "invalid_reason"]].assign(of=reasons.output)
+    ]
     for criterion in spec.criteria:
         column = f"{criterion.column}_invalid"
         if not where or column not in items.columns:

@@ -6,6 +6,7 @@ paper's table 5 and figures 5 to 9.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -138,9 +139,7 @@ def _spread(part: Part, form: Form) -> Interval | None:
     )  # fmt: skip
 
 
-_ACCURACY = Measure(
-    "accuracy", "Acc.", column="correct", judged=True, compared="Accuracy, points"
-)
+_ACCURACY = Measure("accuracy", "Acc.", column="correct", judged=True, compared="Accuracy, points")
 _SPREAD = Measure("accuracy_spread", "± phrasings", better=None, judged=True, compute=_spread)
 _FAILURES = tuple(
     Measure(f"{name}_fails", CRITERION_LABELS[name], better="low", judged=True)
@@ -294,7 +293,9 @@ def _best(data: ChapterData) -> list[str]:
         by = f"Judged by {judge}, " if len(judges) > 1 else "Over valid outputs, "
         first, interval = own.iloc[0], with_interval(own.iloc[0], "stories")
         if len(own) == 1:
-            found.append(f"{by}{first['system']} meets all criteria in {interval} of its responses.")
+            found.append(
+                f"{by}{first['system']} meets all criteria in {interval} of its responses."
+            )
             continue
         second = own.iloc[1]
         found.append(
@@ -388,7 +389,9 @@ def _chips(row: "pd.Series[Any]") -> Iterator[Chip]:
         elif not np.isnan(row[name]):
             more = "" if np.isnan(probability) else f"probability of T {probability:.2f}"
             passed = row[name] == 1
-            yield Chip(f"{name}: {'passed' if passed else 'failed'}", "yes" if passed else "no", more)
+            yield Chip(
+                f"{name}: {'passed' if passed else 'failed'}", "yes" if passed else "no", more
+            )
 
 
 def _mode(row: "pd.Series[Any]") -> str:
@@ -426,8 +429,7 @@ SPEC = ReportSpec(
     prepare=prepare,
     measures=(_ACCURACY, _SPREAD, *_FAILURES),
     breakdowns=tuple(
-        Breakdown(scope, ("accuracy",), lambda items, scope=scope: scope_parts(scope, items))
-        for scope in _SCOPES
+        Breakdown(scope, ("accuracy",), partial(scope_parts, scope)) for scope in _SCOPES
     ),
     tables=(
         MeasureTable(
@@ -437,10 +439,19 @@ SPEC = ReportSpec(
             "A response is correct where it passes all criteria that its story has; accuracy is "
             "over the responses to all three phrasings, and ± is the standard deviation of the "
             f"phrasings' accuracies. {_HOW}",
-            (Column("judge", "Judge", "text"), _STORIES, _RESPONSES, Column("invalid", "Inv.", "count")),
+            (
+                Column("judge", "Judge", "text"),
+                _STORIES,
+                _RESPONSES,
+                Column("invalid", "Inv.", "count"),
+            ),
             notes=("judge", "items"),
             chart=TableChart(
-                "accuracy", "Accuracy over the three phrasings", ("accuracy",), ("All stories",), _AXIS
+                "accuracy",
+                "Accuracy over the three phrasings",
+                ("accuracy",),
+                ("All stories",),
+                _AXIS,
             ),
             published=_with_table_5,
         ),
@@ -508,7 +519,7 @@ SPEC = ReportSpec(
             ("Representative answer", "answer"),
             *_STORY_HAS.items(),
         ),
-        chips=lambda row: list(_chips(row)),
+        chips=_chips,
         note=_mode,
         caption=(
             "{count} drawn at random with seed {seed}, a story and one of its queries each; "

@@ -49,7 +49,7 @@ def sample(
     from contrafact.families.finforce.study_sheet import write_study
     from contrafact.report.frames import read_runs
 
-    items, _ = read_runs(runs)
+    items, _ = read_runs(runs, task="finforce")
     sheet, key = draw(items, n, np.random.default_rng(seed))
     key_path, guidelines_path = write_study(sheet, key, out)
     if len(sheet) < n:

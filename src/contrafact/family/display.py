@@ -5,7 +5,7 @@ them. Texts of models and news stand in them as they are.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.stats.intervals import MIN_CLUSTERS
 
 __all__ = [
     "MISSING",
+    "ONE_ANSWER",
     "OWN",
     "PUBLISHED",
     "BoxChart",
@@ -30,12 +32,19 @@ __all__ = [
     "MatrixChart",
     "Panel",
     "Table",
+    "Warnings",
     "count",
+    "embedded_system",
     "finished_table",
     "first_of",
     "format_number",
+    "invalid_sentence",
+    "leaders",
     "listed",
+    "most_invalid",
+    "one_answer",
     "percent",
+    "verdict",
     "with_figures",
     "with_interval",
     "with_published",
@@ -44,6 +53,12 @@ __all__ = [
 Kind = Literal["text", "count", "share", "points", "number", "signed", "coefficient", "p"]
 """How a number reads: ``share`` and ``points`` are fractions of 1 shown in percent and percentage
 points, ``signed`` and ``points`` carry their sign."""
+
+Warnings = list[tuple[str, str]]
+"""What a reader must know before quoting a figure: headings and texts."""
+
+ONE_ANSWER = 0.95
+"""From this share on, the same answer is nearly always given."""
 
 OWN, PUBLISHED = "own", "published"
 MISSING = "–"
@@ -111,6 +126,135 @@ def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") ->
     level = format_number(float(str(row["level"])) * 100, "count")
     bounds = f"{format_number(low, kind)} to {format_number(high, kind)}"
     return f"{text} ({level}% interval {bounds})"
+
+
+def verdict(
+    pairs: pd.DataFrame, first: str, second: str, *, measure: str, called: str = "the two"
+) -> str:
+    """Return a sentence, a space before it, on whether two systems differ; empty if unknown.
+
+    Args:
+        pairs: The paired comparisons.
+        first: A system.
+        second: Another.
+        measure: What is compared of them, in its valid form.
+        called: What the sentence calls them.
+    """
+    if pairs.empty:
+        return ""
+    held = pairs["measure"].eq(measure) & pairs["form"].eq("valid")
+    either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
+        pairs["first"].eq(second) & pairs["second"].eq(first)
+    )
+    rows = pairs[held & either & pairs["p_adjusted"].notna()]
+    if rows.empty:
+        return ""
+    adjusted = float(rows.iloc[0]["p_adjusted"])
+    p = format_number(adjusted, "p")
+    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    finding = (
+        f"the difference between {called} is larger than chance would make it"
+        if adjusted < 0.05
+        else f"these data do not tell {called} apart"
+    )
+    return f" On the same items, {finding} (paired test, {p} after Holm's adjustment)."
+
+
+def most_invalid(items: pd.DataFrame) -> tuple[str, str] | None:
+    """Return the system with the largest share of invalid rows, and that share; None without any.
+
+    Args:
+        items: Rows with ``system`` and ``valid`` (1.0 or 0.0).
+    """
+    shares = 1 - items.groupby("system", sort=False)["valid"].mean()
+    worst = shares[shares > 0].sort_values(ascending=False, kind="stable")
+    return None if worst.empty else (str(worst.index[0]), percent(float(worst.iloc[0])))
+
+
+def embedded_system(items: pd.DataFrame) -> Warnings:
+    """Warn of the embedded model among the systems."""
+    if not any(str(model).startswith(EMBEDDED_NAMES) for model in items["model"].unique()):
+        return []
+    text = (
+        "It is small: it is there so that everything can be tried without a key or a network. Its "
+        "rows show that the machinery works, and say nothing of what larger models can do."
+    )
+    return [("The embedded model is among the systems", text)]
+
+
+def one_answer(
+    verdicts: "pd.Series[float]", *, enough: int, judge: str, criterion: str, words: tuple[str, str]
+) -> list[str]:
+    """Say so where a judge gives nearly always the same answer.
+
+    Args:
+        verdicts: Its readable verdicts, 1.0 or 0.0.
+        enough: How many it takes to say anything.
+        judge: The judge.
+        criterion: What it judged by.
+        words: What it answers to pass and to fail.
+    """
+    if len(verdicts) < enough:
+        return []
+    share = float(verdicts.mean())
+    if 1 - ONE_ANSWER < share < ONE_ANSWER:
+        return []
+    answer, often = (words[0], share) if share > 0.5 else (words[1], 1 - share)
+    return [
+        f"On {criterion}, {judge} answered {answer} {percent(often)} of the time "
+        f"({len(verdicts):,} readable verdicts)."
+    ]
+
+
+def leaders(
+    rows: pd.DataFrame,
+    pairs: pd.DataFrame,
+    clusters: str,
+    *,
+    measure: str,
+    best: str,
+    alone: str,
+    called: str = "",
+    kind: Kind = "share",
+) -> str:
+    """Return a sentence on the first of some figures, and whether the next can be told from it.
+
+    Args:
+        rows: Figures of one measure, the best first; at least one.
+        pairs: The paired comparisons.
+        clusters: What their clusters are called.
+        measure: The measure.
+        best: How the sentence begins: "the highest accuracy".
+        alone: The sentence on a single system; ``{system}`` and ``{figure}`` are filled in.
+        called: What the sentence on the comparison calls the two; ``names`` for their names.
+        kind: How the figures read.
+    """
+    shown = [with_interval(row, clusters, kind) for _, row in rows.iloc[:2].iterrows()]
+    systems = [str(system) for system in rows["system"].iloc[:2]]
+    if len(rows) == 1:
+        return alone.format(system=systems[0], figure=shown[0])
+    two = " and ".join(systems) if called == "names" else "the two"
+    return (
+        f"{best} is that of {systems[0]}, {shown[0]}; next comes {systems[1]} with {shown[1]}."
+        + verdict(pairs, *systems, measure=measure, called=two)
+    )
+
+
+def invalid_sentence(items: pd.DataFrame, invalid: tuple[str, str], kept: str) -> str:
+    """Return a sentence on which system's outputs could not be read most often.
+
+    Args:
+        items: Rows with ``system`` and ``valid``.
+        invalid: What an output is called, one and several.
+        kept: What the two forms rest on where none is invalid.
+    """
+    worst, (one, several) = most_invalid(items), invalid
+    if worst is None:
+        return f"No {one} was invalid, so the strict and the valid form rest on the same {kept}."
+    return (
+        f"Invalid {several} are counted as wrong in the strict columns: most come from {worst[0]} "
+        f"({worst[1]} of its {several})."
+    )
 
 
 @dataclass(frozen=True)
@@ -442,6 +586,3 @@ class Example:
 
 Chart = GridChart | BoxChart | MatrixChart
 """A drawing as data."""
-
-Texts = Callable[["pd.Series[Any]"], str]
-"""A text made of a row."""

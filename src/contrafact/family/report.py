@@ -20,22 +20,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.family.display import (
     Chart,
-    Chip,
     Column,
     Example,
     Fact,
     Kind,
     Table,
-    format_number,
-    percent,
+    Warnings,
 )
-from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.stats.intervals import Interval
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = [
-    "ONE_ANSWER",
-    "Block",
     "Breakdown",
     "ChapterData",
     "Comparable",
@@ -55,15 +50,8 @@ __all__ = [
     "Setting",
     "TableChart",
     "TerminalColumn",
-    "Warnings",
-    "embedded_system",
-    "figure",
-    "most_invalid",
-    "one_answer",
     "self_judged",
-    "table",
     "unfinished",
-    "verdict",
 ]
 
 Form = Literal["valid", "strict", "all"]
@@ -71,12 +59,6 @@ Form = Literal["valid", "strict", "all"]
 ``all`` has no such difference."""
 
 Setting = str | int | float | bool | None
-
-Warnings = list[tuple[str, str]]
-"""What a reader must know before quoting a figure: headings and texts."""
-
-ONE_ANSWER = 0.95
-"""From this share on, the same answer is nearly always given."""
 
 
 class RunFacts(BaseModel):
@@ -279,12 +261,14 @@ class Criterion:
     Attributes:
         column: The column; ``<column>_invalid`` says why a verdict could not be read.
         label: What a reader sees.
+        short: What stands beside a verdict; the label where it is empty.
         exam: What an exam calls it; the column's name where it is empty.
         leaderboard: Whether systems are ranked by it.
     """
 
     column: str
     label: str
+    short: str = ""
     exam: str = ""
     leaderboard: bool = True
 
@@ -411,8 +395,9 @@ class Examples:
         where: What says which unit it is: ``"{sample_id}"``, ``"phrasing {phrasing}"``; what a
             row has not got is left out.
         facts: Labels and columns of what is shown besides.
-        chips: What is shown of an output, made from its row; verdicts by criterion where it is
-            not given.
+        card: The column that stands above an output.
+        chips: What is shown of an output besides its verdicts: ``"Perplexity {perplexity:.1f}"``;
+            every measure that is a column where it is None.
         note: A line below an output, made from its row.
         limit: So many characters of a text are shown.
         caption: How to read the examples; ``{count}`` and ``{seed}`` are filled in.
@@ -427,7 +412,8 @@ class Examples:
     text: str = ""
     where: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
-    chips: "Callable[[pd.Series[Any]], Iterable[Chip]] | None" = None
+    card: str = "system"
+    chips: tuple[str, ...] | None = None
     note: "Callable[[pd.Series[Any]], str] | None" = None
     limit: int = 2_000
     caption: str = (
@@ -438,44 +424,19 @@ class Examples:
 
 
 @dataclass(frozen=True)
-class Block:
-    """A part of a section: a table, a figure, or some invalid outputs.
-
-    Attributes:
-        key: The table's or the figure's key.
-        of: Which of the three it is.
-        fold: A table with more lines is folded; None for never.
-    """
-
-    key: str
-    of: Literal["table", "figure", "invalid"] = "table"
-    fold: int | None = None
-
-
-def table(key: str, fold: int | None = None) -> Block:
-    """Return a table's place in a section."""
-    return Block(key, fold=fold)
-
-
-def figure(key: str) -> Block:
-    """Return a figure's place in a section."""
-    return Block(key, "figure")
-
-
-@dataclass(frozen=True)
 class Section:
-    """A section of a chapter; it is left out where none of its parts is there.
+    """A section of a chapter; it is left out where nothing of it is there.
 
     Attributes:
         anchor: Its anchor. ``summary``, ``examples``, ``runs`` and ``how`` are the engine's own.
         heading: Its heading.
-        blocks: What it shows, in order.
+        shows: Keys of what it shows, in order: of each the figure, then the table.
         contents: What the contents call it; the heading where it is empty.
     """
 
     anchor: str
     heading: str
-    blocks: tuple[Block, ...] = ()
+    shows: tuple[str, ...] = ()
     contents: str = ""
 
 
@@ -638,6 +599,7 @@ class ReportSpec:
         texts: Columns of texts; what is missing is None.
         numbers: Columns of numbers besides those of measures and criteria; what is none is NaN.
         criteria: What a judge is asked.
+        answers: What a judge answers to pass and to fail.
         without_judge: What is left out without a judge, as a clause: "so accuracy is left out".
         prepare: Completes the items before anything is counted.
         scopes: What figures are about, the whole first, where ``estimate`` gives several.
@@ -683,6 +645,7 @@ class ReportSpec:
     texts: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     criteria: tuple[Criterion, ...] = ()
+    answers: tuple[str, str] = ("true", "false")
     without_judge: str = "so what needs a judge is left out"
     prepare: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     scopes: tuple[str, ...] = ()
@@ -741,60 +704,6 @@ class ReportSpec:
         return {measure.name: measure for measure in self.measures}[name]
 
 
-def verdict(
-    pairs: pd.DataFrame, first: str, second: str, *, measure: str, called: str = "the two"
-) -> str:
-    """Return a sentence, a space before it, on whether two systems differ; empty if unknown.
-
-    Args:
-        pairs: The paired comparisons.
-        first: A system.
-        second: Another.
-        measure: What is compared of them, in its valid form.
-        called: What the sentence calls them.
-    """
-    if pairs.empty:
-        return ""
-    held = pairs["measure"].eq(measure) & pairs["form"].eq("valid")
-    either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
-        pairs["first"].eq(second) & pairs["second"].eq(first)
-    )
-    rows = pairs[held & either & pairs["p_adjusted"].notna()]
-    if rows.empty:
-        return ""
-    adjusted = float(rows.iloc[0]["p_adjusted"])
-    p = format_number(adjusted, "p")
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    finding = (
-        f"the difference between {called} is larger than chance would make it"
-        if adjusted < 0.05
-        else f"these data do not tell {called} apart"
-    )
-    return f" On the same items, {finding} (paired test, {p} after Holm's adjustment)."
-
-
-def most_invalid(items: pd.DataFrame) -> tuple[str, str] | None:
-    """Return the system with the largest share of invalid rows, and that share; None without any.
-
-    Args:
-        items: Rows with ``system`` and ``valid`` (1.0 or 0.0).
-    """
-    shares = 1 - items.groupby("system", sort=False)["valid"].mean()
-    worst = shares[shares > 0].sort_values(ascending=False, kind="stable")
-    return None if worst.empty else (str(worst.index[0]), percent(float(worst.iloc[0])))
-
-
-def embedded_system(items: pd.DataFrame) -> Warnings:
-    """Warn of the embedded model among the systems."""
-    if not any(str(model).startswith(EMBEDDED_NAMES) for model in items["model"].unique()):
-        return []
-    text = (
-        "It is small: it is there so that everything can be tried without a key or a network. Its "
-        "rows show that the machinery works, and say nothing of what larger models can do."
-    )
-    return [("The embedded model is among the systems", text)]
-
-
 def self_judged(meta: ReportMeta, wrote: str) -> Warnings:
     """Warn of a judge that wrote what it judged.
 
@@ -821,27 +730,3 @@ def unfinished(meta: ReportMeta) -> Warnings:
         "to finish the others."
     )
     return [("Not every sample is finished", text)]
-
-
-def one_answer(
-    verdicts: "pd.Series[float]", *, enough: int, judge: str, criterion: str, words: tuple[str, str]
-) -> list[str]:
-    """Say so where a judge gives nearly always the same answer.
-
-    Args:
-        verdicts: Its readable verdicts, 1.0 or 0.0.
-        enough: How many it takes to say anything.
-        judge: The judge.
-        criterion: What it judged by.
-        words: What it answers to pass and to fail.
-    """
-    if len(verdicts) < enough:
-        return []
-    share = float(verdicts.mean())
-    if 1 - ONE_ANSWER < share < ONE_ANSWER:
-        return []
-    answer, often = (words[0], share) if share > 0.5 else (words[1], 1 - share)
-    return [
-        f"On {criterion}, {judge} answered {answer} {percent(often)} of the time "
-        f"({len(verdicts):,} readable verdicts)."
-    ]

@@ -12,29 +12,26 @@ from contrafact.family import family_of_task, task_named
 from contrafact.family.display import (
     Fact,
     Table,
+    Warnings,
     count,
+    embedded_system,
     first_of,
     format_number,
+    invalid_sentence,
+    leaders,
+    one_answer,
     percent,
-    with_interval,
 )
 from contrafact.family.report import (
-    Block,
     ChapterData,
     Extra,
-    Measure,
     ReportMeta,
     ReportSpec,
     RunFacts,
     Section,
     Setting,
-    Warnings,
-    embedded_system,
-    most_invalid,
-    one_answer,
     self_judged,
     unfinished,
-    verdict,
 )
 from contrafact.report.drawing import Figure, draw_chart
 from contrafact.report.estimates import (
@@ -186,7 +183,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         meta=meta,
         eyebrow=spec.eyebrow,
         title=meta.title or spec.title,
-        sections=_sections(data, set(tables), set(drawn), bool(invalid)),
+        sections=_sections(data, {*tables, *drawn}),
         facts=_facts(data),
         summary=list((spec.summary or _summary)(data)),
         warnings=[*(spec.warnings or _warnings)(data), *_exam_warnings(judged)],
@@ -251,45 +248,36 @@ def _results(
     }
 
 
-def _sections(
-    data: ChapterData, tables: set[str], figures: set[str], invalid: bool
-) -> list[Section]:
-    """Return the sections that are there, each with the parts that are."""
-    there = {"table": tables, "figure": figures, "invalid": {""} if invalid else set()}
-    own = frozenset(("summary", "examples", "runs", "how"))
+_OWN_SECTIONS = frozenset(("summary", "examples", "runs", "how"))
+
+
+def _sections(data: ChapterData, there: set[str]) -> list[Section]:
+    """Return the sections of which something is there."""
     found: list[Section] = []
-    for section in data.spec.sections or _standard_sections(data, tables):
-        blocks = tuple(block for block in section.blocks if block.key in there[block.of])
-        if blocks or section.anchor in own:
+    for section in data.spec.sections or _standard_sections(data, there):
+        shows = tuple(key for key in section.shows if key in there)
+        if shows or section.anchor in _OWN_SECTIONS:
             contents = section.contents or section.heading
-            found.append(Section(section.anchor, section.heading, blocks, contents))
+            found.append(Section(section.anchor, section.heading, shows, contents))
     return found
 
 
-def _standard_sections(data: ChapterData, tables: set[str]) -> list[Section]:
-    shown = standard_tables(data)
-    charts = {one.key: one.chart.key for one in shown if one.chart is not None}
-
-    def blocks(key: str) -> tuple[Block, ...]:
-        drawn = (Block(charts[key], "figure"),) if key in charts else ()
-        return (*drawn, Block(key, fold=80))
-
-    first = shown[0].key
-    standard = {"leaderboard", "corrected", "paired", "invalid", "invalid_reasons"}
-    others = [key for key in sorted(tables - standard) if key not in {one.key for one in shown}]
-    unit, output = data.spec.unit[1], data.spec.output[1]
-    return [
+def _standard_sections(data: ChapterData, there: set[str]) -> list[Section]:
+    first, *others = standard_tables(data)
+    chart = {one.key: (one.chart.key,) if one.chart else () for one in (first, *others)}
+    sections = [
         Section("summary", "Summary"),
-        Section("results", "Results", (*blocks(first), Block("leaderboard"))),
-        *(Section(one.key, one.title, blocks(one.key)) for one in shown[1:]),
-        Section("paired", f"Comparisons on the same {unit}", (Block("paired", fold=40),)),
-        Section("judge", "What the judge is worth", (Block("corrected", fold=24),)),
-        Section("more", "More", tuple(Block(key, fold=40) for key in others)),
-        Section(
-            "errors",
-            f"Invalid {output}",
-            (Block("invalid"), Block("invalid_reasons"), Block("", "invalid")),
-        ),
+        Section("results", "Results", (*chart[first.key], first.key, "leaderboard")),
+        *(Section(one.key, one.title, (*chart[one.key], one.key)) for one in others),
+        Section("paired", f"Comparisons on the same {data.spec.unit[1]}", ("paired",)),
+        Section("judge", "What the judge is worth", ("corrected",)),
+        Section("errors", data.spec.invalid_title, ("invalid", "invalid_reasons")),
+    ]
+    shown = {key for section in sections for key in section.shows}
+    return [
+        *sections[:-1],
+        Section("more", "More", tuple(sorted(there - shown))),
+        sections[-1],
         Section("examples", "Examples"),
         Section("runs", "What was run"),
         Section("how", "How to read this"),
@@ -326,10 +314,9 @@ def _summary(data: ChapterData) -> list[str]:
     """Return what the figures say: what was asked, who leads by the first measure, what failed."""
     spec, items = data.spec, data.items
     asked, valid = data.asked_and_valid
-    one, several = spec.output
-    units = count(items["sample_id"].nunique(), *spec.unit)
     found = [
-        f"{count(len(data.systems), 'system')} worked on {units}: {count(asked, one, several)} "
+        f"{count(len(data.systems), 'system')} worked on "
+        f"{count(items['sample_id'].nunique(), *spec.unit)}: {count(asked, *spec.output)} "
         f"{'was' if asked == 1 else 'were'} asked for and {valid:,} ({percent(valid / asked)}) "
         "could be read."
     ]
@@ -339,34 +326,18 @@ def _summary(data: ChapterData) -> list[str]:
             "The judge is the small embedded model, a poor judge: what follows shows that the "
             "machinery works, not how good these systems are."
         )
-    if data.comparable.marks(first):
-        found += _leader(data, first)
-    worst = most_invalid(items)
-    if worst is not None:
+    rows = data.overall(first.name, first.forms[0])
+    rows = rows.sort_values("estimate", ascending=first.better == "low", kind="stable")
+    if data.comparable.marks(first) and len(rows):
+        best = f"The {'lowest' if first.better == 'low' else 'highest'} {first.label}"
+        alone = f"{first.label} of {{system}} is {{figure}}."
         found.append(
-            f"Invalid {several} are counted as wrong in the strict columns: most come from "
-            f"{worst[0]} ({worst[1]} of its {several})."
-        )
-    return found
-
-
-def _leader(data: ChapterData, measure: Measure) -> list[str]:
-    """Name the best system of a measure, and say whether the next can be told from it."""
-    form = measure.forms[0]
-    rows = data.overall(measure.name, form)
-    rows = rows.sort_values("estimate", ascending=measure.better == "low", kind="stable")
-    if rows.empty:
-        return []
-    clusters = data.spec.clusters
-    shown = [with_interval(row, clusters, measure.kind) for _, row in rows.iloc[:2].iterrows()]
-    systems = [str(system) for system in rows["system"].iloc[:2]]
-    if len(rows) == 1:
-        return [f"{measure.label} of {systems[0]} is {shown[0]}."]
-    best = "lowest" if measure.better == "low" else "highest"
-    return [
-        f"The {best} {measure.label} is that of {systems[0]}, {shown[0]}; next comes {systems[1]} "
-        f"with {shown[1]}." + verdict(data.pairs, systems[0], systems[1], measure=measure.name)
-    ]
+            leaders(
+                rows, data.pairs, spec.clusters, measure=first.name, best=best, alone=alone,
+                kind=first.kind,
+            )
+        )  # fmt: skip
+    return [*found, invalid_sentence(items, spec.output, spec.output[1])]
 
 
 def _warnings(data: ChapterData) -> Warnings:
@@ -384,21 +355,24 @@ def _warnings(data: ChapterData) -> Warnings:
     else:
         found += embedded_system(items)
     found += self_judged(meta, spec.output[1])
-    same: list[str] = []
-    for criterion in spec.criteria:
-        judged = items[items[criterion.column].notna()]
-        for judge, own in judged.groupby("judge", sort=False):
-            same += one_answer(
-                own[criterion.column],
-                enough=_ENOUGH_VERDICTS,
-                judge=str(judge),
-                criterion=criterion.label,
-                words=("true", "false"),
-            )
+    asked = [one for one in spec.criteria if f"{one.column}_invalid" in items.columns]
+    judged = items[items["judged"]]
+    same = [
+        line
+        for judge, own in (judged.groupby("judge", sort=False) if asked else ())
+        for criterion in asked
+        for line in one_answer(
+            own[criterion.column].dropna(),
+            enough=_ENOUGH_VERDICTS,
+            judge=str(judge),
+            criterion=criterion.short or criterion.label,
+            words=spec.answers,
+        )
+    ]
     if same:
         same.append(
             "A judge that nearly always gives the same answer cannot tell one system from another, "
-            "unless all outputs truly are alike: contrafact exam finds out which."
+            f"unless all {spec.output[1]} truly are alike: contrafact exam finds out which."
         )
         found.append(("The judge hardly distinguishes", " ".join(same)))
     return [*found, *unfinished(meta)]

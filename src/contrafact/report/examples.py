@@ -9,7 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from contrafact.family.display import Card, Chip, Example, format_number
-from contrafact.family.report import ChapterData, Examples
+from contrafact.family.report import ChapterData, Examples, ReportSpec
 from contrafact.text.diff import DiffPart, word_diff
 from contrafact.text.visible import inner_html
 
@@ -76,11 +76,11 @@ def choose_examples(
 
 
 def _by_column(rows: pd.DataFrame, data: ChapterData) -> Example:
-    """Return an example made of the columns that the spec names: a card for every system."""
+    """Return an example made of the columns that the spec names: a card for every output."""
     spec = data.spec.examples
     row = rows.iloc[0]
     return Example(
-        where=" · ".join(_named(row, spec.where or tuple(f"{{{name}}}" for name in data.spec.key))),
+        where=" · ".join(_filled(row, spec.where or tuple(f"{{{n}}}" for n in data.spec.key))),
         text=str(row[spec.text]) if spec.text else "",
         facts=[(label, str(row[name])) for label, name in spec.facts if not pd.isna(row[name])],
         cards=[
@@ -91,7 +91,7 @@ def _by_column(rows: pd.DataFrame, data: ChapterData) -> Example:
     )
 
 
-def _named(row: "pd.Series[Any]", templates: Sequence[str]) -> Iterator[str]:
+def _filled(row: "pd.Series[Any]", templates: Sequence[str]) -> Iterator[str]:
     """Yield the templates filled in from a row, those of which nothing is missing."""
     for template in templates:
         names = [name for _, name, *_ in Formatter().parse(template) if name]
@@ -100,37 +100,54 @@ def _named(row: "pd.Series[Any]", templates: Sequence[str]) -> Iterator[str]:
 
 
 def _card(row: "pd.Series[Any]", data: ChapterData, spec: Examples) -> Card:
-    if row["valid"] == 0:
-        why = "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
-        return Card(str(row["system"]), None, invalid=why)
+    title = str(row[spec.card])
+    by_system = spec.card == "system"
+    valid = row["valid"] == 1
+    why = "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
     return Card(
-        str(row["system"]),
-        str(row[data.spec.text]),
+        title if by_system else title.capitalize(),
+        str(row[data.spec.text]) if valid else None,
         before=str(row[spec.text]) if spec.text else None,
-        chips=list(spec.chips(row) if spec.chips else _chips(row, data)),
-        note=spec.note(row) if spec.note else "",
+        invalid="" if valid else why,
+        chips=[*_verdicts(row, data.spec), *_others(row, data.spec)] if valid else (),
+        note=spec.note(row) if spec.note and valid else "",
+        tone="" if by_system else title,
     )
 
 
-def _chips(row: "pd.Series[Any]", data: ChapterData) -> Iterator[Chip]:
-    """Yield a chip for every verdict, and for every other measure that is a column."""
-    judged = {criterion.column: criterion.label for criterion in data.spec.criteria}
-    for column, label in judged.items():
-        unread = row.get(f"{column}_invalid")
-        if not pd.isna(unread):
-            yield Chip(f"{label}: verdict unread", "unread", str(unread))
-        elif not pd.isna(row[column]):
-            passed = row[column] == 1
-            yield Chip(f"{label}: {'passed' if passed else 'failed'}", "yes" if passed else "no")
-    for measure in data.spec.measures:
+def _verdicts(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield a chip for the verdict on every criterion that a judge was asked."""
+    for criterion in spec.criteria:
+        name, label = criterion.column, criterion.short or criterion.label
+        if f"{name}_invalid" not in row.index:
+            continue
+        if not pd.isna(row[f"{name}_invalid"]):
+            yield Chip(f"{label}: verdict unread", "unread", str(row[f"{name}_invalid"]))
+        elif not pd.isna(row[name]):
+            probability = row.get(f"{name}_probability", float("nan"))
+            more = f"probability of {spec.answers[0]} {probability:.2f}"
+            more = "" if pd.isna(probability) else more
+            passed = row[name] == 1
+            text = f"{label}: {'passed' if passed else 'failed'}"
+            yield Chip(text, "yes" if passed else "no", more)
+
+
+def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield what else is shown of an output: what the spec names, or every measured column."""
+    if spec.examples.chips is not None:
+        yield from (Chip(text) for text in _filled(row, spec.examples.chips))
+        return
+    judged = {criterion.column for criterion in spec.criteria}
+    for measure in spec.measures:
         column = measure.column_of("valid")
         if measure.units or measure.compute or column in judged or column not in row.index:
             continue
-        if measure.forms != ("all",) and not pd.isna(row[column]):
-            if measure.kind == "share" and row[column] in (0.0, 1.0):
-                yield Chip(f"{measure.label}: {'yes' if row[column] else 'no'}")
-            else:
-                yield Chip(f"{measure.label} {format_number(row[column], measure.kind)}")
+        if measure.forms == ("all",) or pd.isna(row[column]):
+            continue
+        if measure.kind == "share" and row[column] in (0.0, 1.0):
+            yield Chip(f"{measure.label}: {'yes' if row[column] else 'no'}")
+        else:
+            yield Chip(f"{measure.label} {format_number(row[column], measure.kind)}")
 
 
 def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ...]]:

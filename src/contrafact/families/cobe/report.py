@@ -5,7 +5,7 @@ read is left out of the valid form, and fails in the strict one. Tables and figu
 paper's table 5 and figures 5 to 9.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,18 +17,18 @@ from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASI
 from contrafact.families.cobe.published import published_facts, published_notes, published_rows
 from contrafact.family.display import (
     PUBLISHED,
-    Chip,
     Column,
     Fact,
     Table,
     count,
     format_number,
+    leaders,
+    most_invalid,
     percent,
     with_interval,
     with_published,
 )
 from contrafact.family.report import (
-    Block,
     Breakdown,
     ChapterData,
     Criterion,
@@ -43,15 +43,6 @@ from contrafact.family.report import (
     Section,
     TableChart,
     TerminalColumn,
-    Warnings,
-    embedded_system,
-    figure,
-    most_invalid,
-    one_answer,
-    self_judged,
-    table,
-    unfinished,
-    verdict,
 )
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.stats.intervals import Interval
@@ -291,17 +282,15 @@ def _best(data: ChapterData) -> list[str]:
     for judge in judges:
         own = rows[[judge_of[system] == judge for system in rows["system"]]]
         by = f"Judged by {judge}, " if len(judges) > 1 else "Over valid outputs, "
-        first, interval = own.iloc[0], with_interval(own.iloc[0], "stories")
-        if len(own) == 1:
-            found.append(
-                f"{by}{first['system']} meets all criteria in {interval} of its responses."
-            )
-            continue
-        second = own.iloc[1]
         found.append(
-            f"{by}the highest accuracy is that of {first['system']}, {interval}; next comes "
-            f"{second['system']} with {with_interval(second, 'stories')}."
-            + verdict(data.pairs, str(first["system"]), str(second["system"]), measure="accuracy")
+            leaders(
+                own,
+                data.pairs,
+                "stories",
+                measure="accuracy",
+                best=f"{by}the highest accuracy",
+                alone=f"{by}{{system}} meets all criteria in {{figure}} of its responses.",
+            )
         )
     return found
 
@@ -338,36 +327,6 @@ def _invalid(items: pd.DataFrame) -> list[str]:
     return [f"{text[0].upper()}{text[1:]}. The strict columns count them as failed."]
 
 
-def _warnings(data: ChapterData) -> Warnings:
-    items, meta = data.items, data.meta
-    found: Warnings = []
-    if meta.embedded_judge:
-        text = (
-            "It is small, and a poor judge: it is there so that everything can be tried without a "
-            "key or a network. Take accuracy and failure rates as proof that the machinery works, "
-            "not as a measurement of these systems. For figures to quote, name a strong judge "
-            "with --judge, and have it sit contrafact exam."
-        )
-        found.append(("The judge is the embedded model", text))
-    else:
-        found += embedded_system(items)
-    found += self_judged(meta, "edits")
-    same: list[str] = []
-    for judge, own in items[items["judged"]].groupby("judge", sort=False):
-        for name in CRITERION_NAMES:
-            same += one_answer(
-                own[name].dropna(), enough=_ENOUGH_VERDICTS, judge=str(judge), criterion=name,
-                words=("T", "F"),
-            )  # fmt: skip
-    if same:
-        same.append(
-            "A judge that nearly always gives the same answer cannot tell one system from another, "
-            "unless all responses truly are alike: contrafact exam finds out which."
-        )
-        found.append(("The judge hardly distinguishes", " ".join(same)))
-    return [*found, *unfinished(meta)]
-
-
 def _unread(rows: pd.DataFrame) -> int:
     return sum(int(rows[f"{name}_invalid"].notna().sum()) for name in CRITERION_NAMES)
 
@@ -378,20 +337,6 @@ def _verdicts(rows: pd.DataFrame) -> int:
 
 def _open(rows: pd.DataFrame) -> int:
     return int((rows["judged"] & rows["correct"].isna()).sum())
-
-
-def _chips(row: "pd.Series[Any]") -> Iterator[Chip]:
-    """Yield the verdict on every criterion that was asked."""
-    for name in CRITERION_NAMES:
-        unread, probability = row[f"{name}_invalid"], float(row[f"{name}_probability"])
-        if unread is not None:
-            yield Chip(f"{name}: verdict unread", "unread", str(unread))
-        elif not np.isnan(row[name]):
-            more = "" if np.isnan(probability) else f"probability of T {probability:.2f}"
-            passed = row[name] == 1
-            yield Chip(
-                f"{name}: {'passed' if passed else 'failed'}", "yes" if passed else "no", more
-            )
 
 
 def _mode(row: "pd.Series[Any]") -> str:
@@ -422,9 +367,13 @@ SPEC = ReportSpec(
     ),
     numbers=("suggested_failure_mode", *(f"{name}_probability" for name in CRITERION_NAMES)),
     criteria=(
-        *(Criterion(name, CRITERION_LABELS[name], leaderboard=False) for name in CRITERION_NAMES),
+        *(
+            Criterion(name, CRITERION_LABELS[name], short=name, leaderboard=False)
+            for name in CRITERION_NAMES
+        ),
         Criterion("correct", "all criteria", exam="response"),
     ),
+    answers=("T", "F"),
     without_judge="so the five criteria, and with them accuracy, are left out",
     prepare=prepare,
     measures=(_ACCURACY, _SPREAD, *_FAILURES),
@@ -519,7 +468,7 @@ SPEC = ReportSpec(
             ("Representative answer", "answer"),
             *_STORY_HAS.items(),
         ),
-        chips=_chips,
+        chips=(),
         note=_mode,
         caption=(
             "{count} drawn at random with seed {seed}, a story and one of its queries each; "
@@ -530,38 +479,19 @@ SPEC = ReportSpec(
     ),
     facts=_facts,
     summary=_summary,
-    warnings=_warnings,
     sections=(
         Section("summary", "Summary"),
-        Section("results", "Results", (figure("accuracy"), table("overall"), table("leaderboard"))),
-        Section(
-            "criteria",
-            "Failure rates by criterion",
-            (figure("criteria"), table("criteria")),
-            "Criteria",
-        ),
+        Section("results", "Results", ("accuracy", "overall", "leaderboard")),
+        Section("criteria", "Failure rates by criterion", ("criteria",), "Criteria"),
         Section(
             "parts",
             "By graph, phrasing, domain and failure mode",
-            (
-                *(
-                    block
-                    for scope in _SCOPES
-                    for block in (figure(f"by_{scope}"), table(f"by_{scope}", fold=24))
-                ),
-                table("suggested_modes"),
-            ),
+            (*(f"by_{scope}" for scope in _SCOPES), "suggested_modes"),
             "Graphs, phrasings, domains, modes",
         ),
-        Section("paired", "Comparisons on the same stories", (table("paired", 40),), "Comparisons"),
-        Section(
-            "judge", "What the judge is worth", (table("corrected", 24), table("published_study"))
-        ),
-        Section(
-            "errors",
-            "Invalid responses and verdicts",
-            (table("invalid"), table("invalid_reasons"), Block("", "invalid")),
-        ),
+        Section("paired", "Comparisons on the same stories", ("paired",), "Comparisons"),
+        Section("judge", "What the judge is worth", ("corrected", "published_study")),
+        Section("errors", "Invalid responses and verdicts", ("invalid", "invalid_reasons")),
         Section("examples", "Examples"),
         Section("runs", "What was run"),
         Section("how", "How to read this"),

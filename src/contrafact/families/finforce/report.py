@@ -6,9 +6,7 @@ first. Tables and figures follow the paper's tables 2, 14 and 15 and its figures
 """
 
 import math
-from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,19 +26,18 @@ from contrafact.families.finforce.report_figures import (
     with_published_scope,
 )
 from contrafact.family.display import (
-    Card,
-    Chip,
     Column,
-    Example,
     Fact,
+    Warnings,
     count,
     format_number,
+    invalid_sentence,
+    leaders,
     listed,
+    one_answer,
     percent,
-    with_interval,
 )
 from contrafact.family.report import (
-    Block,
     Breakdown,
     ChapterData,
     Criterion,
@@ -50,14 +47,8 @@ from contrafact.family.report import (
     ReportSpec,
     Section,
     TerminalColumn,
-    Warnings,
-    figure,
-    most_invalid,
-    one_answer,
     self_judged,
-    table,
     unfinished,
-    verdict,
 )
 from contrafact.records import CRITERIA, SIDES
 
@@ -126,48 +117,6 @@ def _facts(data: ChapterData) -> list[Fact]:
     return [Fact("Headlines", headlines, below)]
 
 
-def _example(rows: pd.DataFrame, data: ChapterData) -> Example:
-    """Return a headline with what one system made of it, a card for each side."""
-    row = rows.iloc[0]
-    where = [str(row["system"])]
-    if not pd.isna(row["category"]):
-        where.insert(0, str(row["category"]))
-    if not math.isnan(row["headline_perplexity"]):
-        where.append(f"headline's perplexity {format_number(row['headline_perplexity'], 'number')}")
-    by_side = {str(line["side"]): line for _, line in rows.iterrows()}
-    return Example(
-        where=" · ".join(where),
-        text=str(row["headline"]),
-        facts=[] if pd.isna(row["base"]) else [("Base continuation", str(row["base"]))],
-        cards=[_card(by_side[side]) for side in SIDES if side in by_side],
-    )
-
-
-def _card(row: "pd.Series[Any]") -> Card:
-    side, valid = str(row["side"]), row["valid"] == 1
-    reason = "no text" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
-    return Card(
-        side.title(),
-        str(row["text"]) if valid else None,
-        before=str(row["headline"]),
-        invalid="" if valid else reason,
-        chips=list(_chips(row)) if valid else (),
-        tone=side,
-    )
-
-
-def _chips(row: "pd.Series[Any]") -> Iterator[Chip]:
-    for criterion, label in _CHIP_LABELS.items():
-        given, unread = row[criterion], row[f"{criterion}_invalid"]
-        if not pd.isna(given):
-            state = "yes" if given == 1 else "no"
-            yield Chip(f"{label}: {state}", "yes" if given == 1 else "no")
-        elif not pd.isna(unread):
-            yield Chip(f"{label}: verdict unread", "unread", str(unread))
-    if not math.isnan(row["perplexity"]):
-        yield Chip(f"Perplexity {format_number(row['perplexity'], 'number')}")
-
-
 def _unread(criterion: str, rows: pd.DataFrame, *, missing: bool) -> int | None:
     """Count verdicts on valid outputs that could not be read, or were never given."""
     if not rows["judged"].any():
@@ -199,15 +148,8 @@ def _summary(data: ChapterData) -> list[str]:
         found += _sides(data)
     if able.scored and able.one_fluency_model:
         found += _fluency(data)
-    worst = most_invalid(data.items)
-    if worst is None:
-        last = "No output was invalid, so the strict and the valid form rest on the same outputs."
-    else:
-        last = (
-            "Invalid outputs are counted as wrong in the strict columns: most come from "
-            f"{worst[0]} ({worst[1]} of its outputs)."
-        )
-    return [*found, last]
+    found.append(invalid_sentence(data.items, ("output", "outputs"), "outputs"))
+    return found
 
 
 def _best(data: ChapterData) -> list[str]:
@@ -215,18 +157,16 @@ def _best(data: ChapterData) -> list[str]:
     rows = data.overall("average").sort_values("estimate", ascending=False, kind="stable")
     if rows.empty:
         return []
-    shown = [with_interval(row, "headlines") for _, row in rows.iloc[:2].iterrows()]
-    systems = [str(system) for system in rows["system"].iloc[:2]]
-    if len(rows) == 1:
-        return [
-            f"Over valid outputs, {systems[0]} has an average of forward-compatibility and "
-            f"directionality of {shown[0]}."
-        ]
-    return [
-        "Over valid outputs, the highest average of forward-compatibility and directionality is "
-        f"that of {systems[0]}, {shown[0]}; next comes {systems[1]} with {shown[1]}."
-        + verdict(data.pairs, systems[0], systems[1], measure="average")
-    ]
+    average = "average of forward-compatibility and directionality"
+    sentence = leaders(
+        rows,
+        data.pairs,
+        "headlines",
+        measure="average",
+        best=f"Over valid outputs, the highest {average}",
+        alone=f"Over valid outputs, {{system}} has an {average} of {{figure}}.",
+    )
+    return [sentence]
 
 
 def _sides(data: ChapterData) -> list[str]:
@@ -335,7 +275,9 @@ SPEC = ReportSpec(
         *("perplexity", "headline_perplexity", "edit_distance", *ERROR_CLASSES[:4]),
     ),
     numbers=("headline_perplexity", "edit_distance", "repairs"),
-    criteria=tuple(Criterion(name, label) for name, label in CRITERION_NAMES.items()),
+    criteria=tuple(
+        Criterion(name, label, _CHIP_LABELS[name]) for name, label in CRITERION_NAMES.items()
+    ),
     without_judge="so forward-compatibility and directionality are left out",
     prepare=prepare,
     measures=(
@@ -431,58 +373,43 @@ SPEC = ReportSpec(
     examples=Examples(
         by=("sample_id",),
         in_turn=True,
+        text="headline",
+        where=(
+            "{category}",
+            "{system}",
+            "headline's perplexity {headline_perplexity:,.1f}",
+        ),
+        facts=(("Base continuation", "base"),),
+        card="side",
+        chips=("Perplexity {perplexity:,.1f}",),
         limit=1_200,
         caption=(
             "{count} drawn at random with seed {seed}, the systems in turn; nothing is picked by "
             "hand. <ins>Underlined</ins> is what the counterfactual adds to the headline, "
             "<del>struck through</del> what it leaves out."
         ),
-        build=_example,
     ),
     facts=_facts,
     summary=_summary,
     warnings=_warnings,
     sections=(
         Section("summary", "Summary"),
+        Section("results", "Results", ("overall", "leaderboard", "corrected")),
+        Section("sides", "Risk and opportunity", ("risk_vs_opportunity", "risk", "opportunity")),
+        Section("fluency", "Fluency", ("perplexity",)),
+        Section("few-shot", "Few-shot against zero-shot", ("few_shot_change",), "Few-shot"),
         Section(
-            "results", "Results", (table("overall"), table("leaderboard"), table("corrected", 24))
+            "base", "Counterfactuals and their base", ("base_distance",), "Distance from the base"
         ),
-        Section(
-            "sides",
-            "Risk and opportunity",
-            (
-                figure("risk_vs_opportunity"),
-                table("risk_vs_opportunity"),
-                table("risk"),
-                table("opportunity"),
-            ),
-        ),
-        Section("fluency", "Fluency", (figure("perplexity"),)),
-        Section(
-            "few-shot",
-            "Few-shot against zero-shot",
-            (figure("few_shot_change"), table("few_shot_change")),
-            "Few-shot",
-        ),
-        Section(
-            "base",
-            "Counterfactuals and their base",
-            (table("base_distance"),),
-            "Distance from the base",
-        ),
-        Section("categories", "Market categories", (table("by_category", 80),), "Categories"),
-        Section("paired", "Comparisons on the same items", (table("paired", 80),), "Comparisons"),
+        Section("categories", "Market categories", ("by_category",), "Categories"),
+        Section("paired", "Comparisons on the same items", ("paired",), "Comparisons"),
         Section(
             "agreement",
             "How far the judges agree",
-            (figure("panel_agreement"), table("panel"), table("members"), table("study")),
+            ("panel_agreement", "panel", "members", "study"),
             "Agreement",
         ),
-        Section(
-            "errors",
-            "Errors and invalid outputs",
-            (table("invalid"), table("invalid_reasons"), Block("", "invalid"), table("errors")),
-        ),
+        Section("errors", "Errors and invalid outputs", ("invalid", "invalid_reasons", "errors")),
         Section("examples", "Examples"),
         Section("runs", "What was run"),
         Section("how", "How to read this"),

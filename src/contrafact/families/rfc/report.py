@@ -25,21 +25,25 @@ from contrafact.families.rfc.report_figures import (
     surface,
 )
 from contrafact.family.display import (
+    ONE_ANSWER,
     Card,
     Chip,
     Column,
     Example,
     Fact,
     Table,
+    Warnings,
     count,
+    embedded_system,
     format_number,
+    invalid_sentence,
+    leaders,
     percent,
+    verdict,
     with_interval,
     with_published,
 )
 from contrafact.family.report import (
-    ONE_ANSWER,
-    Block,
     Breakdown,
     ChapterData,
     Examples,
@@ -50,13 +54,7 @@ from contrafact.family.report import (
     Section,
     TableChart,
     TerminalColumn,
-    Warnings,
-    embedded_system,
-    figure,
-    most_invalid,
-    table,
     unfinished,
-    verdict,
 )
 from contrafact.records import MANIPULATIONS
 
@@ -232,15 +230,8 @@ def _summary(task: TaskName, data: ChapterData) -> list[str]:
     if task == "rfc-detect":
         found += _pairwise(data)
     found += _manipulations(data)
-    worst = most_invalid(items)
-    if worst is None:
-        last = "No reply was invalid, so the strict and the valid form rest on the same answers."
-    else:
-        last = (
-            "Invalid replies are counted as wrong in the strict columns: most come from "
-            f"{worst[0]} ({worst[1]} of its replies)."
-        )
-    return [*found, last]
+    found.append(invalid_sentence(items, ("reply", "replies"), "answers"))
+    return found
 
 
 def _ranked(data: ChapterData, *, baselines: bool) -> pd.DataFrame:
@@ -255,30 +246,28 @@ def _ranked(data: ChapterData, *, baselines: bool) -> pd.DataFrame:
 def _best(data: ChapterData) -> list[str]:
     """Name the highest accuracy and say whether the next is distinguishable from it."""
     asked, others = _ranked(data, baselines=False), _ranked(data, baselines=True)
+    if asked.empty and others.empty:
+        return []
     found: list[str] = []
-    if len(asked) == 1 or (asked.empty and len(others) == 1):
-        one = (asked if len(asked) else others).iloc[0]
-        shown = with_interval(one, "articles")
-        found.append(f"Over valid outputs, {one['system']} is right on {shown}.")
-    elif len(asked) > 1:
-        first, second = asked.iloc[0], asked.iloc[1]
-        found.append(
-            f"Over valid outputs, the highest accuracy of a model is that of {first['system']}, "
-            f"{with_interval(first, 'articles')}; next comes {second['system']} with "
-            f"{with_interval(second, 'articles')}."
-            + _verdict(data, str(first["system"]), str(second["system"]))
+    if len(asked) or len(others) == 1:
+        sentence = leaders(
+            asked if len(asked) else others,
+            data.pairs,
+            "articles",
+            measure="accuracy",
+            best="Over valid outputs, the highest accuracy of a model",
+            alone="Over valid outputs, {system} is right on {figure}.",
+            called="names",
         )
+        found.append(sentence)
     if len(others) and len(asked):
         best = others.iloc[0]
+        two = str(asked.iloc[0]["system"]), str(best["system"])
         found.append(
             f"Without any model, {best['system']} is right on {with_interval(best, 'articles')}."
-            + _verdict(data, str(asked.iloc[0]["system"]), str(best["system"]))
+            + verdict(data.pairs, *two, measure="accuracy", called=" and ".join(two))
         )
     return found
-
-
-def _verdict(data: ChapterData, first: str, second: str) -> str:
-    return verdict(data.pairs, first, second, measure="accuracy", called=f"{first} and {second}")
 
 
 def _pairwise(data: ChapterData) -> list[str]:
@@ -485,24 +474,15 @@ def _how(detects: bool) -> tuple[tuple[str, str], ...]:
 
 _SECTIONS = (
     Section("summary", "Summary"),
-    Section("results", "Results", (figure("accuracy"), table("overall"))),
-    Section("pairwise", "Pairwise accuracy", (table("pairwise"),)),
-    Section("manipulations", "Manipulations", (table("by_manipulation", 80),)),
-    Section("shots", "Worked examples", (figure("shots"), table("shots"))),
+    Section("results", "Results", ("accuracy", "overall")),
+    Section("pairwise", "Pairwise accuracy", ("pairwise",)),
+    Section("manipulations", "Manipulations", ("by_manipulation",)),
+    Section("shots", "Worked examples", ("shots",)),
+    Section("surface", "Surface features beside the models", ("surface",), "Surface features"),
+    Section("confusion", "Confusion matrices", ("confusion",), "Confusion"),
+    Section("paired", "Comparisons on the same items", ("paired",), "Comparisons"),
     Section(
-        "surface",
-        "Surface features beside the models",
-        (figure("surface"), table("surface")),
-        "Surface features",
-    ),
-    Section(
-        "confusion", "Confusion matrices", (figure("confusion"), table("confusion", 0)), "Confusion"
-    ),
-    Section("paired", "Comparisons on the same items", (table("paired", 40),), "Comparisons"),
-    Section(
-        "errors",
-        "Errors and invalid replies",
-        (table("invalid"), table("invalid_reasons"), Block("", "invalid"), table("error_classes")),
+        "errors", "Errors and invalid replies", ("invalid", "invalid_reasons", "error_classes")
     ),
     Section("examples", "Examples"),
     Section("runs", "What was run"),

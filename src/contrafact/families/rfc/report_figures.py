@@ -396,7 +396,7 @@ def _replicates(
     articles = own["article_id"].to_numpy(object)
     predicted = own["predicted"].fillna("")
     cells = [
-        ((own["gold"].eq(gold) & predicted.eq(found)).astype(float).to_numpy(float), articles)
+        (np.asarray(own["gold"].eq(gold) & predicted.eq(found), dtype=np.float64), articles)
         for gold in labels
         for found in (*labels, "")
     ]

@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench verify clean
+.PHONY: demo test lint format bench verify clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix --exit-zero .
+	$(BIN)/ruff format .
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m bench

@@ -17,7 +17,7 @@ from bench._clock import added, timed
 from bench._paragraphs import paragraphs
 from contrafact.families.rfc.pipeline.bucket import LISTS_USED, bucket
 from contrafact.text.words import LISTS, Spots, lexicon
-from contrafact.text.words.context import choose_form, guards
+from contrafact.text.words.lexicon import choose_form, guards
 from contrafact.text.words.matcher import HYPHENS
 from contrafact.text.words.terms import term_forms, words_of
 

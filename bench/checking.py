@@ -1,6 +1,6 @@
-"""Pairs checked against their contract: per second, beside reading their names by spaCy alone.
+"""Pairs checked against their contract: per second, against reading their names by spaCy alone.
 
-The pairs are paragraphs with their directions turned round by the word lists, or their numbers
+The pairs are paragraphs with their directions reversed by the word lists, or their numbers
 moved by rule. The baseline only reads the named entities of both texts, in batches, which is the
 least that a checker on spaCy would do for every pair; ours applies every rule of the contract, and
 asks spaCy where capitals leave a name open.
@@ -13,7 +13,7 @@ from bench import BenchResult, Timing
 from bench._clock import added, timed
 from bench._paragraphs import paragraphs
 from contrafact.families.rfc.contracts import check_pairs
-from contrafact.text.phrases import entities_many
+from contrafact.text.parsing import entities_many
 from contrafact.text.quantities import quantities, render
 from contrafact.text.words import lexicon
 

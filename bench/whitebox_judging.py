@@ -18,10 +18,9 @@ from bench import BenchResult, Timing
 from bench._clock import added
 from bench._headlines import headlines
 from bench._memory import Memory
-from contrafact.judges.letter import TOP_LOGPROBS, LetterVerdict, judge_letter
+from contrafact.judges.judge import TOP_LOGPROBS, LetterVerdict, judge_letter
 from contrafact.models.whitebox.noise import prompt_tokens
-from contrafact.models.whitebox.shared import shared_causal
-from contrafact.models.whitebox.weights import CausalModel
+from contrafact.models.whitebox.weights import CausalModel, shared_causal
 from contrafact.prompts import open_pack
 
 TARGET = 5.0

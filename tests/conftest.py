@@ -17,6 +17,11 @@ from typing import IO, Any
 import pytest
 from hypothesis import settings
 
+# Tests share two cores. Threads of llama.cpp and PyTorch that wait for each other on busy cores
+# take forty times as long; one thread each does not. PyTorch reads this when it is imported, which
+# test files do before any fixture is set up.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 # A busy machine is no failure.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
@@ -54,9 +59,6 @@ def _offline(tmp_path_factory: pytest.TempPathFactory):
             patch.delenv(name)
     patch.setenv("HF_HUB_OFFLINE", "1")
     patch.setenv("NO_COLOR", "1")
-    # Tests share two cores. Threads of llama.cpp and PyTorch that wait for each other on busy
-    # cores take forty times as long; one thread each does not.
-    patch.setenv("OMP_NUM_THREADS", "1")
     yield
     patch.undo()
 

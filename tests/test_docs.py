@@ -1,6 +1,8 @@
 """What the documentation says can be typed, followed and run."""
 
 import asyncio
+import json
+import os
 import re
 import shlex
 import sys
@@ -18,6 +20,7 @@ PAGES = sorted(
     [
         ROOT / "README.md",
         ROOT / "CHANGELOG.md",
+        ROOT / "CONTRIBUTING.md",
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "src").rglob("*.md"),
     ]
@@ -51,9 +54,10 @@ def all_commands() -> list[object]:
 def leaf(words: list[str]) -> tuple[object, list[str]]:
     """The command that the words name, and what is left of them for it."""
     command, rest = CLI, list(words)
-    while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
-        assert rest[0] in command.commands, f"there is no command '{rest[0]}'"
-        command = command.commands[rest.pop(0)]
+    while hasattr(command, "list_commands") and rest and not rest[0].startswith("-"):
+        known = command.list_commands(None)
+        assert rest[0] in known, f"there is no command '{rest[0]}'"
+        command = command.get_command(None, rest.pop(0))
     return command, rest
 
 
@@ -77,9 +81,9 @@ def test_a_wrong_command_line_would_be_found():
 
 
 def every_command(command: object = CLI, path: tuple[str, ...] = ()) -> Iterator[object]:
-    if hasattr(command, "commands"):
-        for word, inner in command.commands.items():
-            yield from every_command(inner, (*path, word))
+    if hasattr(command, "list_commands"):
+        for word in command.list_commands(None):
+            yield from every_command(command.get_command(None, word), (*path, word))
     else:
         yield pytest.param(path, command, id=" ".join(path))
 
@@ -123,13 +127,13 @@ def test_modules_named_in_a_folders_readme_exist(readme):
 
 def test_all_methods_and_templates_are_documented():
     from contrafact.families.finforce.methods import METHODS
-    from contrafact.prompts.pack import DEFAULT_PACK
+    from contrafact.prompts import default_templates
 
     text = (ROOT / "docs" / "finforce.md").read_text(encoding="utf-8")
     for method in METHODS.names():
         assert f"| `{method}`" in text
     prompts = (ROOT / "docs" / "prompts.md").read_text(encoding="utf-8")
-    for template in DEFAULT_PACK.rglob("*.jinja"):
+    for template in default_templates().values():
         short = template.stem.removeprefix("least-to-most")  # one prefix, three endings
         assert short in prompts, f"docs/prompts.md does not name {template.stem}"
 
@@ -163,3 +167,28 @@ def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
     assert len(plan) == 2
     assert all(call.prompt.count("</news>") == 1 for call in plan)
     sys.modules.pop("my_methods.one_side")
+
+
+def test_the_example_rule_works_as_the_page_says(contrafact, tmp_path):
+    page = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"```python\n(\"\"\"A house rule.*?)```", page, re.DOTALL)
+    (tmp_path / "house_rules").mkdir()
+    (tmp_path / "house_rules" / "advice.py").write_text(source, encoding="utf-8")
+    text = "Tern & Vale shares rose 5% on Monday as demand grew."
+    flipped = "Tern & Vale shares fell 5% on Monday as demand shrank."
+    pairs = [
+        {"id": name, "manipulation": "flipping", "original": text, "rewritten": flipped + more}
+        for name, more in (("plain", ""), ("advice", " Investors must sell."))
+    ]
+    lines = "".join(json.dumps(pair) + "\n" for pair in pairs)
+    (tmp_path / "pairs.jsonl").write_text(lines, encoding="utf-8")
+    paths = os.pathsep.join(filter(None, (".", os.environ.get("PYTHONPATH"))))
+    for words in commands(ROOT / "docs" / "contracts.md"):
+        done = contrafact(*words, env={**os.environ, "PYTHONPATH": paths})
+        if "--rule" not in words:
+            continue
+        plain, advice = (json.loads(line) for line in done.stdout.splitlines())
+        assert "advice" not in {finding["rule"] for finding in plain["violations"]}
+        (found,) = (one for one in advice["violations"] if one["rule"] == "advice")
+        assert found["message"] == "'Investors must sell' is advice"
+        assert done.returncode == 1

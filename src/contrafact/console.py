@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Progress", "show_counts", "show_frame", "show_table"]
+__all__ = ["Progress", "show_counts", "show_frame", "show_records", "show_table"]
 
 
 class Progress:
@@ -81,15 +81,29 @@ class Progress:
         return 10 * self.done // max(1, self.total or 0)
 
 
-def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; columns whose every cell begins like a number are set to the right."""
-    if not sys.stdout.isatty():
-        print(f"\n{title}")
+def show_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    stderr: bool = False,
+) -> None:
+    """Print a table; columns whose every cell begins like a number are set to the right.
+
+    Args:
+        title: The table's title.
+        columns: The names of the columns.
+        rows: The cells.
+        stderr: Whether to print on standard error, where standard output is for data.
+    """
+    stream = sys.stderr if stderr else sys.stdout
+    if not stream.isatty():
+        print(f"\n{title}", file=stream)
         widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
         for row in (columns, *rows):
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            print("  ".join(cells).rstrip())
-        print("")
+            print("  ".join(cells).rstrip(), file=stream)
+        print("", file=stream)
         return
     from rich.console import Console
     from rich.table import Table
@@ -101,7 +115,7 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         framed.add_column(column, justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         framed.add_row(*(Text(cell) for cell in row))
-    Console().print(framed)
+    Console(stderr=stderr).print(framed)
 
 
 def show_frame(
@@ -125,6 +139,28 @@ def show_frame(
         for row in frame.to_dict("records")
     ]
     show_table(title, [column.replace("_", " ") for column in columns], rows)
+
+
+def show_records(
+    title: str,
+    frame: "pd.DataFrame",
+    *,
+    shares: Sequence[str] = (),
+    coefficients: Sequence[str] = (),
+) -> None:
+    """Print a data frame with too many columns for one line: a table of each of its rows.
+
+    Args:
+        title: The tables' title.
+        frame: The table, as `show_frame` takes it.
+        shares: Columns of shares from 0 to 1, shown in percent.
+        coefficients: Columns of coefficients, shown with three digits.
+    """
+    columns = [str(c) for c in frame.columns if not str(c).endswith(("_low", "_high"))]
+    for row in frame.to_dict("records"):
+        cells = [_cell(row, column, column in shares, column in coefficients) for column in columns]
+        names = [column.replace("_", " ") for column in columns]
+        show_table(title, ("figure", "value"), list(zip(names, cells, strict=True)))
 
 
 def show_counts(counts: Mapping[str, int]) -> None:

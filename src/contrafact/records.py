@@ -5,7 +5,8 @@ Ids are content hashes, so that the same input has the same id in every run.
 
 import hashlib
 import unicodedata
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -21,6 +22,7 @@ __all__ = [
     "Headline",
     "Manipulation",
     "NewsItem",
+    "Output",
     "Rewrite",
     "Side",
     "Story",
@@ -108,6 +110,26 @@ class ForwardPair(_Record):
     def side(self, side: Side) -> str:
         """Return the counterfactual of one side."""
         return self.risk if side == "risk" else self.opportunity
+
+
+class Output(_Record):
+    """What a method made of one item: a text, or the reason why there is none."""
+
+    text: str | None = Field(description="The text that is judged; none where it is invalid.")
+    invalid: str | None = Field(default=None, description="The reason, where it is.")
+    reply: str | None = Field(default=None, description="The model's last reply, as it came.")
+    repairs: tuple[str, ...] = Field(
+        default=(), description="Names of the repairs that reading the reply took, in order."
+    )
+    trace: Mapping[str, Any] = Field(
+        default_factory=dict, description="What the method kept of its way there (steps, graph, …)."
+    )
+
+    @model_validator(mode="after")
+    def _text_or_reason(self) -> Self:
+        if (self.text is None) == (self.invalid is None):
+            raise ValueError("an output has a text, or is invalid with a reason")
+        return self
 
 
 class Criterion(_Record):

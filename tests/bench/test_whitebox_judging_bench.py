@@ -1,7 +1,7 @@
 """What the bench asks is what a judge of stories is asked: rubrics that many prompts share."""
 
 from bench import whitebox_judging
-from contrafact.models.whitebox.prefixes import common_length, worth_sharing
+from contrafact.models.whitebox.kv_cache import common_length, worth_sharing
 
 
 def test_each_headline_is_judged_six_times_behind_three_rubrics():

@@ -7,10 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contrafact.causal.abduction import ImpossibleFacts, abduct, counterfactual
-from contrafact.causal.consequences import Disagreement, consequences
-from contrafact.causal.graph import Graph
-from contrafact.causal.model import Mechanism, Model, Noise, Variable
+from contrafact.causal.counterfactual import (
+    Disagreement,
+    ImpossibleFacts,
+    abduct,
+    consequences,
+    counterfactual,
+)
+from contrafact.causal.model import Graph, Mechanism, Model, Noise, Variable
 from contrafact.causal.twin import twin_joint
 
 
@@ -244,7 +248,7 @@ def test_a_disagreement_of_the_two_algorithms_is_never_passed_over(monkeypatch):
         joint["lawn"] = {("wet", "wet"): 1.0}
         return joint
 
-    monkeypatch.setattr("contrafact.causal.consequences.twin_joint", wrong)
+    monkeypatch.setattr("contrafact.causal.counterfactual.twin_joint", wrong)
     facts = {"cloudy": "no", "sprinkler": "on", "rain": "no", "lawn": "wet", "puddles": 2}
     with pytest.raises(Disagreement, match="'lawn'"):
         consequences(sprinkler(), facts, {"sprinkler": "off"})

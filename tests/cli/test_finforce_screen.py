@@ -9,14 +9,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.data import CATEGORIES
 from contrafact.families.finforce.release import row_schema
 from contrafact.families.finforce.screen import (
+    SheetDecision,
+    outcome_of,
     proposal_by_rule,
     proposal_from_reply,
     screening_rules,
 )
-from contrafact.families.finforce.screen_files import Answer, verdict
 from contrafact.families.finforce.screen_model import category_meanings
 
 RATE = "Bank of Korea lowers its policy rate by 25 basis points"
@@ -117,7 +118,7 @@ def test_a_reply_is_read_strictly_and_an_invalid_one_leaves_the_headline_open(
 
 
 def answer(decision, category=None, by="a"):
-    return Answer("h1", decision, category, by, None, "")
+    return SheetDecision("h1", decision, category, by, None, "")
 
 
 LABOUR, TRADE = "Labour & employment", "Supply chain & logistics"
@@ -136,7 +137,7 @@ LABOUR, TRADE = "Labour & employment", "Supply chain & logistics"
     ],
 )
 def test_the_majority_decides_and_ties_are_hard_cases(answers, decision, category):
-    found = verdict(answers, TRADE)
+    found = outcome_of(answers, TRADE)
     assert (found.decision, found.category) == (decision, category)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.bulk_stream import arriving_rows
-from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import read_rows
 
 NEWS = [
     "Brackwater Ferries books fewest passengers in a decade",
@@ -397,7 +397,7 @@ def test_two_at_once_on_one_result_are_refused(
             until(process, (tmp_path / ".out.csv.work" / "journal.jsonl").exists)
             second = quick_contrafact("generate", *command, env=service.environment)
             process.kill()
-    assert "another process is running" in one_line(second)
+    assert "out.csv: another process is working on this" in one_line(second)
 
 
 @pytest.mark.slow

@@ -164,7 +164,7 @@ def test_the_same_command_again_asks_nothing_and_add_adds_what_is_new(news, serv
 
     other = news("fetch", "newsapi", "valves", "--out", "n.jsonl")
     assert other.returncode == 2
-    assert "other settings (what)" in other.stderr
+    assert "it differs in what" in other.stderr
 
 
 def test_the_key_is_sent_in_a_header_and_shown_nowhere(news, server, tmp_path):

@@ -47,7 +47,7 @@ def test_a_failure_is_1_with_rule_message_and_spans(quick_contrafact, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "problem"),
     [
         ({k: v for k, v in SOUND.items() if k != "rewritten"} | {"id": "x"}, "no 'rewritten'"),
         (SOUND | {"id": "x", "manipulation": "tilted"}, "no manipulation 'tilted'"),
@@ -57,20 +57,20 @@ def test_a_failure_is_1_with_rule_message_and_spans(quick_contrafact, tmp_path):
         (SOUND | {"id": "x", "rewritten": "Shares fell. " * 80_000}, "1,040,000 characters"),
     ],
 )
-def test_a_bad_row_is_2_and_told_by_line_and_no_other_row_is_lost(
-    quick_contrafact, tmp_path, row, said
+def test_a_bad_row_is_2_and_named_by_line_and_no_other_row_is_lost(
+    quick_contrafact, tmp_path, row, problem
 ):
     out = tmp_path / "checks.jsonl"
     pairs = lines(tmp_path / "pairs.jsonl", SOUND, row, SOUND | {"id": "p3"})
     done = quick_contrafact("rfc", "check", pairs, "--out", str(out))
     assert done.returncode == 2
-    assert "pairs.jsonl:2:" in done.stderr and said in done.stderr
+    assert "pairs.jsonl:2:" in done.stderr and problem in done.stderr
     first, second, third = read(out.read_text(encoding="utf-8"))
     assert first["passed"] and third["passed"] and third["id"] == "p3"
     assert [v["rule"] for v in second["violations"]] == ["bad-row"] and not second["passed"]
 
 
-def test_mixed_encodings_and_broken_json_are_told_by_line(quick_contrafact, tmp_path):
+def test_mixed_encodings_and_broken_json_are_named_by_line(quick_contrafact, tmp_path):
     path = tmp_path / "pairs.jsonl"
     good = json.dumps(SOUND).encode()
     latin = json.dumps(SOUND | {"id": "l", "original": "Café"}, ensure_ascii=False).encode("latin1")
@@ -95,3 +95,15 @@ def test_a_missing_file_and_a_folder_without_a_model_are_one_line(quick_contrafa
     for arguments in (("none.jsonl",), (pairs, "--polarity-model", str(tmp_path))):
         done = quick_contrafact("rfc", "check", *arguments)
         assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_rule_of_ones_own_that_is_none_is_one_line_and_2(quick_contrafact, tmp_path):
+    pairs, out = lines(tmp_path / "pairs.jsonl", SOUND), tmp_path / "out.jsonl"
+    for path, problem in (
+        ("nowhere.rules", "the rule 'nowhere.rules' cannot be imported"),
+        ("json", "'json' holds no rule"),
+        ("contrafact.families.rfc.contracts.flipping:nothing", "holds no rule"),
+    ):
+        done = quick_contrafact("rfc", "check", pairs, "--rule", path, "--out", str(out))
+        assert done.returncode == 2 and problem in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1 and not out.exists()

@@ -12,7 +12,7 @@ from contrafact.models.whitebox.noise import (
     prompt_tokens,
     text_tokens,
 )
-from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.models.whitebox.weights import CausalModel, load_causal, shared_causal
 
 TEXT = "Aldmoor gains 3%, – and »ärgert« nobody"
 
@@ -114,14 +114,14 @@ def test_what_is_wrong_is_one_line(quick_contrafact, options: tuple[str, ...], s
 
 @pytest.mark.slow
 def test_the_embedded_weights_give_the_text_back_and_change_it() -> None:
-    smollm = load_causal("smollm2-135m")
-    text = "Shares of Aldmoor Bank rose 4% after a calm quarter."
+    smollm = shared_causal("smollm2-135m")
+    text = "Shares of Aldmoor Bank rose 4% after a calm quarter."  # 17 tokens and the end
     up, down = (
         "Write one headline about a bank whose quarter was " + word for word in ("good.", "bad.")
     )
-    same = counterfactual_texts(smollm, up, up, text=text, samples=3, max_tokens=40)
+    same = counterfactual_texts(smollm, up, up, text=text, samples=3, max_tokens=20)
     assert [one.counterfactual for one in same] == [text] * 3
-    held = counterfactual_texts(smollm, up, down, text=text, samples=3, max_tokens=40)
+    held = counterfactual_texts(smollm, up, down, text=text, samples=3, max_tokens=20)
     assert all(one.counterfactual not in ("", text) for one in held)
-    own = counterfactual_texts(smollm, up, up, max_tokens=30)
+    own = counterfactual_texts(smollm, up, up, max_tokens=12)
     assert own[0].counterfactual == own[0].factual

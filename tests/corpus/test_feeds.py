@@ -1,8 +1,7 @@
 import pytest
 
-from contrafact.corpus.plain import plain_text
-from contrafact.corpus.sources.base import Answer, Refused, Request
-from contrafact.corpus.sources.feeds import read_feed
+from contrafact.corpus.sources.base import Request, RequestFailed, Response
+from contrafact.corpus.sources.feeds import html_to_text, read_feed
 
 ADDRESS = "https://news.example/feed.xml"
 RSS = '<?xml version="1.0" encoding="{}"?><rss version="2.0"><channel>{}</channel></rss>'
@@ -10,19 +9,21 @@ RSS = '<?xml version="1.0" encoding="{}"?><rss version="2.0"><channel>{}</channe
 
 def read(body, status=200, encoding="utf-8"):
     data = body if isinstance(body, bytes) else body.encode(encoding)
-    return read_feed(Answer(status, data, ADDRESS), Request("feed", ADDRESS, {}, {"found_by": "f"}))
+    return read_feed(
+        Response(status, data, ADDRESS), Request("feed", ADDRESS, {}, {"found_by": "f"})
+    )
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"\x00\x01", b"{}", b"<html><body>Sorry</body></html>", b"plain words"]
 )
 def test_what_is_no_feed_is_refused(body):
-    with pytest.raises(Refused, match="neither RSS nor Atom"):
+    with pytest.raises(RequestFailed, match="neither RSS nor Atom"):
         read(body)
 
 
 def test_a_missing_feed_is_refused_with_its_status():
-    with pytest.raises(Refused, match="404"):
+    with pytest.raises(RequestFailed, match="404"):
         read(b"", status=404)
 
 
@@ -65,4 +66,4 @@ def test_an_entry_names_its_source_or_has_the_feeds():
     ],
 )
 def test_markup_goes_and_what_only_looks_like_it_stays(given, plain):
-    assert plain_text(given) == plain
+    assert html_to_text(given) == plain

@@ -1,8 +1,9 @@
 import pytest
 from pydantic import ValidationError
 
-from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path, read_ledger
+from contrafact.corpus.ledger import Ledger, LedgerEvent, read_ledger
 from contrafact.errors import InputError
+from contrafact.files.journal import sidecar_path
 
 
 def event(item: str = "n1", **fields: object) -> LedgerEvent:
@@ -11,7 +12,7 @@ def event(item: str = "n1", **fields: object) -> LedgerEvent:
 
 
 def test_events_come_back_in_the_order_they_were_added(tmp_path):
-    ledger = Ledger(ledger_path(tmp_path / "out.jsonl"))
+    ledger = Ledger(sidecar_path(tmp_path / "out.jsonl", "ledger"))
     ledger.append([event("b"), event("a")])
     ledger.append([event("c", why="bad “quotes”\u2028", note=[1, 2])])
     found = read_ledger(tmp_path / "out.jsonl.ledger.jsonl")

@@ -2,8 +2,7 @@ import json
 
 import pytest
 
-from contrafact.corpus.dates import day_of
-from contrafact.corpus.news_items import NewsNotes, item_of, load_news, news_rows
+from contrafact.corpus.news_items import NewsNotes, day_of, item_of, load_news, news_rows
 from contrafact.errors import InputError
 from contrafact.records import NewsItem, content_id
 

@@ -9,15 +9,8 @@ from pathlib import Path
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import (
-    atomic_path,
-    guard_folder,
-    guard_output,
-    replace_surrogates,
-    write_bytes,
-    write_text,
-)
-from contrafact.files.cache import cache_dir
+from contrafact.files.atomic import atomic_path, guard_folder, guard_output, write_bytes, write_text
+from contrafact.text.delimit import replace_surrogates
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -131,19 +124,3 @@ def test_a_folder_without_permission_is_told_beforehand(tmp_path, monkeypatch):
     for guard in (guard_output, guard_folder):
         with pytest.raises(InputError, match="check its permissions"):
             guard(tmp_path / "new" / "out")
-
-
-def test_cache_dir(monkeypatch, tmp_path):
-    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "own"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert cache_dir() == tmp_path / "own"
-    assert cache_dir().is_dir()
-    monkeypatch.delenv("CONTRAFACT_CACHE")
-    assert cache_dir() == tmp_path / "xdg" / "contrafact"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert cache_dir() == tmp_path / "home" / ".cache" / "contrafact"
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "file" / "x"))
-    with pytest.raises(InputError, match="the cache folder cannot be made"):
-        cache_dir()

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.files.download import fetch, fetch_json, sha256_of
+from contrafact.files.download import cache_dir, fetch, fetch_json, sha256_of
 
 DATA = random.Random(7).randbytes(300_000)
 SUM = hashlib.sha256(DATA).hexdigest()
@@ -394,3 +394,19 @@ def test_json_answers(server):
     server.data = b"<html>"
     with pytest.raises(InputError, match="the answer is not JSON"):
         fetch_json(server.url)
+
+
+def test_cache_dir(monkeypatch, tmp_path):
+    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "own"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_dir() == tmp_path / "own"
+    assert cache_dir().is_dir()
+    monkeypatch.delenv("CONTRAFACT_CACHE")
+    assert cache_dir() == tmp_path / "xdg" / "contrafact"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_dir() == tmp_path / "home" / ".cache" / "contrafact"
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "file" / "x"))
+    with pytest.raises(InputError, match="the cache folder cannot be made"):
+        cache_dir()

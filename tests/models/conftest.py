@@ -12,7 +12,7 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model
 
 from contrafact.models.embedded import EmbeddedAPI
 from contrafact.models.server import EmbeddedServer
-from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.models.whitebox.weights import CausalModel, shared_causal
 
 Ask = Callable[..., ModelOutput]
 
@@ -45,8 +45,8 @@ def ask(model: Model) -> Ask:
 
 @pytest.fixture(scope="session")
 def smollm() -> CausalModel:
-    """The embedded weights in PyTorch; converted once, and kept as for any user."""
-    return load_causal("smollm2-135m")
+    """The embedded weights in PyTorch, one copy for a process; converted once, as for any user."""
+    return shared_causal("smollm2-135m")
 
 
 @pytest.fixture(scope="session")

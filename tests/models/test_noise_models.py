@@ -286,7 +286,7 @@ def test_what_does_not_fit_or_cannot_be_is_said(causal: CausalModel) -> None:
 def test_rows_that_ended_leave_the_batch_and_the_others_do_not_notice(
     causal: CausalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from contrafact.models.whitebox.reading import PromptBatch
+    from contrafact.models.whitebox.kv_cache import PromptBatch
 
     sizes: list[int] = []
     feed = PromptBatch.feed
@@ -308,7 +308,7 @@ def test_rows_that_ended_leave_the_batch_and_the_others_do_not_notice(
 
 
 def test_a_beginning_that_was_read_before_changes_no_text(causal: CausalModel) -> None:
-    from contrafact.models.whitebox.reading import read_prefix
+    from contrafact.models.whitebox.kv_cache import read_prefix
 
     beginning = (1, *range(20, 45))
     with torch.inference_mode():

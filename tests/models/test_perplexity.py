@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from contrafact.errors import InputError
+from contrafact.models.fluency import score_fluency
 from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.perplexity import TextPerplexity, perplexities
 from contrafact.models.whitebox.weights import CausalModel, load_causal
-from contrafact.runs.fluency import score_fluency
 
 TEXTS = [
     "Aldmoor Bank raises its outlook after a calm quarter",
@@ -51,9 +51,17 @@ def values(scores: list[TextPerplexity]) -> list[float]:
     return [score.perplexity for score in scores]
 
 
+@pytest.fixture(scope="module")
+def together(smollm: CausalModel) -> list[TextPerplexity]:
+    """What the real model makes of the texts, all in one batch."""
+    return perplexities(TEXTS, model=smollm)
+
+
 @pytest.mark.slow
-def test_the_real_model_agrees_with_float64(smollm: CausalModel) -> None:
-    scores = perplexities(TEXTS, model=smollm)
+def test_the_real_model_agrees_with_float64(
+    smollm: CausalModel, together: list[TextPerplexity]
+) -> None:
+    scores = together
     assert values(scores) == pytest.approx([in_float64(smollm, text) for text in TEXTS], rel=1e-5)
     counts = [len(smollm.tokenizer(text, add_special_tokens=False)["input_ids"]) for text in TEXTS]
     assert [score.tokens for score in scores] == counts
@@ -61,10 +69,18 @@ def test_the_real_model_agrees_with_float64(smollm: CausalModel) -> None:
 
 
 @pytest.mark.slow
-def test_batches_and_order_change_nothing(smollm: CausalModel) -> None:
-    together = values(perplexities(TEXTS, model=smollm))
-    alone = [perplexities([text], model=smollm)[0].perplexity for text in TEXTS]
+def test_batches_and_order_change_nothing(
+    smollm: CausalModel, together: list[TextPerplexity]
+) -> None:
+    # Three of the texts fit 40 tokens together, and the two others are alone.
     small = values(perplexities(TEXTS[::-1], model=smollm, batch_tokens=40))[::-1]
+    assert values(together) == pytest.approx(small, rel=1e-5)
+
+
+def test_a_text_alone_is_scored_as_among_others(tiny: CausalModel) -> None:
+    together = values(perplexities(TEXTS, model=tiny))
+    alone = [perplexities([text], model=tiny)[0].perplexity for text in TEXTS]
+    small = values(perplexities(TEXTS[::-1], model=tiny, batch_tokens=40))[::-1]
     assert together == pytest.approx(alone, rel=1e-5)
     assert small == pytest.approx(alone, rel=1e-5)
 
@@ -73,8 +89,8 @@ def test_likely_text_is_less_perplexing_than_its_words_shuffled(smollm: CausalMo
     plain = "The company said on Monday that its profit rose in the second quarter."
     words = plain.split()
     np.random.default_rng(1).shuffle(words)
-    told, shuffled = values(perplexities([plain, " ".join(words)], model=smollm))
-    assert 1 < told < shuffled / 3
+    likely, shuffled = values(perplexities([plain, " ".join(words)], model=smollm))
+    assert 1 < likely < shuffled / 3
 
 
 def test_an_empty_text_has_no_perplexity_and_says_why(tiny: CausalModel) -> None:
@@ -144,13 +160,13 @@ def test_a_model_that_caps_its_logits_is_scored_with_the_cap(tiny: CausalModel) 
 
 
 def test_progress_counts_texts_up_to_all(tiny: CausalModel) -> None:
-    told: list[tuple[int, int]] = []
+    counts: list[tuple[int, int]] = []
     texts = ["a" * 150, "b", "", "cd"]
     perplexities(
-        texts, model=tiny, batch_tokens=1, progress=lambda done, all_: told.append((done, all_))
+        texts, model=tiny, batch_tokens=1, progress=lambda done, all_: counts.append((done, all_))
     )
-    done = [count for count, _ in told]
-    assert done == sorted(done) and told[-1] == (4, 4)
+    done = [count for count, _ in counts]
+    assert done == sorted(done) and counts[-1] == (4, 4)
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\x00b", "x" * 500])

@@ -21,12 +21,12 @@ def doubling(batches: Batches) -> Callable[..., list[int]]:
 
 
 async def ask_all(queue: BatchQueue[Any, Any], requests: Sequence[Any]) -> list[Any]:
-    return await asyncio.gather(*(queue.ask(one) for one in requests), return_exceptions=True)
+    return await asyncio.gather(*(queue.submit(one) for one in requests), return_exceptions=True)
 
 
 def test_callers_at_once_share_batches_and_each_gets_its_own_answer() -> None:
     batches: Batches = []
-    queue: BatchQueue[int, int] = BatchQueue(doubling(batches), most=16)
+    queue: BatchQueue[int, int] = BatchQueue(doubling(batches), max_batch=16)
     assert asyncio.run(ask_all(queue, range(40))) == [2 * n for n in range(40)]
     assert [len(batch) for batch in batches] == [16, 16, 8]
     # A second event loop finds the same queue at work.
@@ -36,7 +36,9 @@ def test_callers_at_once_share_batches_and_each_gets_its_own_answer() -> None:
 
 def test_only_requests_alike_share_a_batch_and_none_is_forgotten() -> None:
     batches: Batches = []
-    queue: BatchQueue[int, int] = BatchQueue(doubling(batches), alike=lambda n: n % 3, most=4)
+    queue: BatchQueue[int, int] = BatchQueue(
+        doubling(batches), batch_key=lambda n: n % 3, max_batch=4
+    )
     assert asyncio.run(ask_all(queue, range(20))) == [2 * n for n in range(20)]
     assert all(len({n % 3 for n in batch}) == 1 for batch in batches)
     assert sorted(n for batch in batches for n in batch) == list(range(20))
@@ -54,12 +56,12 @@ def test_what_gathers_during_a_batch_goes_together() -> None:
         go_on.wait(10)
         return list(requests)
 
-    queue: BatchQueue[int, int] = BatchQueue(work, quiet=0.0)
+    queue: BatchQueue[int, int] = BatchQueue(work, linger=0.0)
 
     async def callers() -> list[int]:
-        first = asyncio.create_task(queue.ask(0))
+        first = asyncio.create_task(queue.submit(0))
         await asyncio.to_thread(going.wait, 10)
-        others = [asyncio.create_task(queue.ask(n)) for n in range(1, 6)]
+        others = [asyncio.create_task(queue.submit(n)) for n in range(1, 6)]
         await asyncio.sleep(0)
         go_on.set()
         return await asyncio.gather(first, *others)
@@ -106,13 +108,13 @@ def test_work_that_nobody_waits_for_stops_and_others_go_on() -> None:
                 raise
         return list(requests)
 
-    queue: BatchQueue[int, int] = BatchQueue(work, quiet=0.0)
+    queue: BatchQueue[int, int] = BatchQueue(work, linger=0.0)
 
     async def callers() -> int:
-        gone = asyncio.create_task(queue.ask(0))
+        gone = asyncio.create_task(queue.submit(0))
         await asyncio.to_thread(began.wait, 10)
-        waiting = asyncio.create_task(queue.ask(1))
-        left = asyncio.create_task(queue.ask(2))
+        waiting = asyncio.create_task(queue.submit(1))
+        left = asyncio.create_task(queue.submit(2))
         await asyncio.sleep(0)
         left.cancel()  # before its turn came
         gone.cancel()
@@ -131,10 +133,10 @@ def test_a_closed_queue_tells_its_callers_and_ends_its_thread() -> None:
         while True:
             check()
 
-    queue: BatchQueue[int, int] = BatchQueue(work, most=1, name="to be closed")
+    queue: BatchQueue[int, int] = BatchQueue(work, max_batch=1, name="to be closed")
 
     async def callers() -> list[Any]:
-        tasks = [asyncio.create_task(queue.ask(n)) for n in range(3)]
+        tasks = [asyncio.create_task(queue.submit(n)) for n in range(3)]
         await asyncio.to_thread(began.wait, 10)
         await asyncio.to_thread(queue.close)
         return await asyncio.gather(*tasks, return_exceptions=True)
@@ -142,10 +144,10 @@ def test_a_closed_queue_tells_its_callers_and_ends_its_thread() -> None:
     assert [type(one) for one in asyncio.run(callers())] == [QueueClosed] * 3
     assert all(thread.name != "to be closed" for thread in threading.enumerate())
     with pytest.raises(QueueClosed):
-        asyncio.run(queue.ask(1))
+        asyncio.run(queue.submit(1))
     queue.close()  # twice does no harm
 
 
 def test_a_batch_of_none_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
-        BatchQueue(doubling([]), most=0)
+        BatchQueue(doubling([]), max_batch=0)

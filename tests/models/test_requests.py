@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from inspect_ai.model import ChatMessageUser, GenerateConfig, ResponseSchema
 from inspect_ai.util import JSONSchema
 
-from contrafact.models.cleaning import clean_text, clean_value
-from contrafact.models.requests import request_body
+from contrafact.models.requests import clean_value, request_body
+from contrafact.text.delimit import tokenizable
 
 
 def body(config: GenerateConfig, text: str = "hi") -> dict[str, Any]:
@@ -60,14 +60,14 @@ def test_extra_body_and_llama_cpp_settings_go_along() -> None:
     [("a\x00b", "ab"), ("a\ud800b", "a\ufffdb"), ("\ud83d\ude00", "😀"), ("plain\n", "plain\n")],
 )
 def test_cleaning(text: str, cleaned: str) -> None:
-    assert clean_text(text) == cleaned
+    assert tokenizable(text) == cleaned
     assert body(GenerateConfig(stop_seqs=[text]), text)["messages"][0]["content"] == cleaned
     assert clean_value({text: [text, 1, None]}) == {cleaned: [cleaned, 1, None]}
 
 
 @given(st.text(st.characters(codec=None, exclude_categories=())))
 def test_cleaned_text_is_utf8_and_cleaning_it_again_changes_nothing(text: str) -> None:
-    once = clean_text(text)
+    once = tokenizable(text)
     once.encode("utf-8")
     assert "\x00" not in once
-    assert clean_text(once) == once
+    assert tokenizable(once) == once

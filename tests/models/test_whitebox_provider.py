@@ -29,8 +29,7 @@ from inspect_ai.util import json_schema
 from pydantic import BaseModel
 
 from contrafact.errors import InputError
-from contrafact.judges.judge import bool_schema, judge_once
-from contrafact.judges.letter import judge_letter
+from contrafact.judges.judge import bool_schema, judge_letter, judge_once
 from contrafact.models.whitebox import provider
 from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.weights import CausalModel, load_causal

@@ -46,7 +46,7 @@ def open_finforce(pack):
 def open_rfc(pack):
     from contrafact.families.rfc.error_classes import ErrorClasses
     from contrafact.families.rfc.methods import methods_of
-    from contrafact.families.rfc.pipeline.label_model import label_template
+    from contrafact.families.rfc.pipeline.label import label_template
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
     from contrafact.family.method import MethodContext
 
@@ -59,9 +59,9 @@ def open_rfc(pack):
 
 
 def open_training(pack):
-    from contrafact.training.dialogue import Dialogue
+    from contrafact.families.finforce.training import PairPrompts
 
-    Dialogue(pack)
+    PairPrompts(pack)
 
 
 def open_cobe(pack):

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from contrafact.families.finforce.bundled import bundled_headlines
+from contrafact.families.finforce.data import bundled_headlines
 
 
 @pytest.mark.slow

@@ -70,11 +70,11 @@ def _import() -> None:
     from matplotlib.backends import backend_agg, backend_svg
 
     import contrafact.cli.main
-    import contrafact.families.finforce.bulk_journal
+    import contrafact.families.finforce.bulk
     import contrafact.families.finforce.methods
     import contrafact.report.build
     import contrafact.runs.execute  # noqa: F401
-    from contrafact.text.pipeline import parsed, recognised
+    from contrafact.text.parsing import parsed, recognised
 
     list(parsed(["Sales rose."]))
     list(recognised(["Sales rose."]))

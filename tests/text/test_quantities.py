@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.text.number_names import number_names
+from contrafact.text.identifiers import number_names
 from contrafact.text.quantities import new_quantities, quantities
 
 # Pieces that the grammar knows, set beside each other in any order.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.text.words import LISTS, lexicon
-from contrafact.text.words.context import choose_form, guards
+from contrafact.text.words.lexicon import choose_form, guards
 from contrafact.text.words.matcher import Matcher
 from contrafact.text.words.terms import INFLECTIONS, term_forms, words_of
 

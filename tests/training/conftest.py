@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 import yaml
 
+from contrafact.report.drawing import Figure
+from contrafact.training import results
+
 NAMES = ["Tern & Vale", "Osk Mills", "Brant Air", "Dunmar", "Velmora", "Pell Foods", "Lorne Steel"]
 NAMES += ["Ashby Rail", "Corvin", "Marl Oil", "Kestrel Bank", "Quay Docks"]
 VERBS = ["raises", "cuts", "halts", "opens", "sells", "delays", "doubles", "reviews"]
@@ -30,8 +33,8 @@ TEMPLATE = (
 PACK = {
     "finforce/generate": "Pair {% for shot in shots %}{% endfor %}: {{ headline }}",
     "finforce/lm-counterfactuals-base": "New: {{ headline }};",
-    "training/headline": "New:{% for example in examples %} {{ example }};{% endfor %}",
-    "training/judge-pair": "Rate {{ headline }} | {{ risk }} | {{ opportunity }}",
+    "finforce/training/headline": "New:{% for example in examples %} {{ example }};{% endfor %}",
+    "finforce/training/judge-pair": "Rate {{ headline }} | {{ risk }} | {{ opportunity }}",
 }
 
 
@@ -63,7 +66,7 @@ def write_rows(path: Path, made: list[dict[str, Any]]) -> Path:
 def _conversations(seed: int) -> list[tuple[str, str]]:
     """What the small model has read: pairs, headlines and ratings, some of them bad."""
     rng = np.random.default_rng(seed)
-    told = []
+    read = []
     for row in rows(700, seed=seed):
         answer = {"original_headline": row["headline"], **row}
         del answer["headline"]
@@ -72,10 +75,10 @@ def _conversations(seed: int) -> list[tuple[str, str]]:
         text = json.dumps(answer)
         if rng.random() < 0.15:
             text = text[:-2]
-        told.append((f"Pair : {row['headline']}", text))
-        told.append((f"New: {row['headline']};", headlines(1, int(rng.integers(10**6)))[0]))
-        told.append((f"Rate {row['headline']} |", f"score: {rng.integers(2, 9)}"))
-    return told
+        read.append((f"Pair : {row['headline']}", text))
+        read.append((f"New: {row['headline']};", headlines(1, int(rng.integers(10**6)))[0]))
+        read.append((f"Rate {row['headline']} |", f"score: {rng.integers(2, 9)}"))
+    return read
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +86,7 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pack")
     for name, text in PACK.items():
         path = folder / f"{name}.jinja"
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return folder
 
@@ -96,10 +99,10 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     folder = tmp_path_factory.mktemp("small") / "model"
-    told = _conversations(0)
+    read = _conversations(0)
     bpe = ByteLevelBPETokenizer()
     special = ["<|end|>", "<|user|>", "<|assistant|>"]
-    bpe.train_from_iterator([*map(" ".join, told)], vocab_size=800, special_tokens=special)
+    bpe.train_from_iterator([*map(" ".join, read)], vocab_size=800, special_tokens=special)
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=bpe._tokenizer,
         bos_token="<|user|>",
@@ -121,11 +124,11 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pad_token_id=None,
     )
     model = LlamaForCausalLM(config).train()
-    texts = [f"<|user|>{ask}<|assistant|>{answer}<|end|>" for ask, answer in told]
+    texts = [f"<|user|>{ask}<|assistant|>{answer}<|end|>" for ask, answer in read]
     ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     rng = np.random.default_rng(0)
-    for _ in range(160):
+    for _ in range(100):
         batch = [ids[int(place)] for place in rng.integers(len(ids), size=16)]
         width = max(map(len, batch))
         fed = torch.zeros((len(batch), width), dtype=torch.long)
@@ -138,6 +141,13 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no figures: for tests that look at none, since to draw takes longer than to train."""
+    figure = Figure("none", "", "", "", svg=b"-", svg_dark=b"-", png=b"-")
+    monkeypatch.setattr(results, "render", lambda *_, **__: figure)
 
 
 @pytest.fixture(scope="session")
@@ -168,7 +178,7 @@ def write_config(small_model: Path, pack: Path) -> Callable[..., Path]:
                 "effective_batch": 2,
                 "learning_rate": 3e-3,
                 "evaluate_every": 2,
-                "epochs": 3,
+                "epochs": 2,
                 "patience": 9,
             },
         }

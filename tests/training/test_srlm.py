@@ -14,17 +14,18 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.family.training import training_specs
 from contrafact.models.whitebox.weights import load_causal
-from contrafact.prompts import open_pack
-from contrafact.training import trainers, workshop
-from contrafact.training.candidates import by_method
-from contrafact.training.config import Candidates, load_config
-from contrafact.training.dialogue import pair_of, read_answer
-from contrafact.training.judging import Candidate
+from contrafact.training import context, trainers
+from contrafact.training.config import load_config
+from contrafact.training.context import TrainingContext
+from contrafact.training.generation import Candidate, candidates_by_method
 from contrafact.training.run import train
 from contrafact.training.stages import Journal
 
 pytestmark = pytest.mark.slow
+
+SPECS = training_specs()
 
 
 class Quiet:
@@ -46,10 +47,12 @@ class Quiet:
 
 
 def run(config: Path, out: Path, **options: Any) -> tuple[Any, list[str]]:
-    said: list[str] = []
+    lines: list[str] = []
     progress = Quiet(options.pop("kill", None))
-    outcome = train(load_config(str(config), **options), out, say=said.append, progress=progress)
-    return outcome, said
+    settings = load_config(str(config), SPECS, **options)
+    spec = SPECS[settings.family]
+    outcome = train(settings, spec, out, say=lines.append, progress=progress)
+    return outcome, lines
 
 
 def losses(out: Path, step: str) -> list[dict[str, float]]:
@@ -114,18 +117,20 @@ def test_what_is_learned_can_be_seen_in_the_losses(finished):
 
 
 def test_logits_of_prompts_count_for_nothing(config, small_model, tmp_path, monkeypatch):
-    settings = load_config(str(config))
-    lessons = [trainers.Lesson([5, 6, 7, 8][: 2 + n % 3], [9 + n, 10, 11]) for n in range(8)]
+    settings = load_config(str(config), SPECS)
+    examples = [
+        trainers.TokenizedExample([5, 6, 7, 8][: 2 + n % 3], [9 + n, 10, 11]) for n in range(8)
+    ]
 
     def learned(name: str) -> list[trainers.Loss]:
         causal = load_causal(str(small_model))
-        return trainers.warm_up(causal, lessons, lessons[:2], settings, tmp_path / name)
+        return trainers.warm_up(causal, examples, examples[:2], settings, tmp_path / name)
 
-    alone = learned("alone")
-    monkeypatch.setattr(trainers, "_labelled_positions_alone", nullcontext)
+    labelled = learned("labelled")
+    monkeypatch.setattr(trainers, "_labelled_positions_only", nullcontext)
     whole = learned("whole")
-    assert len(alone) > 2
-    for one, other in zip(alone, whole, strict=True):
+    assert len(labelled) > 2
+    for one, other in zip(labelled, whole, strict=True):
         assert one == pytest.approx(other, rel=1e-4)
 
 
@@ -143,10 +148,10 @@ def test_new_headlines_are_new_and_those_rejected_have_a_reason(finished):
 def test_the_same_command_again_does_nothing_without_a_model(finished, config, monkeypatch):
     out, outcome = finished
     before = stamps(out)
-    monkeypatch.setattr(workshop, "load_causal", None)  # would be called
-    again, said = run(config, out)
+    monkeypatch.setattr(context, "load_causal", None)  # would be called
+    again, lines = run(config, out)
     assert again == outcome
-    assert said == []
+    assert lines == []
     assert stamps(out) == before
 
 
@@ -156,6 +161,7 @@ def test_another_training_is_refused_in_its_folder(finished, config):
         run(config, out, seed=9)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_killed_in_any_stage_it_goes_on_and_comes_to_the_same(finished, config, tmp_path):
     whole, _ = finished
     killed = tmp_path / "killed"
@@ -181,7 +187,8 @@ def test_killed_in_any_stage_it_goes_on_and_comes_to_the_same(finished, config, 
         assert (killed / path).read_text() == (whole / path).read_text()
 
 
-def test_a_full_disk_is_told_in_one_line_and_earlier_checkpoints_stay(finished, config, tmp_path):
+@pytest.mark.usefixtures("undrawn")
+def test_a_full_disk_is_one_line_and_earlier_checkpoints_stay(finished, config, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(finished[0], out)
     for name in ("model", "evaluation"):
@@ -201,6 +208,7 @@ def replaced(outcome: Any, old: Path, new: Path) -> Any:
     return dataclasses.replace(outcome, checkpoints=moved)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_iteration_with_too_few_pairs_is_saturated_and_says_its_figures(write_config, tmp_path):
     config = write_config(
         tmp_path,
@@ -211,10 +219,10 @@ def test_an_iteration_with_too_few_pairs_is_saturated_and_says_its_figures(write
         preferences={"margin": 9.5},
     )
     for _ in range(2):  # again says it again
-        outcome, said = run(config, tmp_path / "out")
+        outcome, lines = run(config, tmp_path / "out")
         assert outcome.saturated == 1
-        assert "saturated: 0 preference pairs of 4 headlines" in said[-1]
-        assert "ties" in said[-1]
+        assert "saturated: 0 preference pairs of 4 headlines" in lines[-1]
+        assert "ties" in lines[-1]
     assert not (tmp_path / "out" / "iteration-1" / "model").exists()
     scores = pd.read_json(tmp_path / "out" / "iteration-1" / "scores" / "scores.jsonl", lines=True)
     judged = scores[scores["valid"]]
@@ -223,43 +231,80 @@ def test_an_iteration_with_too_few_pairs_is_saturated_and_says_its_figures(write
     assert (scores.loc[~scores["valid"], "score"] == 0).all()
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_another_family_is_trained_in_its_own_words(write_config, tmp_path):
+    spec = dataclasses.replace(SPECS["finforce"], item="review", items="reviews")
+    config = write_config(tmp_path, held_out=5, warm_up={"examples": 12})
+    config.write_text(
+        config.read_text()
+        .replace("headlines:\n  count: 10", "reviews:\n  count: 2")
+        .replace("per_headline", "per_review")
+        .replace("min_pairs: 4", "min_pairs: 9")
+    )
+    settings = load_config(str(config), {"reviews": spec})
+    assert (settings.family, settings.items.count, settings.candidates.per_item) == (
+        "reviews",
+        2,
+        4,
+    )
+    out, lines = tmp_path / "out", []
+    outcome = train(settings, spec, out, say=lines.append, progress=Quiet())
+    assert outcome.saturated == 1
+    assert "preference pairs of 2 reviews" in lines[-1]
+    assert "reviews" in json.loads((out / "training.json").read_text())["facts"]
+    for path in (
+        "data/held-out",
+        "iteration-1/reviews/reviews",
+        "iteration-1/candidates/candidates",
+        "iteration-1/scores/scores",
+    ):
+        rows = pd.read_json(out / f"{path}.jsonl", lines=True)
+        assert rows["review"].str.len().min() > 0
+    assert pd.read_csv(out / "metrics.csv")["reviews"].tolist() == [5, 5]
+    assert pd.read_csv(out / "saturation.csv")["reviews"].tolist() == [2]
+
+
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"model": "no/such/folder"}, "there is no such file or folder"),
         ({"candidates": {"max_tokens": 300}}, "the context of .* is too short: 256 tokens"),
         ({"lora": {"targets": ["q_proj", "no_proj"]}}, "has no layer 'no_proj'"),
         ({"lora": {"targets": "lm_head"}}, "has no layer 'lm_head'"),
         ({"data": "missing.jsonl"}, "there is no such file"),
-        ({"candidates": {"method": "nonsense"}}, "there is no method 'nonsense'"),
+        ({"candidates": {"method": "nonsense"}}, "finforce has no method 'nonsense'"),
     ],
 )
-def test_what_cannot_work_is_said_before_anything_is_trained(write_config, tmp_path, changes, told):
-    with pytest.raises(InputError, match=told):
+def test_what_cannot_work_is_said_before_anything_is_trained(
+    write_config, tmp_path, changes, message
+):
+    with pytest.raises(InputError, match=message):
         run(write_config(tmp_path, **changes), tmp_path / "out")
     assert not (tmp_path / "out" / "data").exists()
 
 
-def test_candidates_can_be_those_of_counterfactuals_under_held_noise(small_model, pack, tmp_path):
-    settings = Candidates(
-        method="lm-counterfactuals:prompts=one", per_headline=3, max_tokens=80, temperature=1.0
-    )
+def test_candidates_can_be_those_of_counterfactuals_under_held_noise(
+    small_model, write_config, tmp_path
+):
+    method = {"method": "lm-counterfactuals:prompts=one", "per_headline": 3}
+    settings = load_config(str(write_config(tmp_path, candidates=method)), SPECS)
     about = ["Osk Mills cuts grain exports", "Corvin opens a pipeline"]
+    spec = SPECS["finforce"]
 
     def made(model: str) -> list[Candidate]:
+        training = TrainingContext(settings, spec, tmp_path, print)
         journal = Journal(tmp_path / "journal")
-        options = {"seed": 0, "iteration": 1, "journal": journal}
-        return by_method(model, open_pack(pack), about, settings, **options)
+        return candidates_by_method(training, model, about, iteration=1, journal=journal)
 
     first = made(str(small_model))
-    assert [one.headline for one in first] == [about[0]] * 3 + [about[1]] * 3
-    said = [one for one in first if one.reply.text]
-    assert len({one.reply.text for one in said}) > 1
-    assert all(pair_of(read_answer(one.reply.text)) is not None for one in said)
+    assert [one.item for one in first] == [about[0]] * 3 + [about[1]] * 3
+    valid = [one for one in first if one.reply.text]
+    assert len({one.reply.text for one in valid}) > 1
+    assert all(spec.read(one.reply.text, True).answer is not None for one in valid)
     assert made(str(small_model)) == first  # from the journal
 
 
-def test_weights_that_are_not_numbers_are_told(write_config, small_model, tmp_path):
+def test_weights_that_are_not_numbers_are_refused(write_config, small_model, tmp_path):
     from safetensors.torch import load_file, save_file
 
     broken = tmp_path / "broken"
@@ -271,7 +316,7 @@ def test_weights_that_are_not_numbers_are_told(write_config, small_model, tmp_pa
         run(write_config(tmp_path, model=str(broken)), tmp_path / "out")
 
 
-def test_the_command_tells_a_wrong_config_and_shows_what_a_finished_training_found(
+def test_the_command_refuses_a_wrong_config_and_shows_what_a_finished_training_found(
     finished, config, quick_contrafact, tmp_path
 ):
     wrong = tmp_path / "wrong.yaml"

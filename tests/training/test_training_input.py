@@ -1,35 +1,49 @@
 """What a training is given: its config and its data."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.training.config import load_config, preset_names
-from contrafact.training.data import load_pool, share_out
+from contrafact.family.training import training_specs
+from contrafact.training import config, data
+from contrafact.training.config import TrainConfig, presets
+from contrafact.training.data import Pool, share_out
+
+SPECS = training_specs()
+
+
+def load_config(source: str, **changes: Any) -> TrainConfig:
+    return config.load_config(source, SPECS, **changes)
+
+
+def load_pool(path: Path | None) -> Pool:
+    return data.load_pool(SPECS["finforce"], path)
+
 
 # Config
 
 
 def test_the_presets_are_valid_and_the_papers_has_the_papers_settings():
-    assert preset_names() == ["paper", "tiny"]
+    assert list(presets(SPECS)) == ["paper", "tiny"]
     paper, tiny = load_config("paper"), load_config("tiny")
     assert (paper.lora.r, paper.lora.alpha, paper.lora.dropout) == (64, 16, 0.1)
     assert paper.warm_up.effective_batch == paper.dpo.effective_batch == 16
     assert (paper.warm_up.learning_rate, paper.warm_up.final_learning_rate) == (5.5e-6, 1.1e-6)
     assert (paper.dpo.beta, paper.dpo.learning_rate) == (0.1, 1e-6)
     assert paper.warm_up.patience == paper.dpo.patience == 2
-    assert (paper.headlines.seed_examples, paper.headlines.own_examples) == (6, 2)
-    assert (paper.headlines.temperature, paper.candidates.temperature) == (0.6, 0.7)
-    assert (paper.candidates.per_headline, paper.judge.samples, paper.judge.by) == (4, 3, "self")
+    assert (paper.items.seed_examples, paper.items.own_examples) == (6, 2)
+    assert (paper.items.temperature, paper.candidates.temperature) == (0.6, 0.7)
+    assert (paper.candidates.per_item, paper.judge.samples, paper.judge.by) == (4, 3, "self")
     assert tiny.iterations == 2
     assert tiny.held_out == 50
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("model: m\nheadlines: {count: 3}\nspeed: 9\n", ":3: speed: "),
         ("model: m\nheadlines: {count: 3}\ndpo:\n  bta: 1\n", ":4: dpo.bta: "),
@@ -42,14 +56,38 @@ def test_the_presets_are_valid_and_the_papers_has_the_papers_settings():
         ("model: m\nheadlines: {count: 3}\nlora: {targets: []}\n", ":3: lora.targets"),
     ],
 )
-def test_a_wrong_config_is_told_with_its_line_and_key(tmp_path, text, told):
+def test_a_wrong_config_is_told_with_its_line_and_key(tmp_path, text, message):
     path = tmp_path / "srlm.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load_config(str(path))
     assert str(path) in str(caught.value)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_config_names_its_family_where_there_are_several(tmp_path):
+    one = SPECS["finforce"]
+    own = tmp_path / "presets"
+    own.mkdir()
+    (own / "tiny.yaml").write_text("model: m\nreviews: {count: 3}\nseed: 8\n")
+    both = {"news": one, "reviews": replace(one, item="review", items="reviews", presets=own)}
+    assert list(presets(both)) == ["paper", "news/tiny", "reviews/tiny"]
+    assert config.load_config("reviews/tiny", both).seed == 8
+
+    def load(text: str) -> TrainConfig:
+        path = tmp_path / "srlm.yaml"
+        path.write_text(text)
+        return config.load_config(str(path), both)
+
+    made = load("model: m\nfamily: reviews\nreviews: {count: 3}\n")
+    assert (made.family, made.items.count) == ("reviews", 3)
+    with pytest.raises(InputError, match="family: there is more than one; those that can be"):
+        load("model: m\nreviews: {count: 3}\n")
+    with pytest.raises(InputError, match=r"yaml:2: family: there is no 'stories'"):
+        load("model: m\nfamily: stories\n")
+    with pytest.raises(InputError, match=r"yaml:3: headlines: extra inputs"):
+        load("model: m\nfamily: reviews\nheadlines: {count: 3}\nreviews: {count: 3}\n")
 
 
 def test_a_config_that_is_not_there_names_the_presets(tmp_path):
@@ -60,9 +98,9 @@ def test_a_config_that_is_not_there_names_the_presets(tmp_path):
 def test_options_go_over_the_file_and_paths_are_seen_from_it(tmp_path):
     path = tmp_path / "srlm.yaml"
     path.write_text("model: m\ndata: pairs.jsonl\nheadlines: {count: 3}\njudge: {samples: 2}\n")
-    config = load_config(str(path), seed=7, judge="checks", iterations=None)
-    assert config.data == tmp_path / "pairs.jsonl"
-    assert (config.seed, config.judge.by, config.judge.samples) == (7, "checks", 2)
+    made = load_config(str(path), seed=7, judge="checks", iterations=None)
+    assert made.data == tmp_path / "pairs.jsonl"
+    assert (made.seed, made.judge.by, made.judge.samples) == (7, "checks", 2)
 
 
 # Data
@@ -124,8 +162,8 @@ def test_no_headline_is_in_two_shares_and_the_seed_decides(tmp_path):
     options = {"held_out": 10, "validation": 0.1, "most": 20}
     shares = share_out(pool, seed=3, **options)
     assert (len(shares.train), len(shares.validation), len(shares.held_out)) == (18, 2, 10)
-    ids = [one.id for one in (*shares.train, *shares.validation, *shares.held_out)]
-    assert len(set(ids)) == 30
+    texts = [one.item for one in (*shares.train, *shares.validation)] + list(shares.held_out)
+    assert len(set(texts)) == 30
     assert share_out(pool, seed=3, **options) == shares
     assert share_out(pool, seed=4, **options) != shares
     with pytest.raises(InputError, match="left to train on"):

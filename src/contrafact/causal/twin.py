@@ -2,7 +2,7 @@
 
 Balke and Pearl (1994): two copies of the model, the factual one and the one after surgery, share
 their noise; the facts are evidence in the first, the answer is read in the second. Nothing is
-enumerated jointly and no code is shared with `abduction`, so that the two can check each other.
+enumerated jointly, and no code is shared with `counterfactual`: the two can check each other.
 """
 
 from collections.abc import Iterable, Sequence

@@ -9,9 +9,8 @@ from contrafact.cli import news_prepare
 
 if TYPE_CHECKING:
     from contrafact.corpus.fetch import Fetched, Pages, Window
-    from contrafact.corpus.journal import Journal
     from contrafact.corpus.news_items import NewsNotes
-    from contrafact.corpus.sources.base import Source
+    from contrafact.files.journal import Journal
 
 __all__ = ["app"]
 
@@ -20,7 +19,6 @@ SourceName = Literal["file", "rss", "newsapi", "yahoo"]
 app = typer.Typer(help="Acquire news, and prepare it for a benchmark.", no_args_is_help=True)
 app.command("dedupe")(news_prepare.dedupe)
 app.command("anonymise")(news_prepare.anonymise)
-_DAY = "%Y-%m-%d"
 
 
 @app.callback()
@@ -70,13 +68,16 @@ def fetch(
 
     Example: contrafact news fetch yahoo AAPL MSFT --out news.jsonl
     """
-    from contrafact.corpus.fetch import fetch_pages
-    from contrafact.corpus.journal import Journal
-    from contrafact.corpus.sources.http import asking
+    from contrafact.corpus.fetch import Window, fetch_pages, open_source
+    from contrafact.corpus.sources.base import defaults, open_client
     from contrafact.errors import InputError
     from contrafact.files.atomic import guard_output
+    from contrafact.files.download import sha256_of
+    from contrafact.files.journal import Journal
 
-    window, asked = _window(source, since, until), _asked(source, what or [])
+    usual = defaults().get(source)
+    asked = list(what or (usual.asked if usual else ()))
+    window = Window.of(since, until, usual if source == "newsapi" else None)
     guard_output(out, *(asked if source == "file" else ()))
     settings: dict[str, Any] = {
         "source": source,
@@ -88,9 +89,9 @@ def fetch(
     if source == "newsapi":
         settings |= {"days": days, "language": language}
     if source == "file":
-        settings["contents"] = [_sum(path) for path in asked]
-    origin = _source(source, asked, window, days, language, base_url)
-    journal = Journal(out, settings, what="news fetch")
+        settings["contents"] = [sha256_of(path) if Path(path).is_file() else None for path in asked]
+    origin = open_source(source, asked, window, days=days, language=language, base=base_url)
+    journal = Journal.of_output(out, settings, what="`news fetch`")
     if journal.finished() and not add:
         typer.echo(
             f"{out} is finished: nothing was asked (--add fetches again and adds what is new)"
@@ -98,22 +99,26 @@ def fetch(
         return
     from contrafact.console import Progress
 
-    had = _rows(out)
-    try:
-        with asking(origin, pause=pause) as get, Progress("requests", len(origin.first())) as steps:
-            pages = fetch_pages(
-                origin,
-                journal,
-                get,
-                max_pages=max_pages,
-                before=len(had),
-                progress=lambda _: steps.step(),
-            )
-        _write(pages, had[: pages.before], window, source, journal, out)
-    except InputError:
-        if source == "file":  # once it is repairs, its contents are others
-            journal.give_up()
-        raise
+    with journal:
+        had = _rows(out)
+        try:
+            with (
+                open_client(origin, pause=pause) as get,
+                Progress("requests", len(origin.first())) as steps,
+            ):
+                pages = fetch_pages(
+                    origin,
+                    journal,
+                    get,
+                    max_pages=max_pages,
+                    before=len(had),
+                    progress=steps.one,
+                )
+            _write(pages, had[: pages.before], window, source, journal, out)
+        except InputError:
+            if source == "file":  # once it is fixed, its contents are others
+                journal.discard()
+            raise
 
 
 def _write(
@@ -125,25 +130,22 @@ def _write(
     out: Path,
 ) -> None:
     from contrafact.corpus.fetch import assemble
-    from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.corpus.ledger import write_stage
     from contrafact.corpus.news_items import NewsNotes
-    from contrafact.files.jsonl import write_rows
+    from contrafact.files.journal import sidecar_path
 
     notes = NewsNotes()
     fetched = assemble(pages, window, source=source, earlier=earlier, notes=notes)
-    write_rows(out, fetched.items)
-    dropped = Path(f"{out}.dropped.jsonl")
-    gone = [row for row in _rows(dropped) if row not in fetched.dropped]
-    write_rows(dropped, gone + fetched.dropped)
-    Ledger(ledger_path(out)).append(fetched.events)
+    gone = [row for row in _rows(sidecar_path(out, "dropped")) if row not in fetched.dropped]
+    write_stage(out, fetched.items, fetched.events, dropped=gone + fetched.dropped)
     if not pages.failed:
         journal.finish()
-    _say(pages, fetched, notes, len(earlier), out)
+    _show(pages, fetched, notes, len(earlier), out)
     if pages.failed:
         raise typer.Exit(1)
 
 
-def _say(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, out: Path) -> None:
+def _show(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, out: Path) -> None:
     counts = {
         "repeated": fetched.repeated,
         "known before": fetched.known,
@@ -151,10 +153,9 @@ def _say(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, o
         "malformed": len(pages.rejected),
     }
     new = len(fetched.items) - earlier
-    said = [f"{out}: {new:,} new of {len(fetched.items):,} items" if earlier else ""]
-    said = [said[0] or f"{out}: {new:,} items"]
-    said += [f"{number:,} {name}" for name, number in counts.items() if number]
-    typer.echo("; ".join(said))
+    first = f"{new:,} new of {len(fetched.items):,} items" if earlier else f"{new:,} items"
+    others = [f"{number:,} {name}" for name, number in counts.items() if number]
+    typer.echo("; ".join([f"{out}: {first}", *others]))
     without = sum(not str(row.get("summary") or "").strip() for row in fetched.items)
     if without:
         typer.echo(f"{without:,} have a title and no summary")
@@ -174,70 +175,6 @@ def _say(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, o
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    from contrafact.files.jsonl import read_rows
+    from contrafact.files.tables import read_rows
 
     return [row for _, row in read_rows(path)] if path.exists() and path.stat().st_size else []
-
-
-def _window(source: str, since: str | None, until: str | None) -> "Window":
-    from contrafact.corpus.fetch import Window
-    from contrafact.corpus.sources.defaults import defaults
-    from contrafact.errors import InputError
-
-    window = Window(_day(since), _day(until))
-    if source == "newsapi":
-        usual = defaults()["newsapi"]
-        window = Window(window.since or usual.since, window.until or usual.until)
-    if window.since and window.until and window.since > window.until:
-        raise InputError("the window ends before it begins", hint="mend --from and --to")
-    return window
-
-
-def _day(text: str | None) -> str | None:
-    from datetime import datetime
-
-    from contrafact.errors import InputError
-
-    if text is None:
-        return None
-    try:
-        return datetime.strptime(text, _DAY).date().isoformat()
-    except ValueError:
-        raise InputError(f"'{text}' is not a day", hint="write it as 2025-04-18") from None
-
-
-def _asked(source: str, what: list[str]) -> list[str]:
-    from contrafact.corpus.sources.defaults import defaults
-
-    usual = defaults().get(source)
-    return list(what) or (list(usual.asked) if usual else [])
-
-
-def _source(
-    name: str,
-    asked: list[str],
-    window: "Window",
-    days: int | None,
-    language: str,
-    base: str | None,
-) -> "Source":
-    from contrafact.corpus.sources.files import Files
-    from contrafact.corpus.sources.newsapi import NewsApi
-    from contrafact.corpus.sources.rss import Rss
-    from contrafact.corpus.sources.yahoo import Yahoo
-
-    if name == "file":
-        return Files(asked)
-    if name == "rss":
-        return Rss(asked)
-    if name == "yahoo":
-        return Yahoo(asked, base=base)
-    return NewsApi(
-        asked, window.since or "", window.until or "", days=days, language=language, base=base
-    )
-
-
-def _sum(path: str) -> str | None:
-    from contrafact.files.download import sha256_of
-
-    return sha256_of(path) if Path(path).is_file() else None

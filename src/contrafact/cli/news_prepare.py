@@ -37,10 +37,9 @@ def dedupe(
     """
     from contrafact.console import Progress
     from contrafact.corpus.duplicates import find_duplicates
-    from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
+    from contrafact.corpus.ledger import LedgerEvent, write_stage
     from contrafact.corpus.news_items import news_record
     from contrafact.files.atomic import guard_output
-    from contrafact.files.jsonl import write_rows
 
     guard_output(out, file)
     rows = _load(file)
@@ -77,13 +76,11 @@ def dedupe(
                 why="" if duplicate is None else duplicate.reason,
             )
         )
-    write_rows(out, kept)
-    write_rows(f"{out}.dropped.jsonl", dropped)
-    Ledger(ledger_path(out)).append(events)
+    write_stage(out, kept, events, dropped=dropped)
     kinds = [duplicate.kind for duplicate in found.values()]
     counts = {kind: kinds.count(kind) for kind in ("exact", "address", "near")}
-    said = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
-    typer.echo(f"{out}: {len(kept):,} of {len(rows):,} items; duplicates: {said}")
+    by_kind = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
+    typer.echo(f"{out}: {len(kept):,} of {len(rows):,} items; duplicates: {by_kind}")
 
 
 def anonymise(
@@ -109,7 +106,8 @@ def anonymise(
     from contrafact.corpus.anonymise import Anonymiser
     from contrafact.corpus.news_items import news_record
     from contrafact.files.atomic import guard_output
-    from contrafact.files.jsonl import write_rows
+    from contrafact.files.journal import sidecar_path
+    from contrafact.files.tables import write_rows
 
     guard_output(out, file)
     rows = _load(file)
@@ -123,8 +121,8 @@ def anonymise(
                 {**asdict(change), "new_item_id": done.item.id} for change in done.replaced
             ]
             steps.step()
+    write_rows(sidecar_path(out, "persons"), replaced)
     write_rows(out, records)
-    write_rows(f"{out}.persons.jsonl", replaced)
     changed = len({change["item_id"] for change in replaced})
     typer.echo(
         f"{out}: {len(worker.persons):,} persons replaced at {len(replaced):,} places "

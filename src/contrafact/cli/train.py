@@ -1,18 +1,15 @@
 """``contrafact train``: white-box training."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    _Rows = Sequence[Mapping[str, Any]]
+    from contrafact.family.training import TrainingSpec
+    from contrafact.training.run import Outcome
 
 __all__ = ["app"]
-
-_SHARES = ("valid", "clean", "direction", "subject")
 
 app = typer.Typer(help="Training of models whose weights are at hand.", no_args_is_help=True)
 
@@ -32,7 +29,7 @@ def srlm(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Headlines with both counterfactuals. [bundled ones]"),
+        typer.Option(metavar="FILE", help="Items with their answers. [bundled ones]"),
     ] = None,
     model: Annotated[
         str | None, typer.Option(metavar="M", help="The model to begin with. [the config's]")
@@ -51,19 +48,21 @@ def srlm(
         Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
     ] = None,
 ) -> None:
-    """Self-rewarding training: a model learns from preferences among its own counterfactuals.
+    """Self-rewarding training: a model learns from preferences among its own answers.
 
-    Supervised warm-up, then in each iteration new headlines, candidate pairs, scores, preferences
+    Supervised warm-up, then in each iteration new items, candidate answers, scores, preferences
     and DPO. Killed at any point, the same command goes on; what is finished is not done again.
 
     Example: contrafact train srlm tiny --data supplement.json --out runs/srlm-tiny
     """
-    from contrafact.console import Progress
+    from contrafact.family.training import training_specs
     from contrafact.training.config import load_config
     from contrafact.training.run import train
 
+    specs = training_specs()
     settings = load_config(
         config,
+        specs,
         data=data,
         model=model,
         judge=judge,
@@ -72,10 +71,9 @@ def srlm(
         prompts=prompts,
     )
     folder = out or Path("runs") / f"srlm-{Path(config).stem}"
-    outcome = train(
-        settings, folder, say=lambda line: typer.echo(line, err=True), progress=Progress
-    )
-    _show(outcome.metrics, outcome.saturation)
+    spec = specs[settings.family]
+    outcome = train(settings, spec, folder, say=lambda line: typer.echo(line, err=True))
+    _show(outcome, spec)
     for path in outcome.checkpoints:
         typer.echo(f"{path}: use it as --model whitebox/{path}")
     if outcome.saturated is not None:
@@ -83,42 +81,23 @@ def srlm(
     typer.echo(f"Tables and figures are in {folder}")
 
 
-def _show(
-    metrics: "Sequence[Mapping[str, Any]]", saturation: "Sequence[Mapping[str, Any]]"
-) -> None:
-    from contrafact.console import show_table
-    from contrafact.training.evaluation import MEASURES
+def _show(outcome: "Outcome", spec: "TrainingSpec") -> None:
+    import pandas as pd
 
-    shown = [name for name in MEASURES if any(_known(row[name]) for row in metrics)]
-    show_table(
-        "On the held-out headlines (95% intervals)",
-        ["checkpoint", *(name.replace("_", " ") for name in shown)],
-        [[str(row["checkpoint"]), *(_cell(row, name) for name in shown)] for row in metrics],
+    from contrafact.console import show_frame
+    from contrafact.training.evaluation import measures_of
+
+    metrics = pd.DataFrame(outcome.metrics)
+    measures = [one for one in measures_of(spec) if metrics[one.name].notna().any()]
+    names = [one.name for one in measures]
+    columns = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+    show_frame(
+        f"On the held-out {spec.items} (95% intervals)",
+        metrics[["checkpoint", *columns]],
+        shares=[one.name for one in measures if one.share],
+        coefficients=[one.name for one in measures if not one.share],
     )
-    if saturation:
-        columns = ("iteration", "headlines", "candidates", "valid", "ties", "pairs", "spread")
-        show_table(
-            "Scores of candidates",
-            columns,
-            [[_plain(row[name]) for name in columns] for row in saturation],
-        )
-
-
-def _cell(row: "Mapping[str, Any]", name: str) -> str:
-    if not _known(row[name]):
-        return "–"
-    scale, form = (100.0, "{:.1f}%") if name in _SHARES else (1.0, "{:.2f}")
-    estimate, low, high = (
-        form.format(scale * row[key]) for key in (name, f"{name}_low", f"{name}_high")
-    )
-    return f"{estimate} [{low}, {high}]" if _known(row[f"{name}_low"]) else estimate
-
-
-def _plain(value: object) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _known(value: object) -> bool:
-    return isinstance(value, int | float) and value == value
+    if outcome.saturation:
+        columns = ["iteration", spec.items, "candidates", "valid", "ties", "pairs", "spread"]
+        saturation = pd.DataFrame(outcome.saturation)[columns].astype({"spread": float})
+        show_frame("Scores of candidates", saturation, coefficients=["spread"])

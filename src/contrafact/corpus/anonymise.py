@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any
 
 from contrafact.records import NewsItem
-from contrafact.text.pipeline import recognised
+from contrafact.text.parsing import recognised
 
 __all__ = ["Anonymised", "Anonymiser", "Replacement", "kept_names"]
 

@@ -61,7 +61,7 @@ class AuditRate:
     """Share of faulty items in what was audited from, 0 to 1."""
     residual: "Interval"
     """Share of faulty items among those that were not drawn, 0 to 1: what is left in the set once
-    the faulty items that were found are repairs. NaN where every item was audited."""
+    the faulty items that were found are fixed. NaN where every item was audited."""
 
 
 def _category(event: LedgerEvent) -> str:

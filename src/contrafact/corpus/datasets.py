@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
-from contrafact.files.cache import cache_dir
+from contrafact.files.download import cache_dir
 
 __all__ = [
     "BASE_VARIABLE",
@@ -112,7 +112,7 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
     """Download what is missing of a dataset into the cache, check it, and return its files.
 
     A dataset without known sums (RFC-BENCH) is taken as the hub has it on the first fetch: its
-    commit and the sums of its files are recorded in ``sources.json`` beside the files, and held to
+    commit and the sums of its files are recorded in ``sources.json`` next to the files, and held to
     from then on.
 
     Args:

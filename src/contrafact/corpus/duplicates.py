@@ -55,7 +55,7 @@ class Duplicate:
 def normal_form(text: str) -> str:
     """Return the text in lower case, in Unicode's NFKC form, its words joined by single spaces.
 
-    Signs go, except where they make another number of the one beside them (a decimal point, a
+    Signs go, except where they make another number of the one next to them (a decimal point, a
     minus, a percent sign).
     """
     folded = unicodedata.normalize("NFKC", text).casefold()

@@ -4,21 +4,23 @@ RFC-BENCH, section 2.2.3 keeps counts of what each gate removed; the ledger keep
 such counts are made from.
 """
 
-import fcntl
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem, replace_surrogates
+from contrafact.files.atomic import os_problem
+from contrafact.files.journal import sidecar_path
+from contrafact.files.lock import locked_file
+from contrafact.files.tables import json_line, write_rows
 from contrafact.records import Manipulation
 
-__all__ = ["DECISIONS", "Decision", "Ledger", "LedgerEvent", "ledger_path", "read_ledger"]
+__all__ = ["DECISIONS", "Decision", "Ledger", "LedgerEvent", "read_ledger", "write_stage"]
 
 Decision = Literal["kept", "dropped", "revised", "hard case"]
 DECISIONS: tuple[Decision, ...] = ("kept", "dropped", "revised", "hard case")
@@ -61,11 +63,6 @@ class LedgerEvent(BaseModel):
         return json.dumps(self.model_dump(exclude={"when"}), sort_keys=True, default=str)
 
 
-def ledger_path(out: str | Path) -> Path:
-    """Return where a stage that writes ``out`` keeps its ledger: ``<out>.ledger.jsonl``."""
-    return Path(f"{out}.ledger.jsonl")
-
-
 class Ledger:
     """A ledger file, to which events are added.
 
@@ -89,17 +86,15 @@ class Ledger:
             InputError: The file cannot be written, or is not a ledger.
         """
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a+b") as stream:
-                fcntl.flock(stream, fcntl.LOCK_EX)
+            with locked_file(self.path, wait=True), self.path.open("a+b") as stream:
                 if stream.seek(0, os.SEEK_END) != self._size:
-                    self._known = {event.identity() for event in self._mended(stream)}
+                    self._known = {event.identity() for event in self._read(stream)}
                 lines, added = [], set()
                 for event in events:
                     identity = event.identity()
                     if identity not in self._known and identity not in added:
                         added.add(identity)
-                        lines.append(_line(event))
+                        lines.append(json_line(event.model_dump(exclude_none=True)))
                 stream.write("".join(lines).encode())
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -109,7 +104,7 @@ class Ledger:
             raise os_problem(error, self.path, doing="cannot be written") from error
         return len(lines)
 
-    def _mended(self, stream: BinaryIO) -> list[LedgerEvent]:
+    def _read(self, stream: BinaryIO) -> list[LedgerEvent]:
         """Return the events so far, having removed a last line without its end."""
         stream.seek(0)
         data = stream.read()
@@ -117,6 +112,31 @@ class Ledger:
         if len(whole) < len(data):
             stream.truncate(len(whole))
         return _events(whole, self.path)
+
+
+def write_stage(
+    out: str | Path,
+    rows: Iterable[Mapping[str, Any]],
+    events: Iterable[LedgerEvent],
+    **sidecars: Iterable[Mapping[str, Any]],
+) -> None:
+    """Write what a stage made: its sidecars, its part of the ledger, and last the rows it kept.
+
+    Each file is whole or not there; once ``out`` is there, so is all that goes with it.
+
+    Args:
+        out: The stage's output.
+        rows: Its rows.
+        events: Every decision, for ``<out>.ledger.jsonl``.
+        sidecars: Further rows by what they are: ``dropped=…`` goes to ``<out>.dropped.jsonl``.
+
+    Raises:
+        InputError: A file cannot be written, or the ledger there is none.
+    """
+    for what, others in sidecars.items():
+        write_rows(sidecar_path(out, what), others)
+    Ledger(sidecar_path(out, "ledger")).append(events)
+    write_rows(out, rows)
 
 
 def read_ledger(path: str | Path) -> list[LedgerEvent]:
@@ -136,11 +156,6 @@ def read_ledger(path: str | Path) -> list[LedgerEvent]:
     return _events(data[: data.rfind(b"\n") + 1], path)
 
 
-def _line(event: LedgerEvent) -> str:
-    fields = event.model_dump(exclude_none=True)
-    return replace_surrogates(json.dumps(fields, ensure_ascii=False, default=str)) + "\n"
-
-
 def _events(data: bytes, path: str | Path) -> list[LedgerEvent]:
     events = []
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -155,6 +170,6 @@ def _events(data: bytes, path: str | Path) -> list[LedgerEvent]:
                 f"is not a ledger event: {place + ': ' if place else ''}{first['msg']}",
                 file=path,
                 line=number,
-                hint="mend the line, or leave it out",
+                hint="fix the line, or leave it out",
             ) from error
     return events

@@ -1,38 +1,65 @@
-"""News items in: files of articles with a title and a summary, whatever their fields are called.
+"""Days, from the forms in which news sources write them."""
 
-RFC-BENCH, section 2.2.1 (an article is a title and a summary); FIN-FORCE, section 3.4 (the
-supplement, whose headlines with descriptions are such articles too).
-"""
-
-import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-from contrafact.corpus.dates import day_of
 from contrafact.errors import InputError
-from contrafact.files.atomic import replace_surrogates
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.fields import column_of, columns_found, fold, fold_row, names_of, value_of
+from contrafact.files.tables import line_list, read_rows, source_name
 from contrafact.records import NewsItem
+from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["NewsNotes", "NewsRow", "item_of", "load_news", "news_record", "news_rows"]
+__all__ = ["NewsNotes", "NewsRow", "day_of", "item_of", "load_news", "news_record", "news_rows"]
 
-_NAMES = {
-    "title": ("title", "headline"),
-    "summary": ("summary", "description"),
-    "ticker": ("ticker", "symbol"),
-    "date": ("date", "published", "publishedat", "published_at", "pubdate", "publish_date"),
-    "url": ("url", "link"),
-    "source": ("source", "publisher"),
-    "category": ("category",),
-}
-_OURS = frozenset({"id", "input_item", *(key for keys in _NAMES.values() for key in keys)})
+_EPOCH = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
+_ISO_DAY = re.compile(r"(\d{4})[-/](\d{2})[-/](\d{2})(?=$|[T ])")
+
+
+def day_of(text: str) -> str | None:
+    """Return the day that a date or time names, as YYYY-MM-DD, or none where none can be read.
+
+    Read are ISO 8601 (``2025-04-18T09:30:00Z``, also with slashes), the dates of mail and RSS
+    (``Fri, 18 Apr 2025 09:30:00 GMT``), and seconds or milliseconds since 1970. A time with a zone
+    gives the day in UTC. A date that could be read two ways (``04/05/2025``) is not read at all.
+    """
+    text = text.strip()
+    if _EPOCH.fullmatch(text):
+        seconds = float(text) / (1000 if len(text.split(".")[0]) > 10 else 1)
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    day = _ISO_DAY.match(text)
+    try:
+        if day is not None:
+            moment = datetime.fromisoformat("-".join(day.groups()) + text[day.end() :])
+        else:
+            moment = parsedate_to_datetime(text)
+        return (moment.astimezone(UTC) if moment.tzinfo else moment).date().isoformat()
+    except (ValueError, OverflowError):  # the first and last days there are have no day in UTC
+        return _plain_day(day)
+
+
+def _plain_day(found: re.Match[str] | None) -> str | None:
+    """Return the day of a date whose time of day has no known form."""
+    if found is None:
+        return None
+    year, month, day = (int(part) for part in found.groups())
+    try:
+        return date(year, month, day).isoformat()
+    except ValueError:
+        return None
+
+
+_FIELDS = ("title", "summary", "ticker", "date", "url", "source", "category")
+_OURS = frozenset({"id", "inputitem", *(name for field in _FIELDS for name in names_of(field))})
 
 
 @dataclass
 class NewsNotes:
-    """What the loader met and passed over, to be said to the user; rows are told by line."""
+    """What the loader met and passed over, to be shown to the user; rows are named by line."""
 
     rows: int = 0
     """Rows read, duplicates among them."""
@@ -49,16 +76,16 @@ class NewsNotes:
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
-        said = (
-            (self.duplicates, "left out: title and summary came before"),
+        kinds = (
+            ([line for line, _ in self.duplicates], "left out: title and summary came before"),
             (self.without_summary, "with a title and no summary"),
             (self.bad_dates, "with a date that cannot be read, loaded without one"),
             (self.renamed, "whose id is not that of their contents, given the right one"),
             (self.broken, "with broken characters, replaced by U+FFFD"),
         )
         return [
-            f"{len(found)} {'row' if len(found) == 1 else 'rows'} {what} ({_at(found)})"
-            for found, what in said
+            f"{len(found)} {'row' if len(found) == 1 else 'rows'} {what} ({line_list(found)})"
+            for found, what in kinds
             if found
         ]
 
@@ -99,7 +126,13 @@ def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]
     notes = NewsNotes() if notes is None else notes
     first_lines: dict[str, int] = {}
     found: list[NewsRow] = []
-    for row in _read(path, notes):
+    for line, fields in read_rows(path):
+        try:
+            row = NewsRow(line, item_of(fields, notes, line), fields)
+        except InputError as error:
+            raise InputError(
+                error.problem, file=source_name(path), line=line, hint=error.hint
+            ) from error
         notes.rows += 1
         if row.item.id in first_lines:
             notes.duplicates.append((row.line, first_lines[row.item.id]))
@@ -129,17 +162,14 @@ def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 
     notes = NewsNotes() if notes is None else notes
     inner = fields.get("input_item")
     given = {**fields, **inner} if isinstance(inner, dict) else fields
-    by_name = {str(key).strip().casefold(): value for key, value in given.items()}
-    values = {
-        name: next((by_name[key] for key in keys if not _absent(by_name.get(key))), None)
-        for name, keys in _NAMES.items()
-    }
-    texts = {name: _text(name, value) for name, value in values.items()}
+    columns = fold_row(given)
+    texts = {name: _text(name, value_of(columns, name)) for name in _FIELDS}
     if texts["title"] is None:
-        known = any(name in by_name for name in _NAMES["title"])
-        columns = ", ".join(str(key) for key in list(fields)[:8]) or "none"
+        known = column_of(columns, "title") is not None
         raise InputError(
-            "the title is empty" if known else f"no column 'title' (found: {columns})",
+            "the title is empty"
+            if known
+            else f"no column 'title' (found: {columns_found(fields)})",
             hint="fill it in, or leave the row out" if known else "name it 'title' or 'headline'",
         )
     whole = {name: replace_surrogates(text) for name, text in texts.items() if text is not None}
@@ -150,7 +180,7 @@ def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 
         notes.bad_dates.append(line)
     title, summary = whole.pop("title"), whole.pop("summary", "")
     item = NewsItem.of(title, summary, **{**whole, "date": day})
-    own = by_name.get("id")
+    own = columns.get("id")
     if isinstance(own, str) and own and own != item.id:
         notes.renamed.append(line)
     return item
@@ -163,29 +193,8 @@ def news_record(item: NewsItem, fields: Mapping[str, Any] | None = None) -> dict
         item: The item.
         fields: The row that it was read from, if any; fields that became the item's are left out.
     """
-    carried = {
-        key: value
-        for key, value in (fields or {}).items()
-        if str(key).strip().casefold() not in _OURS
-    }
+    carried = {key: value for key, value in (fields or {}).items() if fold(key) not in _OURS}
     return {**item.model_dump(), **carried}
-
-
-def _read(path: str | Path, notes: NewsNotes) -> Iterator[NewsRow]:
-    for line, fields in read_rows(path):
-        try:
-            yield NewsRow(line, item_of(fields, notes, line), fields)
-        except InputError as error:
-            raise InputError(
-                error.problem, file=source_name(path), line=line, hint=error.hint
-            ) from error
-
-
-def _absent(value: Any) -> bool:
-    """Return whether a field has no value: none, a table's NaN, or a text of spaces."""
-    if isinstance(value, str):
-        return not value.strip()
-    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _text(name: str, value: Any) -> str | None:
@@ -196,9 +205,3 @@ def _text(name: str, value: Any) -> str | None:
     if name in ("title", "summary"):
         raise InputError(f"the {name} is not text: {str(value)[:40]!r}", hint="write it as text")
     return str(value)
-
-
-def _at(found: list[Any], shown: int = 6) -> str:
-    lines = [entry[0] if isinstance(entry, tuple) else entry for entry in found]
-    listed = ", ".join(str(line) for line in lines[:shown])
-    return f"line{'s' * (len(lines) != 1)} {listed}{', …' if len(lines) > shown else ''}"

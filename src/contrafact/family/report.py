@@ -262,14 +262,12 @@ class Criterion:
         column: The column; ``<column>_invalid`` says why a verdict could not be read.
         label: What a reader sees.
         short: What stands beside a verdict; the label where it is empty.
-        exam: What an exam calls it; the column's name where it is empty.
         leaderboard: Whether systems are ranked by it.
     """
 
     column: str
     label: str
     short: str = ""
-    exam: str = ""
     leaderboard: bool = True
 
 

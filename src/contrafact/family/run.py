@@ -163,12 +163,16 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
             InputError: For the first such setting.
         """
 
+    def draws(self, settings: RunSettings, method: Method[Any, Any]) -> int:
+        """Return how often a method is run on every item: once where it shows no examples."""
+        return int(settings.option("draws", 1)) if method.shots else 1
+
     def judging(self, pack: PromptPack, settings: RunSettings) -> Any:
         """Return what judges, its templates opened and checked; None where nothing is judged."""
         return None
 
     def is_judged(self, settings: RunSettings, method: str) -> bool:
-        """Whether the judge looks at a method's outputs."""
+        """Whether the judge looks at the outputs of a method, or of a baseline."""
         return bool(settings.judges)
 
     def judge_prompts(self, judging: Any, unit: UnitT) -> Sequence[str]:
@@ -267,9 +271,10 @@ class Prepared:
         return len(self.units) * (asking + len(self.baselines))
 
     def draws(self, method: str) -> int:
-        """Return how often a method is run on every item: once where it shows no examples."""
-        shows = method in self.methods and self.methods[method].shots
-        return int(self.settings.option("draws", 1)) if shows else 1
+        """Return how often a method is run on every item; one that asks no model once."""
+        if method in self.baselines:
+            return 1
+        return self.run.draws(self.settings, self.methods[method])
 
     def shots(self, method: str) -> int:
         """Return how many examples a method was asked to show; 0 where it shows none."""
@@ -282,7 +287,7 @@ class Prepared:
         return absolute(self.settings.option("shots_from")) if shows else None
 
     def judged(self, method: str) -> bool:
-        """Whether a judge looks at a method's outputs."""
+        """Whether a judge looks at the outputs of a method, or of a baseline."""
         return self.judging is not None and self.run.is_judged(self.settings, method)
 
     @property
@@ -327,8 +332,10 @@ class Prepared:
             for name, method in self.methods.items()
         }
         rows = subject_estimates(settings.models, plans, times, tokens=tokens)
-        judged = [name for name in self.methods if self.judged(name)]
-        if judged:
+        systems = {name: len(settings.models) * times[name] for name in self.methods}
+        systems |= dict.fromkeys(self.baselines, scale)
+        outputs = sum(number for name, number in systems.items() if self.judged(name))
+        if outputs:
             rows += judge_estimates(
                 settings.judges,
                 [
@@ -336,7 +343,7 @@ class Prepared:
                     for unit in sample
                     for prompt in self.run.judge_prompts(self.judging, unit)
                 ],
-                len(settings.models) * sum(times[name] for name in judged),
+                outputs,
                 reply_tokens=self.run.judge_reply_tokens,
                 tokens=tokens,
             )

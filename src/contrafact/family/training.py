@@ -1,10 +1,160 @@
-"""What a family says of its training (in work)."""
+"""What self-rewarding training needs of a family.
 
-from dataclasses import dataclass
+The algorithm (Yuan et al., 2024) is one for all: a model is warmed up on known answers, invents new
+items, answers each several times, has the answers scored, and learns to prefer the best to the
+worst. What an item and an answer are, how they are asked for, read and checked, is the family's.
+"""
 
-__all__ = ["TrainingSpec"]
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from contrafact.family.family import families
+from contrafact.family.method import Methods
+from contrafact.prompts import PromptPack
+
+__all__ = [
+    "Answer",
+    "CheckedReply",
+    "ReadReply",
+    "TrainingItem",
+    "TrainingMeasure",
+    "TrainingPrompts",
+    "TrainingSpec",
+    "training_specs",
+]
+
+Answer = Mapping[str, str]
+"""The texts of an answer by the names of its parts, in the family's order."""
+
+
+@dataclass(frozen=True)
+class TrainingItem:
+    """Something to answer, with the right answer where it is known.
+
+    Attributes:
+        id: The item's id; equal texts have equal ids.
+        text: What the model is asked about.
+        answer: The right answer, if there is one.
+        line: Where it stands in its file, if it is from one.
+    """
+
+    id: str
+    text: str
+    answer: Answer | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class ReadReply:
+    """What was read in a model's reply.
+
+    Attributes:
+        texts: Each part of the answer; None where that part is invalid.
+        invalid: Why a part is invalid, if one is.
+        repairs: Names of the repairs that reading it took.
+    """
+
+    texts: Mapping[str, str | None]
+    invalid: str | None = None
+    repairs: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> Answer | None:
+        """All parts; None if one is invalid."""
+        found = {name: text for name, text in self.texts.items() if text is not None}
+        return found if len(found) == len(self.texts) else None
+
+
+@dataclass(frozen=True)
+class CheckedReply:
+    """What checks without a model make of a reply.
+
+    Attributes:
+        score: 0 to 10; 0 where the reply cannot be read.
+        values: By measure, among others; empty where the reply cannot be read.
+    """
+
+    score: float
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TrainingMeasure:
+    """A measure of a valid answer, as a column of the table of metrics.
+
+    Attributes:
+        name: Its column, and its key in `CheckedReply.values`.
+        label: What it is called in figures.
+        share: Whether it is a share from 0 to 1, shown in percent.
+        drawn: Whether it has a panel in the figure of metrics.
+    """
+
+    name: str
+    label: str
+    share: bool = False
+    drawn: bool = False
+
+
+class TrainingPrompts(Protocol):
+    """What a model is asked in a training, from one prompt pack."""
+
+    def answer(self, item: str) -> str:
+        """Return the prompt for the answer to an item."""
+        ...
+
+    def new_item(self, examples: Sequence[str]) -> str:
+        """Return the prompt for one more item, from examples."""
+        ...
+
+    def score(self, item: str, answer: Answer) -> str:
+        """Return the prompt for an answer's points, asking for ``score: N`` from 0 to 10."""
+        ...
 
 
 @dataclass(frozen=True)
 class TrainingSpec:
-    """What an engine needs of a family."""
+    """How a family is trained.
+
+    Attributes:
+        item: What an item is called: a key of rows and configs, and a word in messages.
+        items: The same in the plural.
+        answer: What a whole answer is called in messages, as ``both counterfactuals``.
+        presets: The folder of configs that ship with the family.
+        load: Reads the items of a file, or the bundled ones without a file. Raises `InputError` on
+            a file that cannot be read.
+        row: An item with its answer as a row of a file that ``load`` reads.
+        item_id: The id that an item's text gives it.
+        prompts: Opens the prompts of a pack. Raises `InputError` if the pack is not in order.
+        reply: The reply that the prompt for an answer asks for.
+        read: Reads a reply; ``ended`` says whether the model came to its end.
+        read_item: Reads a new item in a reply: its text, and why it is none, if it is none.
+        check: Scores replies without a model: items and what was read of each.
+        measures: What is reported of valid answers, in order.
+        methods: Methods whose answers can be preferred, besides the model's own replies.
+        method_input: An item as those methods take it.
+        method_answer: The answer in what they give; None where it is invalid.
+    """
+
+    item: str
+    items: str
+    answer: str
+    presets: Path
+    load: Callable[[Path | None], Sequence[TrainingItem]]
+    row: Callable[[str, Answer], dict[str, Any]]
+    item_id: Callable[[str], str]
+    prompts: Callable[[PromptPack], TrainingPrompts]
+    reply: Callable[[str, Answer], str]
+    read: Callable[[str, bool], ReadReply]
+    read_item: Callable[[str, bool], tuple[str, str | None]]
+    check: Callable[[Sequence[str], Sequence[ReadReply]], Sequence[CheckedReply]]
+    measures: tuple[TrainingMeasure, ...]
+    methods: Methods
+    method_input: Callable[[str], Any]
+    method_answer: Callable[[Any], Answer | None]
+
+
+def training_specs() -> dict[str, TrainingSpec]:
+    """Return what training needs of each family that can be trained, by the family's name."""
+    return {name: family.training.load() for name, family in families().items() if family.training}

@@ -6,19 +6,20 @@ import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from contrafact.errors import InputError
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "atomic_path",
     "guard_folder",
     "guard_output",
     "os_problem",
-    "replace_surrogates",
     "write_bytes",
+    "write_folder",
     "write_text",
 ]
 
@@ -26,14 +27,14 @@ _NAME_ROOM = 100  # of a name's 255 bytes, so that dot, random part and suffix a
 
 
 def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
-    """Return what the operating system said as an error that a user can mend.
+    """Return what the operating system said as an error that a user can fix.
 
     Args:
         error: The operating system's error.
         file: The file it was about.
         doing: What was tried, as in ``"cannot be written"``.
     """
-    mends = {
+    hints = {
         errno.ENOSPC: "free some space and run the command again",
         errno.EDQUOT: "your quota is used up: free some space and run the command again",
         errno.EACCES: "check its permissions",
@@ -44,7 +45,7 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
         errno.ENAMETOOLONG: "choose a shorter name",
     }
     reason = (error.strerror or type(error).__name__).lower()
-    return InputError(f"{doing}: {reason}", file=file, hint=mends.get(error.errno or 0))
+    return InputError(f"{doing}: {reason}", file=file, hint=hints.get(error.errno or 0))
 
 
 def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
@@ -85,7 +86,7 @@ def _guard_above(folder: Path, out: str | Path) -> None:
             folder = folder.parent
         if not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        # What is no plain file (/dev/stdout) is written into, and nothing is made beside it.
+        # What is no plain file (/dev/stdout) is written into, and nothing is made next to it.
         special = Path(out).exists() and not (Path(out).is_file() or Path(out).is_dir())
         if not special and not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -106,7 +107,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _create_beside(target: Path) -> Path:
+def _temporary_for(target: Path) -> Path:
     name = target.name.encode()[:_NAME_ROOM].decode(errors="ignore")
     temporary = target.with_name(f".{name}.{secrets.token_hex(6)}{target.suffix[:20]}")
     # Created by name, so that the user's umask decides the permissions, as for any new file.
@@ -126,7 +127,7 @@ def _special(path: Path) -> bool:
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file beside ``path`` that takes its place when the block ends well.
+    """Yield a temporary file next to ``path`` that takes its place when the block ends well.
 
     The temporary file has the suffix of ``path``. When the block ends, it is synced to the disk and
     renamed; when the block raises, it is removed and ``path`` is as it was. Missing folders are
@@ -147,7 +148,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
                     shutil.copyfileobj(source, sink)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _create_beside(target)
+        temporary = _temporary_for(target)
         try:
             yield temporary
             with temporary.open("rb") as written:
@@ -184,11 +185,35 @@ def write_text(path: str | Path, text: str) -> None:
     write_bytes(path, replace_surrogates(text).encode())
 
 
-def replace_surrogates(text: str) -> str:
-    """Return the text with each lone surrogate, which UTF-8 cannot hold, as U+FFFD.
+def write_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Write a new folder of texts, whole or not at all; one that holds these very texts stays.
 
-    A surrogate pair that came as two halves is joined to the character it stands for.
+    Args:
+        folder: The folder; it may be there if it is empty.
+        files: The texts by file name.
+
+    Raises:
+        InputError: The folder holds something else, or cannot be written.
     """
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if folder.exists():
+        if all(_holds(folder / name, text) for name, text in files.items()):
+            return
+        if not folder.is_dir() or any(folder.iterdir()):
+            raise InputError(
+                "holds something else", file=folder, hint="name a new folder with --out"
+            )
+    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    try:
+        for name, text in files.items():
+            write_text(draft / name, text)
+        if folder.exists():
+            folder.rmdir()  # it is empty
+        draft.rename(folder)
+    except OSError as error:
+        raise os_problem(error, folder, doing="cannot be written") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == replace_surrogates(text).encode()

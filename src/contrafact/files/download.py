@@ -1,6 +1,5 @@
-"""Downloads: over HTTPS, checked, resumed, and never half a file under the final name."""
+"""Downloads: over HTTPS, checked, resumed, never half a file under the final name; their cache."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -18,8 +17,51 @@ import httpx
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem, write_text
+from contrafact.files.lock import locked_file
 
-__all__ = ["ATTEMPTS", "Progress", "fetch", "fetch_json", "sha256_of"]
+__all__ = [
+    "ATTEMPTS",
+    "CACHE_VARIABLE",
+    "RETRY_STATUSES",
+    "Progress",
+    "cache_dir",
+    "fetch",
+    "fetch_json",
+    "retry_after",
+    "sha256_of",
+]
+
+CACHE_VARIABLE = "CONTRAFACT_CACHE"
+
+
+def cache_dir() -> Path:
+    """Return the user's cache folder for contrafact, made if it is missing.
+
+    It is ``$CONTRAFACT_CACHE`` if that is set, else ``$XDG_CACHE_HOME/contrafact``, else
+    ``~/.cache/contrafact``. A relative ``XDG_CACHE_HOME`` is ignored, as its specification asks.
+
+    Raises:
+        InputError: There is no home folder to put it in, or it cannot be made.
+    """
+    own = os.environ.get(CACHE_VARIABLE)
+    shared = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        if own:
+            folder = Path(own).expanduser().absolute()
+        elif Path(shared).is_absolute():
+            folder = Path(shared) / "contrafact"
+        else:
+            folder = Path.home() / ".cache" / "contrafact"
+    except RuntimeError as error:
+        raise InputError(
+            "there is no home folder for the cache", hint=f"set {CACHE_VARIABLE} to a folder"
+        ) from error
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise os_problem(error, folder, doing="the cache folder cannot be made") from error
+    return folder
+
 
 Progress = Callable[[int, int | None], None]
 """Called with the bytes at hand and the bytes in all (``None`` if the server does not say)."""
@@ -28,10 +70,11 @@ Result = TypeVar("Result")
 
 ATTEMPTS = 8
 _CONNECTING = 4  # attempts while no connection comes about: without a network, say so soon
-_LONGEST_WAIT = 60.0  # seconds; a server that asks for more is given up on, and said
+_LONGEST_WAIT = 60.0  # seconds; a server that asks for more is given up on
 _MOST_BYTES = 4 * 2**30
 _TIMEOUT = httpx.Timeout(30.0, connect=15.0)
-_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+RETRY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers after which the same request may succeed."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 # Content coding would change what Range counts, so the file is asked for as it is.
 _HEADERS = {"User-Agent": "contrafact", "Accept-Encoding": "identity"}
@@ -94,7 +137,7 @@ def fetch(
 
     A file that is at ``path`` already counts as there if its sum is ``sha256``, or if no sum is
     known. A connection that drops, a 429 and a server error are tried again, with growing pauses or
-    the pause the server asks for. What was downloaded is kept beside ``path`` under a hidden name
+    the pause the server asks for. What was downloaded is kept next to ``path`` under a hidden name
     and gone on with, also by a later run, as long as the server says the file is the same; if it
     changed, or the server cannot send the rest alone, the download starts over. Two processes that
     fetch one file take turns. ``path`` appears when the file is whole and its sum is right.
@@ -115,8 +158,9 @@ def fetch(
     target = Path(path)
     _check_scheme(httpx.URL(url), url, pinned=sha256 is not None)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(target):
+        with locked_file(target, wait=True):
+            if target.is_dir():
+                raise InputError("cannot be written: is a folder", file=target, hint="remove it")
             if target.exists() and sha256 in (None, sha256_of(target)):
                 return target
             part = _Part.of(target)
@@ -159,21 +203,22 @@ def fetch_json(
 
 
 def sha256_of(path: str | Path) -> str:
-    """Return the SHA-256 of a file, in hex."""
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    """Return the SHA-256 of a file, in hex.
+
+    Raises:
+        InputError: There is no such file, or it cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise InputError("no such file", file=path, hint="check the path") from None
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be read") from error
 
 
 def _client() -> httpx.Client:
     return httpx.Client(timeout=_TIMEOUT, follow_redirects=True, headers=_HEADERS)
-
-
-@contextmanager
-def _alone(target: Path) -> Iterator[None]:
-    """Hold the download's lock, which the system lets go of if the process dies."""
-    with target.with_name(f".{target.name}.lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _check_scheme(address: httpx.URL, url: str, *, pinned: bool) -> None:
@@ -231,8 +276,8 @@ def _check_status(response: httpx.Response, url: str) -> None:
     status = response.status_code
     if status in (200, 206):
         return
-    if status in _AGAIN:
-        raise _TryAgainError(f"the server answered {status}", _retry_after(response))
+    if status in RETRY_STATUSES:
+        raise _TryAgainError(f"the server answered {status}", retry_after(response))
     if status in (404, 410):
         problem, hint = f"not found ({status})", "check the address, or get the file by hand"
     elif status in (401, 403):
@@ -242,13 +287,13 @@ def _check_status(response: httpx.Response, url: str) -> None:
     raise InputError(problem, file=url, hint=hint)
 
 
-def _retry_after(response: httpx.Response) -> float | None:
+def retry_after(response: httpx.Response) -> float | None:
     """Return the seconds that a server asks to wait, whether it says seconds or a date."""
-    said = response.headers.get("retry-after", "").strip()
-    if said.isdecimal():
-        return float(said)
+    after = response.headers.get("retry-after", "").strip()
+    if after.isdecimal():
+        return float(after)
     try:
-        until = parsedate_to_datetime(said)
+        until = parsedate_to_datetime(after)
     except ValueError:
         return None
     return max(0.0, (until - datetime.now(UTC)).total_seconds()) if until.tzinfo else None
@@ -272,9 +317,11 @@ def _attempt(
         headers["If-Range"] = validator
     with _request(client, url, headers, pinned=sha256 is not None) as response:
         first, total = _content_range(response)
+        coded = response.headers.get("content-encoding", "identity") != "identity"
+        misplaced = response.status_code == 206 and (first != have or coded)
         if have and response.status_code == 416 and total == have:
             pass  # all of it had come before
-        elif (have and response.status_code == 416) or _misplaced(response, first, have):
+        elif (have and response.status_code == 416) or misplaced:
             part.clear()
             raise _TryAgainError("the server has another file now", wait=0.0)
         else:
@@ -296,23 +343,18 @@ def _attempt(
         )
 
 
-def _misplaced(response: httpx.Response, first: int | None, have: int) -> bool:
-    coded = response.headers.get("content-encoding", "identity") != "identity"
-    return response.status_code == 206 and (first != have or coded)
-
-
 def _content_range(response: httpx.Response) -> tuple[int | None, int | None]:
     """Return the first byte that a response holds and the whole file's size, where it says so."""
     if response.status_code == 200:
         length = response.headers.get("content-length", "")
         coded = "content-encoding" in response.headers
         return 0, int(length) if length.isdecimal() and not coded else None
-    said = re.fullmatch(
+    given = re.fullmatch(
         r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", response.headers.get("content-range", "")
     )
-    if said is None:
+    if given is None:
         return None, None
-    first, total = said.groups()
+    first, total = given.groups()
     return (int(first) if first else None), (int(total) if total != "*" else None)
 
 

@@ -1,4 +1,7 @@
-"""A folder or file that one process works on at a time."""
+"""A folder or a file that one process works on at a time.
+
+The operating system lets go of a lock when its process ends, however it ends.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,8 +10,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from contrafact.errors import InputError
+from contrafact.files.atomic import os_problem
 
-__all__ = ["LOCK", "locked"]
+__all__ = ["LOCK", "locked", "locked_file"]
 
 LOCK = ".lock"
 """The name of a folder's lock file."""
@@ -16,7 +20,7 @@ LOCK = ".lock"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process; the lock goes with the process, however it ends.
+    """Hold a folder for this process.
 
     Raises:
         InputError: if another process holds it, or the folder cannot be made.
@@ -36,4 +40,40 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        lock.release()
+
+
+@contextmanager
+def locked_file(path: str | Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold a file, which need not be there yet, for this process.
+
+    The lock is a hidden file next to it, ``.name.lock``, that is there while the file is held.
+
+    Args:
+        path: The file.
+        wait: Whether to wait for another process that holds it.
+
+    Raises:
+        InputError: if another process holds it, or its folder cannot be made or written to.
+    """
+    path = Path(path)
+    guard = path.with_name(f".{path.name}{LOCK}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(guard, blocking=wait)
+        lock.acquire()
+    except Timeout:
+        raise InputError(
+            "another process is working on this",
+            file=path,
+            hint="wait for it, or name another file with --out",
+        ) from None
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be written") from error
+    try:
+        yield
+    finally:
+        # While it is held: whoever opened it meanwhile finds that it has no name any more, and
+        # opens the next one.
+        guard.unlink(missing_ok=True)
         lock.release()

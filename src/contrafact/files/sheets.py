@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
-from contrafact.files.jsonl import read_rows
-from contrafact.files.tables import render_csv
+from contrafact.files.tables import read_rows, render_csv
 from contrafact.records import content_id
 from contrafact.text.delimit import printable
 
@@ -90,7 +89,7 @@ def probability(cell: str) -> float | None:
 def write_sheet(
     path: Path, sheet: "pd.DataFrame", key: "pd.DataFrame", guidelines: str
 ) -> tuple[Path, Path]:
-    """Write a sheet, and beside it its key and guidelines; return the paths of the two.
+    """Write a sheet, and next to it its key and guidelines; return the paths of the two.
 
     A study that is there already is left as it is if it is the same, and never overwritten: a
     person may have filled it in.
@@ -121,7 +120,7 @@ def write_sheet(
 
 
 def find_key(sheets: Sequence[Path]) -> Path:
-    """Return the key that lies beside the sheets: of the same name, or the only one there.
+    """Return the key that lies next to the sheets: of the same name, or the only one there.
 
     Raises:
         InputError: There is none, or there are several.
@@ -132,7 +131,9 @@ def find_key(sheets: Sequence[Path]) -> Path:
     keys = sorted(sheets[0].parent.glob("*.key.csv"))
     if len(keys) == 1:
         return keys[0]
-    problem = "no key lies beside this sheet" if not keys else "several keys lie beside this sheet"
+    problem = (
+        "no key lies next to this sheet" if not keys else "several keys lie next to this sheet"
+    )
     raise InputError(problem, file=sheets[0], hint="name the key with --key FILE")
 
 
@@ -158,7 +159,7 @@ def read_key_rows(
                 f"this is no study's key: it has no column '{missing[0]}'",
                 file=path,
                 line=line,
-                hint=f"give the file that `{command}` wrote beside the sheet",
+                hint=f"give the file that `{command}` wrote next to the sheet",
             )
         yield line, {column: unguarded(_text(row[column]).strip()) for column in columns}
     if empty:
@@ -176,7 +177,7 @@ def read_filled(
 ) -> Iterator[FilledRow]:
     """Yield the rows of filled sheets that can be used; empty ones are passed over.
 
-    An item that is not in the key, and one whose texts are not those drawn, are left out and told
+    An item that is not in the key, and one whose texts are not those drawn, are left out and named
     in ``problems``.
 
     Args:

@@ -1,12 +1,60 @@
-"""One judge's answer to one criterion: a single model call with a true or a false in it."""
+"""A judge's answer to one criterion, and a panel's: single model calls, and the majority of them.
 
-from inspect_ai.model import CachePolicy, GenerateConfig, Model, ResponseSchema
+A judge answers by JSON, true or false (`judge_once`), or by one character, T or F (`judge_letter`).
+Where the provider gives the probabilities of the first token, the letter is the likelier of T and F
+there, and their ratio is kept; else the whole reply must be that one character. Anything else is
+invalid.
+
+A reply that is neither is an invalid verdict with its reason. A call that fails raises: a judge's
+failure is an error of the sample, never a "false".
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from inspect_ai.model import (
+    CachePolicy,
+    GenerateConfig,
+    Logprob,
+    Model,
+    ModelOutput,
+    ResponseSchema,
+    model_roles,
+)
 from inspect_ai.util import JSONSchema
+from pydantic import Field
 
+from contrafact.errors import InputError
 from contrafact.judges.replies import read_bool
 from contrafact.records import Verdict
+from contrafact.stats.votes import majority
 
-__all__ = ["bool_schema", "judge_once"]
+__all__ = [
+    "MIN_MASS",
+    "PANEL",
+    "TOP_LOGPROBS",
+    "Letter",
+    "LetterVerdict",
+    "all_pass",
+    "bool_schema",
+    "judge_letter",
+    "judge_once",
+    "judges_of_role",
+    "panel_verdict",
+    "read_letter",
+]
+
+
+PANEL = "panel"
+"""What a panel is called where a judge is named."""
+
+TOP_LOGPROBS = 20
+"""How many alternatives to the first token are asked for: the most that OpenAI gives."""
+
+MIN_MASS = 0.01
+"""The least that T and F together must have of the first token's probability. With less, the
+judge was about to say something else altogether, and the two numbers say nothing."""
 
 
 def bool_schema(criterion: str) -> ResponseSchema:
@@ -55,15 +103,179 @@ async def judge_once(
     if structured:
         config = config.merge(GenerateConfig(response_schema=bool_schema(criterion)))
     output = await model.generate(prompt, config=config, cache=cache)
-    reply = output.completion
-    passed: bool | None = None
-    invalid: str | None
-    if output.stop_reason == "model_length":
-        invalid = f"prompt too long for the judge: {output.error or reply}"
-    elif output.stop_reason == "content_filter":
-        invalid = "refused by the provider's content filter"
-    else:
+    reply, passed = output.completion, None
+    invalid = _unreadable(output)
+    if invalid is None:
         passed, invalid = read_bool(reply, criterion)
     return Verdict(
         criterion=criterion, passed=passed, invalid=invalid, judge=str(model), reply=reply
     )
+
+
+class LetterVerdict(Verdict):
+    """A verdict that may come with the probability it was read from."""
+
+    probability: float | None = Field(
+        default=None, description="Of T against F, 0 to 1; none where the provider gave none."
+    )
+    mass: float | None = Field(
+        default=None, description="What T and F together have of the next token's probability."
+    )
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What a reply says.
+
+    Attributes:
+        passed: True for T, false for F; none where it is neither.
+        invalid: The reason, where it is neither.
+        probability: Of T against F, where it was given.
+        mass: What T and F have together, where it was given.
+    """
+
+    passed: bool | None
+    invalid: str | None = None
+    probability: float | None = None
+    mass: float | None = None
+
+
+def read_letter(reply: str, tokens: Sequence[Logprob] = ()) -> Letter:
+    """Return the T or F of a reply.
+
+    Args:
+        reply: The reply's text.
+        tokens: Its tokens with their alternatives, where the provider gave them.
+    """
+    probability = mass = None
+    first = next((token for token in tokens if token.token.strip()), None)
+    if first is not None and first.top_logprobs:
+        alternatives = {one.token: one.logprob for one in first.top_logprobs}
+        alternatives.setdefault(first.token, first.logprob)
+        true, false = (
+            sum(math.exp(value) for token, value in alternatives.items() if token.strip() == letter)
+            for letter in ("T", "F")
+        )
+        mass = min(1.0, true + false)
+        if mass > 0:
+            probability = true / (true + false)
+        if probability is not None and mass >= MIN_MASS and true != false:
+            return Letter(true > false, None, probability, mass)
+    text = reply.strip()
+    if text in ("T", "F"):
+        return Letter(text == "T", None, probability, mass)
+    words = " ".join(text.split())
+    shown = f"'{words[:40]}{'…' if len(words) > 40 else ''}'" if words else "nothing"
+    return Letter(None, f"neither T nor F: {shown}", probability, mass)
+
+
+async def judge_letter(
+    model: Model,
+    prompt: str,
+    criterion: str,
+    *,
+    logprobs: bool = True,
+    cache: bool | CachePolicy = False,
+    config: GenerateConfig | None = None,
+) -> LetterVerdict:
+    """Ask one judge one criterion about one text, to be answered by T or F.
+
+    A reply that is neither is an invalid verdict with its reason. A call that fails raises: a
+    judge's failure is an error of the sample, never a "false".
+
+    Args:
+        model: The judge.
+        prompt: The rendered question with the text to judge.
+        criterion: The criterion's name.
+        logprobs: Whether to ask for probabilities. A service that refuses the request for that
+            reason is asked once more without.
+        cache: Inspect's cache policy for the call.
+        config: Settings on top of the model's own.
+    """
+    config = config or GenerateConfig()
+    if logprobs:
+        config = config.merge(GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS))
+    if str(model).startswith(("embedded/", "whitebox/")):
+        # It does not reason, so that its first token is all there is to read, and it would not
+        # stop by itself. Others may need tokens to reason with before they answer.
+        config = config.merge(GenerateConfig(max_tokens=1))
+    try:
+        output = await model.generate(prompt, config=config, cache=cache)
+    except Exception as error:
+        # Services that have no probabilities either leave them out or refuse the whole request.
+        if not logprobs or "logprob" not in str(error).lower():
+            raise
+        config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
+        output = await model.generate(prompt, config=config, cache=cache)
+    invalid = _unreadable(output)
+    if invalid is None:
+        given = output.choices[0].logprobs if output.choices else None
+        letter = read_letter(output.completion, () if given is None else given.content)
+    else:
+        letter = Letter(None, invalid)
+    return LetterVerdict(
+        criterion=criterion,
+        passed=letter.passed,
+        invalid=letter.invalid,
+        judge=str(model),
+        reply=output.completion,
+        probability=letter.probability,
+        mass=letter.mass,
+    )
+
+
+def panel_verdict(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the panel's verdict on one criterion: the majority of the valid members.
+
+    A tie is invalid, and so is a panel without one valid member. A panel of one is its member.
+
+    Raises:
+        ValueError: if there is no verdict, or the verdicts are on different criteria.
+    """
+    if not verdicts:
+        raise ValueError("a panel needs at least one verdict")
+    criterion = verdicts[0].criterion
+    if any(verdict.criterion != criterion for verdict in verdicts):
+        raise ValueError("a panel votes on one criterion at a time")
+    if len(verdicts) == 1:
+        return verdicts[0]
+    valid = [verdict.passed for verdict in verdicts if verdict.passed is not None]
+    passed = majority(valid)
+    reason = None if passed is not None else "tie" if valid else "no valid verdict"
+    return Verdict(criterion=criterion, passed=passed, invalid=reason, judge=PANEL)
+
+
+def all_pass(passed: Iterable[bool | None]) -> bool | None:
+    """Return whether all of several verdicts on one text passed.
+
+    One failure decides, whatever the others are. Without one, an invalid verdict (None) leaves it
+    open, and so does having no verdict at all.
+    """
+    verdicts = list(passed)
+    if False in verdicts:
+        return False
+    return None if not verdicts or None in verdicts else True
+
+
+def judges_of_role() -> list[Model]:
+    """Return the models bound to Inspect's ``grader`` role.
+
+    Raises:
+        InputError: if none is bound. No model judges itself unasked.
+    """
+    bound = model_roles().get("grader")
+    if bound is None:
+        raise InputError(
+            "no judge is bound to the role 'grader'",
+            hint="name one (--model-role grader=MODEL), or leave judging out (-T judged=false)",
+        )
+    return list(bound) if isinstance(bound, (list, tuple)) else [bound]
+
+
+def _unreadable(output: ModelOutput) -> str | None:
+    """Return why an output holds no answer, whatever its text; none if it may hold one."""
+    if output.stop_reason == "model_length":
+        return f"prompt too long for the judge: {output.error or output.completion}"
+    if output.stop_reason == "content_filter":
+        return "refused by the provider's content filter"
+    return None

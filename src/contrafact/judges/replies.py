@@ -40,9 +40,9 @@ class Reply:
 def read_json_object(text: str) -> Reply:
     """Return the JSON object in a reply.
 
-    Mended, and said: a code fence, words around the object, a trailing comma, Python's
+    Repaired, and named: a code fence, words around the object, a trailing comma, Python's
     constants, raw line breaks inside strings, typographic quotes as delimiters, and an object that
-    is repeated. Not repairs: an object that was cut off, and objects that differ.
+    is repeated. Not repaired: an object that was cut off, and objects that differ.
     """
     text = text.strip()
     if not text:
@@ -61,7 +61,7 @@ def read_json_object(text: str) -> Reply:
         return Reply(None, tuple(repairs), reason)
     if candidates[0] != text:
         repairs.append("text around the object")
-    read = [_mend(candidate) for candidate in candidates]
+    read = [_repaired(candidate) for candidate in candidates]
     if (first := read[0]) is None:
         return Reply(None, tuple(repairs), "not JSON")
     if any(other is not None and other[0] != first[0] for other in read[1:]):
@@ -107,7 +107,7 @@ def _loads(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _mend(text: str) -> tuple[dict[str, Any], list[str]] | None:
+def _repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
     if (value := _loads(text)) is not None:
         return value, []
     repairs: list[str] = []

@@ -24,7 +24,7 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 
 
 class Unanswered(Exception):
-    """The model gave no usable answer, for a reason that repeating the call would not mend."""
+    """The model gave no usable answer, for a reason that repeating the call would not change."""
 
 
 @dataclass(frozen=True)
@@ -81,17 +81,17 @@ def failure_cause(error: BaseException) -> str:
     """Return why a call failed, in one line, without the secrets of the environment.
 
     Retries are looked through to what they gave up on; where that says next to nothing
-    (``Connection error.``), what lies under it is said as well.
+    (``Connection error.``), what lies under it is given as well.
     """
     chain = [error]
     while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None:
         if inner in chain:
             break
         chain.append(inner)
-    told = [link for link in chain if type(link).__name__ != "RetryError"] or chain
-    text = _told(told[0])
-    if len(str(told[0])) < 25 and len(told) > 1 and str(told[-1]):
-        text += f" ({_told(told[-1])})"
+    causes = [link for link in chain if type(link).__name__ != "RetryError"] or chain
+    text = _formatted(causes[0])
+    if len(str(causes[0])) < 25 and len(causes) > 1 and str(causes[-1]):
+        text += f" ({_formatted(causes[-1])})"
     return text[:300]
 
 
@@ -103,6 +103,6 @@ def redacted(text: str) -> str:
     return text
 
 
-def _told(error: BaseException) -> str:
+def _formatted(error: BaseException) -> str:
     text = redacted(printable(" ".join(str(error).split())))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

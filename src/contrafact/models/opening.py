@@ -7,7 +7,7 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 
 from contrafact.errors import InputError
 
-__all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "open_model", "without_secrets"]
+__all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "call_config", "open_model", "without_secrets"]
 
 NO_MODEL = "none/none"
 """Inspect's name of the model that is never asked."""
@@ -24,6 +24,17 @@ _MARKUP = re.compile(r"\x1b\[[0-9;]*m|\[/?(?:bold|italic|blue|red|dim)\]")
 _SECRET = re.compile(r"key|token|secret|password|credential|authorization", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 _COUNTS = {"max_tokens", "reasoning_tokens"}
+
+
+def call_config(max_connections: int, **bounds: int | None) -> GenerateConfig:
+    """Return how calls are made: so many at once, each within `TRANSPORT`'s bounds or these.
+
+    Args:
+        max_connections: Calls under way at the same time.
+        bounds: Values that take the place of `TRANSPORT`'s, by its names; None leaves its own.
+    """
+    given = {name: value for name, value in bounds.items() if value is not None}
+    return GenerateConfig(**{**TRANSPORT, **given, "max_connections": max_connections})
 
 
 def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model:

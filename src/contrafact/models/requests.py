@@ -18,9 +18,9 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolInfo
 
 from contrafact.errors import InputError
-from contrafact.models.cleaning import clean_value
+from contrafact.text.delimit import tokenizable
 
-__all__ = ["check_request", "request_body"]
+__all__ = ["check_request", "clean_value", "request_body"]
 
 # Keywords that Inspect leaves out of the schemas it sends to OpenAI-compatible servers.
 _KEYWORDS_NOT_SENT = frozenset(
@@ -66,7 +66,7 @@ def check_request(
 async def request_body(
     model: str, messages: Sequence[ChatMessage], config: GenerateConfig
 ) -> dict[str, Any]:
-    """Return the request body, with every text in it cleaned (``contrafact.models.cleaning``).
+    """Return the request body, with every text in it as a tokenizer can read it (`tokenizable`).
 
     Special-token strings such as ``<|im_end|>`` stay as they are, and llama.cpp reads them as
     the tokens they name, here as over HTTP: who quotes text from outside in a prompt takes them
@@ -102,6 +102,17 @@ async def request_body(
     body |= config.extra_body or {}
     cleaned: dict[str, Any] = clean_value(body)
     return cleaned
+
+
+def clean_value(value: Any) -> Any:
+    """Return a JSON-like value with every string in it made `tokenizable`, keys included."""
+    if isinstance(value, str):
+        return tokenizable(value)
+    if isinstance(value, dict):
+        return {clean_value(key): clean_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_value(item) for item in value]
+    return value
 
 
 def _response_format(config: GenerateConfig) -> dict[str, Any] | None:

@@ -18,7 +18,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contrafact.exam.correct import corrected_by_labels, corrected_scores, ranked_systems
+from contrafact.exam.correct import (
+    corrected_by_labels,
+    corrected_scores,
+    examined_criteria,
+    ranked_systems,
+)
 from contrafact.exam.file import Exam
 from contrafact.family.report import (
     Comparable,
@@ -278,7 +283,7 @@ def judged_rates(
     spec: ReportSpec,
     meta: ReportMeta,
     *,
-    family: Any,
+    family: str,
     exams: Sequence[Exam] = (),
     labels: pd.DataFrame | None = None,
     rng: np.random.Generator,
@@ -303,22 +308,27 @@ def judged_rates(
     how: dict[str, Any] = {"rng": rng, "level": level, "resamples": resamples}
     packs = {system: run.templates for run in meta.runs for system in run.systems if run.templates}
     asked = {system: run.asked for run in meta.runs for system in run.systems}
-    rates = corrected_scores(items, exams, family=family, packs=packs, settings=asked, **how)
+    columns = [criterion.column for criterion in spec.criteria]
+    named = examined_criteria(family)
+    criteria = {column: named.get(column, column) for column in columns}
+    unit = next((name for name in spec.key if name != "sample_id"), "")
+    rates = corrected_scores(
+        items, exams, family=family, criteria=criteria, packs=packs, settings=asked, **how
+    )
     if rates.empty:
         return None
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
     leaderboard = [one.column for one in spec.criteria if one.leaderboard]
     ranks = [
-        ranked_systems(items, column, family=family, **how).assign(criterion=column)
+        ranked_systems(items, column, unit=unit, **how).assign(criterion=column)
         for column in leaderboard
         if rates["criterion"].eq(column).any()
     ]
-    columns = [criterion.column for criterion in spec.criteria]
     own = None if labels is None else labels[labels["question"].isin(columns)]
     if own is not None and own.empty:
         own = None
     if own is not None:
-        by_people = corrected_by_labels(items, own, family=family, level=level)
+        by_people = corrected_by_labels(items, own, criteria=columns, unit=unit, level=level)
         rates = _with_labels(rates, by_people)
     return JudgedRates(
         rates,

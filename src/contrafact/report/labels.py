@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from contrafact.errors import InputError
 from contrafact.exam.file import Exam
 from contrafact.family import family_of_task, tasks
-from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import read_rows
 from contrafact.report.frames import TaskRuns
 
 if TYPE_CHECKING:

@@ -130,7 +130,8 @@ def _evaluate(
         # What asks no model comes first: it is quick, and apart, since it is run once.
         if prepared.baselines:
             nobody = [open_model(NO_MODEL, config=GenerateConfig())]
-            own = _eval_set(tasks(tuple(prepared.baselines)), places[1], nobody, [], {})
+            graders = judges if any(map(prepared.judged, prepared.baselines)) else []
+            own = _eval_set(tasks(tuple(prepared.baselines)), places[1], nobody, graders, {})
             logs += _stop_if_interrupted(own, len(prepared.baselines))
         if prepared.methods:
             own = _eval_set(tasks(tuple(prepared.methods)), places[0], subjects, judges, generation)

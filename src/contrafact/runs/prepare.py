@@ -126,7 +126,7 @@ def prepare(settings: RunSettings) -> Prepared:
     made = {name: run.methods.make(name, context) for name in specs}
     shows = any(made[name].shots for name in asking)
     refuse_examples(settings, shows)
-    judged = settings.judges and any(run.is_judged(settings, name) for name in asking)
+    judged = settings.judges and any(run.is_judged(settings, name) for name in specs)
     judging = run.judging(pack, settings) if judged else None
     limited = items[: settings.limit]
     records = {name: file_record(file, len(found)) for name, (file, found) in files.items()}

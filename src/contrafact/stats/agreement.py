@@ -7,7 +7,7 @@ bootstrap is one matrix product (:func:`with_interval`).
 Which to quote: where one category is rare, kappa and alpha can be near 0 while raters agree on
 almost everything, since the agreement expected by chance is then near 1 as well (Feinstein and
 Cicchetti, Journal of Clinical Epidemiology 43, 1990). Gwet's coefficients do not suffer from
-this; quote them beside the percentage.
+this; quote them with the percentage.
 
 A coefficient is NaN where it is undefined: where no item has two ratings; and, for those
 corrected for chance, where only one category was ever used, so that no disagreement could be
@@ -19,32 +19,113 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from contrafact.stats._checks import check_settings, finite_values
-from contrafact.stats._ratings import Ratings, encode, item_counts, ordinal_weights
-from contrafact.stats._resampling import (
+from contrafact.stats.intervals import Interval, interval_from_resamples
+from contrafact.stats.resampling import (
     Clusters,
+    check_settings,
     cluster_codes,
     cluster_sums,
     column_totals,
+    finite_values,
     resampled_sums,
 )
-from contrafact.stats.intervals import Interval, interval_from_resamples
 
 __all__ = [
     "Ratings",
     "cohen_kappa",
+    "encode",
     "fleiss_kappa",
     "gwet_ac1",
     "gwet_ac2",
+    "item_counts",
     "krippendorff_alpha",
+    "ordinal_weights",
     "percent_agreement",
     "with_interval",
 ]
+
+Ratings = NDArray[Any] | Sequence[Sequence[Hashable]]
+"""Shape (items, raters): any hashable categories, None or NaN where a rating is missing."""
+
+
+def encode(
+    ratings: Ratings, categories: Sequence[Hashable] | None = None, *, ordered: bool = False
+) -> tuple[NDArray[np.intp], list[Hashable]]:
+    """Return the ratings as codes, -1 where missing, and the categories they stand for.
+
+    Args:
+        ratings: Shape (items, raters).
+        categories: All categories, in order; None for those that occur, numbers ascending and
+            other things in an order that does not depend on the rows'.
+        ordered: Whether the order of the categories means something.
+
+    Raises:
+        ValueError: If ratings are not a table, a rating is not among the categories given, or
+            an order is asked for and neither given nor that of numbers.
+    """
+    table = np.asarray(ratings, dtype=object)
+    if table.ndim != 2:
+        raise ValueError(f"ratings must be a table of (items, raters), not {table.ndim}-D")
+    cells = table.ravel().tolist()
+    missing = [cell is None or cell != cell for cell in cells]
+    seen = {cell for cell, absent in zip(cells, missing, strict=True) if not absent}
+    if categories is None:
+        numeric = _are_numbers(seen)
+        if ordered and not numeric:
+            raise ValueError("the ratings are not numbers: give their categories in order")
+        key = None if numeric else (lambda cell: (type(cell).__name__, repr(cell)))
+        known: list[Hashable] = sorted(seen, key=key)
+    else:
+        known = list(dict.fromkeys(categories))
+        strange = sorted(repr(cell) for cell in seen.difference(known))
+        if strange:
+            raise ValueError(f"ratings that are not among the categories: {', '.join(strange)}")
+    code_of = {category: code for code, category in enumerate(known)}
+    codes = [-1 if absent else code_of[cell] for cell, absent in zip(cells, missing, strict=True)]
+    return np.array(codes, dtype=np.intp).reshape(table.shape), known
+
+
+def item_counts(codes: NDArray[np.intp], categories: int) -> NDArray[np.float64]:
+    """Return how many raters put each item in each category, shape (items, categories)."""
+    counts = np.zeros((len(codes), categories))
+    items, raters = np.nonzero(codes >= 0)
+    np.add.at(counts, (items, codes[items, raters]), 1.0)
+    return counts
+
+
+def ordinal_weights(
+    categories: Sequence[Hashable], scheme: Literal["quadratic", "ordinal"]
+) -> NDArray[np.float64]:
+    """Return how far each pair of categories agrees, shape (categories, categories), 1 to 0.
+
+    Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, section 3.5.
+
+    Raises:
+        ValueError: If the scheme is unknown.
+    """
+    q = len(categories)
+    ranks = np.arange(q, dtype=np.float64)
+    if scheme == "quadratic":
+        values = np.array(categories, dtype=np.float64) if _are_numbers(categories) else ranks
+        loss = (values[:, None] - values[None, :]) ** 2
+    elif scheme == "ordinal":
+        # As many pairs as can be formed of the ranks from one category to the other.
+        apart = np.abs(ranks[:, None] - ranks[None, :])
+        loss = apart * (apart + 1.0) / 2.0
+    else:
+        raise ValueError(f"scheme must be 'quadratic' or 'ordinal', not {scheme!r}")
+    return 1.0 - loss / max(1.0, float(loss.max(initial=0.0))) if q else np.eye(0)
+
+
+def _are_numbers(categories: Sequence[Hashable] | set[Hashable]) -> bool:
+    return all(isinstance(category, Real | np.bool_) for category in categories)
+
 
 Floats = NDArray[np.float64]
 Categories = Sequence[Hashable] | None

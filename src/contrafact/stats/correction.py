@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from contrafact.stats._checks import check_settings, finite_values
-from contrafact.stats._resampling import Clusters, cluster_codes
 from contrafact.stats.intervals import MIN_CLUSTERS, Interval
 from contrafact.stats.proportions import effective_number, variance_of_mean
+from contrafact.stats.resampling import Clusters, check_settings, cluster_codes, finite_values
 
 __all__ = [
     "MIN_EXAM",

@@ -26,19 +26,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from contrafact.stats._checks import check_settings, finite_values
-from contrafact.stats._resampling import (
+from contrafact.stats.resampling import (
     Clusters,
+    check_settings,
     cluster_codes,
     cluster_sums,
     column_totals,
+    finite_values,
     resampled_counts,
     resampled_sums,
 )
 
 __all__ = [
     "MIN_CLUSTERS",
-    "Clusters",
     "Interval",
     "Statistic",
     "cluster_bootstrap",

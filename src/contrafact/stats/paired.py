@@ -13,15 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from contrafact.stats._checks import check_settings, finite_values
-from contrafact.stats._resampling import (
+from contrafact.stats.intervals import interval_from_resamples
+from contrafact.stats.resampling import (
     Clusters,
+    check_settings,
     chunk_sizes,
     cluster_codes,
     cluster_sums,
+    finite_values,
     resampled_sums,
 )
-from contrafact.stats.intervals import interval_from_resamples
 
 __all__ = [
     "EXACT_CLUSTERS",

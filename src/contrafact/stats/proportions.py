@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from contrafact.stats._checks import check_settings, finite_values
-from contrafact.stats._resampling import (
+from contrafact.stats.intervals import MIN_CLUSTERS, Interval, interval_from_resamples
+from contrafact.stats.resampling import (
     Clusters,
+    check_settings,
     cluster_codes,
     cluster_sums,
+    finite_values,
     resampled_sums,
 )
-from contrafact.stats.intervals import MIN_CLUSTERS, Interval, interval_from_resamples
 
 __all__ = [
     "Proportion",

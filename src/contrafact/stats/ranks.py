@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from contrafact.stats._checks import finite_values
-from contrafact.stats._resampling import Clusters
 from contrafact.stats.paired import PairedResult, holm, paired_comparison
+from contrafact.stats.resampling import Clusters, finite_values
 
 __all__ = ["Difference", "Rank", "compare_all", "rank_intervals"]
 

@@ -1,18 +1,183 @@
-"""Means from samples whose items were drawn with unequal probabilities.
+"""Samples whose items are drawn with unequal probabilities that are known, and what they say.
 
-A study that draws more items from small systems than from large ones must weigh them back before
-it speaks of all of them.
+*The draw.* A total is known best for a given number of labels where items are drawn in proportion
+to how much their labels are expected to vary (Neyman, Journal of the Royal Statistical Society
+97(4), 1934; for items rather than strata, Sarndal, Swensson and Wretman, Model Assisted Survey
+Sampling, 1992, section 12.2). What is expected may be wrong, so that a share of every draw is
+uniform: no item that is left out of account, and no weight above a known bound (Zrnic and Candes,
+Active Statistical Inference, ICML 2024). Items are drawn by the pivotal method (Deville and Tille,
+Biometrika 85(1), 1998) in random order: the sample's size is fixed, and each item's probability is
+exactly the one that was asked for. Strata are gone through one after another, so that each gets
+its expected number of items, rounded up or down.
+
+*One draw's mean.* A study that draws more items from small systems than from large ones must weigh
+them back before it speaks of all of them (`horvitz_thompson_mean`).
+
+*Waves.* Labels may be asked for in waves, each drawn in view of those before it. Wave ``t`` draws
+from the items that no earlier wave drew, item ``i`` with probability ``p_ti``. With an expected
+label ``m_i`` for every item, the total of all labels is estimated from each wave by the difference
+estimator: what is known, what is expected of the rest, and how far the wave's labels were from what
+was expected, each weighed by ``1 / p_ti``. Whatever ``m`` is, and however the wave's probabilities
+were chosen from what was known before it, each wave's estimate is right on average; good
+expectations (a good judge) only make it vary less. Waves are weighed by the inverse of their
+anticipated variances.
+
+Two things hold by construction: a wave may look at all labels before it, and still no figure is
+biased by where it looked, which a plain mean over all labels would be (unlucky early labels that
+hide errors would keep later waves from looking there); and expectations come from small cells of
+items, smoothed, so that a cell in which no error was seen yet is not taken to have none (Sarndal,
+Swensson and Wretman, chapters 6 and 7; Zrnic and Candes).
 """
 
-from dataclasses import replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
-from contrafact.stats._checks import finite_values
-from contrafact.stats.intervals import Clusters, Interval, cluster_bootstrap
+from contrafact.stats.intervals import MIN_CLUSTERS, Interval, cluster_bootstrap
+from contrafact.stats.resampling import Clusters, check_settings, finite_values
 
-__all__ = ["horvitz_thompson_mean"]
+__all__ = [
+    "Expected",
+    "Waves",
+    "even_allocation",
+    "expected_labels",
+    "horvitz_thompson_mean",
+    "inclusion_probabilities",
+    "pivotal_sample",
+    "wave_estimate",
+    "wave_variance",
+]
+
+_CERTAIN = 1e-9
+
+
+def even_allocation(sizes: Sequence[int], n: int) -> list[int]:
+    """Share ``n`` draws out evenly over strata of these sizes.
+
+    What a small stratum lacks goes to the others; all items are drawn where ``n`` is more.
+
+    Returns:
+        Draws per stratum, in order.
+    """
+    given = [0] * len(sizes)
+    left = min(n, sum(sizes))
+    while left:
+        open_strata = [i for i, size in enumerate(sizes) if given[i] < size]
+        share = max(1, left // len(open_strata))
+        for i in open_strata[:left]:
+            more = min(share, sizes[i] - given[i], left)
+            given[i] += more
+            left -= more
+    return given
+
+
+def inclusion_probabilities(
+    sizes: ArrayLike, n: int, *, uniform: float = 0.2
+) -> NDArray[np.float64]:
+    """Return probabilities of being drawn that sum to ``n``: a mixture of two designs.
+
+    ``uniform`` of the draw goes to all items alike, the rest in proportion to ``sizes``; items
+    that come to 1 or more are certain, and what they do not need goes to the others. None is less
+    than ``uniform * n / len(sizes)``.
+
+    Args:
+        sizes: What items are drawn in proportion to, at least 0, shape (items,): the standard
+            deviation that each label is expected to have, times its weight in the figure.
+        n: How many items are to be drawn; all, where there are fewer.
+        uniform: The share of the draw that is uniform, above 0 and at most 1.
+
+    Raises:
+        ValueError: If a size is negative or no number, or ``n`` or ``uniform`` out of range.
+    """
+    size = finite_values(sizes, "sizes")
+    if (size < 0.0).any():
+        raise ValueError("sizes must be at least 0")
+    if not 0.0 < uniform <= 1.0:
+        raise ValueError(f"the uniform share must be above 0 and at most 1, not {uniform}")
+    if n < 0:
+        raise ValueError(f"{n} items cannot be drawn")
+    if n >= len(size):
+        return np.ones(len(size))
+    total = float(size.sum())
+    share = np.full(len(size), 1.0 / len(size))
+    if total > 0.0:
+        share = (1.0 - uniform) * size / total + uniform * share
+    certain = np.zeros(len(size), dtype=bool)
+    while True:
+        rest = share[~certain].sum()
+        scaled = np.where(certain, 1.0, share * ((n - certain.sum()) / rest))
+        beyond = ~certain & (scaled >= 1.0)
+        if not beyond.any():
+            return np.asarray(scaled, dtype=np.float64)
+        certain |= beyond
+
+
+def pivotal_sample(
+    probabilities: ArrayLike, rng: np.random.Generator, *, strata: ArrayLike | None = None
+) -> NDArray[np.bool_]:
+    """Draw a sample in which each item is with exactly its probability.
+
+    Two items that are undecided meet: one takes over as much of the other's probability as makes
+    it certain to be in or out, at odds that leave both probabilities as they were, and the other
+    meets the next.
+
+    Args:
+        probabilities: Each item's probability, 0 to 1, shape (items,).
+        rng: Where randomness comes from.
+        strata: A whole number for each item's stratum: each gets its expected number of items,
+            rounded up or down; None for one stratum.
+
+    Returns:
+        Whether each item is drawn, shape (items,). As many are as the probabilities sum to, or
+        one of the two whole numbers next to it.
+
+    Raises:
+        ValueError: If a probability is not between 0 and 1, or the lengths differ.
+    """
+    p = finite_values(probabilities, "probabilities")
+    if ((p < 0.0) | (p > 1.0)).any():
+        raise ValueError("probabilities must lie between 0 and 1")
+    order = rng.permutation(len(p))
+    if strata is not None:
+        codes = np.asarray(strata, dtype=np.intp)
+        if codes.shape != p.shape:
+            raise ValueError(f"{len(p)} probabilities for {len(codes)} strata")
+        order = order[np.argsort(codes[order], kind="stable")]
+    certain = p >= 1.0 - _CERTAIN
+    order = order[~certain[order] & (p[order] > _CERTAIN)]
+    winners: list[int] = []
+    holder, held = -1, 0.0
+    meetings = zip(order.tolist(), p[order].tolist(), rng.random(len(order)).tolist(), strict=True)
+    for one, own, chance in meetings:
+        if holder < 0:
+            holder, held = one, own
+            continue
+        both = held + own
+        if both < 1.0:
+            if chance * both >= held:
+                holder = one
+            held = both
+        else:
+            # One is drawn, and the other goes on with what is left.
+            if chance * (2.0 - both) < 1.0 - own:
+                winners.append(holder)
+                holder = one
+            else:
+                winners.append(one)
+            held = both - 1.0
+        if held <= _CERTAIN:
+            holder = -1
+        elif held >= 1.0 - _CERTAIN:
+            winners.append(holder)
+            holder = -1
+    if holder >= 0 and rng.random() < held:
+        winners.append(holder)
+    certain[winners] = True
+    return certain
 
 
 def horvitz_thompson_mean(
@@ -58,3 +223,247 @@ def horvitz_thompson_mean(
         values, clusters, weights=1.0 / p, level=level, resamples=resamples, rng=rng
     )
     return replace(interval, method=f"Hajek ratio; {interval.method}")
+
+
+Floats = NDArray[np.float64]
+
+LEVEL_STRENGTH = 4.0
+"""How many labels the guess made without any counts as, in each level of the judge."""
+CELL_STRENGTH = 4.0
+"""How many labels the level's mean counts as, at least, in each cell of a level and a group."""
+CELL_EVENTS = 1.0
+"""How many labels of the rarer kind it counts as, at least: what is rare is often not seen."""
+
+
+@dataclass(frozen=True)
+class Waves:
+    """Who was drawn when, and with which probability.
+
+    Attributes:
+        probabilities: Each item's probability in each wave, shape (waves, items); NaN where an
+            it had been drawn or labelled before.
+        drawn_in: The wave that drew each item, from 1; 0 where none has, shape (items,).
+        given_before: The wave before which an item that none drew had a label, however it came
+            to it, from 1; 0 where it had none. Such an item is known, and stands for no other.
+    """
+
+    probabilities: Floats
+    drawn_in: NDArray[np.intp]
+    given_before: NDArray[np.intp]
+
+    @property
+    def count(self) -> int:
+        """How many waves there were."""
+        return len(self.probabilities)
+
+    @classmethod
+    def none(cls, items: int) -> "Waves":
+        """Return what stands before the first wave."""
+        nobody = np.zeros(items, dtype=np.intp)
+        return cls(np.empty((0, items)), nobody, nobody)
+
+    def open(self, labels: Floats) -> NDArray[np.bool_]:
+        """Return which items the next wave may draw: those without a label that none drew."""
+        free = (self.drawn_in == 0) & (self.given_before == 0)
+        return np.asarray(free & np.isnan(labels))
+
+    def known(self, wave: int) -> NDArray[np.bool_]:
+        """Return which items had been drawn or labelled before a wave, counted from 0."""
+        drawn = (self.drawn_in > 0) & (self.drawn_in <= wave)
+        given = (self.given_before > 0) & (self.given_before <= wave + 1)
+        return drawn | given
+
+    def after(self, probabilities: Floats, drawn: NDArray[np.bool_], labels: Floats) -> "Waves":
+        """Return these waves and one more.
+
+        Args:
+            probabilities: Of each item that was open, shape (items,).
+            drawn: Whether the new wave drew it.
+            labels: What was known before it; NaN where nothing was.
+        """
+        number = self.count + 1
+        open_ = self.open(labels)
+        given = (self.drawn_in == 0) & (self.given_before == 0) & ~open_
+        own = np.where(open_, probabilities, np.nan)
+        return Waves(
+            np.vstack([self.probabilities, own[None, :]]),
+            np.where(drawn & open_, number, self.drawn_in),
+            np.where(given, number, self.given_before),
+        )
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of each item's label.
+
+    Attributes:
+        mean: The chance that it is 1, shape (items,).
+        variance: How far the label is expected to lie from that, squared: the label's own
+            variance and the expectation's.
+    """
+
+    mean: Floats
+    variance: Floats
+
+
+def expected_labels(
+    guess: Floats, level: NDArray[np.intp], group: NDArray[np.intp], labels: Floats
+) -> Expected:
+    """Return what to expect of each label, from the labels so far and a guess made without them.
+
+    A level is what the judge said (a verdict, or a range of scores); its mean label starts from the
+    guess and moves to what its labels say. A cell is one group's items of one level; its mean
+    starts from its level's.
+
+    Args:
+        guess: The chance that each label is 1 as guessed without labels, shape (items,).
+        level: A whole number from 0 for each item's level.
+        group: The same for its group.
+        labels: 0 or 1; NaN where there is none.
+    """
+    known = ~np.isnan(labels)
+    y = np.where(known, labels, 0.0)
+    levels = int(level.max(initial=-1)) + 1
+    items = np.bincount(level, minlength=levels)
+    start = np.bincount(level, guess, minlength=levels) / np.maximum(items, 1)
+    ones = np.bincount(level, y, minlength=levels) + LEVEL_STRENGTH * start
+    seen = np.bincount(level, known, minlength=levels) + LEVEL_STRENGTH
+    of_level = ones / seen
+    rarer = np.maximum(np.minimum(of_level, 1.0 - of_level), 1e-6)
+    strength = np.maximum(CELL_STRENGTH, CELL_EVENTS / rarer)[level]
+    cell = group * levels + level
+    cells = int(cell.max(initial=-1)) + 1
+    weight = np.bincount(cell, known, minlength=cells)[cell] + strength
+    mean = (np.bincount(cell, y, minlength=cells)[cell] + strength * of_level[level]) / weight
+    return Expected(mean, mean * (1.0 - mean) * (1.0 + 1.0 / weight))
+
+
+def wave_variance(
+    variance: Floats, probabilities: Floats, among: NDArray[np.bool_] | None = None
+) -> float:
+    """Return the variance that a wave's estimate of a mean is expected to have.
+
+    Args:
+        variance: Each label's expected variance, shape (items,).
+        probabilities: Each item's probability; NaN where an earlier wave drew it.
+        among: Which items the mean is of; all if not given.
+    """
+    chosen = np.ones(len(variance), dtype=bool) if among is None else among
+    open_ = chosen & ~np.isnan(probabilities)
+    if not open_.any():
+        return 0.0
+    spread = variance[open_] * (1.0 / probabilities[open_] - 1.0)
+    return float(spread.sum()) / int(chosen.sum()) ** 2
+
+
+def wave_estimate(
+    labels: Floats,
+    expected: Expected,
+    waves: Waves,
+    *,
+    among: NDArray[np.bool_] | None = None,
+    parts: NDArray[np.intp] | None = None,
+    level: float = 0.95,
+) -> Interval:
+    """Return the mean label of all items, or of some of them, drawn or not.
+
+    Items that a wave drew and nobody labelled are taken for missing at random within their wave.
+
+    Each part has Wilson's interval, with as many labels as a simple random sample would need for
+    the same variance, and the parts' distances from their bounds are added in squares (Zou and
+    Donner, Statistics in Medicine 27(10), 2008): where one part's errors are rare and heavily
+    weighed, the interval reaches further up than down, as it should. It speaks of these items, not
+    of a process that they come from.
+
+    Args:
+        labels: 0 or 1; NaN where there is none, shape (items,).
+        expected: What was expected of them, from the same labels.
+        waves: Who was drawn when.
+        among: Which items the mean is of; all if not given.
+        parts: A whole number for each item's part, of few: what the judge said; one if not given.
+        level: The confidence level.
+
+    Returns:
+        The interval; without bounds where fewer than five of the items are labelled.
+
+    Raises:
+        ValueError: If there are no items to speak of, or a level lies outside (0, 1).
+    """
+    check_settings(level, 1)
+    chosen = np.ones(len(labels), dtype=bool) if among is None else among
+    size = int(chosen.sum())
+    if size == 0 or waves.count == 0:
+        raise ValueError("there must be items, and a wave that drew some of them")
+    counted = (waves.drawn_in > 0) | (waves.given_before > 0)
+    n = int((chosen & counted & ~np.isnan(labels)).sum())
+    codes = np.zeros(len(labels), dtype=np.intp) if parts is None else parts
+    estimate = below = above = variance = 0.0
+    for code in np.unique(codes[chosen]):
+        own = chosen & (codes == code)
+        weight = float(own.sum()) / size
+        mean, spread = _together(
+            [_one_wave(labels, expected, waves, wave, own) for wave in range(waves.count)]
+        )
+        share = min(1.0, max(0.0, mean))
+        low, high = _wilson(share, float(expected.mean[own].mean()), spread, level)
+        estimate += weight * mean
+        variance += weight**2 * spread
+        below += (weight * (share - low)) ** 2
+        above += (weight * (high - share)) ** 2
+    if n < MIN_CLUSTERS or math.isnan(estimate):
+        why = f"no interval: fewer than {MIN_CLUSTERS} of these items are labelled"
+        return Interval(estimate, math.nan, math.nan, level, n, n, why)
+    estimate = min(1.0, max(0.0, estimate))
+    low, high = max(0.0, estimate - math.sqrt(below)), min(1.0, estimate + math.sqrt(above))
+    return Interval(estimate, low, high, level, n, n, _method(expected, chosen, waves, n, variance))
+
+
+def _method(
+    expected: Expected, chosen: NDArray[np.bool_], waves: Waves, n: int, variance: float
+) -> str:
+    if variance <= 0.0:
+        return "all of these items are labelled"
+    typical = float(expected.mean[chosen].mean())
+    worth = typical * (1.0 - typical) / variance
+    drawn = f"{waves.count} wave{'s' * (waves.count > 1)}, {n} labels"
+    return f"difference estimator, {drawn} worth {worth:.0f} of a simple random sample"
+
+
+def _one_wave(
+    labels: Floats, expected: Expected, waves: Waves, wave: int, chosen: NDArray[np.bool_]
+) -> tuple[float, float]:
+    """Return one wave's estimate of the mean, and its expected variance."""
+    labelled = ~np.isnan(labels)
+    before = waves.known(wave)
+    own = waves.drawn_in == wave + 1
+    # Who did not answer leaves the wave smaller than it was drawn.
+    answered = float((own & labelled).sum()) / max(1, int(own.sum()))
+    if not answered:
+        return 0.0, math.inf
+    p = waves.probabilities[wave] * answered
+    value = np.where(before & labelled, labels, expected.mean)
+    use = chosen & own & labelled
+    correction = float(((labels[use] - expected.mean[use]) / p[use]).sum())
+    mean = (float(value[chosen].sum()) + correction) / int(chosen.sum())
+    return mean, wave_variance(expected.variance, p, chosen)
+
+
+def _together(single: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    exact = [estimate for estimate, variance in single if variance == 0.0]
+    if exact:
+        return exact[-1], 0.0
+    weights = [1.0 / variance for _, variance in single]
+    total = sum(weights)
+    if total == 0.0:
+        return math.nan, math.nan
+    mean = sum(w * estimate for w, (estimate, _) in zip(weights, single, strict=True)) / total
+    return mean, 1.0 / total
+
+
+def _wilson(share: float, typical: float, variance: float, level: float) -> tuple[float, float]:
+    """Return Wilson's bounds for as many labels as a variance is worth at a typical share."""
+    worth = typical * (1.0 - typical) / variance if variance > 0.0 else math.inf
+    spread = float(special.ndtri(0.5 + level / 2.0)) ** 2 / worth
+    middle = (share + spread / 2.0) / (1.0 + spread)
+    reach = math.sqrt(share * (1.0 - share) * spread + spread**2 / 4.0) / (1.0 + spread)
+    return max(0.0, middle - reach), min(1.0, middle + reach)

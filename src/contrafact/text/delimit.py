@@ -1,13 +1,19 @@
-"""Make hostile text safe to stand between ``<news>`` and ``</news>`` in a prompt."""
+"""Hostile text made safe: for a prompt, a tokenizer, a file, a page.
+
+`delimit` is for what stands between ``<news>`` and ``</news>`` in a prompt, `printable` for what
+people read, `tokenizable` for what a model reads as it is, `replace_surrogates` for what is written
+as UTF-8; `hostile_characters` counts what misleads a reader or breaks a program.
+"""
 
 import re
 import unicodedata
+from collections import Counter
 
-__all__ = ["delimit", "printable"]
+__all__ = ["delimit", "hostile_characters", "printable", "replace_surrogates", "tokenizable"]
 
 _REPLACEMENT = "‹"
 # What a model or a reader may take for an opening angle bracket. A bracket that was replaced
-# still ends the look ahead from another, so that fencing twice changes nothing more.
+# still ends the look ahead from another, so that delimiting twice changes nothing more.
 _OPEN = "<＜﹤"
 _STOP = rf"{_OPEN}{_REPLACEMENT}"
 _SIGNS = r"/／∕⁄╱⧸⟋\\|｜¦│∣!！?？"
@@ -20,7 +26,6 @@ _TAG = re.compile(
     # "< news >": a letter after spaces, but only where a bracket closes it. "a < b" stays.
     rf"|\s+[^\W\d_][^{_STOP}>＞﹥]*[>＞﹥])"
 )
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LINE_SPACES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 # Code points that Unicode asks to show as nothing, beyond category Cf: joiners and fillers,
 # variation selectors, and what is reserved for more of them.
@@ -29,6 +34,16 @@ _INVISIBLE = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 
+_HOSTILE = {
+    "NUL": re.compile("\0"),
+    "bidirectional control": re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"),
+    "zero-width or invisible": re.compile(
+        "[\u00ad\u180e\u200b-\u200d\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
+    ),
+    # Tabs, line feeds and carriage returns are ordinary in text.
+    "other control character": re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]"),
+}
+
 
 def delimit(text: str) -> str:
     """Return the text with nothing in it that could close a delimiter or pass for a chat token.
@@ -36,7 +51,7 @@ def delimit(text: str) -> str:
     Control characters go (those that end lines or set tabs become one space), and with them
     zero-width, bidirectional and other invisible characters; lone surrogates become U+FFFD; and
     the angle bracket of whatever looks like a tag or a chat template's token becomes ``‹``.
-    Other text, comparisons such as ``<5%`` or ``a < b`` included, is returned as it is. Fencing
+    Other text, comparisons such as ``<5%`` or ``a < b`` included, is returned as it is. Delimiting
     twice changes nothing more.
     """
     return _TAG.sub(_REPLACEMENT, printable(text))
@@ -44,9 +59,39 @@ def delimit(text: str) -> str:
 
 def printable(text: str) -> str:
     """Return the text without what does not print, as `delimit` takes it away; brackets stay."""
-    text = _SURROGATE.sub("\ufffd", text)
-    text = _LINE_SPACES.sub(" ", text)
+    text = _LINE_SPACES.sub(" ", replace_surrogates(text))
     text = _INVISIBLE.sub("", text)
     if not text.isprintable():
         text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf"))
     return text
+
+
+def replace_surrogates(text: str) -> str:
+    """Return the text with each lone surrogate, which UTF-8 cannot hold, as U+FFFD.
+
+    A surrogate pair that came as two halves is joined to the character it stands for.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def tokenizable(text: str) -> str:
+    """Return the text without NUL characters, its lone surrogates replaced by U+FFFD.
+
+    Neither is text to a tokenizer: C libraries may end a string at NUL, and a lone surrogate
+    has no UTF-8 form. Everything else stays, byte for byte.
+    """
+    return replace_surrogates(text.replace("\x00", ""))
+
+
+def hostile_characters(text: str) -> Counter[str]:
+    """Return how many characters of each hostile kind a text has; kinds it lacks are left out.
+
+    The kinds are ``NUL``, ``bidirectional control`` (which reorders what is shown),
+    ``zero-width or invisible`` (which hides text in text) and ``other control character``.
+    """
+    if text.isascii() and text.isprintable():
+        return Counter()
+    found = {name: len(pattern.findall(text)) for name, pattern in _HOSTILE.items()}
+    return Counter({name: number for name, number in found.items() if number})

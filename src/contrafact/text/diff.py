@@ -1,13 +1,31 @@
-"""Surface differences between two texts: word by word, and in characters."""
+"""How two texts differ: word by word, in characters, and in what can be counted on their surface.
 
+RFC-BENCH, section 2.2.2 (length in tokens) and appendix L (figures 14 to 18).
+"""
+
+import math
 import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal
+from functools import cache
+from itertools import groupby
+from typing import Any, Literal
 
-__all__ = ["DiffKind", "DiffPart", "normalised_edit_distance", "word_diff"]
+from contrafact.text.delimit import replace_surrogates
+
+__all__ = [
+    "DiffKind",
+    "DiffPart",
+    "Surface",
+    "normalised_edit_distance",
+    "surface",
+    "token_count",
+    "token_ratio",
+    "word_diff",
+]
 
 DiffKind = Literal["same", "removed", "added"]
 
@@ -17,6 +35,13 @@ _MAX_WORDS = 2_000
 
 # A word with its inner apostrophes, points and hyphens, or one other sign; then its spaces.
 _UNIT = re.compile(r"(\w+(?:['’.,\-]\w+)*|[^\w\s])(\s*)")
+# A token never holds the end of a word and the space after it.
+_GAP = re.compile(r"(?<=[a-z]) (?=[a-z])")
+_MAX_PIECE = 500_000  # characters; the tokenizer refuses a million
+_SEARCHED = 1_000
+_WORD = re.compile(r"\w+(?:['’.,\-]\w+)*")
+# One number however it is grouped: 1,200.50 and 3.5 are one token each.
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +50,27 @@ class DiffPart:
 
     kind: DiffKind
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """The surface measures of a pair.
+
+    Attributes:
+        length_ratio: Characters of the rewritten text over those of the original.
+        token_ratio: The same in OpenAI's tokens (cl100k), the unit of the length bands.
+        jaccard: Words that both have over words that either has, case aside; from 0 to 1.
+        edit_distance: Levenshtein distance in characters over the longer length; from 0 to 1.
+        punctuation_difference: Punctuation marks of the rewritten text less the original's.
+        numeric_difference: Numbers of the rewritten text less the original's.
+    """
+
+    length_ratio: float
+    token_ratio: float
+    jaccard: float
+    edit_distance: float
+    punctuation_difference: int
+    numeric_difference: int
 
 
 def word_diff(a: str, b: str) -> list[DiffPart]:
@@ -40,21 +86,26 @@ def word_diff(a: str, b: str) -> list[DiffPart]:
         b: The text after.
     """
     before, after = _units(a), _units(b)
-    parts = _Parts()
+    pieces: list[tuple[DiffKind, str]] = []
     for tag, a_from, a_to, b_from, b_to in _opcodes(before, after):
         if tag != "equal":
-            parts.change("".join(w + s for w, s in before[a_from:a_to]), "removed")
-            parts.change("".join(w + s for w, s in after[b_from:b_to]), "added")
+            pieces.append(("removed", "".join(w + s for w, s in before[a_from:a_to])))
+            pieces.append(("added", "".join(w + s for w, s in after[b_from:b_to])))
             continue
         pairs = zip(before[a_from:a_to], after[b_from:b_to], strict=True)
         for (word, a_space), (_, b_space) in pairs:
             if a_space == b_space:
-                parts.same(word + a_space)
+                pieces.append(("same", word + a_space))
             else:
-                parts.same(word)
-                parts.change(a_space, "removed")
-                parts.change(b_space, "added")
-    return parts.done()
+                pieces += [("same", word), ("removed", a_space), ("added", b_space)]
+    parts: list[DiffPart] = []
+    filled = (piece for piece in pieces if piece[1])
+    for _, neighbours in groupby(filled, key=lambda piece: piece[0] == "same"):
+        texts: dict[DiffKind, str] = {"same": "", "removed": "", "added": ""}
+        for kind, text in neighbours:
+            texts[kind] += text
+        parts += [DiffPart(kind, text) for kind, text in texts.items() if text]
+    return parts
 
 
 def normalised_edit_distance(a: str, b: str) -> float:
@@ -64,42 +115,65 @@ def normalised_edit_distance(a: str, b: str) -> float:
     equal.
     """
     longer = max(len(a), len(b))
-    return _levenshtein(a, b) / longer if longer else 0.0
+    head = _common_start(a, b)
+    tail = _common_start(a[head:][::-1], b[head:][::-1])
+    apart = _levenshtein(a[head : len(a) - tail], b[head : len(b) - tail])
+    return apart / longer if longer else 0.0
 
 
-class _Parts:
-    """Collects parts in order, joining neighbours of a kind."""
+def surface(original: str, rewritten: str) -> Surface:
+    """Return the surface measures of a rewritten text against its original.
 
-    def __init__(self) -> None:
-        self._parts: list[DiffPart] = []
-        self._same: list[str] = []
-        self._changes: dict[DiffKind, list[str]] = {"removed": [], "added": []}
+    A ratio to an empty original is 1 if both are empty, and infinite otherwise. Two texts without
+    words have all their words in common.
+    """
+    before, after = (set(_WORD.findall(text.casefold())) for text in (original, rewritten))
+    marks = [
+        sum(unicodedata.category(c).startswith("P") for c in text) for text in (original, rewritten)
+    ]
+    return Surface(
+        length_ratio=_ratio(len(original), len(rewritten)),
+        token_ratio=token_ratio(original, rewritten),
+        jaccard=len(before & after) / len(before | after) if before | after else 1.0,
+        edit_distance=normalised_edit_distance(original, rewritten),
+        punctuation_difference=marks[1] - marks[0],
+        numeric_difference=len(_NUMBER.findall(rewritten)) - len(_NUMBER.findall(original)),
+    )
 
-    def same(self, text: str) -> None:
-        if text:
-            self._flush_changes()
-            self._same.append(text)
 
-    def change(self, text: str, kind: DiffKind) -> None:
-        if text:
-            self._flush_same()
-            self._changes[kind].append(text)
+def token_count(text: str) -> int:
+    """Return how many of OpenAI's tokens (cl100k) a text has; needs no network."""
+    # The tokenizer takes UTF-8, which cannot hold half a character.
+    whole = replace_surrogates(text)
+    return sum(len(_encoding().encode_ordinary(piece)) for piece in _pieces(whole))
 
-    def done(self) -> list[DiffPart]:
-        self._flush_same()
-        self._flush_changes()
-        return self._parts
 
-    def _flush_same(self) -> None:
-        if self._same:
-            self._parts.append(DiffPart("same", "".join(self._same)))
-            self._same = []
+def token_ratio(original: str, rewritten: str) -> float:
+    """Return the tokens of the rewritten text over those of the original.
 
-    def _flush_changes(self) -> None:
-        for kind, texts in self._changes.items():
-            if texts:
-                self._parts.append(DiffPart(kind, "".join(texts)))
-                texts.clear()
+    1 if both are empty, infinite if only the original is.
+    """
+    return _ratio(token_count(original), token_count(rewritten))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Return a text in pieces that the tokenizer takes: cut between words, where no token is."""
+    start = 0
+    while len(text) - start > _MAX_PIECE:
+        end = start + _MAX_PIECE
+        cut = max(
+            (match.start() for match in _GAP.finditer(text, end - _SEARCHED, end)), default=end
+        )
+        yield text[start:cut]
+        start = cut
+    yield text[start:]
+
+
+@cache
+def _encoding() -> Any:
+    from bpe_openai import get_encoding
+
+    return get_encoding("cl100k_base")
 
 
 def _units(text: str) -> list[tuple[str, str]]:
@@ -114,10 +188,8 @@ def _opcodes(
 ) -> list[tuple[str, int, int, int, int]]:
     """Return difflib's opcodes over words alone, computed on what differs in the middle."""
     a, b = [word for word, _ in before], [word for word, _ in after]
-    shorter = min(len(a), len(b))
-    head = next((i for i in range(shorter) if a[i] != b[i]), shorter)
-    room = shorter - head
-    tail = next((i for i in range(room) if a[-1 - i] != b[-1 - i]), room)
+    head = _common_start(a, b)
+    tail = _common_start(a[head:][::-1], b[head:][::-1])
     a_end, b_end = len(a) - tail, len(b) - tail
     a_middle, b_middle = a[head:a_end], b[head:b_end]
     codes: list[tuple[str, int, int, int, int]] = [("equal", 0, head, 0, head)]
@@ -131,6 +203,12 @@ def _opcodes(
         ]
     codes.append(("equal", a_end, len(a), b_end, len(b)))
     return codes
+
+
+def _common_start(a: Sequence[str], b: Sequence[str]) -> int:
+    """Return how many words, or characters, two texts begin with alike."""
+    shorter = min(len(a), len(b))
+    return next((i for i in range(shorter) if a[i] != b[i]), shorter)
 
 
 def _levenshtein(a: str, b: str) -> int:
@@ -159,3 +237,9 @@ def _levenshtein(a: str, b: str) -> int:
         rises = right_falls | (~(diagonal | right_rises) & full)
         falls = right_rises & diagonal
     return distance
+
+
+def _ratio(original: int, rewritten: int) -> float:
+    if original:
+        return rewritten / original
+    return math.inf if rewritten else 1.0

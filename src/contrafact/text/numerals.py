@@ -3,7 +3,7 @@
 import re
 from decimal import Decimal
 
-from contrafact.text.alternatives import alternatives
+from contrafact.text.tokens import alternation
 
 __all__ = [
     "DIGITS",
@@ -82,7 +82,7 @@ _PIECE = f"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{_UNIT_WORD})\\b)?|{'|'.join(_TEENS
 _BIG = r"(?:lakh\scrore|thousand|million|billion|trillion|crore|lakh|dozen)"
 
 # Fails at once where no number word stands, which is nearly everywhere.
-_GUARD = rf"(?=(?:{alternatives([*_SMALL, 'half'])})(?![^\W_]))"
+_GUARD = rf"(?=(?:{alternation([*_SMALL, 'half'])})(?![^\W_]))"
 
 WORDS = (
     rf"{_GUARD}(?:half[ -]an?[ -]{_BIG}"

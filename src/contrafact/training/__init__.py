@@ -1,4 +1,5 @@
-"""Self-rewarding training: a model learns from preferences among its own counterfactuals.
+"""Self-rewarding training: a model learns from preferences among its own answers.
 
-FIN-FORCE, sections 4 and 5.3 and appendix B.2, after Yuan et al. (2024).
+After Yuan et al. (2024), for any family that says what training needs of it
+(`contrafact.family.training`).
 """

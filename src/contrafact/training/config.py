@@ -1,35 +1,38 @@
 """What a self-rewarding training does: one YAML file, checked key by key.
 
-A key that is left out has the original's value (Yuan et al., 2024) or the paper's (FIN-FORCE,
-appendix B.2), where one is known.
+A key that is left out has the original's value (Yuan et al., 2024), where one is known. Two keys
+are in the family's words: a family of headlines writes ``headlines:`` and ``per_headline:`` where
+the fields here are ``items`` and ``per_item``.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError
+from contrafact.family.training import TrainingSpec
 from contrafact.files.atomic import os_problem
 
 __all__ = [
     "ALL_LINEAR",
     "Candidates",
     "Dpo",
-    "Headlines",
     "JudgeSettings",
     "Lora",
+    "NewItems",
     "Preferences",
     "TrainConfig",
     "WarmUp",
+    "family_words",
     "load_config",
-    "preset_names",
+    "presets",
 ]
 
 ALL_LINEAR = "all-linear"
 """Every linear layer but the head."""
-_PRESETS = Path(__file__).parent / "presets"
-_MENDS = {
+_HINTS = {
     "extra_forbidden": "remove it, or check its spelling",
     "missing": "give it a value",
 }
@@ -39,7 +42,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class _Draws(_Part):
+class _Sampled(_Part):
     """How texts are sampled."""
 
     temperature: float = Field(gt=0, le=5, description="Divides the logits.")
@@ -56,7 +59,7 @@ class Lora(_Part):
     targets: tuple[str, ...] = Field(
         default=(ALL_LINEAR,),
         min_length=1,
-        description="The layers it stands beside, by the ends of their names.",
+        description="The layers it is added to, by the ends of their names.",
     )
 
     @field_validator("targets", mode="before")
@@ -96,8 +99,8 @@ class WarmUp(_Learning):
     final_learning_rate: float = Field(default=1.1e-6, ge=0)
 
 
-class Headlines(_Draws):
-    """New headlines, written by the model from examples."""
+class NewItems(_Sampled):
+    """New items, written by the model from examples."""
 
     count: int = Field(ge=1, description="How many an iteration wants.")
     tries: float = Field(default=4.0, ge=1, description="At most so many written per one wanted.")
@@ -107,21 +110,21 @@ class Headlines(_Draws):
     max_tokens: int = Field(default=48, ge=1)
 
 
-class Candidates(_Draws):
-    """Candidate pairs for each headline."""
+class Candidates(_Sampled):
+    """Candidate answers to each item."""
 
     method: str = Field(
         default="zero-shot",
         min_length=1,
-        description="A generation method with its options; zero-shot is the model's own reply.",
+        description="A method with its options; zero-shot is the model's own reply.",
     )
-    per_headline: int = Field(default=4, ge=2, description="How many.")
+    per_item: int = Field(default=4, ge=2, description="How many.")
     temperature: float = Field(default=0.7, gt=0, le=5)
     max_tokens: int = Field(default=160, ge=1)
 
 
-class JudgeSettings(_Draws):
-    """Who scores candidates, from 0 to 10."""
+class JudgeSettings(_Sampled):
+    """The judge that scores candidates, from 0 to 10."""
 
     by: str = Field(
         default="self",
@@ -147,7 +150,7 @@ class Preferences(_Part):
 class Dpo(_Learning):
     """Direct preference optimisation."""
 
-    beta: float = Field(default=0.1, gt=0, description="How dear it is to leave the reference.")
+    beta: float = Field(default=0.1, gt=0, description="What it costs to leave the reference.")
     epochs: float = Field(default=1.0, gt=0)
     learning_rate: float = Field(default=1e-6, gt=0)
     final_learning_rate: float = Field(default=1e-7, ge=0)
@@ -156,9 +159,10 @@ class Dpo(_Learning):
 class TrainConfig(_Part):
     """One self-rewarding training."""
 
+    family: str = Field(description="Which family is trained; the only one, if there is one.")
     model: str = Field(description="A folder, a GGUF file, smollm2-135m, or a name on the hub.")
     data: Path | None = Field(
-        default=None, description="File of headlines with both counterfactuals; bundled if none."
+        default=None, description="File of items with answers; the bundled ones if none."
     )
     prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
     seed: int = Field(default=0, ge=0, lt=2**32, description="Seed of all that is drawn.")
@@ -167,18 +171,20 @@ class TrainConfig(_Part):
         default="float32", description="How weights are kept; 4bit wants a GPU and bitsandbytes."
     )
     precision: Literal["float32", "bfloat16"] = Field(
-        default="float32", description="Of the sums while training."
+        default="float32", description="Of the arithmetic of training."
     )
     save_memory: bool = Field(
         default=False, description="Compute activations twice instead of keeping them."
     )
-    held_out: int = Field(default=50, ge=5, description="Headlines every checkpoint is tried on.")
+    held_out: int = Field(
+        default=50, ge=5, description="Items that every checkpoint is evaluated on."
+    )
     validation: float = Field(
         default=0.1, gt=0, lt=0.5, description="Share of examples kept to validate on."
     )
     lora: Lora = Lora()
     warm_up: WarmUp = WarmUp()
-    headlines: Headlines
+    items: NewItems
     candidates: Candidates = Candidates()
     judge: JudgeSettings = JudgeSettings()
     preferences: Preferences = Preferences()
@@ -188,26 +194,63 @@ class TrainConfig(_Part):
     )
 
 
-def preset_names() -> list[str]:
-    """Return the names of the configs that ship."""
-    return sorted(path.stem for path in _PRESETS.glob("*.yaml"))
+def presets(specs: Mapping[str, TrainingSpec]) -> dict[str, tuple[str, Path]]:
+    """Return the configs that ship with families: the family and the file of each, by its name.
+
+    A name that two families have is written ``FAMILY/NAME``.
+
+    Args:
+        specs: What training needs of each family, by its name.
+    """
+    files = [(family, path) for family in specs for path in specs[family].presets.glob("*.yaml")]
+    stems = [path.stem for _, path in files]
+    return {
+        path.stem if stems.count(path.stem) == 1 else f"{family}/{path.stem}": (family, path)
+        for family, path in sorted(files, key=lambda file: file[1].stem)
+    }
 
 
-def load_config(source: str, **changes: Any) -> TrainConfig:
+def family_words(config: Mapping[str, Any], spec: TrainingSpec) -> dict[str, Any]:
+    """Return a config's keys in the words of its family, as its file has them."""
+    words = _words(spec)
+    return {
+        words.get(key, key): family_words(value, spec) if isinstance(value, Mapping) else value
+        for key, value in config.items()
+    }
+
+
+def _words(spec: TrainingSpec) -> dict[str, str]:
+    return {"items": spec.items, "per_item": f"per_{spec.item}"}
+
+
+def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) -> TrainConfig:
     """Return a checked config.
 
     Args:
-        source: The name of a preset, or a YAML file. A path in a file is seen from the file's
+        source: The name of a preset, or a YAML file. A path in a file is relative to the file's
             folder.
+        specs: What training needs of each family, by its name.
         changes: Keys to set, over what the file says; None changes nothing. ``judge`` is
             ``judge.by``.
 
     Raises:
         InputError: There is no such config, it is no YAML, or a key is wrong; the message names
-            the file, the line of the key, and the mend.
+            the file, the line of the key, and a hint.
     """
-    path = _PRESETS / f"{source}.yaml" if source in preset_names() else Path(source)
-    given, lines = _read(path)
+    shipped = presets(specs)
+    family, path = shipped.get(source, (next(iter(specs)) if len(specs) == 1 else None, source))
+    path = Path(path)
+    given, lines = _read(path, tuple(shipped))
+    family = given.setdefault("family", family)
+    if not isinstance(family, str) or family not in specs:
+        raise InputError(
+            "family: there is more than one"
+            if family is None
+            else f"family: there is no '{family}'",
+            file=path,
+            line=lines.get(("family",)),
+            hint=f"those that can be trained are {', '.join(specs)}",
+        )
     for key in ("data", "prompts"):
         if isinstance(given.get(key), str):
             given[key] = path.parent / Path(given[key]).expanduser()
@@ -219,22 +262,34 @@ def load_config(source: str, **changes: Any) -> TrainConfig:
             given["judge"] = {**(inner if isinstance(inner, dict) else {}), "by": value}
         else:
             given[key] = value
+    words = _words(specs[family])
+    fields = {word: field for field, word in words.items()}
+
+    def renamed(part: dict[str, Any]) -> dict[str, Any]:
+        return {key if (f := fields.get(key, key)) in part else f: part[key] for key in part}
+
+    if isinstance(given.get("candidates"), dict):
+        given["candidates"] = renamed(given["candidates"])
     try:
-        return TrainConfig.model_validate(given)
+        return TrainConfig.model_validate(renamed(given))
     except ValidationError as error:
         first = error.errors()[0]
-        where = tuple(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
+        where = tuple(words.get(str(part), str(part)) for part in first["loc"])
+        problem = first["msg"].removeprefix("Value error, ")
+        # The line of the key, or of the innermost key around it that the file has.
+        line = next(
+            (lines[where[:n]] for n in range(len(where), 0, -1) if where[:n] in lines), None
+        )
         raise InputError(
-            f"{'.'.join(where) or 'the config'}: {said[:1].lower()}{said[1:]}"
-            + (f" (it is {first['input']!r:.60})" if first["type"] not in _MENDS else ""),
+            f"{'.'.join(where) or 'the config'}: {problem[:1].lower()}{problem[1:]}"
+            + (f" (it is {first['input']!r:.60})" if first["type"] not in _HINTS else ""),
             file=path,
-            line=_line(where, lines),
-            hint=_MENDS.get(first["type"], "change it"),
+            line=line,
+            hint=_HINTS.get(first["type"], "change it"),
         ) from None
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+def _read(path: Path, known: Sequence[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """Return what a YAML file says, and the line of each key."""
     import yaml
 
@@ -244,7 +299,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
         raise InputError(
             "there is no such config",
             file=path,
-            hint=f"name a YAML file, or one of {', '.join(preset_names())}",
+            hint=f"name a YAML file, or one of {', '.join(known)}",
         ) from error
     except UnicodeDecodeError as error:
         raise InputError("not UTF-8 text", file=path) from error
@@ -262,20 +317,13 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     if not isinstance(given, dict):
         raise InputError("holds no keys", file=path, hint="begin with: model: smollm2-135m")
     lines: dict[tuple[str, ...], int] = {}
-    _note_lines(node, (), lines)
+
+    def note(node: Any, at: tuple[str, ...]) -> None:
+        for key, value in node.value if isinstance(node.value, list) else ():
+            where = (*at, str(key.value))
+            lines[where] = key.start_mark.line + 1
+            if hasattr(value, "value") and value.id == "mapping":
+                note(value, where)
+
+    note(node, ())
     return given, lines
-
-
-def _note_lines(node: Any, at: tuple[str, ...], lines: dict[tuple[str, ...], int]) -> None:
-    for key, value in node.value if isinstance(node.value, list) else ():
-        where = (*at, str(key.value))
-        lines[where] = key.start_mark.line + 1
-        if hasattr(value, "value") and value.id == "mapping":
-            _note_lines(value, where, lines)
-
-
-def _line(where: tuple[str, ...], lines: dict[tuple[str, ...], int]) -> int | None:
-    """Return the line of a key, or of the innermost key around it that the file has."""
-    while where and where not in lines:
-        where = where[:-1]
-    return lines.get(where)

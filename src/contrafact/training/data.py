@@ -1,53 +1,41 @@
-"""The examples of a training: pairs that are fit to learn from, and how they are shared out."""
+"""The examples of a training: answers that are fit to learn from, and how they are shared out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from contrafact.corpus.duplicates import Text, find_duplicates
 from contrafact.errors import InputError
-from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
-from contrafact.families.finforce.data import load_headlines, raw_items
-from contrafact.records import ForwardPair, Headline, content_id
+from contrafact.family.training import Answer, TrainingItem, TrainingSpec
 from contrafact.text.delimit import delimit
 
-__all__ = [
-    "Example",
-    "Pool",
-    "Rejected",
-    "Shares",
-    "example_row",
-    "fault_of",
-    "load_pool",
-    "share_out",
-]
+__all__ = ["Example", "Pool", "RejectedItem", "Shares", "fault_of", "load_pool", "share_out"]
 
 MOST_POISON = 0.02
 """A file with a larger share of hostile rows was not made for training: it is refused whole."""
 LONGEST = 400
-"""Characters of a headline or counterfactual; what is longer is none."""
+"""Characters of an item or a part of its answer; what is longer is none."""
 _POISON = "holds markup of a prompt or chat, or invisible characters"
 _FEWEST = 8
 
 
 @dataclass(frozen=True)
 class Example:
-    """A headline and the two counterfactuals that are the right answer."""
+    """An item and its right answer."""
 
     id: str
-    headline: str
-    pair: ForwardPair
+    item: str
+    answer: Answer
 
 
 @dataclass(frozen=True)
-class Rejected:
-    """A row that is not trained on, and why."""
+class RejectedItem:
+    """An item that is not trained on, and why."""
 
     id: str
-    headline: str
+    item: str
     reason: str
     line: int | None
 
@@ -57,31 +45,36 @@ class Pool:
     """What a file, or the program, has to offer.
 
     Attributes:
-        source: The file, or ``bundled``.
-        examples: Headlines with both counterfactuals, fit to learn from.
-        bare: Headlines without.
+        source: The file; None for the bundled items.
+        examples: Items with answers, fit to learn from.
+        bare: Items without.
         rejected: What is left out, with reasons.
     """
 
-    source: str
+    source: Path | None
     examples: tuple[Example, ...]
-    bare: tuple[Headline, ...]
-    rejected: tuple[Rejected, ...]
+    bare: tuple[TrainingItem, ...]
+    rejected: tuple[RejectedItem, ...]
 
 
 @dataclass(frozen=True)
 class Shares:
-    """How a pool is shared out; no headline is in two shares."""
+    """How a pool is shared out; no item is in two shares."""
 
     train: tuple[Example, ...]
     validation: tuple[Example, ...]
-    held_out: tuple[Headline, ...]
+    held_out: tuple[str, ...]
 
 
-def fault_of(headline: str, pair: ForwardPair) -> str | None:
-    """Return why a pair is not fit to learn from; none if it is."""
-    texts = {"headline": headline, "risk": pair.risk, "opportunity": pair.opportunity}
-    for name, text in texts.items():
+def fault_of(word: str, item: str, answer: Answer) -> str | None:
+    """Return why an answer is not fit to learn from; none if it is.
+
+    Args:
+        word: What an item is called.
+        item: The item.
+        answer: Its answer.
+    """
+    for name, text in {word: item, **answer}.items():
         plain = " ".join(text.split())
         if delimit(plain) != plain:
             return f"the {name} {_POISON}"
@@ -89,70 +82,73 @@ def fault_of(headline: str, pair: ForwardPair) -> str | None:
             return f"the {name} has over {LONGEST} characters"
         if not any(character.isalpha() for character in plain):
             return f"the {name} has no words"
-    if pair.risk.strip().casefold() == pair.opportunity.strip().casefold():
-        return "risk and opportunity are the same"
-    for side in ("risk", "opportunity"):
-        if texts[side].strip().casefold() == headline.strip().casefold():
-            return f"the {side} is the headline itself"
+    folded = {name: text.strip().casefold() for name, text in answer.items()}
+    first: dict[str, str] = {}
+    for name, text in folded.items():
+        if text in first:
+            return f"{first[text]} and {name} are the same"
+        first[text] = name
+    for name, text in folded.items():
+        if text == item.strip().casefold():
+            return f"the {name} is the {word} itself"
     return None
 
 
 def load_pool(
+    spec: TrainingSpec,
     path: Path | None,
     *,
-    fits: Callable[[str, ForwardPair], bool] = lambda headline, pair: True,
+    fits: Callable[[str, Answer], bool] = lambda item, answer: True,
 ) -> Pool:
     """Return the examples of a file, or the bundled ones.
 
-    Left out, with the reason: what `fault_of` finds, near duplicates of an earlier headline, and
-    what does not fit the model's context.
+    Left out, with the reason: what `fault_of` finds, near duplicates of an earlier item, and what
+    does not fit the model's context.
 
     Args:
+        spec: What is trained.
         path: The file; the bundled examples if none.
-        fits: Whether a headline and its pair fit the model's context.
+        fits: Whether an item and its answer fit the model's context.
 
     Raises:
-        InputError: The file cannot be read, holds no pairs, or is poisoned: too many rows hold
+        InputError: The file cannot be read, holds no answers, or is poisoned: too many rows hold
             tags, chat tokens or invisible characters.
     """
-    if path is None:
-        headlines = [*bundled_shots(), *bundled_headlines()]
-        lines: dict[str, int] = {}
-    else:
-        headlines = load_headlines(path)
-        lines = {
-            content_id(item.headline, prefix="h"): item.line
-            for item in raw_items(path)
-            if isinstance(item.headline, str)
-        }
+    items = spec.load(path)
     twins = {
         found.position: found.reason
-        for found in find_duplicates([Text(one.id, one.text) for one in headlines])
+        for found in find_duplicates([Text(one.id, one.text) for one in items])
     }
     examples: list[Example] = []
-    bare: list[Headline] = []
-    rejected: list[Rejected] = []
-    for position, one in enumerate(headlines):
+    bare: list[TrainingItem] = []
+    rejected: list[RejectedItem] = []
+    for position, one in enumerate(items):
         reason = twins.get(position)
-        if reason is None and one.reference is not None:
-            reason = fault_of(one.text, one.reference)
-            if reason is None and not fits(one.text, one.reference):
+        if reason is None and one.answer is not None:
+            reason = fault_of(spec.item, one.text, one.answer)
+            if reason is None and not fits(one.text, one.answer):
                 reason = "does not fit the model's context"
         if reason is not None:
-            rejected.append(Rejected(one.id, one.text, reason, lines.get(one.id)))
-        elif one.reference is None:
+            rejected.append(RejectedItem(one.id, one.text, reason, one.line))
+        elif one.answer is None:
             bare.append(one)
         else:
-            examples.append(Example(one.id, one.text, one.reference))
-    pool = Pool("bundled" if path is None else str(path), tuple(examples), tuple(bare), ())
-    _check_poison(path, rejected, len(headlines))
+            examples.append(Example(one.id, one.text, one.answer))
+    poison = [one for one in rejected if one.reason.endswith(_POISON)]
+    if len(poison) > MOST_POISON * len(items):
+        raise InputError(
+            f"{len(poison)} of {len(items)} rows look poisoned; the first: {poison[0].reason}",
+            file=path,
+            line=poison[0].line,
+            hint="clean the file, or take these rows out",
+        )
     if not examples:
         raise InputError(
-            "holds no headline with both counterfactuals that can be learned from",
+            f"holds no {spec.item} with {spec.answer} that can be learned from",
             file=path,
-            hint=f"first reason: {rejected[0].reason}" if rejected else "give pairs",
+            hint=f"first reason: {rejected[0].reason}" if rejected else f"give {spec.answer}",
         )
-    return Pool(pool.source, pool.examples, pool.bare, tuple(rejected))
+    return Pool(path, tuple(examples), tuple(bare), tuple(rejected))
 
 
 def share_out(
@@ -160,11 +156,11 @@ def share_out(
 ) -> Shares:
     """Return the shares of a pool, drawn with a seed.
 
-    Held-out headlines are drawn first, from those without counterfactuals as far as they go.
+    Held-out items are drawn first, from those without answers as far as they go.
 
     Args:
         pool: The pool.
-        held_out: How many headlines to hold out.
+        held_out: How many items to hold out.
         validation: Share of the rest to validate on; one at least.
         most: At most so many examples in training and validation together.
         seed: The seed.
@@ -182,31 +178,11 @@ def share_out(
         raise InputError(
             f"of {len(examples)} examples {max(0, len(kept) - checked)} are left to train on, "
             f"where at least {_FEWEST} are needed",
-            file=None if pool.source == "bundled" else pool.source,
-            hint="give more pairs, or lower held_out or validation",
+            file=pool.source,
+            hint="give more answers, or lower held_out or validation",
         )
     return Shares(
         train=tuple(kept[checked:]),
         validation=tuple(kept[:checked]),
-        held_out=(*bare[:held_out], *(Headline.of(one.headline) for one in examples[:lent])),
+        held_out=(*(one.text for one in bare[:held_out]), *(one.item for one in examples[:lent])),
     )
-
-
-def _check_poison(path: Path | None, rejected: Sequence[Rejected], rows: int) -> None:
-    poison = [one for one in rejected if one.reason.endswith(_POISON)]
-    if len(poison) > MOST_POISON * rows:
-        raise InputError(
-            f"{len(poison)} of {rows} rows look poisoned; the first: {poison[0].reason}",
-            file=path,
-            line=poison[0].line,
-            hint="clean the file, or take these rows out",
-        )
-
-
-def example_row(example: Example) -> dict[str, Any]:
-    """Return an example as a row of a file that `load_pool` reads."""
-    return {
-        "headline": example.headline,
-        "risk_counterfactual": example.pair.risk,
-        "opportunity_counterfactual": example.pair.opportunity,
-    }

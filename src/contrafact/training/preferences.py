@@ -1,33 +1,29 @@
-"""Preferences among candidates: the best against the worst, and how saturated the scores are.
-
-FIN-FORCE, appendix B.2 and section 5.3.
-"""
+"""Preferences among candidates: the best against the worst, and how saturated the scores are."""
 
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
-__all__ = ["Preference", "Saturation", "Scored", "pair_up"]
+__all__ = ["Preference", "Saturation", "ScoredCandidate", "pair_up"]
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredCandidate:
     """A candidate reply with what it was given.
 
     Attributes:
-        headline: What it is about.
+        item: What it is about.
         text: The reply, as the model wrote it.
         ended: Whether it came to its end.
-        valid: Whether both counterfactuals could be read in it.
+        valid: Whether an answer could be read in it.
         score: Its points, 0 to 10; none where no judge's reply could be read.
         samples: The scores that were averaged.
         unreadable: Judge's replies that could not be read, and do not count.
     """
 
-    headline: str
+    item: str
     text: str
     ended: bool
     valid: bool
@@ -38,9 +34,9 @@ class Scored:
 
 @dataclass(frozen=True)
 class Preference:
-    """Of two replies about one headline, the better and the worse."""
+    """Of two replies about one item, the better and the worse."""
 
-    headline: str
+    item: str
     chosen: str
     rejected: str
     chosen_score: float
@@ -54,21 +50,21 @@ class Saturation:
     """What an iteration's scores can still tell apart.
 
     Attributes:
-        headlines: Headlines with candidates.
+        items: Items with candidates.
         candidates: Candidates in all.
         valid: Candidates that could be read.
         unscored: Candidates that no judge's reply could be read of.
         unreadable_replies: Judge's replies that could not be read.
         mean_score: Over scored candidates.
-        spread: Mean over headlines of the best score less the worst.
+        spread: Mean over items of the best score less the worst.
         deviation: Standard deviation of all scores.
-        ties: Headlines whose best and worst are equal.
-        within_margin: Headlines whose best and worst differ, by no more than the margin.
-        alone: Headlines with fewer than two different candidates that are scored.
+        ties: Items whose best and worst are equal.
+        within_margin: Items whose best and worst differ, by no more than the margin.
+        alone: Items with fewer than two different candidates that are scored.
         pairs: Preferences that came of it.
     """
 
-    headlines: int
+    items: int
     candidates: int
     valid: int
     unscored: int
@@ -83,17 +79,15 @@ class Saturation:
 
     @property
     def tie_share(self) -> float | None:
-        """Ties over the headlines with at least two scored candidates."""
-        compared = self.headlines - self.alone
+        """Ties over the items with at least two scored candidates."""
+        compared = self.items - self.alone
         return self.ties / compared if compared else None
 
-    def row(self) -> dict[str, Any]:
-        """Return it as a row of a table."""
-        return asdict(self) | {"tie_share": self.tie_share}
 
-
-def pair_up(candidates: Sequence[Scored], *, margin: float) -> tuple[list[Preference], Saturation]:
-    """Return a preference for each headline whose candidates differ enough, and the figures.
+def pair_up(
+    candidates: Sequence[ScoredCandidate], *, margin: float
+) -> tuple[list[Preference], Saturation]:
+    """Return a preference for each item whose candidates differ enough, and the figures.
 
     Equal replies are one candidate, with their mean score; empty ones are none. The chosen reply
     is always one that could be read.
@@ -102,17 +96,19 @@ def pair_up(candidates: Sequence[Scored], *, margin: float) -> tuple[list[Prefer
         candidates: All candidates, in any order.
         margin: The best must be more than this above the worst.
     """
-    grouped: dict[str, dict[str, list[Scored]]] = defaultdict(lambda: defaultdict(list))
+    grouped: dict[str, dict[str, list[tuple[float, ScoredCandidate]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for one in candidates:
-        own = grouped[one.headline]
+        own = grouped[one.item]
         if one.score is not None and one.text.strip():
-            own[one.text].append(one)
+            own[one.text].append((one.score, one))
     made: list[Preference] = []
     spreads: list[float] = []
     ties = within = alone = 0
-    for headline, texts in grouped.items():
+    for item, texts in grouped.items():
         ranked = sorted(
-            ((fmean(_score(one) for one in same), same[0]) for same in texts.values()),
+            ((fmean(score for score, _ in same), same[0][1]) for same in texts.values()),
             key=lambda pair: -pair[0],  # stable: of equals the first
         )
         if len(ranked) < 2:
@@ -127,7 +123,7 @@ def pair_up(candidates: Sequence[Scored], *, margin: float) -> tuple[list[Prefer
         else:
             made.append(
                 Preference(
-                    headline=headline,
+                    item=item,
                     chosen=chosen.text,
                     rejected=rejected.text,
                     chosen_score=best,
@@ -139,7 +135,7 @@ def pair_up(candidates: Sequence[Scored], *, margin: float) -> tuple[list[Prefer
     scores = [one.score for one in candidates if one.score is not None]
     mean = fmean(scores) if scores else None
     return made, Saturation(
-        headlines=len(grouped),
+        items=len(grouped),
         candidates=len(candidates),
         valid=sum(one.valid for one in candidates),
         unscored=sum(one.score is None for one in candidates),
@@ -154,8 +150,3 @@ def pair_up(candidates: Sequence[Scored], *, margin: float) -> tuple[list[Prefer
         alone=alone,
         pairs=len(made),
     )
-
-
-def _score(one: Scored) -> float:
-    assert one.score is not None
-    return one.score

@@ -1,6 +1,6 @@
 """A self-rewarding training from its config to its checkpoints, stage by stage.
 
-::
+After Yuan et al. (2024), *Self-Rewarding Language Models*. The folders, for a family of headlines::
 
     OUT/training.json             what it is: config, data, prompts
     OUT/data/                     examples, held-out headlines, what was left out and why
@@ -21,31 +21,36 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from contrafact import __version__
-from contrafact.errors import InputError
-from contrafact.files.download import sha256_of
-from contrafact.models.whitebox.weights import load_causal
-from contrafact.records import ForwardPair, Headline
-from contrafact.training.candidates import check_method
-from contrafact.training.config import TrainConfig
-from contrafact.training.data import example_row, load_pool, share_out
-from contrafact.training.dialogue import answer_text
-from contrafact.training.evaluation import answer_held_out
-from contrafact.training.iteration import Iteration
-from contrafact.training.stages import (
-    Journal,
-    alone,
-    read_json,
-    run_stage,
-    write_json,
-    write_lines,
-)
-from contrafact.training.tables import write_tables
-from contrafact.training.trainers import check_targets, check_trainers, warm_up
-from contrafact.training.workshop import JOURNAL, Progress, StepBar, Workshop, told_losses
-from contrafact.training.writing import check_room
+import numpy as np
 
-__all__ = ["Outcome", "train"]
+from contrafact import __version__
+from contrafact.console import Progress
+from contrafact.errors import InputError
+from contrafact.family.training import Answer, TrainingSpec
+from contrafact.files.download import sha256_of
+from contrafact.files.lock import locked
+from contrafact.files.tables import write_rows
+from contrafact.models.whitebox.weights import load_causal
+from contrafact.training.config import TrainConfig, family_words
+from contrafact.training.context import TrainingContext
+from contrafact.training.data import load_pool, share_out
+from contrafact.training.evaluation import evaluate
+from contrafact.training.generation import (
+    Candidate,
+    Reply,
+    candidates_by_method,
+    candidates_by_model,
+    check_context,
+    generate_items,
+    open_method,
+)
+from contrafact.training.judging import Judge, by_inspect, by_self, score_candidates
+from contrafact.training.preferences import Preference, ScoredCandidate, pair_up
+from contrafact.training.results import write_results
+from contrafact.training.stages import JOURNAL, Journal, read_json, run_stage, write_json
+from contrafact.training.trainers import check_targets, check_trainers, prefer, warm_up
+
+__all__ = ["Iteration", "Outcome", "train"]
 
 
 @dataclass(frozen=True)
@@ -66,55 +71,63 @@ class Outcome:
 
 
 def train(
-    config: TrainConfig, out: Path, *, say: Callable[[str], None], progress: Progress
+    config: TrainConfig,
+    spec: TrainingSpec,
+    out: Path,
+    *,
+    say: Callable[[str], None],
+    progress: Callable[[str, int], Progress] = Progress,
 ) -> Outcome:
     """Train, from where an earlier start of the same training stopped.
 
     Args:
         config: The training.
+        spec: What training needs of the family that the config names.
         out: Its folder.
-        say: Told one line for each thing worth knowing.
-        progress: Makes progress bars.
+        say: Called with one line for each thing worth knowing.
+        progress: Shows the progress of a piece of work: what is counted, and how many there are.
 
     Raises:
         InputError: Something is missing or does not fit; another training is in the folder; the
             disk is full. What was finished stays.
     """
     check_trainers()
-    with alone(out):
-        shop = Workshop(config, out, say, progress)
-        _identify(shop)
-        check_method(config.candidates, shop.pack)
-        run_stage(out / "data", lambda folder: _share_data(shop, folder))
-        _evaluate(shop, "base", config.model)
+    with locked(out):
+        context = TrainingContext(config, spec, out, say, progress)
+        open_method(context)
+        _identify(context)
+        run_stage(out / "data", lambda folder: _share_data(context, folder))
+        _evaluate(context, "base", config.model)
         checkpoints = [out / "warm-up" / "model"]
-        run_stage(checkpoints[0], lambda folder: _warm_up(shop, folder))
-        _evaluate(shop, "warm-up", checkpoints[0])
+        run_stage(checkpoints[0], lambda folder: _warm_up(context, folder))
+        _evaluate(context, "warm-up", checkpoints[0])
         saturated = None
         for number in range(1, config.iterations + 1):
-            iteration = Iteration(shop, number, checkpoints[-1])
+            iteration = Iteration(context, number, checkpoints[-1])
             trained = iteration.run()
             if trained is None:
                 saturated = number
                 break
-            _evaluate(shop, iteration.name, trained)
+            _evaluate(context, iteration.name, trained)
             checkpoints.append(trained)
-        metrics, saturation = write_tables(out, seed=config.seed)
+        metrics, saturation = write_results(out, spec, seed=config.seed)
     return Outcome(tuple(checkpoints), tuple(metrics), tuple(saturation), saturated)
 
 
-def _identify(shop: Workshop) -> None:
+def _identify(context: TrainingContext) -> None:
     """Write down which training this is, or hold the folder to be of this one."""
     # How many iterations there are may be raised later; files count by their content.
-    config = shop.config.model_dump(mode="json", exclude={"iterations", "data", "prompts"})
-    data = shop.config.data
+    config = context.config.model_dump(mode="json", exclude={"iterations", "data", "prompts"})
+    data = context.config.data
+    if data is not None and not data.is_file():
+        raise InputError("there is no such file", file=data, hint="check --data or the config")
     facts = {
-        **config,
-        "data": "bundled" if data is None else _digest(data),
-        "prompts": shop.dialogue.identity,
+        **family_words(config, context.spec),
+        "data": "bundled" if data is None else sha256_of(data),
+        "prompts": context.pack.used_hash,
     }
-    path = shop.out / "training.json"
-    if not (shop.out / "data").is_dir():  # nothing is done yet that it would have to fit
+    path = context.out / "training.json"
+    if not (context.out / "data").is_dir():  # nothing is done yet that it would have to fit
         write_json(path, {"version": __version__, "facts": facts})
         return
     known = read_json(path)["facts"]
@@ -122,27 +135,23 @@ def _identify(shop: Workshop) -> None:
         names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
         raise InputError(
             f"holds another training (it differs in {', '.join(names)})",
-            file=shop.out,
+            file=context.out,
             hint="name another folder with --out",
         )
 
 
-def _share_data(shop: Workshop, folder: Path) -> None:
-    config = shop.config
-    causal = shop.model(config.model)
+def _share_data(context: TrainingContext, folder: Path) -> None:
+    config, spec, prompts = context.config, context.spec, context.prompts
+    causal = context.model(config.model)
     check_targets(causal, config.lora)
-    check_room(
-        causal,
-        shop.dialogue.ask_pair("-"),
-        config.candidates.max_tokens,
-        what="a pair of counterfactuals",
-    )
+    most = config.candidates.max_tokens
+    check_context(causal, prompts.answer("-"), most, what=f"a reply with {spec.answer}")
 
-    def fits(headline: str, pair: ForwardPair) -> bool:
-        lesson = shop.lesson(causal, headline, answer_text(headline, pair))
-        return len(lesson.prompt) + len(lesson.chosen) <= causal.context
+    def fits(item: str, answer: Answer) -> bool:
+        example = context.tokenized(causal, item, (spec.reply(item, answer), True))
+        return len(example.prompt) + len(example.chosen) <= causal.context
 
-    pool = load_pool(config.data, fits=fits)
+    pool = load_pool(spec, config.data, fits=fits)
     shares = share_out(
         pool,
         held_out=config.held_out,
@@ -150,63 +159,207 @@ def _share_data(shop: Workshop, folder: Path) -> None:
         most=config.warm_up.examples,
         seed=config.seed,
     )
-    longest = max(shares.train, key=lambda one: len(one.headline))
-    shown = config.headlines.seed_examples + config.headlines.own_examples
-    asked = shop.dialogue.ask_headline([longest.headline] * shown)
-    check_room(causal, asked, config.headlines.max_tokens, what="a new headline")
+    longest = max(shares.train, key=lambda one: len(one.item))
+    shown = config.items.seed_examples + config.items.own_examples
+    asked = prompts.new_item([longest.item] * shown)
+    check_context(causal, asked, config.items.max_tokens, what=f"a new {spec.item}")
     if config.judge.by == "self":
-        asked = shop.dialogue.ask_score(longest.headline, longest.pair)
-        check_room(causal, asked, config.judge.max_tokens, what="a pair's score")
-    write_lines(folder / "train.jsonl", [example_row(one) for one in shares.train])
-    write_lines(folder / "validation.jsonl", [example_row(one) for one in shares.validation])
-    write_lines(folder / "held-out.jsonl", [{"headline": h.text} for h in shares.held_out])
-    write_lines(folder / "rejected.jsonl", [asdict(one) for one in pool.rejected])
-    shop.say(
+        asked = prompts.score(longest.item, longest.answer)
+        check_context(causal, asked, config.judge.max_tokens, what="a score")
+    for share in ("train", "validation"):
+        rows = [spec.row(one.item, one.answer) for one in getattr(shares, share)]
+        write_rows(folder / f"{share}.jsonl", rows)
+    context.write_rows(folder / "held-out.jsonl", [{"item": item} for item in shares.held_out])
+    context.write_rows(folder / "rejected.jsonl", pool.rejected)
+    context.say(
         f"data: {len(shares.train)} examples to train on, {len(shares.validation)} to "
-        f"validate on, {len(shares.held_out)} headlines held out"
+        f"validate on, {len(shares.held_out)} {spec.items} held out"
         + (f"; {len(pool.rejected)} left out (data/rejected.jsonl)" if pool.rejected else "")
     )
 
 
-def _warm_up(shop: Workshop, folder: Path) -> None:
-    causal = shop.model_to_train(shop.config.model)
+def _warm_up(context: TrainingContext, folder: Path) -> None:
+    causal = context.model_to_train(context.config.model)
     train, validation = (
         [
-            shop.lesson(causal, one.headline, answer_text(one.headline, one.pair))
-            for one in shop.examples(share)
+            context.tokenized(causal, one.item, (context.spec.reply(one.item, one.answer), True))
+            for one in context.examples(share)
         ]
         for share in ("train", "validation")
     )
-    with StepBar(shop.progress, "warm-up: steps") as steps:
-        losses = warm_up(causal, train, validation, shop.config, folder, steps)
-    write_lines(folder / "losses.jsonl", losses)
-    shop.say(f"warm-up: {told_losses(losses)}")
+    with context.steps("warm-up: steps") as steps:
+        losses = warm_up(causal, train, validation, context.config, folder, steps)
+    write_rows(folder / "losses.jsonl", losses)
+    context.say_losses("warm-up", losses)
 
 
-def _evaluate(shop: Workshop, step: str, model: str | Path) -> None:
+def _evaluate(context: TrainingContext, step: str, model: str | Path) -> None:
     def work(folder: Path) -> None:
-        scorer = shop.config.fluency_model
-        headlines = [Headline.of(text) for text in shop.held_out()]
-        with shop.progress(f"{step}: held-out headlines", len(headlines)) as bar:
-            answers = answer_held_out(
-                shop.model(model),
-                shop.dialogue,
-                headlines,
-                shop.config,
+        scorer = context.config.fluency_model
+        items = context.held_out()
+        with context.progress(f"{step}: held-out {context.spec.items}", len(items)) as bar:
+            replies = evaluate(
+                context,
+                context.model(model),
+                items,
                 scorer=None if scorer is None else load_causal(scorer),
                 journal=Journal(folder / JOURNAL),
-                said=bar.step,
+                advance=bar.step,
             )
-        write_lines(folder / "answers.jsonl", [one.row() for one in answers])
+        context.write_rows(folder / "answers.jsonl", [one.row() for one in replies])
         (folder / JOURNAL).unlink()
-        valid = sum(one.values["valid"] == 1 for one in answers)
-        shop.say(f"{step}: {valid} of {len(answers)} held-out replies are valid")
+        valid = sum(one.values["valid"] == 1 for one in replies)
+        context.say(f"{step}: {valid} of {len(replies)} held-out replies are valid")
 
-    if run_stage(shop.out / step / "evaluation", work):
-        write_tables(shop.out, seed=shop.config.seed)
+    if run_stage(context.out / step / "evaluation", work):
+        write_results(context.out, context.spec, seed=context.config.seed)
 
 
-def _digest(path: Path) -> str:
-    if not path.is_file():
-        raise InputError("there is no such file", file=path, hint="check --data or the config")
-    return sha256_of(path)
+class Iteration:
+    """One iteration: new items, candidates, scores, preferences, DPO.
+
+    Args:
+        context: The training.
+        number: Which iteration, from 1.
+        model: The checkpoint it begins with.
+    """
+
+    def __init__(self, context: TrainingContext, number: int, model: Path):
+        self.context = context
+        self.config = context.config
+        self.number = number
+        self.model = model
+        self.name = f"iteration-{number}"
+        self.folder = context.out / self.name
+
+    def run(self) -> Path | None:
+        """Do its stages; return its checkpoint, or none where it is saturated."""
+        items = self.context.spec.items
+        for name, work in (
+            (items, self._items),
+            ("candidates", self._candidates),
+            ("scores", self._scores),
+            ("preferences", self._preferences),
+        ):
+            run_stage(self.folder / name, work)
+        found = read_json(self.folder / "preferences" / "saturation.json")
+        if found["pairs"] < self.config.preferences.min_pairs:
+            share = found["tie_share"]
+            self.context.say(
+                f"{self.name}: saturated: {found['pairs']} preference pairs of "
+                f"{found[items]} {items}, where {self.config.preferences.min_pairs} are wanted"
+                + ("" if share is None else f"; {share:.0%} ties")
+                + ("" if found["spread"] is None else f"; mean spread {found['spread']:.2f}")
+            )
+            return None
+        run_stage(self.folder / "model", self._prefer)
+        return self.folder / "model"
+
+    def items(self, iteration: int) -> list[str]:
+        """Return the new items that this iteration or an earlier one kept."""
+        name = self.context.spec.items
+        path = self.context.out / f"iteration-{iteration}" / name / f"{name}.jsonl"
+        return [row["item"] for row in self.context.read_rows(path)]
+
+    def _items(self, folder: Path) -> None:
+        context, word = self.context, self.context.spec.items
+        known = context.held_out()
+        known += [one.item for one in context.examples("validation")]
+        for earlier in range(1, self.number):
+            known += self.items(earlier)
+        with context.progress(f"{self.name}: new {word}", self.config.items.count) as bar:
+            written = generate_items(
+                context,
+                context.model(self.model),
+                [one.item for one in context.examples("train")],
+                known,
+                iteration=self.number,
+                journal=Journal(folder / JOURNAL),
+                advance=bar.step,
+            )
+        context.write_rows(folder / f"{word}.jsonl", [{"item": text} for text in written.kept])
+        context.write_rows(
+            folder / "rejected.jsonl",
+            [{"item": text, "reason": reason} for text, reason in written.rejected],
+        )
+        (folder / JOURNAL).unlink()
+        context.say(
+            f"{self.name}: {len(written.kept)} new {word} of "
+            f"{len(written.kept) + len(written.rejected)} written"
+        )
+
+    def _candidates(self, folder: Path) -> None:
+        context, settings = self.context, self.config.candidates
+        items = self.items(self.number)
+        total = len(items) * settings.per_item
+        with context.progress(f"{self.name}: candidates", total) as bar:
+            rest: dict[str, Any] = {
+                "iteration": self.number,
+                "journal": Journal(folder / JOURNAL),
+                "advance": bar.step,
+            }
+            if settings.method == "zero-shot":
+                made = candidates_by_model(context, context.model(self.model), items, **rest)
+            else:
+                context.free_model()  # the method loads its own
+                made = candidates_by_method(context, str(self.model), items, **rest)
+        context.write_rows(folder / "candidates.jsonl", made)
+        (folder / JOURNAL).unlink(missing_ok=True)
+
+    def _scores(self, folder: Path) -> None:
+        context, settings = self.context, self.config.judge
+        candidates = [
+            Candidate(row["key"], row["item"], Reply(**row["reply"]))
+            for row in context.read_rows(self.folder / "candidates" / "candidates.jsonl")
+        ]
+        judge: Judge | None = None
+        journal = Journal(folder / JOURNAL)
+        if settings.by == "self":
+            judge = by_self(context, context.model(self.model), journal)
+        elif settings.by != "checks":
+            judge = by_inspect(context, journal)
+        total = len(candidates) * (1 if judge is None else settings.samples)
+        with context.progress(f"{self.name}: scores", total) as bar:
+            scored, reasons = score_candidates(context, candidates, judge, bar.step)
+        context.write_rows(folder / "scores.jsonl", scored)
+        write_json(folder / "unreadable.json", dict(reasons.most_common()))
+        (folder / JOURNAL).unlink(missing_ok=True)
+
+    def _preferences(self, folder: Path) -> None:
+        context = self.context
+        scored = [
+            ScoredCandidate(**{**row, "samples": tuple(row["samples"])})
+            for row in context.read_rows(self.folder / "scores" / "scores.jsonl")
+        ]
+        pairs, saturation = pair_up(scored, margin=self.config.preferences.margin)
+        context.write_rows(folder / "preferences.jsonl", pairs)
+        figures = asdict(saturation) | {"tie_share": saturation.tie_share}
+        write_json(folder / "saturation.json", family_words(figures, context.spec))
+        context.say(
+            f"{self.name}: {saturation.valid} of {saturation.candidates} candidates are "
+            f"valid; {saturation.pairs} preference pairs of {saturation.items} "
+            f"{context.spec.items}"
+        )
+
+    def _prefer(self, folder: Path) -> None:
+        context = self.context
+        path = self.folder / "preferences" / "preferences.jsonl"
+        pairs = [Preference(**row) for row in context.read_rows(path)]
+        causal = context.model_to_train(self.model)
+        order = np.random.default_rng([self.config.seed, self.number]).permutation(len(pairs))
+        examples = [
+            context.tokenized(
+                causal,
+                one.item,
+                (one.chosen, one.chosen_ended),
+                (one.rejected, one.rejected_ended),
+            )
+            for one in (pairs[int(place)] for place in order)
+        ]
+        checked = max(1, round(self.config.validation * len(examples)))
+        with context.steps(f"{self.name}: steps") as steps:
+            losses = prefer(
+                causal, examples[checked:], examples[:checked], self.config, folder, steps
+            )
+        write_rows(folder / "losses.jsonl", losses)
+        context.say_losses(self.name, losses)

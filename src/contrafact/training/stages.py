@@ -1,15 +1,13 @@
 """Stages as folders: each is there whole or not at all, and one that is there is not done again.
 
-A stage works in a hidden folder beside its own, ``.name.part``, and takes its name when it is
+A stage works in a hidden folder next to its own, ``.name.part``, and takes its name when it is
 done. What a killed stage left there is its journal, and it goes on from it.
 """
 
 import errno
-import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +15,16 @@ from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem, write_text
 
 __all__ = [
+    "JOURNAL",
     "Journal",
-    "alone",
     "read_json",
     "read_lines",
     "run_stage",
     "write_json",
-    "write_lines",
 ]
 
-_LOCK = ".lock"
+JOURNAL = ".journal.jsonl"
+"""Where a stage keeps what it has got, until it is done."""
 _DOING = "the stage cannot be written"
 _NO_ROOM = (
     *("no space left", "disk quota", "file too large", "os error 28", "os error 27"),
@@ -80,29 +78,6 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Hold a folder against other processes; the system lets go of it if this one dies.
-
-    Raises:
-        InputError: Another process holds it, or it cannot be made.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / _LOCK).open("wb") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise InputError(
-                    "another process is training here",
-                    file=folder,
-                    hint="wait for it, or name another folder with --out",
-                ) from error
-            yield
-    except OSError as error:
-        raise os_problem(error, folder, doing="cannot be used") from error
-
-
 def write_json(path: Path, value: Any) -> None:
     """Write a value as JSON, whole or not at all."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
@@ -122,13 +97,8 @@ def read_json(path: Path) -> Any:
         raise _damaged(path) from error
 
 
-def write_lines(path: Path, rows: Sequence[Any]) -> None:
-    """Write rows as JSON Lines, whole or not at all."""
-    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-
-
 def read_lines(path: Path) -> list[Any]:
-    """Return what `write_lines` wrote.
+    """Return the rows of a file that a stage wrote.
 
     Raises:
         InputError: It is not there, or not whole.

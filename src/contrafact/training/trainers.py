@@ -1,6 +1,6 @@
 """Supervised warm-up and DPO by trl, on a LoRA adapter by peft that is merged afterwards.
 
-The tokens that are learned from are our own throughout, put as they are when the model writes, so
+The tokens that are learned from are our own throughout, made as they are when the model writes, so
 that nothing is learned in a form that is never asked for. With the same config, seed and number
 of threads the losses on a CPU are the same in every run, killed in between or not.
 """
@@ -23,7 +23,15 @@ from contrafact.models.whitebox.conversion import quietly
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.training.config import ALL_LINEAR, Dpo, Lora, TrainConfig, WarmUp
 
-__all__ = ["Lesson", "Loss", "Steps", "check_targets", "check_trainers", "prefer", "warm_up"]
+__all__ = [
+    "Loss",
+    "Steps",
+    "TokenizedExample",
+    "check_targets",
+    "check_trainers",
+    "prefer",
+    "warm_up",
+]
 
 Steps = Callable[[int, int], None]
 """Called after each step with the steps done and the steps there are."""
@@ -36,7 +44,7 @@ _CHECKPOINTS = "trainer"
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TokenizedExample:
     """Tokens of a prompt and of what to answer: one reply, or a better and a worse."""
 
     prompt: list[int]
@@ -60,7 +68,7 @@ def check_trainers() -> None:
 
 
 def check_targets(causal: CausalModel, lora: Lora) -> None:
-    """Check that a model has the layers that the adapter is to stand beside.
+    """Check that a model has the layers that the adapter is to be added to.
 
     Raises:
         InputError: It has none of some name. The head, which trl reads past an adapter, is none.
@@ -97,7 +105,7 @@ def _quietly() -> Iterator[None]:
     level = trl.level
     trl.setLevel(logging.ERROR)
     try:
-        with quietly(), _labelled_positions_alone(), warnings.catch_warnings():
+        with quietly(), _labelled_positions_only(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             yield
     finally:
@@ -107,7 +115,7 @@ def _quietly() -> Iterator[None]:
 
 
 @contextmanager
-def _labelled_positions_alone() -> Iterator[None]:
+def _labelled_positions_only() -> Iterator[None]:
     """Have trl's loss look at the positions that have a label, as it does where Triton is.
 
     Elsewhere it makes logits for prompts as well, which count for nothing: on a CPU, with short
@@ -129,8 +137,8 @@ def _labelled_positions_alone() -> Iterator[None]:
 @_quietly()
 def warm_up(
     causal: CausalModel,
-    train: Sequence[Lesson],
-    validation: Sequence[Lesson],
+    train: Sequence[TokenizedExample],
+    validation: Sequence[TokenizedExample],
     config: TrainConfig,
     folder: Path,
     steps: Steps = lambda done, total: None,
@@ -144,7 +152,7 @@ def warm_up(
         config: The training.
         folder: Where the trained model is saved, as any model's folder. The trainer keeps its
             checkpoints there while it runs, and a killed one goes on.
-        steps: Told of each step.
+        steps: Called after each step.
 
     Returns:
         What was measured, in order.
@@ -155,14 +163,14 @@ def warm_up(
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
-    def rows(lessons: Sequence[Lesson]) -> Any:
+    def rows(examples: Sequence[TokenizedExample]) -> Any:
         return Dataset.from_list(
             [
                 {
                     "input_ids": [*one.prompt, *one.chosen],
                     "completion_mask": [0] * len(one.prompt) + [1] * len(one.chosen),
                 }
-                for one in lessons
+                for one in examples
             ]
         )
 
@@ -186,8 +194,8 @@ def warm_up(
 @_quietly()
 def prefer(
     causal: CausalModel,
-    train: Sequence[Lesson],
-    validation: Sequence[Lesson],
+    train: Sequence[TokenizedExample],
+    validation: Sequence[TokenizedExample],
     config: TrainConfig,
     folder: Path,
     steps: Steps = lambda done, total: None,
@@ -201,7 +209,7 @@ def prefer(
         config: The training.
         folder: Where the trained model is saved, as any model's folder. The trainer keeps its
             checkpoints there while it runs, and a killed one goes on.
-        steps: Told of each step.
+        steps: Called after each step.
 
     Returns:
         What was measured, in order.
@@ -222,7 +230,7 @@ def prefer(
             made: dict[str, Any] = super().torch_call(own)
             return made
 
-    def rows(lessons: Sequence[Lesson]) -> Any:
+    def rows(examples: Sequence[TokenizedExample]) -> Any:
         return Dataset.from_list(
             [
                 {
@@ -234,7 +242,7 @@ def prefer(
                     "own_chosen_ids": one.chosen,
                     "own_rejected_ids": one.rejected,
                 }
-                for one in lessons
+                for one in examples
             ]
         )
 
@@ -315,7 +323,7 @@ def _callbacks(learning: WarmUp | Dpo, steps: Steps) -> list[Any]:
     from transformers import EarlyStoppingCallback, TrainerCallback
 
     class Watch(TrainerCallback):  # type: ignore[misc]
-        """Tells of steps, and stops where a loss is not a number."""
+        """Reports steps, and stops where a loss is not a number."""
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             steps(state.global_step, state.max_steps)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,8 +17,14 @@ from contrafact.families.cobe.augment import (
     quoted_share,
     read_variation,
 )
-from contrafact.families.cobe.bundled import bundled_stories
-from contrafact.families.cobe.data import APPROVAL, StoryNotes, load_stories, write_stories
+from contrafact.families.cobe.data import (
+    APPROVAL,
+    StoryNotes,
+    bundled_stories,
+    load_stories,
+    write_stories,
+)
+from contrafact.files.journal import Journal
 from contrafact.prompts import open_pack
 from contrafact.records import DOMAINS
 
@@ -94,7 +101,12 @@ def test_quoting_is_by_stems():
     assert quoted_share("", "anything") == 0.0
 
 
-def run(replies, stories=(CORE,), plan=None):
+@pytest.fixture
+def run(tmp_path):
+    return partial(run_with, tmp_path / "answers.jsonl")
+
+
+def run_with(path, replies, stories=(CORE,), plan=None):
     given = iter(replies)
 
     def answer(messages, tools, tool_choice, config):
@@ -106,15 +118,18 @@ def run(replies, stories=(CORE,), plan=None):
         return output
 
     model = get_model("mockllm/writer", custom_outputs=answer, memoize=False)
-    return asyncio.run(augment(stories, plan or planned(), model, open_pack(), at_once=1))
+    with Journal(path, {}) as answers:
+        return asyncio.run(
+            augment(stories, plan or planned(), model, open_pack(), answers, at_once=1)
+        )
 
 
-def test_duplicates_and_failures_are_told_and_everything_kept_awaits_approval(tmp_path):
+def test_duplicates_and_failures_are_told_and_everything_kept_awaits_approval(run, tmp_path):
     again = GOOD | {"text": GOOD["text"].upper()}
     found = run([json.dumps(GOOD), json.dumps(again), RuntimeError("no credit left")])
     assert [story.id for story in found.stories] == ["2v2"]
     assert found.more == [{"Awaiting approval": True, "Variation kind": "domain"}]
-    duplicate, failed = found.refused
+    duplicate, failed = found.rejected
     assert duplicate.reason == "a duplicate: the same text as 2v2"
     assert "no credit left" in failed.reason
     assert failed.failed
@@ -126,10 +141,19 @@ def test_duplicates_and_failures_are_told_and_everything_kept_awaits_approval(tm
     assert notes.lines() == ["1 stories await a person's approval"]
 
 
-def test_the_core_story_itself_is_a_duplicate_and_free_queries_tell_no_intervention():
+def test_only_what_failed_is_asked_for_again_and_what_is_new(run):
+    first = run([json.dumps(GOOD), "no story", RuntimeError("no credit left")])
+    assert [one.failed for one in first.rejected] == [False, True]
+    other = GOOD | {"text": GOOD["text"].replace("recital", "concert that evening")}
+    again = run([json.dumps(other), "no story either"], plan=planned(4))
+    assert [story.id for story in again.stories] == ["2v2", "2v4"]
+    assert [one.reply for one in again.rejected] == ["no story", "no story either"]
+
+
+def test_the_core_story_itself_is_a_duplicate_and_free_queries_tell_no_intervention(run):
     own = GOOD | {"text": CORE.text, "unchanged": CORE.unchanged, "changed": CORE.changed}
     found = run([json.dumps(own)], plan=planned(1))
-    assert found.refused[0].reason == "a duplicate: the same text as 2v1 of the other set"
+    assert found.rejected[0].reason == "a duplicate: the same text as 2v1 of the other set"
     free = CORE.model_copy(update={"queries": ("What if?", *CORE.queries[1:])})
     with pytest.raises(InputError, match="2v1: its first query is in free form"):
         run([], plan=plan_variations([free], 1, np.random.default_rng(0)))

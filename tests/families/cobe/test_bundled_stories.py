@@ -9,8 +9,13 @@ from collections import Counter
 
 import pytest
 
-from contrafact.families.cobe.bundled import bundled_known, bundled_shots, bundled_stories
-from contrafact.families.cobe.data import StoryNotes, load_stories
+from contrafact.families.cobe.data import (
+    StoryNotes,
+    bundled_known,
+    bundled_shots,
+    bundled_stories,
+    load_stories,
+)
 from contrafact.families.cobe.items import CRITERION_NAMES
 from contrafact.families.cobe.judging import criteria_of
 from contrafact.families.cobe.phrasing import free_forms

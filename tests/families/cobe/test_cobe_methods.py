@@ -7,12 +7,13 @@ import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.bundled import bundled_shots, bundled_stories
 from contrafact.families.cobe.causal_graph import read_graph
-from contrafact.families.cobe.editing import MAX_CHARACTERS, Question, read_edit
+from contrafact.families.cobe.data import bundled_shots, bundled_stories
 from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.methods.few_shot import draw_shots
+from contrafact.families.cobe.questions import Question
 from contrafact.family.method import MethodContext
+from contrafact.family.task import MAX_CHARACTERS, read_text
 from contrafact.models.asking import Ask
 
 STORY = bundled_stories()[0]
@@ -151,7 +152,7 @@ def test_a_graph_is_checked(change, reason):
     ],
 )
 def test_an_empty_or_endless_reply_is_invalid(reply, stop, reason):
-    edited = read_edit(ModelOutput.from_content("m", reply, stop_reason=stop))
+    edited = read_text(ModelOutput.from_content("m", reply, stop_reason=stop))
     assert edited.text is None
     assert reason in edited.invalid
     assert edited.reply == reply
@@ -169,5 +170,5 @@ def test_solvers_are_found_by_name_or_import_path_and_plan_their_calls():
         METHODS.make("guess", MethodContext())
     with pytest.raises(InputError, match="cannot import"):
         METHODS.make("nowhere.guess", MethodContext())
-    with pytest.raises(InputError, match="no function 'editor"):
+    with pytest.raises(InputError, match="no function 'method"):
         METHODS.make("contrafact.families.cobe.items", MethodContext())

@@ -9,7 +9,7 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-from contrafact.families.cobe.bundled import bundled_known
+from contrafact.families.cobe.data import bundled_known
 from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows, verdict_rows
 from contrafact.families.cobe.scoring import rates_of
 
@@ -217,8 +217,7 @@ def test_data_check_gives_the_tables_and_tells_violations(quick_contrafact, tmp_
 
 
 def test_augment_tells_what_it_did_not_keep(quick_contrafact, service, tmp_path):
-    from contrafact.families.cobe.bundled import bundled_stories
-    from contrafact.families.cobe.data import write_stories
+    from contrafact.families.cobe.data import bundled_stories, write_stories
 
     write_stories(bundled_stories()[:2], tmp_path / "core.json")
     ran = quick_contrafact(

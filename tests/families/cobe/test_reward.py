@@ -7,8 +7,7 @@ import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.bundled import bundled_known, bundled_stories
-from contrafact.families.cobe.data import story_object
+from contrafact.families.cobe.data import bundled_known, bundled_stories, story_object
 from contrafact.families.cobe.reward import edit_reward, reward_rows
 
 KNOWN = bundled_known()[0]

@@ -7,18 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.bundled import bundled_stories
-from contrafact.families.cobe.check import check_stories, statistics_of
-from contrafact.families.cobe.clauses import count_texts
+from contrafact.families.cobe.check import check_stories, count_texts, statistics_of
 from contrafact.families.cobe.data import (
     APPROVAL,
     StoryNotes,
+    bundled_stories,
+    load_known,
     load_stories,
     read_story,
     story_object,
     write_stories,
 )
-from contrafact.families.cobe.known import load_known
 
 SAMPLE = {
     "Core Set ID": 7,

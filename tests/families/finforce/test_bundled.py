@@ -1,7 +1,6 @@
 from collections import Counter
 
-from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.data import CATEGORIES, bundled_headlines, bundled_shots
 from contrafact.families.finforce.error_classes import ErrorClasses, classify
 from contrafact.records import SIDES
 

@@ -2,9 +2,8 @@ import json
 
 import pytest
 
-from contrafact.families.finforce.categories import CATEGORIES, PUBLISHED_COUNTS
 from contrafact.families.finforce.check import check_items
-from contrafact.families.finforce.data import RawItem, raw_items
+from contrafact.families.finforce.data import CATEGORIES, PUBLISHED_COUNTS, RawItem, raw_items
 
 
 def check(tmp_path, rows):

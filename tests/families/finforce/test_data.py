@@ -6,8 +6,13 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.categories import CATEGORIES, PUBLISHED_COUNTS, canonical_category
-from contrafact.families.finforce.data import LoadNotes, load_headlines
+from contrafact.families.finforce.data import (
+    CATEGORIES,
+    PUBLISHED_COUNTS,
+    LoadNotes,
+    canonical_category,
+    load_headlines,
+)
 from contrafact.records import ForwardPair, content_id
 
 BENCHMARK = [

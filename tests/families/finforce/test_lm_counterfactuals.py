@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 from inspect_ai.model import get_model
 
-from contrafact.families.finforce.bundled import bundled_headlines
+from contrafact.families.finforce.data import bundled_headlines
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.lm_counterfactuals import read_line
@@ -21,7 +21,7 @@ from contrafact.models.whitebox.noise import (
     prompt_tokens,
     shared_writer,
 )
-from contrafact.models.whitebox.shared import shared_causal, weights_name
+from contrafact.models.whitebox.weights import shared_causal, weights_name
 from contrafact.prompts import export_default_pack, open_pack
 from contrafact.records import SIDES, Headline
 from contrafact.text.diff import normalised_edit_distance

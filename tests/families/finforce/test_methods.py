@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.bundled import bundled_headlines, bundled_shots
+from contrafact.families.finforce.data import bundled_headlines, bundled_shots
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.counterfactual_distil import MASK, mask_headline
 from contrafact.families.finforce.methods.few_shot import draw_shots

@@ -6,7 +6,7 @@ from importlib import resources
 
 import pytest
 
-from contrafact.families.rfc.bundled import bundled_pairs, bundled_shots
+from contrafact.families.rfc.data import bundled_pairs, bundled_shots
 from contrafact.records import MANIPULATIONS, Rewrite
 
 SAMPLES = resources.files("contrafact.families.rfc") / "samples"

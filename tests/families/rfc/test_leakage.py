@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.bundled import bundled_pairs
+from contrafact.families.rfc.data import bundled_pairs
 from contrafact.families.rfc.diagnostics import DIAGNOSTICS, diagnostics, summary
 from contrafact.families.rfc.leakage import as_frame, edit_position, leakage, leaks
 from contrafact.records import Rewrite

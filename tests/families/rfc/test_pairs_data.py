@@ -5,8 +5,7 @@ import json
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.bundled import bundled_pairs
-from contrafact.families.rfc.data import PairNotes, items_of, load_pairs
+from contrafact.families.rfc.data import PairNotes, bundled_pairs, items_of, load_pairs
 
 
 def write(path, *rows):

@@ -3,13 +3,12 @@
 import asyncio
 
 import pytest
-from contrafact.families.rfc.methods.memory import Background
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.bundled import bundled_pairs, bundled_shots
-from contrafact.families.rfc.data import items_of
+from contrafact.families.rfc.data import bundled_pairs, bundled_shots, items_of
 from contrafact.families.rfc.methods import methods_of
+from contrafact.families.rfc.methods.memory import Background
 from contrafact.families.rfc.options import DetectOptions
 from contrafact.families.rfc.shots import EIGHT_SHOT_ORDER, Shots
 from contrafact.family.method import MethodContext

@@ -16,7 +16,7 @@ from inspect_ai.model import (
 )
 
 from contrafact.families.rfc.answers import label_probabilities
-from contrafact.families.rfc.bundled import bundled_pairs
+from contrafact.families.rfc.data import bundled_pairs
 from contrafact.families.rfc.items import ITEM_COLUMNS, items_frame
 from contrafact.families.rfc.scoring import pairwise_accuracy
 from contrafact.records import MANIPULATIONS

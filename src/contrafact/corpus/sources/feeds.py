@@ -1,47 +1,108 @@
-"""Reading RSS and Atom: every usual dialect, with what cannot be read kept apart."""
+"""News by RSS and Atom: any feed by its address, and Yahoo Finance's headlines by ticker.
+
+RFC-BENCH, section 2.2.1 and appendix B: Yahoo's feed holds a stock's newest articles only (title,
+summary, day and address), so a window is filled by fetching again and again (``--add``) while it
+passes. Feeds of every usual dialect are read, and what cannot be read is kept apart.
+"""
 
 import io
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from html.parser import HTMLParser
 from typing import Any
 
-from contrafact.corpus.plain import plain_text
-from contrafact.corpus.sources.base import Answer, Page, Refused, Rejected, Request
+import httpx
 
-__all__ = ["read_feed"]
+from contrafact.corpus.sources.base import (
+    Get,
+    NewsPage,
+    RejectedItem,
+    Request,
+    RequestFailed,
+    Response,
+    base_url,
+)
+from contrafact.errors import InputError
 
-_KNOWN = 64  # characters of an entry's place in a message
+__all__ = ["BASE_VARIABLE", "Rss", "Yahoo", "html_to_text", "read_feed"]
+
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|<!|&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z]\w*);")
+_UNSEEN = frozenset({"script", "style", "template", "noscript"})
+_LONGEST_PROBLEM = 64  # characters of what a parser says
+_INLINE = frozenset({"a", "abbr", "b", "bdi", "em", "i", "mark", "small", "span", "strong", "u"})
 
 
-def read_feed(answer: Answer, request: Request) -> Page:
+class _TextParser(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _UNSEEN:
+            self._hidden += 1
+        if tag not in _INLINE:
+            self.pieces.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _UNSEEN and self._hidden:
+            self._hidden -= 1
+        if tag not in _INLINE:
+            self.pieces.append(" ")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.pieces.append(data)
+
+
+def html_to_text(text: str) -> str:
+    """Return the text without tags, its character references resolved and its spaces single.
+
+    What only looks a little like markup (``P&G``, ``a < b``) is left as it is.
+    """
+    if _MARKUP.search(text):
+        reader = _TextParser()
+        reader.feed(text)
+        reader.close()
+        text = "".join(reader.pieces)
+    return " ".join(text.split())
+
+
+def read_feed(response: Response, request: Request) -> NewsPage:
     """Return the entries of a feed as rows, and the feed's next page if it names one (RFC 5005).
 
     A feed that is not well-formed XML is read as far as it goes, and that is noted. A feed that
     declares entities is refused unread: no feed needs them, and attacks do.
 
     Raises:
-        Refused: Not found, or not a feed.
+        RequestFailed: Not found, or not a feed.
     """
-    if answer.status != 200:
-        raise Refused(f"the server answered {answer.status}")
-    if b"<!ENTITY" in answer.body.replace(b"\0", b"").upper():  # in UTF-16 and UTF-32 as well
-        raise Refused("the feed declares XML entities, and is not read")
+    if response.status != 200:
+        raise RequestFailed(f"the server answered {response.status}")
+    if b"<!ENTITY" in response.body.replace(b"\0", b"").upper():  # in UTF-16 and UTF-32 as well
+        raise RequestFailed("the feed declares XML entities, and is not read")
     import feedparser  # type: ignore[import-untyped]
 
     # A stream, since a text would be taken for an address or a file's name.
-    feed = feedparser.parse(io.BytesIO(answer.body))
+    feed = feedparser.parse(io.BytesIO(response.body))
     if not feed.get("version") and not feed.get("entries"):
-        raise Refused("the answer is neither RSS nor Atom")
+        raise RequestFailed("the answer is neither RSS nor Atom")
     rows: list[dict[str, Any]] = []
     rejected = []
     for number, entry in enumerate(feed.entries, start=1):
         place = f"{request.label}, entry {number}"
-        title = plain_text(entry.get("title") or "")
+        title = html_to_text(entry.get("title") or "")
         if not title:
-            rejected.append(Rejected(place, "has no title", _plain(entry)))
+            texts = {
+                str(key): str(value)[:500] for key, value in entry.items() if isinstance(value, str)
+            }
+            rejected.append(RejectedItem(place, "has no title", texts))
             continue
         rows.append(
             {
                 "title": title,
-                "summary": plain_text(entry.get("summary") or ""),
+                "summary": html_to_text(entry.get("summary") or ""),
                 "date": entry.get("published") or entry.get("updated"),
                 "url": entry.get("link"),
                 "source": _text(entry.get("source"), "title") or _text(feed.feed, "title"),
@@ -50,32 +111,94 @@ def read_feed(answer: Answer, request: Request) -> Page:
         )
     notes: tuple[str, ...] = ()
     if feed.bozo and not isinstance(feed.bozo_exception, feedparser.CharacterEncodingOverride):
-        notes = (f"{request.label}: is not well-formed ({_said(feed.bozo_exception)})",)
-    return Page(tuple(rows), tuple(rejected), _following(feed, answer, request), notes)
-
-
-def _following(feed: Any, answer: Answer, request: Request) -> Request | None:
-    import httpx
-
-    for link in feed.feed.get("links") or ():
-        if link.get("rel") == "next" and link.get("href"):
-            try:
-                url = httpx.URL(answer.url).join(link["href"])
-            except httpx.InvalidURL:
-                return None
+        error = feed.bozo_exception
+        problem = " ".join(str(error).split())[:_LONGEST_PROBLEM] or type(error).__name__
+        notes = (f"{request.label}: is not well-formed ({problem})",)
+    following = None
+    links = feed.feed.get("links") or ()
+    link = next((one for one in links if one.get("rel") == "next" and one.get("href")), None)
+    if link is not None:
+        with suppress(httpx.InvalidURL):
             # The first page's parameters are part of the link, if they still apply.
-            return Request(request.label, str(url), {}, request.fields)
-    return None
-
-
-def _plain(entry: Any) -> dict[str, str]:
-    return {str(key): str(value)[:500] for key, value in entry.items() if isinstance(value, str)}
+            url = str(httpx.URL(response.url).join(link["href"]))
+            following = Request(request.label, url, {}, request.fields)
+    return NewsPage(tuple(rows), tuple(rejected), following, notes)
 
 
 def _text(value: Any, key: str) -> str | None:
     found = value.get(key) if hasattr(value, "get") else None
-    return plain_text(found) if isinstance(found, str) and found.strip() else None
+    return html_to_text(found) if isinstance(found, str) and found.strip() else None
 
 
-def _said(error: object) -> str:
-    return " ".join(str(error).split())[:_KNOWN] or type(error).__name__
+class Rss:
+    """Feeds, each with the pages that it links to.
+
+    Args:
+        addresses: Where the feeds are.
+
+    Raises:
+        InputError: No address, or one that is not ``https://`` (nor on the loopback interface).
+    """
+
+    name = "rss"
+    headers: Mapping[str, str] = {}
+    one_host = False
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        if not addresses:
+            raise InputError("no feed is named", hint="give its address: news fetch rss https://…")
+        for address in addresses:
+            base_url(address, "", "")
+        self._addresses = addresses
+
+    def first(self) -> list[Request]:
+        """Return one request a feed."""
+        return [Request(address, address, {}, {"found_by": address}) for address in self._addresses]
+
+    def read(self, request: Request, get: Get) -> NewsPage:
+        """Ask for a feed, or its next page, and read its entries."""
+        return read_feed(get(request), request)
+
+
+BASE_VARIABLE = "YAHOO_BASE_URL"
+_USUAL = "https://feeds.finance.yahoo.com"
+_TICKER = re.compile(r"[A-Z0-9^][A-Z0-9.=^-]{0,14}")
+
+
+class Yahoo:
+    """One feed per ticker.
+
+    Args:
+        tickers: Stocks, as Yahoo spells them.
+        base: The service's address; else that in the environment, else the public one.
+
+    Raises:
+        InputError: A ticker that is none.
+    """
+
+    name = "yahoo"
+    headers: Mapping[str, str] = {}
+    one_host = True
+
+    def __init__(self, tickers: Sequence[str], *, base: str | None = None) -> None:
+        self._tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in tickers))
+        for ticker in self._tickers:
+            if not _TICKER.fullmatch(ticker):
+                raise InputError(f"'{ticker}' is not a ticker", hint="give symbols such as AAPL")
+        self._url = base_url(base, BASE_VARIABLE, _USUAL) + "/rss/2.0/headline"
+
+    def first(self) -> list[Request]:
+        """Return one request a ticker."""
+        return [
+            Request(
+                ticker,
+                self._url,
+                {"s": ticker, "region": "US", "lang": "en-US"},
+                {"ticker": ticker, "found_by": ticker},
+            )
+            for ticker in self._tickers
+        ]
+
+    def read(self, request: Request, get: Get) -> NewsPage:
+        """Ask for a ticker's feed and read its entries."""
+        return read_feed(get(request), request)

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.corpus.news_items import item_of
-from contrafact.corpus.sources.base import Get, Page, Rejected, Request
+from contrafact.corpus.sources.base import Get, NewsPage, RejectedItem, Request
 from contrafact.errors import InputError
-from contrafact.files.jsonl import read_rows
+from contrafact.files.tables import read_rows
 
 __all__ = ["Files"]
 
@@ -38,7 +38,7 @@ class Files:
         """Return one request a file."""
         return [Request(path, path, {}, {"found_by": Path(path).name}) for path in self._paths]
 
-    def read(self, request: Request, get: Get) -> Page:
+    def read(self, request: Request, get: Get) -> NewsPage:
         """Read a file; a row without a title, or with one that is not text, is kept apart.
 
         Raises:
@@ -50,9 +50,9 @@ class Files:
             try:
                 item_of(row)
             except InputError as error:
-                rejected.append(Rejected(f"{request.label}:{line}", error.problem, row))
+                rejected.append(RejectedItem(f"{request.label}:{line}", error.problem, row))
             else:
                 rows.append({**row, **request.fields})
         if not rows and not rejected:
             raise InputError("the file holds no rows", file=request.url, hint="give at least one")
-        return Page(tuple(rows), tuple(rejected))
+        return NewsPage(tuple(rows), tuple(rejected))

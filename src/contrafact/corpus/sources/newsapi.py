@@ -9,17 +9,17 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
-from contrafact.corpus.plain import plain_text
 from contrafact.corpus.sources.base import (
-    Answer,
     Get,
-    Page,
-    Refused,
-    Rejected,
+    NewsPage,
+    RejectedItem,
     Request,
+    RequestFailed,
+    Response,
     base_url,
     json_object,
 )
+from contrafact.corpus.sources.feeds import html_to_text
 from contrafact.errors import InputError
 
 __all__ = ["BASE_VARIABLE", "KEY_VARIABLE", "NewsApi"]
@@ -94,15 +94,15 @@ class NewsApi:
             for since, until in self._windows
         ]
 
-    def read(self, request: Request, get: Get) -> Page:
+    def read(self, request: Request, get: Get) -> NewsPage:
         """Ask for one page of a search and read its articles."""
         answer = get(request)
         body = json_object(answer)
         if body.get("status") != "ok":
-            return self._trouble(request, answer, body)
+            return self._failure(request, answer, body)
         articles = body.get("articles")
         if not isinstance(articles, list):
-            raise Refused("the answer has no list of articles")
+            raise RequestFailed("the answer has no list of articles")
         rows: list[dict[str, Any]] = []
         rejected = []
         page = int(request.params["page"])
@@ -112,26 +112,23 @@ class NewsApi:
                 rows.append(_row(article, request))
             else:
                 place = f"{request.label}, page {page}, article {number}"
-                rejected.append(Rejected(place, why, article))
+                rejected.append(RejectedItem(place, why, article))
         total = body.get("totalResults")
         more = isinstance(total, int) and page * _PAGE_SIZE < total and bool(articles)
         following = replace(request, params={**request.params, "page": str(page + 1)})
-        return Page(tuple(rows), tuple(rejected), following if more else None)
+        return NewsPage(tuple(rows), tuple(rejected), following if more else None)
 
-    def _trouble(self, request: Request, answer: Answer, body: dict[str, Any]) -> Page:
+    def _failure(self, request: Request, answer: Response, body: dict[str, Any]) -> NewsPage:
         code = str(body.get("code"))
-        said = self._without_key(str(body.get("message") or code))[:300]
+        message = str(body.get("message") or code).replace(self._key, "…")[:300]
         if code == "maximumResultsReached":
             note = f"{request.label}: the account gives no more than {request.params['page']} pages"
-            return Page(notes=(f"{note}; shorter searches (--days) find more",))
+            return NewsPage(notes=(f"{note}; shorter searches (--days) find more",))
         if code in _KEY_TROUBLE or answer.status in (401, 403):
             raise InputError(
-                f"NewsAPI refuses the key ({code}): {said}", hint=f"look at {KEY_VARIABLE}"
+                f"NewsAPI refuses the key ({code}): {message}", hint=f"look at {KEY_VARIABLE}"
             )
-        raise Refused(f"NewsAPI says: {said} ({code})")
-
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "…")
+        raise RequestFailed(f"NewsAPI says: {message} ({code})")
 
 
 def _fault(article: object) -> str | None:
@@ -149,8 +146,8 @@ def _fault(article: object) -> str | None:
 
 def _row(article: dict[str, Any], request: Request) -> dict[str, Any]:
     return {
-        "title": plain_text(article["title"]),
-        "summary": plain_text(article.get("description") or ""),
+        "title": html_to_text(article["title"]),
+        "summary": html_to_text(article.get("description") or ""),
         "date": article.get("publishedAt"),
         "url": article.get("url"),
         "source": article.get("source"),

@@ -5,7 +5,6 @@ otherwise. What it writes is checked (schema, criteria that still quote the new 
 and marked as awaiting approval: whether causes are unambiguous is for a person to say.
 """
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -14,26 +13,27 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
-from inspect_ai.model import CachePolicy, GenerateConfig, Model, ResponseSchema
+from inspect_ai.model import GenerateConfig, Model, ResponseSchema
 from inspect_ai.util import JSONSchema
 
 from contrafact.corpus.duplicates import THRESHOLD, Text, find_duplicates
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import APPROVAL
 from contrafact.families.cobe.phrasing import condition_of, queries
-from contrafact.files.atomic import replace_surrogates
-from contrafact.files.jsonl import read_rows
+from contrafact.files.journal import Journal, hash_of
+from contrafact.files.tables import read_rows
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import DOMAINS, Story
-from contrafact.text.delimit import delimit
+from contrafact.text.delimit import delimit, replace_surrogates
+from contrafact.text.tokens import stem
 
 __all__ = [
     "QUOTED",
     "WAYS",
     "Augmented",
-    "Refused",
+    "Rejected",
     "Variation",
     "augment",
     "augment_template",
@@ -82,7 +82,7 @@ class Variation:
 
 
 @dataclass(frozen=True)
-class Refused:
+class Rejected:
     """A variation that is not kept.
 
     Attributes:
@@ -100,8 +100,8 @@ class Refused:
     def line(self) -> str:
         """Return it as a line of JSON, without its end."""
         asked = self.variation
-        told = {"id": asked.name, "core": asked.core.id, "way": asked.way, "domain": asked.domain}
-        return json.dumps(told | {"reason": self.reason, "reply": self.reply}, ensure_ascii=False)
+        fields = {"id": asked.name, "core": asked.core.id, "way": asked.way, "domain": asked.domain}
+        return json.dumps(fields | {"reason": self.reason, "reply": self.reply}, ensure_ascii=False)
 
 
 @dataclass
@@ -111,12 +111,12 @@ class Augmented:
     Attributes:
         stories: The new stories, in the order asked for.
         more: For each, further keys of its object: that it awaits approval, and what was varied.
-        refused: What was not kept, in the order asked for.
+        rejected: What was not kept, in the order asked for.
     """
 
     stories: list[Story] = field(default_factory=list)
     more: list[dict[str, Any]] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
 
 
 def augment_template(pack: PromptPack) -> PromptTemplate:
@@ -180,11 +180,11 @@ async def augment(
     planned: Sequence[Variation],
     model: Model,
     pack: PromptPack,
+    answers: Journal,
     *,
     structured: bool = True,
     at_once: int = 8,
-    cache_scope: str | None = None,
-    each: Callable[[], None] = lambda: None,
+    each: Callable[[str], None] = lambda _: None,
 ) -> Augmented:
     """Let a model write variations, and keep those that pass the checks.
 
@@ -193,40 +193,39 @@ async def augment(
         planned: What to write.
         model: The writer.
         pack: The prompt pack.
+        answers: Where replies are kept as they come; only those that are not there are asked for.
         structured: Whether to ask the provider for schema-constrained JSON.
         at_once: How many calls may be under way at the same time.
-        cache_scope: Keep every answer for a rerun under this name.
         each: Called when a variation is done with.
 
     Raises:
         InputError: The pack's template is not in order, or a story to vary has its queries in free
-            form, so that its intervention cannot be told.
+            form, so that its intervention cannot be read from them.
     """
     template = augment_template(pack)
-    prompts = [_prompt(template, one) for one in planned]
     config = GenerateConfig(response_schema=_schema()) if structured else GenerateConfig()
-    free = asyncio.Semaphore(at_once)
+    prompts: dict[str, str] = {}
+    keys: list[str] = []
+    for one in planned:
+        prompt = _prompt(template, one)
+        # Two variations of a story may be asked for in the same words.
+        keys.append(f"{one.name} {hash_of(prompt)}")
+        prompts[keys[-1]] = prompt
 
-    async def write(one: Variation, prompt: str) -> Story | Refused:
-        cache: bool | CachePolicy = False
-        if cache_scope is not None:
-            # Two variations of a story may be asked for in the same words.
-            cache = CachePolicy(expiry=None, scopes={"augment": f"{cache_scope}-{one.name}"})
-        async with free:
-            try:
-                output = await model.generate(prompt, config=config, cache=cache)
-            except Exception as error:  # noqa: BLE001 - told as this variation's reason
-                return Refused(one, f"the call failed ({failure_cause(error)})", failed=True)
-            finally:
-                each()
+    async def write(key: str) -> str:
+        return (await model.generate(prompts[key], config=config)).completion
+
+    failures = await answers.fill(keys, write, at_once=at_once, each=each)
+    written: list[Story | Rejected] = []
+    for one, key in zip(planned, keys, strict=True):
+        if key in failures:
+            reason = f"the call failed ({failure_cause(failures[key])})"
+            written.append(Rejected(one, reason, failed=True))
+            continue
         try:
-            return read_variation(output.completion, one)
+            written.append(read_variation(answers.known[key], one))
         except InputError as error:
-            return Refused(one, error.problem, output.completion)
-
-    written = await asyncio.gather(
-        *(write(one, prompt) for one, prompt in zip(planned, prompts, strict=True))
-    )
+            written.append(Rejected(one, error.problem, answers.known[key]))
     return _without_duplicates(stories, planned, written)
 
 
@@ -284,7 +283,7 @@ def quoted_share(criterion: str, text: str) -> float:
 
 
 def _without_duplicates(
-    stories: Sequence[Story], planned: Sequence[Variation], written: Sequence[Story | Refused]
+    stories: Sequence[Story], planned: Sequence[Variation], written: Sequence[Story | Rejected]
 ) -> Augmented:
     found = Augmented()
     kept = [one for one in written if isinstance(one, Story)]
@@ -297,10 +296,10 @@ def _without_duplicates(
         )
     }
     for asked, one in zip(planned, written, strict=True):
-        if isinstance(one, Refused):
-            found.refused.append(one)
+        if isinstance(one, Rejected):
+            found.rejected.append(one)
         elif one.id in duplicates:
-            found.refused.append(Refused(asked, f"a duplicate: {duplicates[one.id]}", one.text))
+            found.rejected.append(Rejected(asked, f"a duplicate: {duplicates[one.id]}", one.text))
         else:
             found.stories.append(one)
             found.more.append({APPROVAL: True, "Variation kind": asked.way})
@@ -343,4 +342,4 @@ def _schema() -> ResponseSchema:
 
 def _stems(text: str) -> set[str]:
     words = (word.casefold() for word in _WORD.findall(text))
-    return {word[:5] for word in words if word not in _EMPTY}
+    return {stem(word) for word in words if word not in _EMPTY}

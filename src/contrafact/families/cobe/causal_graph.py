@@ -11,7 +11,7 @@ from typing import Any
 from inspect_ai.model import ResponseSchema
 from inspect_ai.util import JSONSchema
 
-from contrafact.causal.graph import Graph
+from contrafact.causal.model import Graph
 from contrafact.judges.replies import read_json_object
 
 __all__ = ["MAX_EVENTS", "StoryGraph", "graph_schema", "read_graph"]

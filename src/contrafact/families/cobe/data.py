@@ -1,6 +1,7 @@
-"""Stories in and out, in the paper's schema (CoBe, section 3.1 and appendix A.2).
+"""Stories in and out, in the paper's schema, with answers whose verdicts are known, and samples.
 
-A file is a list of objects (JSON; JSON Lines, CSV and Parquet are read as well) with the keys
+CoBe, section 3.1 and appendix A.2. A file is a list of objects (JSON; JSON Lines, CSV and Parquet
+are read as well) with the keys
 
 ``Core Set ID``, ``Variation ID``, ``Domain``, ``Variation text``, ``Query`` (three phrasings),
 ``Representative answer``, ``Evaluation criteria`` and, optionally, ``Graph type``.
@@ -9,31 +10,52 @@ A file is a list of objects (JSON; JSON Lines, CSV and Parquet are read as well)
 and changes, the intervened fact included). Of the strings after them, one that begins ``Numerical
 change expected:`` is E4 and one that begins ``Latent:`` is E5; others are kept, reported and not
 asked. Keys of our own: ``Failure modes`` (numbers 1 to 7 of appendix B.1), ``Awaiting approval``
-(written by ``cobe augment``), and those of stories with known answers (`families.cobe.known`).
+(written by ``cobe augment``), and those of stories with known answers: ``Right answers``, a list
+of ``{"text", "why"}``; ``Wrong answers``, a list of ``{"text", "fails", "why"}``, where ``fails``
+names the one criterion that the text fails; ``Proof``, how that was established, where it was
+computed.
 
 Nothing is passed over in silence: what cannot be used raises, with line and key; what can, and is
 odd all the same, is noted.
+
+The stories that come with the program are of the project's own writing: people, places and events
+are invented. ``stories.json`` holds stories of all types of graph and all domains, with right
+answers and answers that fail one criterion each; ``shots.json`` is the pool of worked examples for
+few-shot prompts. The two share no core story.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from contrafact.errors import InputError
-from contrafact.families.cobe.notes import StoryNotes
+from contrafact.families.cobe.items import CRITERION_NAMES
 from contrafact.families.cobe.phrasing import free_forms
-from contrafact.files.atomic import replace_surrogates, write_text
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.atomic import write_text
+from contrafact.files.tables import Row, line_list, read_rows, source_name
 from contrafact.records import DOMAINS, GRAPHS, Story
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "APPROVAL",
     "LATENT",
     "LONG",
     "NUMERICAL",
+    "KnownAnswer",
+    "KnownStory",
     "StoryNotes",
+    "answers_object",
+    "bundled_known",
+    "bundled_shots",
+    "bundled_stories",
     "graph_named",
+    "load_known",
     "load_stories",
     "read_story",
     "story_object",
@@ -41,12 +63,76 @@ __all__ = [
     "write_stories",
 ]
 
+
+@dataclass
+class StoryNotes:
+    """What the loader met and the user should know."""
+
+    rows: int = 0
+    """Rows read, duplicates among them."""
+    duplicates: list[tuple[int, int]] = field(default_factory=list)
+    """Rows left out because the very same story came before: (line, line of the first)."""
+    domains: Counter[str] = field(default_factory=Counter)
+    """Stories per domain that is not one of table 3."""
+    free_queries: list[int] = field(default_factory=list)
+    """Lines of stories with a query that does not have the form of its phrasing."""
+    others: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Line and the criteria of no known kind, which are not asked."""
+    blank: list[tuple[int, str]] = field(default_factory=list)
+    """Line and name of a criterion, E1 or E2, that is there and empty; it is not asked."""
+    long: list[tuple[int, int]] = field(default_factory=list)
+    """Line and length of stories of more characters than `contrafact.families.cobe.data.LONG`."""
+    keys: Counter[str] = field(default_factory=Counter)
+    """Stories per key that the schema does not have."""
+    awaiting: int = 0
+    """Stories that no person has approved yet."""
+    broken: list[int] = field(default_factory=list)
+    """Lines with half a character (a lone surrogate), replaced by U+FFFD."""
+
+    def lines(self) -> list[str]:
+        """Return one sentence for each thing that the user should know; empty if all was well."""
+        sentences = []
+        if self.duplicates:
+            shown = line_list(line for line, _ in self.duplicates)
+            sentences.append(f"{len(self.duplicates)} repeated stories left out ({shown})")
+        sentences += [
+            f"{number} x the domain '{name}', which is not one of table 3"
+            for name, number in self.domains.items()
+        ]
+        if self.free_queries:
+            sentences.append(
+                f"{len(self.free_queries)} stories with queries in free form "
+                f"({line_list(self.free_queries)})"
+            )
+        for line, texts in self.others.items():
+            sentences += [
+                f"line {line}: a criterion of no known kind, not asked: {t!r}" for t in texts
+            ]
+        sentences += [f"line {line}: {name} is empty and not asked" for line, name in self.blank]
+        sentences += [
+            f"line {line}: 'Variation text' has {size:,} characters; a model may not read it whole"
+            for line, size in self.long
+        ]
+        sentences += [
+            f"{number} x the key '{key}', passed over" for key, number in self.keys.items()
+        ]
+        if self.awaiting:
+            sentences.append(f"{self.awaiting} stories await a person's approval")
+        if self.broken:
+            sentences.append(
+                f"{len(self.broken)} stories with broken characters, replaced by U+FFFD "
+                f"({line_list(self.broken)})"
+            )
+        return sentences
+
+
 NUMERICAL = "Numerical change expected:"
 LATENT = "Latent:"
 APPROVAL = "Awaiting approval"
 LONG = 5_000
 """From so many characters on a story is noted as long; the published ones average 38 words."""
 
+_SAMPLES = Path(__file__).parent / "samples"
 _KEYS = {
     *("Core Set ID", "Variation ID", "Domain", "Variation text", "Query"),
     *("Representative answer", "Evaluation criteria", "Graph type"),
@@ -80,6 +166,7 @@ def story_rows(
     path: str | Path,
     notes: StoryNotes | None = None,
     *,
+    rows: Iterable[Row] | None = None,
     refused: Callable[[InputError], None] | None = None,
 ) -> Iterator[tuple[int, Story, Mapping[str, Any]]]:
     """Yield every story once, with its line and the object that it was read from.
@@ -87,6 +174,7 @@ def story_rows(
     Args:
         path: The file.
         notes: Filled as the rows are read.
+        rows: The file's rows, where they are at hand; read from the file if not given.
         refused: Given each story's error instead of it being raised, as a check of a whole file
             wants; an error of the file itself is always raised.
 
@@ -96,7 +184,7 @@ def story_rows(
     notes = StoryNotes() if notes is None else notes
     name = source_name(path)
     first: dict[str, tuple[int, Story]] = {}
-    for line, row in read_rows(path):
+    for line, row in read_rows(path) if rows is None else rows:
         notes.rows += 1
         try:
             story = read_story(row, line, notes)
@@ -111,10 +199,10 @@ def story_rows(
                 notes.duplicates.append((line, line_before))
                 continue
         except InputError as error:
-            told = InputError(error.problem, file=name, line=line, hint=error.hint)
+            placed = InputError(error.problem, file=name, line=line, hint=error.hint)
             if refused is None:
-                raise told from error
-            refused(told)
+                raise placed from error
+            refused(placed)
             continue
         first[story.id] = (line, story)
         yield line, story, row
@@ -371,3 +459,118 @@ def _whole(story: Story) -> Story:
         return tuple(map(repaired, value)) if isinstance(value, tuple) else value
 
     return story.model_copy(update={key: repaired(value) for key, value in story})
+
+
+class KnownAnswer(BaseModel):
+    """An answer to a story's query whose verdicts are known."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    text: str = Field(min_length=1, description="The answer.")
+    why: str = Field(default="", description="Why it is right, or what is wrong with it.")
+    fails: str | None = Field(
+        default=None, description="The one criterion that it fails; none for a right answer."
+    )
+
+
+class KnownStory(BaseModel):
+    """A story with known answers."""
+
+    model_config = ConfigDict(frozen=True)
+
+    story: Story = Field(description="The story.")
+    right: tuple[KnownAnswer, ...] = Field(description="Answers that pass all its criteria.")
+    wrong: tuple[KnownAnswer, ...] = Field(description="Answers that fail one of them each.")
+    proof: dict[str, Any] | None = Field(default=None, description="The proof, where computed.")
+
+
+def load_known(path: str | Path, notes: StoryNotes | None = None) -> list[KnownStory]:
+    """Return those stories of a file that have known answers, in its order.
+
+    The representative answer is among the right ones.
+
+    Raises:
+        InputError: As for `families.cobe.data.load_stories`; an answer is not as described, or
+            fails a criterion that its story does not ask; or no story has answers.
+    """
+    name = source_name(path)
+    found = []
+    for line, story, row in story_rows(path, notes):
+        if "Right answers" not in row and "Wrong answers" not in row:
+            continue
+        try:
+            found.append(_known(story, row))
+        except InputError as error:
+            raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
+    if not found:
+        raise InputError(
+            "no story of this file has known answers",
+            file=name,
+            hint="make stories that have them with `contrafact cobe synth`",
+        )
+    return found
+
+
+def answers_object(known: KnownStory) -> dict[str, Any]:
+    """Return the answers and the proof as further keys of the story's object."""
+    row: dict[str, Any] = {
+        "Right answers": [one.model_dump(exclude={"fails"}) for one in known.right],
+        "Wrong answers": [one.model_dump() for one in known.wrong],
+    }
+    return row if known.proof is None else row | {"Proof": known.proof}
+
+
+def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:
+    right = _answers(row, "Right answers")
+    wrong = _answers(row, "Wrong answers")
+    texts = {"E1": story.unchanged, "E2": story.changed, "E3": "asked of every response"}
+    texts |= {"E4": story.numerical or "", "E5": story.latent or ""}
+    for one in wrong:
+        if one.fails not in CRITERION_NAMES or not texts[one.fails]:
+            raise InputError(
+                f"'Wrong answers': an answer fails {one.fails!r}, which the story does not ask",
+                hint=f"name one of {', '.join(name for name, text in texts.items() if text)}",
+            )
+    if story.answer and story.answer not in {one.text for one in right}:
+        right.insert(0, KnownAnswer(text=story.answer, why="the representative answer"))
+    proof = row.get("Proof")
+    return KnownStory(
+        story=story,
+        right=tuple(one.model_copy(update={"fails": None}) for one in right),
+        wrong=tuple(wrong),
+        proof=proof if isinstance(proof, dict) else None,
+    )
+
+
+def _answers(row: Mapping[str, Any], key: str) -> list[KnownAnswer]:
+    value = row.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise InputError(f"'{key}' is not a list", hint='write it as [{"text": "…"}, …]')
+    try:
+        return [KnownAnswer.model_validate(one) for one in value]
+    except ValueError:
+        raise InputError(
+            f"'{key}' holds what is no answer", hint='write each as {"text": "…", "why": "…"}'
+        ) from None
+
+
+def bundled_stories() -> list[Story]:
+    """Return the sample stories."""
+    return list(_samples("stories.json"))
+
+
+def bundled_known() -> list[KnownStory]:
+    """Return the sample stories with their known answers."""
+    return load_known(_SAMPLES / "stories.json")
+
+
+def bundled_shots() -> list[Story]:
+    """Return the pool of worked examples."""
+    return list(_samples("shots.json"))
+
+
+@cache
+def _samples(name: str) -> tuple[Story, ...]:
+    return tuple(load_stories(_SAMPLES / name))

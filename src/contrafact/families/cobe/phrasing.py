@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
-from contrafact.text.pipeline import parsed
+from contrafact.text.parsing import parsed
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -56,7 +56,7 @@ def queries(intervention: str | Sequence[str]) -> tuple[str, str, str]:
     clauses = [intervention] if isinstance(intervention, str) else list(intervention)
     parts = [part for clause in clauses for part in _parts(_plain(clause))]
     if not parts:
-        raise InputError("there is no intervention", hint=_MEND)
+        raise InputError("there is no intervention", hint=_HINT)
     # "had the brakes failed and the road been dry": one "had" serves them all.
     condition = _joined([f"{subject} {rest}" for subject, rest in parts])
     plain = _joined([f"{subject} had {rest}" for subject, rest in parts])
@@ -92,7 +92,7 @@ def free_forms(three: Sequence[str]) -> list[int]:
     ]
 
 
-_MEND = 'write a clause like "the brakes had failed" or "there had been no storm"'
+_HINT = 'write a clause like "the brakes had failed" or "there had been no storm"'
 
 
 def _plain(clause: str) -> str:
@@ -114,7 +114,7 @@ def _parts(clause: str) -> list[tuple[str, str]]:
         if len(contracted) == 1:  # "they'd left"
             at = contracted[0]
             return [(clause[: at.start()], clause[at.end() :].strip())]
-        raise InputError(f"the intervention '{clause[:60]}' has no 'had'", hint=_MEND)
+        raise InputError(f"the intervention '{clause[:60]}' has no 'had'", hint=_HINT)
     if clause.startswith("had "):
         return _uninverted(clause)
     if count == 1:
@@ -127,7 +127,7 @@ def _checked(subject: str, rest: str, clause: str) -> tuple[str, str]:
     if not subject or not rest:
         raise InputError(
             f"nothing stands {'after' if subject else 'before'} 'had' in '{clause[:60]}'",
-            hint=_MEND,
+            hint=_HINT,
         )
     return subject, rest
 
@@ -151,7 +151,7 @@ def _uninverted(clause: str) -> list[tuple[str, str]]:
             and any(_spans(t, 0, token.i) for t in subjects)
         ):
             return [(subject, rest)]
-    raise InputError(f"the subject of '{clause[:60]}' cannot be told", hint=_MEND)
+    raise InputError(f"the subject of '{clause[:60]}' cannot be told", hint=_HINT)
 
 
 def _spans(token: "Token", start: int, end: int) -> bool:

@@ -371,7 +371,7 @@ SPEC = ReportSpec(
             Criterion(name, CRITERION_LABELS[name], short=name, leaderboard=False)
             for name in CRITERION_NAMES
         ),
-        Criterion("correct", "all criteria", exam="response"),
+        Criterion("correct", "all criteria"),
     ),
     answers=("T", "F"),
     without_judge="so the five criteria, and with them accuracy, are left out",

@@ -22,9 +22,10 @@ from inspect_ai.model import CachePolicy, Model, get_model
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import read_story, story_object
-from contrafact.families.cobe.editing import MAX_CHARACTERS, questions_of
 from contrafact.families.cobe.judging import Judged, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
+from contrafact.families.cobe.questions import questions_of
+from contrafact.family.task import MAX_CHARACTERS
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Story
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 from inspect_ai import Task
 
 from contrafact.families.cobe.data import StoryNotes, load_stories
-from contrafact.families.cobe.editing import Question, questions_of
 from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows, verdict_rows
 from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.options import CobeOptions
+from contrafact.families.cobe.questions import Question, questions_of
 from contrafact.family.run import Evaluated, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.prompts import PromptPack

@@ -11,11 +11,12 @@ from typing import Any, cast
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState
 
-from contrafact.families.cobe.editing import edited_of, question_of
 from contrafact.families.cobe.failure_modes import suggested_mode
 from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.judging import Judging
-from contrafact.judges.panel import judges_of_role
+from contrafact.families.cobe.questions import question_of
+from contrafact.family.task import output_of
+from contrafact.judges.judge import judges_of_role
 
 __all__ = ["edit_rates", "judged_edit", "rates_of"]
 
@@ -63,9 +64,9 @@ def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     rates["accuracy_strict"] = _mean([float(row["correct"] is True) for row in rows])
     for name in CRITERION_NAMES:
         passed = [row["verdicts"][name]["panel"]["passed"] for row in rows if name in row["asked"]]
-        told = [float(not value) for value in passed if value is not None]
+        failed = [float(not value) for value in passed if value is not None]
         if passed:
-            rates[f"{name}_failure"] = _mean(told)
+            rates[f"{name}_failure"] = _mean(failed)
     return rates
 
 
@@ -78,7 +79,7 @@ def judged_edit(judging: Judging | None = None) -> Scorer:
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        question, edited = question_of(state.metadata), edited_of(state)
+        question, edited = question_of(state.metadata), output_of(state)
         value: dict[str, float] = {"valid": float(edited.text is not None)}
         metadata: dict[str, Any] = {
             "phrasing": question.phrasing,
@@ -125,5 +126,5 @@ def judged_edit(judging: Judging | None = None) -> Scorer:
 
 
 def _mean(values: list[float]) -> float:
-    told = [value for value in values if not math.isnan(value)]
-    return sum(told) / len(told) if told else math.nan
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan

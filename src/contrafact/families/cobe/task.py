@@ -6,41 +6,21 @@ cobe``, which adds tables and the report.
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import CachePolicy
-from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.editing import Edited, Question, edit_stories, questions_of
 from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.methods import METHODS
+from contrafact.families.cobe.questions import Question, question_of, questions_of
 from contrafact.families.cobe.run import RUN
 from contrafact.families.cobe.scoring import judged_edit
-from contrafact.family.method import Method, MethodContext
+from contrafact.family.method import MethodContext
 from contrafact.family.run import load_once
-from contrafact.judges.panel import judges_of_role
+from contrafact.family.task import method_solver
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
+from contrafact.records import Output
 
-__all__ = ["cobe", "counterfactual_edits"]
-
-
-@solver
-def counterfactual_edits(
-    method: Method[Question, Edited],
-    *,
-    structured: bool = True,
-    cache: bool | CachePolicy = False,
-    judged: bool = True,
-) -> Solver:
-    """Edit a sample's story by a method. A missing judge is found here, before the first call."""
-    inner = edit_stories(method, structured=structured, cache=cache)
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        if judged:
-            judges_of_role()
-        return await inner(state, generate)
-
-    return solve
+__all__ = ["cobe"]
 
 
 @task
@@ -92,7 +72,15 @@ def cobe(
     samples = [_sample(question) for question in questions_of(stories[:limit])]
     return Task(
         dataset=MemoryDataset(samples, name="stories"),
-        solver=counterfactual_edits(chosen, structured=structured, cache=cache, judged=judged),
+        solver=method_solver(
+            chosen,
+            item_of=lambda state: question_of(state.metadata),
+            unanswered=lambda reason: Output(text=None, invalid=reason),
+            shown=lambda output: output.text or output.reply or "",
+            structured=structured,
+            cache=cache,
+            judged=judged,
+        ),
         scorer=judged_edit(judging),
         epochs=Epochs(draws, "mean"),
         version=RUN.version,

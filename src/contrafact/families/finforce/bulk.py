@@ -1,28 +1,36 @@
 """Scenarios in bulk: every row of a table back in order, with its two counterfactuals.
 
 No evaluation is built around the calls; they still go through Inspect's model interface.
+
+While the output ``scenarios.csv`` is unfinished, the folder ``.scenarios.csv.work`` next to it
+holds the finished rows (`contrafact.files.journal`) and the models' answers: a row takes several.
 """
 
 import asyncio
+import shutil
 from collections import deque
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from inspect_ai.model import Model
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.bulk_stream import ahead
-from contrafact.families.finforce.data import HEADLINE_COLUMNS, is_absent
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
-from contrafact.files.atomic import replace_surrogates
+from contrafact.files.atomic import atomic_path
+from contrafact.files.download import sha256_of
+from contrafact.files.fields import column_of, fold_row, is_absent
+from contrafact.files.journal import Journal, hash_of
 from contrafact.files.sheets import guarded
+from contrafact.files.tables import write_frame
 from contrafact.models.asking import Ask, failure_cause
 from contrafact.records import CRITERIA, SIDES, Headline
-from contrafact.text.delimit import printable
+from contrafact.text.delimit import printable, replace_surrogates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,9 +38,11 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_HEADLINE",
     "BulkJob",
+    "BulkOutput",
     "ResultRow",
     "added_columns",
     "check_columns",
+    "collect",
     "column_names",
     "result_frame",
     "row_problem",
@@ -153,7 +163,7 @@ class BulkJob:
     async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
         added: dict[str, Any] = dict.fromkeys(added_columns(judged=self.judging is not None))
         added["valid"] = False
-        text = _headline(row)
+        text, _ = _headline_of(row)
         if problem := row_problem(text):
             added["error"] = problem
             return ResultRow(position, line, row, added, "bad")
@@ -161,7 +171,7 @@ class BulkJob:
         added["id"] = headline.id
         try:
             await self._fill(headline, added)
-        except Exception as error:  # noqa: BLE001 - a failed call is this row's result, told there
+        except Exception as error:  # noqa: BLE001 - a failed call is this row's result, shown there
             added["error"] = f"call failed: {failure_cause(error)}"
             return ResultRow(position, line, row, added, "failed")
         return ResultRow(position, line, row, added, "valid" if added["valid"] else "invalid")
@@ -181,6 +191,113 @@ class BulkJob:
         added["valid"] = not generation.invalid
 
 
+async def collect(
+    job: BulkJob,
+    rows: Iterable[tuple[int, Mapping[str, Any]]],
+    done: Mapping[int, ResultRow],
+    each: Callable[[ResultRow], None],
+) -> None:
+    """Run a job to its end, handing on each row's result in order."""
+    async with aclosing(job.run(rows, done)) as results:
+        async for result in results:
+            each(result)
+
+
+class BulkOutput:
+    """The output of one job, and its work so far. Use it in a ``with`` block.
+
+    Args:
+        out: The output.
+        rows: The input.
+        settings: What else decides the result, by the names users know; no secrets.
+
+    Attributes:
+        identity: Equal for jobs that are meant to give equal results.
+        cache: The folder for the answers of models.
+    """
+
+    _WRITTEN = "written"
+
+    def __init__(
+        self,
+        out: Path,
+        rows: Sequence[tuple[int, Mapping[str, Any]]],
+        settings: Mapping[str, Any],
+    ):
+        self.out = out
+        self.rows = rows
+        facts = {**settings, "input": hash_of(rows)}
+        self.identity = hash_of(facts)
+        self._folder = out.with_name(f".{out.name}.work")
+        self.cache = self._folder / "cache"
+        self._journal = Journal.of_output(
+            out, facts, what="generation", path=self._folder / "journal.jsonl"
+        )
+
+    def finished(self) -> bool:
+        """Return whether the output is there and this very job has made it.
+
+        Raises:
+            InputError: if another job, or something else, has made it, or an unfinished job for
+                the same output is another one.
+        """
+        return self._journal.finished()
+
+    def __enter__(self) -> Self:
+        """Hold the output.
+
+        Raises:
+            InputError: if another process holds it, it was changed since it was written, or the
+                journal is damaged.
+        """
+        with ExitStack() as held:
+            held.enter_context(self._journal)
+            if self.out.is_file() and sha256_of(self.out) not in self._written():
+                raise InputError(
+                    "was changed, or made, since the generation for it began",
+                    file=self.out,
+                    hint="move it away, and run the command again",
+                )
+            self._held = held.pop_all()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._held.close()
+
+    def done(self) -> dict[int, ResultRow]:
+        """Return the results that stand from an earlier start, by position."""
+        found: dict[int, ResultRow] = {}
+        for key, kept in self._journal.known.items():
+            if key != self._WRITTEN:
+                line, row = self.rows[int(key)]
+                found[int(key)] = ResultRow(int(key), line, row, kept["added"], kept["outcome"])
+        return found
+
+    def keep(self, result: ResultRow) -> None:
+        """Add a result that no rerun has to repeat."""
+        self._journal.keep(
+            str(result.position), {"outcome": result.outcome, "added": dict(result.added)}
+        )
+
+    def write(self, results: Sequence[ResultRow], added: Iterable[str]) -> None:
+        """Write the output, whole or not at all."""
+        names = column_names(added, {key for _, row in self.rows for key in row})
+        frame = result_frame(results, names, suffix=self.out.suffix.lower())
+        with atomic_path(self.out) as draft:
+            write_frame(frame, draft)
+            # Kept before it is there: a rerun then knows the output for its own, however this ends.
+            self._journal.keep(self._WRITTEN, [*self._written(), sha256_of(draft)])
+
+    def finish(self) -> None:
+        """Record what made the output, and remove the work."""
+        self._journal.finish()
+        shutil.rmtree(self._folder)
+
+    def _written(self) -> list[str]:
+        written: list[str] = self._journal.known.get(self._WRITTEN, [])
+        return written
+
+
 def added_columns(*, judged: bool) -> list[str]:
     """Return the names of the columns that are added to the input's own."""
     names = ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "repairs", "error"]
@@ -188,7 +305,7 @@ def added_columns(*, judged: bool) -> list[str]:
 
 
 def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:
-    """Return the name that each added column has beside the input's.
+    """Return the name that each added column has next to the input's.
 
     An input's column is never touched: where it has the name, ours gets ``contrafact_`` in front.
     """
@@ -203,12 +320,12 @@ def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]
 
 def row_problem(text: object) -> str | None:
     """Return why a row has no headline to work on, or none if it has one."""
+    if isinstance(text, str) and not text.strip():
+        return "the headline is empty"
     if is_absent(text):
         return "there is no headline"
     if not isinstance(text, str):
         return "the headline is not text"
-    if not text.strip():
-        return "the headline is empty"
     if not printable(text).strip():
         return "the headline has no visible character"
     if len(text) > MAX_HEADLINE:
@@ -224,7 +341,7 @@ def check_columns(rows: Sequence[tuple[int, Mapping[str, Any]]], file: str) -> N
     """
     if not rows:
         raise InputError("the file holds no rows", file=file, hint="give at least one row")
-    if not any(_has_headline(row) for _, row in rows):
+    if not any(_headline_of(row)[1] for _, row in rows):
         line, row = rows[0]
         found = ", ".join(printable(str(key)) for key in list(row)[:8]) or "none"
         raise InputError(
@@ -286,16 +403,9 @@ def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return column
 
 
-def _by_name(row: Mapping[str, Any]) -> dict[str, Any]:
+def _headline_of(row: Mapping[str, Any]) -> tuple[object, bool]:
+    """Return a row's headline, and whether it has a column for one."""
     item = row.get("input_item")  # the published supplement's layout
-    source = item if isinstance(item, dict) else row
-    return {str(key).strip().casefold(): value for key, value in source.items()}
-
-
-def _has_headline(row: Mapping[str, Any]) -> bool:
-    return not _by_name(row).keys().isdisjoint(HEADLINE_COLUMNS)
-
-
-def _headline(row: Mapping[str, Any]) -> object:
-    by_name = _by_name(row)
-    return next((by_name[name] for name in HEADLINE_COLUMNS if name in by_name), None)
+    given = fold_row(item if isinstance(item, dict) else row)
+    column = column_of(given, "headline")
+    return (None, False) if column is None else (given[column], True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from contrafact.errors import InputError
-from contrafact.files.jsonl import Row, read_rows, source_name
+from contrafact.files.tables import Row, read_rows, source_name
 
 __all__ = ["ahead", "arriving_rows", "standard_input"]
 
@@ -36,7 +36,7 @@ def arriving_rows(stream: BinaryIO) -> Iterator[Row]:
     call the pipe ``standard input``.
 
     Raises:
-        InputError: As `contrafact.files.jsonl.read_rows` does, when the bad row is reached.
+        InputError: As `contrafact.files.tables.read_rows` does, when the bad row is reached.
     """
     with tempfile.TemporaryDirectory() as folder:
         blank, first = 0, stream.readline()
@@ -60,7 +60,7 @@ def _records(path: Path, first: bytes, stream: BinaryIO, line: int) -> Iterator[
     """Read each record of a CSV file behind a copy of the header."""
     header = _record(first, stream)
     header = header if header.endswith(b"\n") else header + b"\n"
-    yield from _read(path, header, line)  # no rows, but what is wrong with a header is said
+    yield from _read(path, header, line)  # no rows, but a wrong header is an error
     line += header.count(b"\n")
     while record := _record(stream.readline(), stream):
         if record.strip():
@@ -113,7 +113,7 @@ async def ahead(items: Iterable[_Item], room: int) -> AsyncGenerator[_Item, None
             return False
         try:
             loop.call_soon_threadsafe(queue.put_nowait, item)
-        except RuntimeError:  # the loop was closed meanwhile: nobody waits for the rest
+        except RuntimeError:  # the loop was closed meanwhile: the rest is not wanted
             return False
         return True
 

@@ -1,21 +1,31 @@
-"""What is in a headline file, and what is wrong with it: pure counting, no printing.
+"""What is in a headline file, and what is wrong with it.
 
 FIN-FORCE, section 3.3 and table 1 (categories and counts).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
+from typing import Any
 
-from contrafact.corpus.characters import hostile_characters
-from contrafact.families.finforce.categories import CATEGORIES, PUBLISHED_COUNTS, canonical_category
-from contrafact.families.finforce.data import RawItem, is_absent
+from contrafact.families.finforce.data import (
+    CATEGORIES,
+    PUBLISHED_COUNTS,
+    RawItem,
+    canonical_category,
+    raw_items,
+)
+from contrafact.family.data import DataReport, DataSpec, DataTable
+from contrafact.files.fields import column_of, fold_row, is_absent
+from contrafact.files.tables import Row, line_list
 from contrafact.records import content_id
+from contrafact.text.delimit import hostile_characters
 
 __all__ = [
     "LONGEST",
     "SHORTEST",
+    "SPEC",
     "CategoryCount",
     "CheckReport",
     "Hostile",
@@ -65,7 +75,7 @@ class Hostile:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What one pass over a headline file found. Rows are told by their lines."""
+    """What one pass over a headline file found. Rows are named by their lines."""
 
     layout: str
     """``benchmark``, ``supplement``, ``table`` or ``mixed``."""
@@ -167,8 +177,6 @@ class _Tally:
         if not isinstance(value, str):
             self.not_text[name].append(item.line)
             return None
-        if not value.strip():
-            return ""
         if name != "category":
             self.sizes[name].append(len(value))
         return value
@@ -262,9 +270,9 @@ def _frozen(lines: dict[str, list[int]]) -> dict[str, tuple[int, ...]]:
 def _violations(report: CheckReport) -> Iterable[str]:
     """Yield what makes a loader stop or leave something out."""
     for name, lines in report.empty.items():
-        yield f"{_rows(len(lines))} with an empty {name} ({_at(lines)})"
+        yield _counted(lines, f"with an empty {name}")
     for name, lines in report.not_text.items():
-        yield f"{_rows(len(lines))} with a {name} that is not text ({_at(lines)})"
+        yield _counted(lines, f"with a {name} that is not text")
     for found, number in report.unknown.items():
         yield f"{_rows(number)} with the unknown category '{found}'"
     if report.duplicates:
@@ -272,11 +280,9 @@ def _violations(report: CheckReport) -> Iterable[str]:
         more = ", …" if len(report.duplicates) > _SHOWN else ""
         yield f"{_rows(len(report.duplicates))} with a headline met before (line {pairs}{more})"
     if report.half_references:
-        lines = report.half_references
-        yield f"{_rows(len(lines))} with one counterfactual of two ({_at(lines)})"
+        yield _counted(report.half_references, "with one counterfactual of two")
     if report.without_scenario:
-        lines = report.without_scenario
-        yield f"{_rows(len(lines))} without counterfactuals ({_at(lines)})"
+        yield _counted(report.without_scenario, "without counterfactuals")
 
 
 def _notes(report: CheckReport) -> Iterable[str]:
@@ -289,14 +295,11 @@ def _notes(report: CheckReport) -> Iterable[str]:
     if report.layout == "mixed":
         yield "the rows are of more than one layout"
     if report.near_empty:
-        lines = report.near_empty
-        yield f"{_rows(len(lines))} with a headline under {SHORTEST} characters ({_at(lines)})"
+        yield _counted(report.near_empty, f"with a headline under {SHORTEST} characters")
     if report.too_long:
-        lines = report.too_long
-        yield f"{_rows(len(lines))} with a headline over {LONGEST:,} characters ({_at(lines)})"
+        yield _counted(report.too_long, f"with a headline over {LONGEST:,} characters")
     if report.original_differs:
-        lines = report.original_differs
-        yield f"{_rows(len(lines))} whose original_headline is not the headline ({_at(lines)})"
+        yield _counted(report.original_differs, "whose original_headline is not the headline")
     for kind in report.hostile:
         yield f"{_rows(kind.rows)} with {kind.characters} of: {kind.kind}"
     for name, number in report.classifications.items():
@@ -304,10 +307,61 @@ def _notes(report: CheckReport) -> Iterable[str]:
             yield f"{_rows(number)} classified '{name}', not '{_EXPECTED_CLASS}'"
 
 
+def _counted(lines: Sequence[int], what: str) -> str:
+    return f"{_rows(len(lines))} {what} ({line_list(lines, _SHOWN)})"
+
+
 def _rows(number: int) -> str:
     return f"{number} row{'s' * (number != 1)}"
 
 
-def _at(lines: tuple[int, ...]) -> str:
-    shown = ", ".join(str(line) for line in lines[:_SHOWN])
-    return f"line{'s' * (len(lines) != 1)} {shown}{', …' if len(lines) > _SHOWN else ''}"
+def _recognises(row: Mapping[str, Any]) -> bool:
+    item = row.get("input_item")
+    return column_of(fold_row(item if isinstance(item, dict) else row), "headline") is not None
+
+
+def _checked(rows: Iterable[Row], name: str) -> DataReport:
+    report = check_items(raw_items(name, rows))
+    facts = [f"{report.rows:,} rows", f"{report.headlines:,} distinct headlines"]
+    facts.append(f"{report.with_description:,} with a description")
+    facts.append(f"{report.with_reference:,} with both counterfactuals")
+    lengths = [
+        (
+            row.field,
+            f"{row.texts:,}",
+            f"{row.shortest:,}",
+            f"{row.median:,.1f}",
+            f"{row.mean:,.1f}",
+            f"{row.longest:,}",
+        )
+        for row in report.lengths
+    ]
+    columns = ("field", "texts", "shortest", "median", "mean", "longest")
+    contents = (
+        f"Layout: {report.layout}; {', '.join(facts)}.",
+        _categories(report),
+        DataTable("Lengths in characters", columns, tuple(lengths)),
+    )
+    return DataReport(report.rows, contents, report.violations, report.notes)
+
+
+def _categories(report: CheckReport) -> str | DataTable:
+    """Return the rows per category, next to table 1's where the file is the benchmark."""
+    if report.without_category == report.rows:
+        return "No row has a category."
+    published = any(row.published is not None for row in report.categories)
+    rows: list[tuple[str, ...]] = []
+    for row in report.categories:
+        difference = row.found - (row.published or 0)
+        printed = (str(row.published), f"{difference:+d}" if difference else "0")
+        rows.append((row.name, str(row.found), *(printed if published else ())))
+    nothing = ("", "") if published else ()
+    rows += [(f"unknown: {name}", str(n), *nothing) for name, n in report.unknown.items()]
+    if report.without_category:
+        rows.append(("(none)", str(report.without_category), *nothing))
+    columns = ("category", "found", *(("published", "difference") if published else ()))
+    return DataTable("Rows per category", columns, tuple(rows))
+
+
+SPEC = DataSpec(recognises=_recognises, check=_checked)
+"""Files of headlines: the benchmark, its supplement, and any table with a headline column."""

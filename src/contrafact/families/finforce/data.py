@@ -1,29 +1,91 @@
-"""Headlines in: the published benchmark and its supplement, and an analyst's own tables.
+"""Headlines in: the published benchmark and its supplement, an analyst's own tables, and samples.
 
-FIN-FORCE, sections 3.3 (benchmark), 3.4 and appendix A.4 (supplement).
+FIN-FORCE, sections 3.3 and table 1 (benchmark and categories), 3.4 and appendix A.4 (supplement).
+
+The samples that come with the program are of the project's own writing: companies, people,
+countries and events are invented. ``headlines.jsonl`` is what `demo` runs on; ``shots.jsonl`` is
+the default pool of worked examples for few-shot prompts. The two share no headline.
 """
 
-import math
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.categories import canonical_category
-from contrafact.files.atomic import replace_surrogates
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.fields import column_of, columns_found, fold_row, is_absent, value_of
+from contrafact.files.tables import Row, read_rows, source_name
 from contrafact.records import ForwardPair, Headline
+from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["LoadNotes", "RawItem", "is_absent", "load_headlines", "raw_items"]
+__all__ = [
+    "CATEGORIES",
+    "PUBLISHED_COUNTS",
+    "LoadNotes",
+    "MarketCategory",
+    "RawItem",
+    "bundled_headlines",
+    "bundled_shots",
+    "canonical_category",
+    "load_headlines",
+    "raw_items",
+]
 
-HEADLINE_COLUMNS = ("headline", "title", "text")
+
+@dataclass(frozen=True)
+class MarketCategory:
+    """One row of table 1: a category's name, and its headlines in the published benchmark."""
+
+    name: str
+    headlines: int
+
+
+_TABLE_1 = (
+    MarketCategory("Monetary policy & central banking", 109),
+    MarketCategory("Corporate strategy & operations", 229),
+    MarketCategory("Geopolitical & regulatory developments", 148),
+    MarketCategory("Financial markets & asset performance", 574),
+    MarketCategory("Supply chain & logistics", 24),
+    MarketCategory("ESG & sustainability developments", 13),
+    MarketCategory("Technology & innovation", 22),
+    MarketCategory("Labour & employment", 27),
+    MarketCategory("Macroeconomic indicators", 186),
+    MarketCategory("Banking & financial stability", 36),
+)
+CATEGORIES: tuple[str, ...] = tuple(row.name for row in _TABLE_1)
+"""The ten names, in table 1's order and spelling."""
+PUBLISHED_COUNTS: dict[str, int] = {row.name: row.headlines for row in _TABLE_1}
+"""Headlines per category as table 1 prints them; they add up to 1,368."""
+
+
+def _key(name: str) -> str:
+    """Return what the spellings of one category share."""
+    words = re.sub(r"[^a-z]+", " ", name.casefold().replace("&amp;", " ").replace("-", ""))
+    return "".join("labour" if word == "labor" else word for word in words.split() if word != "and")
+
+
+_BY_KEY = {_key(name): name for name in CATEGORIES}
+
+
+def canonical_category(name: str) -> tuple[str | None, bool]:
+    """Return the category that a name means, and whether its spelling had to be mapped.
+
+    Case, spacing, hyphens, ``and`` for ``&`` and ``Labor`` for ``Labour`` are mapped: the published
+    files hold ``Macro-economic indicators`` and ``Labor & employment`` next to the usual spellings.
+    Nothing further is guessed: another name is ``(None, False)``.
+    """
+    if name in PUBLISHED_COUNTS:
+        return name, False
+    found = _BY_KEY.get(_key(name))
+    return found, found is not None
 
 
 @dataclass
 class LoadNotes:
-    """What a loader met and passed over, to be said to the user."""
+    """What a loader met and passed over, to be shown to the user."""
 
     rows: int = 0
     """Rows read, duplicates among them."""
@@ -42,24 +104,24 @@ class LoadNotes:
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
-        said = [
+        sentences = [
             f"{_count(number, 'category', 'categories')} '{found}' read as '{name}'"
             for (found, name), number in self.mapped.items()
         ]
-        said += [
+        sentences += [
             f"{_count(number, 'headline', 'headlines')} with the unknown category '{found}', "
             "kept without one"
             for found, number in self.unknown.items()
         ]
         if self.duplicates:
-            said.append(f"{_count(len(self.duplicates), 'duplicate', 'duplicates')} left out")
+            sentences.append(f"{_count(len(self.duplicates), 'duplicate', 'duplicates')} left out")
         if self.half_references:
             count = _count(len(self.half_references), "headline", "headlines")
-            said.append(f"{count} with one counterfactual of two, kept without a reference")
+            sentences.append(f"{count} with one counterfactual of two, kept without a reference")
         if self.broken:
             count = _count(len(self.broken), "row", "rows")
-            said.append(f"{count} with broken characters, replaced by U+FFFD")
-        return said
+            sentences.append(f"{count} with broken characters, replaced by U+FFFD")
+        return sentences
 
 
 @dataclass(frozen=True)
@@ -76,18 +138,22 @@ class RawItem:
     risk: Any = None
     opportunity: Any = None
     original_headline: Any = None
-    """The headline as the supplement repeats it beside its counterfactuals."""
+    """The headline as the supplement repeats it with its counterfactuals."""
     broken: bool = False
     """Whether a text held a lone surrogate, which is now U+FFFD."""
 
 
-def raw_items(path: str | Path) -> Iterator[RawItem]:
+def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[RawItem]:
     """Return the rows of a headline file, taken apart by the layout each is in.
+
+    Args:
+        path: The file.
+        rows: Its rows, where they are at hand; read from the file if not given.
 
     Raises:
         InputError: The file cannot be read, or a row has no headline field at all.
     """
-    for line, row in read_rows(path):
+    for line, row in read_rows(path) if rows is None else rows:
         item = row.get("input_item")
         if isinstance(item, dict):
             yield _whole(_supplement(line, row, item))
@@ -165,26 +231,22 @@ def _supplement(line: int, row: dict[str, Any], item: dict[str, Any]) -> RawItem
 
 
 def _table(path: str | Path, line: int, row: dict[str, Any]) -> RawItem:
-    by_name = {str(key).strip().casefold(): value for key, value in row.items()}
-    column = next((name for name in HEADLINE_COLUMNS if name in by_name), None)
+    given = fold_row(row)
+    column = column_of(given, "headline")
     if column is None:
-        found = ", ".join(str(key) for key in list(row)[:8]) or "none"
         raise InputError(
-            f"no column 'headline' (found: {found})",
+            f"no column 'headline' (found: {columns_found(row)})",
             file=source_name(path),
             line=line,
             hint="name the column 'headline', 'title' or 'text'",
         )
-    published = column == "headline" and {"classification", "category"} <= by_name.keys()
+    published = column == "headline" and {"classification", "category"} <= given.keys()
+    names = ("category", "description", "classification", "risk", "opportunity")
     return RawItem(
         line=line,
         layout="benchmark" if published else "table",
-        headline=by_name[column],
-        category=by_name.get("category"),
-        description=by_name.get("description"),
-        classification=by_name.get("classification"),
-        risk=by_name.get("risk_counterfactual"),
-        opportunity=by_name.get("opportunity_counterfactual"),
+        headline=given[column],
+        **{name: value_of(given, name) for name in names},
     )
 
 
@@ -199,7 +261,7 @@ def _whole(item: RawItem) -> RawItem:
 
 def _required(path: str | Path, item: RawItem) -> str:
     text = item.headline
-    if is_absent(text) or (isinstance(text, str) and not text.strip()):
+    if is_absent(text):
         problem, hint = "the headline is empty", "fill it in, or leave the row out"
     elif not isinstance(text, str):
         problem, hint = f"the headline is not text: {str(text)[:40]!r}", "write it as text"
@@ -208,16 +270,8 @@ def _required(path: str | Path, item: RawItem) -> str:
     raise InputError(problem, file=source_name(path), line=item.line, hint=hint)
 
 
-def is_absent(value: Any) -> bool:
-    """Return whether a field has no value: ``None``, or the NaN that tables use for it."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
 def _optional(value: Any) -> str | None:
-    if is_absent(value):
-        return None
-    text = value if isinstance(value, str) else str(value)
-    return text if text.strip() else None
+    return None if is_absent(value) else str(value)
 
 
 def _category(value: Any, notes: LoadNotes) -> str | None:
@@ -239,3 +293,18 @@ def _reference(item: RawItem, notes: LoadNotes) -> ForwardPair | None:
     if risk is not None or opportunity is not None:
         notes.half_references.append(item.line)
     return None
+
+
+def bundled_headlines() -> list[Headline]:
+    """Return the 30 sample headlines, three of each market category."""
+    return list(_read("headlines.jsonl"))
+
+
+def bundled_shots() -> list[Headline]:
+    """Return the pool of worked examples: 49 headlines, with a reference pair each."""
+    return list(_read("shots.jsonl"))
+
+
+@cache
+def _read(name: str) -> tuple[Headline, ...]:
+    return tuple(load_headlines(Path(__file__).parent / "samples" / name))

@@ -1,18 +1,19 @@
 """The error classes that can be computed (FIN-FORCE, figure 4 and section 5.2).
 
 The paper found them by reading; these are proxies, each with its threshold named and its reason
-beside it. Trivial consequences and financial realism need judgement and are not here.
+given. Trivial consequences and financial realism need judgement and are not here.
 """
 
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from contrafact.text.diff import normalised_edit_distance
-from contrafact.text.phrases import Entity, entities, entities_many
+from contrafact.text.parsing import Entity, entities, entities_many
 from contrafact.text.quantities import new_quantities
+from contrafact.text.tokens import same_root
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,7 @@ subject; one of two is often named in passing."""
 PERPLEXITY_RATIO = 4.0
 """A counterfactual more than this many times as surprising as its own headline may read badly. Of
 300 counterfactuals of the supplement, which read well, the embedded model puts 5% above (median
-0.84, three quarters under 1.5), mostly where a telling figure went: a flag, not a verdict."""
+0.84, three quarters under 1.5), mostly where a figure that mattered went: a flag, not a verdict."""
 
 # spaCy's labels of things with a name; the others are numbers, dates and languages.
 _NAMED = frozenset(
@@ -114,6 +115,8 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
         ``fantastical_edit``, ``fluency_lapse`` and ``numeric_prediction`` (True, False, or None
         where the class does not apply).
     """
+    import pandas as pd
+
     headlines = list(dict.fromkeys(items["headline"]))
     named = dict(zip(headlines, entities_many(headlines), strict=True))
     found: list[ErrorClasses | None] = [
@@ -131,14 +134,9 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
     flags = ("similar_semantics", "fantastical_edit", "fluency_lapse", "numeric_prediction")
     result = items.assign(edit_distance=[c.edit_distance if c else math.nan for c in found])
     for flag in flags:
-        result[flag] = _objects([getattr(c, flag) if c else None for c in found], result)
+        values = [getattr(c, flag) if c else None for c in found]
+        result[flag] = pd.Series(values, index=result.index, dtype=object)
     return result
-
-
-def _objects(values: Sequence[bool | None], like: "pd.DataFrame") -> "pd.Series[Any]":
-    import pandas as pd
-
-    return pd.Series(values, index=like.index, dtype=object)
 
 
 def _classify(
@@ -174,33 +172,22 @@ def _fluency_lapse(perplexity: float | None, headline_perplexity: float | None) 
 
 
 def _entities_lost(headline: str, named: Sequence[Entity], counterfactual: str) -> float | None:
-    """Return the share of named entities of which the counterfactual keeps no telling word."""
+    """Return the share of named entities of which the counterfactual keeps no naming word."""
     credit = _CREDIT.search(headline)
     end = credit.start() if credit else len(headline)
-    telling = [
-        _telling(entity.text)
+    names = [
+        _words(entity.text) - _COMMON or _words(entity.text)
         for entity in named
         if entity.label in _NAMED and entity.start < end and _NAME.search(entity.text)
     ]
-    if not telling:
+    if not names:
         return None
     kept = _words(counterfactual)
-    lost = [not any(_same_name(a, b) for a in words for b in kept) for words in telling]
+    lost = [not any(same_root(a, b) for a in words for b in kept) for words in names]
     return sum(lost) / len(lost)
-
-
-def _telling(name: str) -> set[str]:
-    words = _words(name)
-    return words - _COMMON or words
 
 
 def _words(text: str) -> set[str]:
     """Return the words of a text in one case: possessives and the points of "U.S." taken off."""
     found = (re.sub(r"['’]s?$", "", word) for word in _WORD.findall(text.casefold()))
     return {word.replace(".", "") for word in found}
-
-
-def _same_name(a: str, b: str) -> bool:
-    """Return whether two words name the same: equal, or one stem ("Nigeria" and "Nigerian")."""
-    stem = max(4, min(len(a), len(b)) - 2)
-    return a == b or a[:stem] == b[:stem]

@@ -11,10 +11,10 @@ from inspect_ai.model import (
 from inspect_ai.util import JSONSchema
 
 from contrafact.family.method import Method
-from contrafact.files.atomic import replace_surrogates
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import SIDES, Headline, Side
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "Generation",

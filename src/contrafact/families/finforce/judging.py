@@ -5,14 +5,13 @@ criterion separately; directionality has a rubric for risk and one for opportuni
 comes first in the prompt, so that prefix caches serve.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from inspect_ai.model import CachePolicy, GenerateConfig, Model
+from inspect_ai.model import CachePolicy, Model
 
 from contrafact.judges.judge import judge_once
-from contrafact.judges.panel import majority
+from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import CRITERIA, SIDES, Criterion, Headline, Side, Verdict
 from contrafact.text.delimit import delimit
@@ -21,9 +20,6 @@ __all__ = ["FAULTS", "JUDGE_CONFIG", "Judged", "Judging", "criteria_of"]
 
 # The two error classes of figure 4 that need judgement; asked only on request.
 FAULTS: tuple[str, str] = ("trivial_consequences", "financially_unrealistic")
-
-# A judge answers the same question the same way, and briefly.
-JUDGE_CONFIG = GenerateConfig(temperature=0.0)
 
 
 def criteria_of(side: Side, *, faults: bool = False) -> list[Criterion]:
@@ -37,19 +33,6 @@ def criteria_of(side: Side, *, faults: bool = False) -> list[Criterion]:
             template = f"finforce/judge-{fault.replace('_', '-')}"
             criteria.append(Criterion(name=fault, template=template))
     return criteria
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The verdicts on one counterfactual.
-
-    Attributes:
-        panel: For each criterion, the verdict that counts.
-        members: For each criterion, every judge's own verdict, in the judges' order.
-    """
-
-    panel: Mapping[str, Verdict]
-    members: Mapping[str, Sequence[Verdict]]
 
 
 @dataclass
@@ -86,43 +69,39 @@ class Judging:
 
     async def judge(
         self, judges: Sequence[Model], headline: Headline, texts: Mapping[Side, str | None]
-    ) -> dict[Side, Judged]:
+    ) -> dict[Side, Judged[Verdict]]:
         """Judge the counterfactuals that there are; an invalid side is not judged.
 
         All calls are made at once; the first failure is raised when all have ended, so that no
         answer that was paid for is lost.
         """
-        asked: list[tuple[Side, str]] = []
-        calls = []
-        for side in SIDES:
-            text = texts.get(side)
-            if text is None:
-                continue
-            prompts = self.prompts(headline, side, text)
+        questions = [
+            (f"{side} {criterion.name}", prompt)
+            for side in SIDES
+            if (text := texts.get(side)) is not None
             for criterion, prompt in zip(
-                criteria_of(side, faults=self.faults), prompts, strict=True
-            ):
-                for judge in judges:
-                    asked.append((side, criterion.name))
-                    calls.append(
-                        judge_once(
-                            judge,
-                            prompt,
-                            criterion.name,
-                            structured=self.structured,
-                            cache=self.cache,
-                            config=JUDGE_CONFIG,
-                        )
-                    )
-        replies = await asyncio.gather(*calls, return_exceptions=True)
-        for reply in replies:
-            if isinstance(reply, BaseException):
-                raise reply
-        members: dict[Side, dict[str, list[Verdict]]] = {}
-        for (side, name), reply in zip(asked, replies, strict=True):
-            assert isinstance(reply, Verdict)
-            members.setdefault(side, {}).setdefault(name, []).append(reply)
+                criteria_of(side, faults=self.faults),
+                self.prompts(headline, side, text),
+                strict=True,
+            )
+        ]
+        judged = await judge_all(judges, questions, self._ask)
         return {
-            side: Judged({name: majority(votes) for name, votes in by_name.items()}, by_name)
-            for side, by_name in members.items()
+            side: Judged(
+                {name: judged.panel[f"{side} {name}"] for name in names},
+                {name: judged.members[f"{side} {name}"] for name in names},
+            )
+            for side in SIDES
+            if texts.get(side) is not None
+            for names in [[one.name for one in criteria_of(side, faults=self.faults)]]
         }
+
+    async def _ask(self, judge: Model, prompt: str, question: str) -> Verdict:
+        return await judge_once(
+            judge,
+            prompt,
+            question.partition(" ")[2],
+            structured=self.structured,
+            cache=self.cache,
+            config=JUDGE_CONFIG,
+        )

@@ -5,16 +5,14 @@ published benchmark, ``headlines.jsonl`` with where each came from, a schema, a 
 The same decisions give the same bytes.
 """
 
-import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contrafact.errors import InputError
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.corpus.release import with_checksums
+from contrafact.families.finforce.data import CATEGORIES
 
 __all__ = ["Facts", "Released", "release_files", "row_schema"]
 
@@ -30,8 +28,6 @@ _FIELDS: dict[str, str] = {
     "reviewed_by": "How many people decided on the headline; 0 is a proposal nobody has seen.",
 }
 _OPTIONAL = ("date", "url", "source")
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
-_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -41,20 +37,6 @@ class Facts:
     name: str
     version: str
     license: str | None = None
-
-    def check(self) -> None:
-        """Refuse a name or version that no metadata can hold.
-
-        Raises:
-            InputError: It is so.
-        """
-        if not _NAME.fullmatch(self.name):
-            raise InputError(
-                f"'{self.name[:40]}' is no name for a dataset",
-                hint="use letters, digits, dots, hyphens and underscores",
-            )
-        if not _VERSION.fullmatch(self.version):
-            raise InputError(f"'{self.version[:40]}' is no version", hint="write it as in 1.0.0")
 
 
 @dataclass(frozen=True)
@@ -122,10 +104,7 @@ def release_files(
         "schema.json": json.dumps(row_schema(), indent=2) + "\n",
         "README.md": _card(rows, facts, counts),
     }
-    sums = (
-        f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in files.items()
-    )
-    return {**files, "SHA256SUMS": "".join(sums)}
+    return with_checksums(files)
 
 
 def _card(rows: Sequence[Mapping[str, Any]], facts: Facts, counts: Mapping[str, int]) -> str:

@@ -8,7 +8,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
 from contrafact.families.finforce.judging import Judging
-from contrafact.judges.panel import judges_of_role
+from contrafact.judges.judge import judges_of_role
 from contrafact.records import CRITERIA, SIDES, Headline, Side
 
 __all__ = ["counterfactuals", "rates"]
@@ -65,16 +65,7 @@ def counterfactuals(judging: Judging | None = None) -> Scorer:
                 for name in CRITERIA:
                     passed = verdicts[name].passed if name in verdicts else None
                     value[f"{side}_{name}"] = math.nan if passed is None else float(passed)
-            metadata["verdicts"] = {
-                side: {
-                    name: {
-                        "panel": one.panel[name].model_dump(mode="json"),
-                        "members": [vote.model_dump(mode="json") for vote in one.members[name]],
-                    }
-                    for name in one.panel
-                }
-                for side, one in judged.items()
-            }
+            metadata["verdicts"] = {side: one.as_json() for side, one in judged.items()}
         reasons = "; ".join(generation["invalid"].values())
         return Score(
             value=cast(Any, value),

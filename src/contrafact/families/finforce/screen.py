@@ -1,34 +1,63 @@
-"""Which headlines are candidates for the benchmark: proposals, for people to decide on.
+"""Which headlines are candidates for the benchmark: proposals, and what people decide on them.
 
-FIN-FORCE, section 3.2 and appendix A.6: a headline reports a market event if it has *event status*
-(a current, factual development) and *material relevance* (it concerns one of the ten categories).
-Rules decide where a headline's form leaves no doubt; a model is asked about the rest; what neither
-settles is left open.
+FIN-FORCE, sections 3.2 and 3.3 and appendix A.6: a headline reports a market event if it has *event
+status* (a current, factual development) and *material relevance* (it concerns one of the ten
+categories). Rules decide where a headline's form leaves no doubt; a model is asked about the rest
+(`screen_model`); what neither settles is left open. People decide on a sheet, and flag what they
+are not sure of.
 """
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
+from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.errors import InputError
-from contrafact.families.finforce.categories import CATEGORIES, canonical_category
 from contrafact.families.finforce.check import LONGEST, SHORTEST
+from contrafact.families.finforce.data import CATEGORIES, canonical_category
+from contrafact.files.sheets import guarded, unguarded
+from contrafact.files.tables import read_rows, source_name
 from contrafact.judges.replies import read_json_object
+from contrafact.records import NewsItem, content_id
+from contrafact.text.delimit import printable
 
 __all__ = [
     "NOBODY",
+    "SHEET_COLUMNS",
+    "Candidate",
+    "Outcome",
     "Proposal",
+    "SheetDecision",
+    "outcome_event",
+    "outcome_of",
     "proposal_by_rule",
+    "proposal_event",
     "proposal_from_reply",
+    "read_sheets",
+    "screened_row",
     "screening_rules",
+    "sheet_row",
 ]
 
 NOBODY = "nobody"
 """Who labelled a headline that neither a rule nor a model settled."""
+
+SHEET_COLUMNS = (
+    *("item_id", "headline", "proposed", "proposed_category", "proposed_by", "why"),
+    *("decision", "category", "decided_by", "when", "note"),
+)
+_DECISIONS = {
+    **dict.fromkeys(("yes", "y", "true", "1", "market_event", "kept"), "yes"),
+    **dict.fromkeys(("no", "n", "false", "0", "dropped"), "no"),
+    **dict.fromkeys(("unsure", "?", "flag", "flagged", "hard case"), "unsure"),
+}
 
 
 @dataclass(frozen=True)
@@ -166,18 +195,179 @@ def _invalid(model: str, why: str) -> Proposal:
     return Proposal(None, None, None, NOBODY, f"invalid reply of {model}: {why}")
 
 
-def category_of(text: str, *, file: str, line: int) -> str:
-    """Return the category that a person wrote.
+@dataclass(frozen=True)
+class Candidate:
+    """A headline to be screened, and the news item it came with."""
+
+    id: str
+    item: NewsItem
+    fields: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, item: NewsItem, fields: dict[str, Any]) -> "Candidate":
+        """Return the candidate with the id that its headline has anywhere in the project."""
+        return cls(content_id(item.title, prefix="h"), item, fields)
+
+
+@dataclass(frozen=True)
+class SheetDecision:
+    """What one person decided about one headline."""
+
+    item_id: str
+    decision: str
+    """``yes``, ``no`` or ``unsure``."""
+    category: str | None
+    decided_by: str
+    when: str | None
+    note: str
+
+
+def screened_row(candidate: Candidate, proposal: Proposal) -> dict[str, Any]:
+    """Return a candidate with what is proposed about it, as a row of the screened file."""
+    item = candidate.item
+    return {
+        "id": candidate.id,
+        "headline": item.title,
+        "description": item.summary or None,
+        "date": item.date,
+        "url": item.url,
+        "source": item.source,
+        "ticker": item.ticker,
+        **proposal.fields(),
+    }
+
+
+def sheet_row(row: dict[str, Any]) -> dict[str, str]:
+    """Return the row of the sheet on which a person decides about a screened headline."""
+    proposed = {True: "yes", False: "no", None: ""}[row["market_event"]]
+    shown = {
+        "item_id": row["id"],
+        "headline": guarded(printable(row["headline"])),
+        "proposed": proposed,
+        "proposed_category": row["proposed_category"] or "",
+        "proposed_by": row["labelled_by"],
+        "why": guarded(printable(row["why"])),
+    }
+    return {**shown, **dict.fromkeys(SHEET_COLUMNS[len(shown) :], "")}
+
+
+def proposal_event(row: dict[str, Any]) -> LedgerEvent:
+    """Return the ledger's event of a proposal; an open one is a hard case for people."""
+    decisions: dict[bool | None, Decision] = {True: "kept", False: "dropped", None: "hard case"}
+    by = row["labelled_by"]
+    return LedgerEvent(
+        item_id=row["id"],
+        article_id=row["id"],
+        stage="screen (proposal)",
+        decision=decisions[row["market_event"]],
+        by=by if ":" in by else "rule:open",
+        why=row["why"],
+    )
+
+
+def read_sheets(paths: Sequence[str | Path], known: set[str]) -> dict[str, list[SheetDecision]]:
+    """Return what people decided, by headline; rows without a decision are passed over.
+
+    A sheet is CSV, JSON Lines or Parquet with ``item_id``, ``decision`` (yes, no or unsure),
+    ``decided_by`` and, where the proposed category is not the one, ``category``. A person's later
+    decision on a headline replaces an earlier one.
+
+    Args:
+        paths: The sheets.
+        known: The ids that may be decided on.
 
     Raises:
-        InputError: It is none of the ten.
+        InputError: An id that is not among them, a decision that is none, no name, or a category
+            that is none of the ten; the message names the line.
     """
-    found = canonical_category(text)[0]
-    if found is None:
-        raise InputError(
-            f"'{text[:40]}' is none of the ten categories",
-            file=file,
-            line=line,
-            hint=f"write one of: {'; '.join(CATEGORIES)}",
+    found: dict[str, dict[str, SheetDecision]] = defaultdict(dict)
+    for path in paths:
+        name = source_name(path)
+        for line, row in read_rows(path):
+            text = {key: str(value or "").strip() for key, value in row.items()}
+            if not text.get("decision"):
+                continue
+            decision = _decision(text, known, name, line)
+            found[decision.item_id][decision.decided_by] = decision
+    return {item: list(decisions.values()) for item, decisions in found.items()}
+
+
+def _decision(text: dict[str, str], known: set[str], file: str, line: int) -> SheetDecision:
+    def wrong(problem: str, hint: str) -> InputError:
+        return InputError(problem, file=file, line=line, hint=hint)
+
+    item, written = text.get("item_id", ""), text["decision"]
+    decision = _DECISIONS.get(written.casefold())
+    if item not in known:
+        raise wrong(f"'{item[:40]}' is no headline of the file", "is it the right sheet?")
+    if decision is None:
+        raise wrong(f"'{written[:40]}' is no decision", "write yes, no or unsure")
+    if not text.get("decided_by"):
+        raise wrong("nobody is named in decided_by", "write who decided")
+    named = unguarded(text.get("category", ""))
+    category = canonical_category(named)[0] if named else None
+    if named and category is None:
+        raise wrong(
+            f"'{named[:40]}' is none of the ten categories",
+            f"write one of: {'; '.join(CATEGORIES)}",
         )
-    return found
+    return SheetDecision(
+        item_id=item,
+        decision=decision,
+        category=category,
+        decided_by=text["decided_by"],
+        when=text.get("when") or None,
+        note=text.get("note", ""),
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the people who decided on a headline come to."""
+
+    decision: Decision
+    category: str | None
+    why: str
+    people: int
+
+
+def outcome_of(decisions: Sequence[SheetDecision], proposed: str | None) -> Outcome:
+    """Return what the majority decides (section 3.3); ties and doubts make a hard case.
+
+    A decision without a category stands for the proposed one. A market event needs a majority for
+    one category too.
+    """
+    votes = Counter(one.decision for one in decisions)
+    tally = ", ".join(f"{number} {word}" for word, number in sorted(votes.items()))
+    people = len(decisions)
+    winner, most = votes.most_common(1)[0]
+    if 2 * most <= people:
+        return Outcome("hard case", None, f"people disagree ({tally})", people)
+    if winner == "unsure":
+        return Outcome("hard case", None, "people are not sure", people)
+    if winner == "no":
+        return Outcome("dropped", None, "is no market event", people)
+    named = Counter(one.category or proposed for one in decisions if one.decision == "yes")
+    category, number = named.most_common(1)[0]
+    if category is None:
+        return Outcome("hard case", None, "nobody names a category", people)
+    if 2 * number <= named.total():
+        return Outcome("hard case", None, "people disagree on the category", people)
+    return Outcome("kept", category, f"is a market event ({tally})", people)
+
+
+def outcome_event(
+    item_id: str, decisions: Sequence[SheetDecision], outcome: Outcome
+) -> LedgerEvent:
+    """Return the ledger's event of people's decisions on a headline."""
+    who = ", ".join(sorted(one.decided_by for one in decisions))
+    when = max((one.when for one in decisions if one.when), default=None)
+    return LedgerEvent(
+        item_id=item_id,
+        article_id=item_id,
+        stage="screen (people)",
+        decision=outcome.decision,
+        by=f"person:{who}",
+        why=outcome.why,
+        when=when or datetime.now(UTC).isoformat(timespec="seconds"),
+    )

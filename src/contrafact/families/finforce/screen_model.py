@@ -1,29 +1,20 @@
 """Asking a model about the headlines that the rules leave open (FIN-FORCE, appendix A.6)."""
 
-import asyncio
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
 from inspect_ai.model import GenerateConfig, Model, ResponseSchema
 from inspect_ai.util import JSONSchema
 
-from contrafact.families.finforce.categories import CATEGORIES
+from contrafact.families.finforce.data import CATEGORIES
+from contrafact.files.journal import Journal
 from contrafact.models.asking import Ask, Unanswered, failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.text.delimit import delimit
 
-__all__ = ["Replies", "ask_screening", "category_meanings", "screening_template"]
-
-
-@dataclass
-class Replies:
-    """Replies by headline id, and why a call failed; a failed call is made again by a rerun."""
-
-    replies: dict[str, str] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
+__all__ = ["ask_screening", "category_meanings", "screening_template"]
 
 
 @cache
@@ -47,41 +38,39 @@ async def ask_screening(
     headlines: Mapping[str, str],
     model: Model,
     template: PromptTemplate,
+    journal: Journal,
     *,
     at_once: int,
     structured: bool,
-    each: Callable[[str, str | None], None],
-) -> Replies:
-    """Return a model's reply for each headline.
+    each: Callable[[str], None],
+) -> dict[str, str]:
+    """Ask a model about each headline that has no reply yet; the replies are kept by id.
 
     Args:
         headlines: Texts by id.
         model: The model that labels.
         template: The prompt, from :func:`screening_template`.
+        journal: Where replies are kept as they come.
         at_once: Calls under way at the same time.
         structured: Whether to ask the provider for JSON by schema.
-        each: Called with an id and the reply, or none if the call failed.
+        each: Called with an id when it is done with.
+
+    Returns:
+        Why a call failed, by the headline's id; a rerun makes it again.
     """
     ask = Ask(model, structured=structured, config=GenerateConfig(temperature=0.0))
-    found = Replies()
-    free = asyncio.Semaphore(at_once)
 
-    async def one(identity: str, text: str) -> None:
-        prompt = template.render(headline=delimit(text), categories=category_meanings())
-        async with free:
-            try:
-                reply = (await ask(prompt, _schema())).completion
-            except Unanswered as error:
-                reply = f"[{error}]"
-            except Exception as error:  # noqa: BLE001 - told as this headline's failure
-                found.failures[identity] = failure_cause(error)
-                each(identity, None)
-                return
-        found.replies[identity] = reply
-        each(identity, reply)
+    async def reply(identity: str) -> str:
+        prompt = template.render(
+            headline=delimit(headlines[identity]), categories=category_meanings()
+        )
+        try:
+            return (await ask(prompt, _schema())).completion
+        except Unanswered as error:
+            return f"[{error}]"
 
-    await asyncio.gather(*(one(identity, text) for identity, text in headlines.items()))
-    return found
+    failures = await journal.fill(headlines, reply, at_once=at_once, each=each)
+    return {identity: failure_cause(error) for identity, error in failures.items()}
 
 
 def _schema() -> ResponseSchema:

@@ -6,53 +6,23 @@ Usable as ``inspect eval contrafact/finforce --model … --model-role grader=…
 
 import json
 import re
-from dataclasses import asdict
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import CachePolicy, ModelOutput, get_model
-from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from contrafact.families.finforce.generation import Generation, run_method
+from contrafact.families.finforce.generation import Generation
 from contrafact.families.finforce.judging import Judging
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.run import RUN
 from contrafact.families.finforce.scoring import counterfactuals
-from contrafact.family.method import Method, MethodContext
+from contrafact.family.method import MethodContext
 from contrafact.family.run import load_once
-from contrafact.judges.panel import judges_of_role
-from contrafact.models.asking import Ask, cache_policy
+from contrafact.family.task import method_solver
+from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
 from contrafact.records import Headline
 
-__all__ = ["finforce", "forward_counterfactuals"]
-
-
-@solver
-def forward_counterfactuals(
-    method: Method[Headline, Generation],
-    *,
-    structured: bool = True,
-    cache: bool | CachePolicy = False,
-    judged: bool = True,
-) -> Solver:
-    """Generate the two counterfactuals of a sample's headline by a method.
-
-    A missing judge is found here, before the first call.
-    """
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        if judged:
-            judges_of_role()
-        headline = Headline.of(state.input_text)
-        ask = Ask(get_model(), structured=structured, cache=cache)
-        generation = await run_method(method, headline, ask, draw=state.epoch)
-        state.store.set("generation", asdict(generation))
-        shown = json.dumps(dict(generation.texts), ensure_ascii=False, indent=1)
-        state.output = ModelOutput.from_content(str(state.model), shown)
-        return state
-
-    return solve
+__all__ = ["finforce"]
 
 
 @task
@@ -104,7 +74,16 @@ def finforce(
         dataset=MemoryDataset(
             [_sample(headline) for headline in headlines[:limit]], name="headlines"
         ),
-        solver=forward_counterfactuals(chosen, structured=structured, cache=cache, judged=judged),
+        solver=method_solver(
+            chosen,
+            item_of=lambda state: Headline.of(state.input_text),
+            unanswered=Generation.none,
+            shown=lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
+            key="generation",
+            structured=structured,
+            cache=cache,
+            judged=judged,
+        ),
         scorer=counterfactuals(judging),
         epochs=Epochs(draws, "mean"),
         version=RUN.version,

@@ -6,7 +6,7 @@ A method turns one item of ``rfc-detect`` or ``rfc-diagnose`` into an answer (RF
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from inspect_ai.model import (
@@ -14,14 +14,13 @@ from inspect_ai.model import (
     GenerateConfig,
     Logprob,
     ModelOutput,
-    get_model,
 )
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.solver import Solver, TaskState
 
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import labels_of, read_label
 from contrafact.family.method import Method
-from contrafact.models.asking import Ask, Unanswered
+from contrafact.family.task import method_solver
 from contrafact.records import Rewrite
 
 __all__ = [
@@ -64,7 +63,6 @@ class Answer:
     trace: Mapping[str, Any] = field(default_factory=dict)
 
 
-@solver
 def answer_items(
     method: Method[Item, Answer], *, cache: bool | CachePolicy = False, logprobs: bool = False
 ) -> Solver:
@@ -75,20 +73,16 @@ def answer_items(
         cache: Inspect's cache policy for the calls.
         logprobs: Whether to ask for the log-probabilities that AUROC needs.
     """
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        config = GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS)
-        ask = Ask(get_model(), cache=cache, config=config if logprobs else GenerateConfig())
-        try:
-            answer = await method(item_of(state.metadata), ask, draw=state.epoch)
-        except Unanswered as unanswered:
-            answer = Answer(None, str(unanswered))
-        state.store.set("answer", asdict(answer))
-        shown = answer.reply if answer.reply is not None else answer.predicted
-        state.output = ModelOutput.from_content(str(state.model), shown or "")
-        return state
-
-    return solve
+    config = GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS) if logprobs else None
+    return method_solver(
+        method,
+        item_of=lambda state: item_of(state.metadata),
+        unanswered=lambda reason: Answer(None, reason),
+        shown=lambda answer: (answer.reply if answer.reply is not None else answer.predicted) or "",
+        key="answer",
+        cache=cache,
+        config=config,
+    )
 
 
 def item_of(metadata: Mapping[str, Any]) -> Item:

@@ -23,7 +23,7 @@ from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.models.opening import NO_MODEL
 from contrafact.records import Rewrite
-from contrafact.text.surface import surface
+from contrafact.text.diff import surface
 
 __all__ = [
     "FOLDS",

@@ -11,46 +11,40 @@ intervals, which cluster by article, do not take them for it. *Diagnosis* shows 
 The published dataset holds no originals (appendix I). Without them there is only the manipulated
 half of detection, where a model that always says "false" is always right: accuracy there is the
 recall of ``false`` and no more, and the notes say so. ``contrafact rfc hydrate`` fetches originals.
+
+The pairs that come with the program are of the project's own writing: companies, people, countries
+and events are invented. ``pairs.jsonl`` holds six pairs of each manipulation; ``shots.jsonl`` is
+the pool of worked examples for few-shot prompts, three pairs of each. The two share no article.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from contrafact.corpus.dates import day_of
+from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, manipulation_named
-from contrafact.files.atomic import replace_surrogates
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.fields import columns_found, fold_row, names_of, value_of
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import Rewrite, content_id
+from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["Item", "PairNotes", "items_of", "load_pairs"]
+__all__ = ["Item", "PairNotes", "bundled_pairs", "bundled_shots", "items_of", "load_pairs"]
 
-_NAMES: dict[str, tuple[str, ...]] = {
-    "id": ("id", "pair_id"),
-    "article_id": ("article_id",),
-    "original": ("original", "original_text", "original_news", "original_paragraph"),
-    "rewritten": (
-        *("rewritten", "rewritten_text", "rewritten_news", "rewritten_paragraph"),
-        *("misinformation", "misinformation_text", "manipulated", "text"),
-    ),
-    "manipulation": ("manipulation", "manipulation_category", "misinformation_type"),
-    "category": ("category",),
-    "rewriter": ("rewriter",),
-    "ticker": ("ticker", "stock_ticker", "stock", "symbol"),
-    "date": ("date", "publication_date", "published"),
-    "url": ("url", "link", "source_url", "public_url"),
-}
+_FIELDS = (
+    *("id", "article_id", "original", "rewritten", "manipulation", "category", "rewriter"),
+    *("ticker", "date", "url"),
+)
 
 
 @dataclass
 class PairNotes:
-    """What the loader met and passed over, to be said to the user."""
+    """What the loader met and passed over, to be shown to the user."""
 
     rows: int = 0
     """Rows read, duplicates among them."""
@@ -69,20 +63,20 @@ class PairNotes:
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
-        said = [
+        sentences = [
             f"{number} x '{found}' read as '{name}'"
             for (found, name), number in self.mapped.items()
         ]
         if self.duplicates:
             shown = ", ".join(str(line) for line, _ in self.duplicates[:6])
-            said.append(f"{len(self.duplicates)} repeated pairs left out (lines {shown})")
+            sentences.append(f"{len(self.duplicates)} repeated pairs left out (lines {shown})")
         if self.without_original:
-            said.append(
+            sentences.append(
                 f"{self.without_original} pairs without an original: only the manipulated half of "
                 "detection can be shown, where always answering 'false' is always right"
             )
         if self.without_article:
-            said.append(
+            sentences.append(
                 f"{self.without_article} pairs name no article_id and cluster by their original"
             )
         for lines, what in (
@@ -90,8 +84,8 @@ class PairNotes:
             (self.broken, "rows with broken characters, replaced by U+FFFD"),
         ):
             if lines:
-                said.append(f"{len(lines)} {what} (lines {', '.join(map(str, lines[:6]))})")
-        return said
+                sentences.append(f"{len(lines)} {what} (lines {', '.join(map(str, lines[:6]))})")
+        return sentences
 
 
 @dataclass(frozen=True)
@@ -199,11 +193,8 @@ def load_pairs(
 
 
 def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
-    by_name = {str(key).strip().casefold().replace(" ", "_"): value for key, value in row.items()}
-    given = {
-        name: next((by_name[key] for key in keys if not _absent(by_name.get(key))), None)
-        for name, keys in _NAMES.items()
-    }
+    columns = fold_row(row)
+    given = {name: value_of(columns, name) for name in _FIELDS}
     if given["manipulation"] is None and manipulation_named(given["category"]) is not None:
         given["manipulation"], given["category"] = given["category"], None
     found = given["manipulation"]
@@ -217,7 +208,7 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
         )
     if str(found) != manipulation:
         notes.mapped[(str(found), manipulation)] += 1
-    texts = {name: _text(name, given[name], by_name) for name in ("original", "rewritten")}
+    texts = {name: _text(name, given[name], row) for name in ("original", "rewritten")}
     if texts["original"].split() == texts["rewritten"].split():
         raise InputError(
             "original and rewritten are the same text", hint="leave the row out, or rewrite it"
@@ -256,14 +247,14 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
 
 def _text(name: str, value: Any, row: Mapping[str, Any]) -> str:
     if value is None:
-        present = [row[key] for key in _NAMES[name] if key in row]
+        columns = fold_row(row)
+        present = [columns[key] for key in names_of(name) if key in columns]
         # No column, or null: the row says that it has no original. A blank text says nothing.
         if name == "original" and not any(isinstance(one, str) for one in present):
             return ""
-        known = bool(present)
-        columns = ", ".join(list(row)[:8]) or "none"
+        problem = f"'{name}' is empty" if present else None
         raise InputError(
-            f"'{name}' is empty" if known else f"no column '{name}' (found: {columns})",
+            problem or f"no column '{name}' (found: {columns_found(row)})",
             hint="fill it in, or leave the row out",
         )
     if not isinstance(value, str):
@@ -271,7 +262,16 @@ def _text(name: str, value: Any, row: Mapping[str, Any]) -> str:
     return value
 
 
-def _absent(value: Any) -> bool:
-    if isinstance(value, str):
-        return not value.strip()
-    return value is None or (isinstance(value, float) and math.isnan(value))
+def bundled_pairs() -> list[Rewrite]:
+    """Return the 24 sample pairs."""
+    return list(_read("pairs.jsonl"))
+
+
+def bundled_shots() -> list[Rewrite]:
+    """Return the pool of worked examples: 12 pairs."""
+    return list(_read("shots.jsonl"))
+
+
+@cache
+def _read(name: str) -> tuple[Rewrite, ...]:
+    return tuple(load_pairs(Path(__file__).parent / "samples" / name, originals=True))

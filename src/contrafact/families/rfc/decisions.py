@@ -25,8 +25,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError
-from contrafact.files.jsonl import read_rows, source_name
 from contrafact.files.sheets import unguarded
+from contrafact.files.tables import read_rows, source_name
 
 __all__ = [
     "ALLOWED",
@@ -148,7 +148,7 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
             decision = ReviewDecision.model_validate(given)
         except ValidationError as error:
             raise InputError(
-                _said(error),
+                _problem_of(error),
                 file=name,
                 line=line,
                 hint="see `contrafact rfc finalize --schema`",
@@ -208,10 +208,10 @@ def published_schema() -> str:
     return files("contrafact.families.rfc").joinpath("decisions.schema.json").read_text("utf-8")
 
 
-def _said(error: ValidationError) -> str:
+def _problem_of(error: ValidationError) -> str:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    told = first["msg"].removeprefix("Value error, ")
+    problem = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
-        told = "is missing"
-    return f"{place + ': ' if place else ''}{told}"
+        problem = "is missing"
+    return f"{place + ': ' if place else ''}{problem}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from contrafact.files.atomic import write_bytes
 from contrafact.records import MANIPULATIONS, Rewrite
-from contrafact.text.surface import surface
+from contrafact.text.diff import surface
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from inspect_ai.model import CachePolicy, GenerateConfig
 from contrafact.families.rfc.answers import Answer
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, Reading, read_label
-from contrafact.judges.panel import judges_of_role
+from contrafact.judges.judge import judges_of_role
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.text.delimit import delimit
 

@@ -121,8 +121,7 @@ class _Entry:
 
 def _context(task: TaskName, given: dict[str, Any]) -> MethodContext:
     from contrafact.corpus.news_items import load_news
-    from contrafact.families.rfc.bundled import bundled_pairs, bundled_shots
-    from contrafact.families.rfc.data import load_pairs
+    from contrafact.families.rfc.data import bundled_pairs, bundled_shots, load_pairs
 
     data, pool, background = (given.get(name) for name in ("data", "shots_from", "background"))
     return MethodContext(

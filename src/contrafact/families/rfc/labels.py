@@ -1,13 +1,20 @@
-"""The label spaces of the two tasks, and reading a label out of a reply, strictly.
+"""The label spaces of the two tasks, what is known of each manipulation, and reading a label.
 
-RFC-BENCH, sections 2.1 and 2.3. A reply is valid if exactly one label of the space stands in it, as
+RFC-BENCH, sections 2.1, 2.2.2 and 2.3, and appendix C, after Rangapur et al. (2023): the 13 kinds
+of financial misinformation, and the manipulations that each can work by (table 8).
+
+Labels are read strictly. A reply is valid if exactly one label of the space stands in it, as
 a word of its own, in any case, once or repeated, and not denied ("not true"). With none or several
 it is invalid, with the reason; nothing is guessed.
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
 from typing import Literal
 
 from contrafact.records import MANIPULATIONS, Manipulation
@@ -15,14 +22,19 @@ from contrafact.records import MANIPULATIONS, Manipulation
 __all__ = [
     "ERROR_CLASSES",
     "FALSE",
+    "LENGTH_BANDS",
+    "MANIPULATION_SPELLINGS",
     "RIGHT_ONLY",
     "TRUE",
+    "MisinformationType",
     "Reading",
     "TaskName",
     "labels_of",
     "manipulation_named",
+    "misinformation_types",
     "read_label",
     "strip_reasoning",
+    "types_of",
 ]
 
 TaskName = Literal["rfc-detect", "rfc-diagnose"]
@@ -51,8 +63,7 @@ _DENIAL = re.compile(
     r"necessarily|really|completely))*\s*[\"'“‘*`]*$",
     re.IGNORECASE,
 )
-# What published files call the four manipulations.
-_SPELLINGS: dict[str, Manipulation] = {
+MANIPULATION_SPELLINGS: dict[str, Manipulation] = {
     "numerical perturbation": "numerical",
     "numeric": "numerical",
     "directional flipping": "flipping",
@@ -62,6 +73,7 @@ _SPELLINGS: dict[str, Manipulation] = {
     "causal distortion": "causal",
     "false attribution": "causal",
 }
+"""What published files call the four manipulations."""
 
 
 @dataclass(frozen=True)
@@ -139,9 +151,43 @@ def manipulation_named(name: object) -> Manipulation | None:
     for manipulation in MANIPULATIONS:
         if plain == manipulation:
             return manipulation
-    return _SPELLINGS.get(plain)
+    return MANIPULATION_SPELLINGS.get(plain)
 
 
 def _pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
     words = "|".join(re.escape(label) for label in labels)
     return re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class MisinformationType:
+    """One kind of misinformation; ``by`` says, per manipulation, how it makes use of it."""
+
+    name: str
+    by: dict[Manipulation, str]
+
+
+@cache
+def misinformation_types() -> tuple[MisinformationType, ...]:
+    """Return the 13 kinds, in the order of table 8; two of them work by no manipulation."""
+    text = files("contrafact.families.rfc").joinpath("misinformation.toml").read_text("utf-8")
+    return tuple(
+        MisinformationType(entry["name"], entry.get("by", {}))
+        for entry in tomllib.loads(text)["type"]
+    )
+
+
+def types_of(manipulation: Manipulation) -> tuple[str, ...]:
+    """Return the kinds of misinformation that a manipulation can serve: an item's tags."""
+    return tuple(kind.name for kind in misinformation_types() if manipulation in kind.by)
+
+
+LENGTH_BANDS: MappingProxyType[Manipulation, tuple[float, float]] = MappingProxyType(
+    {
+        "flipping": (0.90, 1.15),
+        "numerical": (0.85, 1.25),
+        "sentiment": (0.90, 1.30),
+        "causal": (0.90, 1.30),
+    }
+)
+"""The lowest and the highest ratio of tokens, rewrite to original, both allowed."""

@@ -110,7 +110,8 @@ class LabelRun(TaskRun[Rewrite, Item]):
 
     def is_judged(self, settings: RunSettings, method: str) -> bool:
         """Whether a judge sorts a method's answers: those that come with reasons."""
-        return bool(settings.judges) and (_options(settings).rationale or method in REASONING)
+        reasons = _options(settings).rationale or method in REASONING
+        return bool(settings.judges) and reasons and method not in self.methods.baseline_names()
 
     def judge_prompts(self, judging: ErrorClasses, unit: Item) -> Sequence[str]:
         """Return what is asked about an answer with reasons."""

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.models.cleaning import clean_text
 from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.text.delimit import tokenizable
 
 if TYPE_CHECKING:
     import torch
@@ -73,7 +73,7 @@ def perplexities(
 ) -> list[TextPerplexity]:
     """Return the perplexity of each text, in the order of the texts.
 
-    A text's figure does not depend on the texts beside it, or on ``batch_tokens``, beyond a
+    A text's figure does not depend on the other texts, or on ``batch_tokens``, beyond a
     relative 1e-5, nor does it differ by more from a computation in float64.
 
     Args:
@@ -93,7 +93,7 @@ def perplexities(
         return []
     causal = load_causal(model) if isinstance(model, str) else model
     tokens = causal.tokenizer(
-        [clean_text(text) for text in texts], add_special_tokens=False, verbose=False
+        [tokenizable(text) for text in texts], add_special_tokens=False, verbose=False
     )
     ids: list[list[int]] = tokens["input_ids"]
     rows = [row for text, own in enumerate(ids) for row in _rows(text, own, causal)]

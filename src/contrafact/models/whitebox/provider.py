@@ -20,8 +20,8 @@ prompts share is computed once, and a verdict takes one forward pass, be it a si
 - Without a temperature it samples at 1, the model's own distribution; where no number of tokens is
   set, an answer ends at 2,048. The same seed and prompt give the same answer.
 - Log-probabilities are the model's own, before temperature and whatever else changes them.
-- A response schema is held to if it leaves few replies open (`contrafact.models.whitebox.finite`);
-  other schemas are left out, with a warning, as other providers do that have none.
+- A response schema is held to if it leaves few replies open (`completion.finite_replies`); other
+  schemas are left out, with a warning, as other providers do that have none.
 """
 
 import asyncio
@@ -52,22 +52,26 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
-from contrafact.models.cleaning import clean_text
 from contrafact.models.gguf import looks_like_path
 from contrafact.models.requests import check_request
 from contrafact.models.server import PromptTooLong
-from contrafact.models.whitebox.answering import Answer, Answerer, Request
-from contrafact.models.whitebox.finite import finite_replies
+from contrafact.models.whitebox.completion import (
+    Completer,
+    Completion,
+    CompletionRequest,
+    finite_replies,
+)
 from contrafact.models.whitebox.noise import Sampling, draw
 from contrafact.models.whitebox.queue import BatchQueue
-from contrafact.models.whitebox.shared import shared_causal
 from contrafact.models.whitebox.weights import (
     CausalModel,
     Precision,
     check_causal,
     check_precision,
     load_causal,
+    shared_causal,
 )
+from contrafact.text.delimit import tokenizable
 
 __all__ = ["WhiteboxAPI", "WhiteboxSettings"]
 
@@ -111,15 +115,17 @@ class _Engine:
             if plain
             else load_causal(settings.name, device=settings.device, precision=settings.precision)
         )
-        answerer = Answerer(self.causal)
+        completer = Completer(self.causal)
 
-        def work(requests: Sequence[Request], check: Callable[[], None]) -> list[Answer]:
-            return answerer.answer(requests, check)
+        def work(
+            requests: Sequence[CompletionRequest], check: Callable[[], None]
+        ) -> list[Completion]:
+            return completer.complete(requests, check)
 
-        self.queue: BatchQueue[Request, Answer] = BatchQueue(
+        self.queue: BatchQueue[CompletionRequest, Completion] = BatchQueue(
             work,
-            alike=lambda request: request.brief,
-            most=settings.rows,
+            batch_key=lambda request: request.brief,
+            max_batch=settings.rows,
             name=f"answering with {settings.name}",
         )
         weakref.finalize(self, self.queue.close)  # whose thread would hold it for ever
@@ -211,7 +217,7 @@ class WhiteboxAPI(ModelAPI):
             )
             return output, ModelCall.create(call, {"error": error})
         requests = _requests(prompt, replies, room, config)
-        answers = await asyncio.gather(*(engine.queue.ask(request) for request in requests))
+        answers = await asyncio.gather(*(engine.queue.submit(request) for request in requests))
         output = _output(self.model_name, engine.causal, len(prompt), answers)
         return output, ModelCall.create(call, output.model_dump(mode="json", exclude_none=True))
 
@@ -243,7 +249,7 @@ def _prompt(causal: CausalModel, messages: Sequence[ChatMessage]) -> tuple[int, 
     """Return the conversation's tokens, those that open the answer included."""
     from jinja2 import TemplateError
 
-    turns = [{"role": one.role, "content": clean_text(one.text)} for one in messages]
+    turns = [{"role": one.role, "content": tokenizable(one.text)} for one in messages]
     tokenizer = causal.tokenizer
     if not tokenizer.chat_template:
         text = "\n\n".join(turn["content"] for turn in turns)
@@ -284,7 +290,7 @@ def _requests(
     replies: tuple[tuple[int, ...], ...],
     room: int,
     config: GenerateConfig,
-) -> list[Request]:
+) -> list[CompletionRequest]:
     """Return a request per choice, seeds counted up from the first."""
     temperature = 1.0 if config.temperature is None else config.temperature
     top_p = 1.0 if config.top_p is None else config.top_p
@@ -294,7 +300,7 @@ def _requests(
     sequence = hashlib.sha256(repr(prompt).encode()).hexdigest()
     alternatives = (config.top_logprobs or 0) if config.logprobs else None
     return [
-        Request(
+        CompletionRequest(
             prompt,
             max_tokens=min(room, config.max_tokens or _MAX_TOKENS),
             sampling=sampling,
@@ -311,7 +317,9 @@ def _requests(
     ]
 
 
-def _output(model: str, causal: CausalModel, prompt: int, answers: Sequence[Answer]) -> ModelOutput:
+def _output(
+    model: str, causal: CausalModel, prompt: int, answers: Sequence[Completion]
+) -> ModelOutput:
     """Return the answers as Inspect's output; the prompt counts once, its answers all."""
     reused = answers[0].reused
     written = sum(len(answer.tokens) for answer in answers)
@@ -334,7 +342,7 @@ def _output(model: str, causal: CausalModel, prompt: int, answers: Sequence[Answ
     )
 
 
-def _logprobs(causal: CausalModel, answer: Answer) -> Logprobs | None:
+def _logprobs(causal: CausalModel, answer: Completion) -> Logprobs | None:
     if not answer.scored:
         return None
 

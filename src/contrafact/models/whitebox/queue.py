@@ -1,11 +1,12 @@
-"""A queue in which concurrent callers meet: what they ask for is worked off in batches.
+"""A queue in which concurrent callers meet: their requests are answered in batches.
 
-A model gives more when it is asked for much at once, and the samples of a run ask for little each.
+A model does more when it is given much at once, and the samples of a run ask for little each.
 One thread works; the event loop of the callers stays free.
 """
 
 import asyncio
 import atexit
+import itertools
 import threading
 import weakref
 from collections import deque
@@ -16,72 +17,72 @@ from typing import Generic, TypeVar
 
 __all__ = ["BatchQueue", "QueueClosed"]
 
-_Asked = TypeVar("_Asked")
-_Given = TypeVar("_Given")
+_Request = TypeVar("_Request")
+_Response = TypeVar("_Response")
 
 
 class QueueClosed(Exception):
     """The queue was closed before it gave an answer."""
 
 
-class _Nobody(Exception):
-    """Nobody waits for the batch any more."""
+class _Abandoned(Exception):
+    """No caller waits for the batch any more."""
 
 
 @dataclass(eq=False)
-class _Entry(Generic[_Asked, _Given]):
-    request: _Asked
-    future: "Future[_Given]" = field(default_factory=Future)
+class _Entry(Generic[_Request, _Response]):
+    request: _Request
+    future: "Future[_Response]" = field(default_factory=Future)
     abandoned: bool = False
 
 
-class BatchQueue(Generic[_Asked, _Given]):
+class BatchQueue(Generic[_Request, _Response]):
     """Requests of concurrent callers, worked off in batches by one thread.
 
     A batch begins with the request that has waited longest, and takes others like it, up to
-    ``most``. While one is worked on, the next gathers; when the thread was idle it waits until no
-    request has come for ``quiet`` seconds, since callers rarely come alone.
+    ``max_batch``. While one is worked on, the next gathers; when the thread was idle it waits until
+    no request has come for ``linger`` seconds, since callers rarely come alone.
 
     Args:
         work: Answers a batch: one answer per request, in order; an exception among them is raised
             to that request's caller alone, one that is raised goes to all callers of the batch.
-            It is given a function besides, to be called now and then, which raises when the work
+            Its second argument is a function to be called now and then, which raises when the work
             is no longer wanted: all its callers were cancelled, or the queue was closed.
-        alike: Requests with equal keys may share a batch; all may, if not given.
-        most: The most requests in one batch.
-        quiet: Seconds.
+        batch_key: Requests with equal keys may share a batch; all may, if not given.
+        max_batch: The most requests in one batch.
+        linger: Seconds.
         name: The thread's name.
     """
 
     def __init__(
         self,
-        work: Callable[[Sequence[_Asked], Callable[[], None]], Sequence[_Given | Exception]],
+        work: Callable[[Sequence[_Request], Callable[[], None]], Sequence[_Response | Exception]],
         *,
-        alike: Callable[[_Asked], Hashable] | None = None,
-        most: int = 16,
-        quiet: float = 0.1,
+        batch_key: Callable[[_Request], Hashable] = lambda _: None,
+        max_batch: int = 16,
+        linger: float = 0.1,
         name: str = "batches",
     ):
-        if most < 1:
-            raise ValueError(f"a batch holds at least one request, not {most}")
+        if max_batch < 1:
+            raise ValueError(f"a batch holds at least one request, not {max_batch}")
         self._work = work
-        self._alike = alike
-        self._most = most
-        self._quiet = quiet
+        self._batch_key = batch_key
+        self._max_batch = max_batch
+        self._linger = linger
         self._name = name
-        self._waiting: deque[_Entry[_Asked, _Given]] = deque()
+        self._waiting: deque[_Entry[_Request, _Response]] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    async def ask(self, request: _Asked) -> _Given:
+    async def submit(self, request: _Request) -> _Response:
         """Return the answer to a request.
 
         Raises:
             QueueClosed: If the queue is closed before the answer is there.
             Exception: What the work raised for this request or its batch.
         """
-        entry: _Entry[_Asked, _Given] = _Entry(request)
+        entry: _Entry[_Request, _Response] = _Entry(request)
         with self._changed:
             if self._closed:
                 raise QueueClosed(f"{self._name}: closed")
@@ -95,7 +96,7 @@ class BatchQueue(Generic[_Asked, _Given]):
             entry.abandoned = True
 
     def close(self) -> None:
-        """Let the callers that wait know, stop the work at its next check, and end the thread."""
+        """Fail the callers that wait, stop the work at its next check, and end the thread."""
         with self._changed:
             self._closed = True
             waiting, self._waiting = list(self._waiting), deque()
@@ -119,48 +120,43 @@ class BatchQueue(Generic[_Asked, _Given]):
             if batch:
                 self._answer(batch)
 
-    def _next(self) -> list[_Entry[_Asked, _Given]] | None:
+    def _next(self) -> list[_Entry[_Request, _Response]] | None:
         """Return the next batch, which is empty if its callers all went away; none at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closed)
             seen = 0
-            while not self._closed and seen < len(self._waiting) < self._most:
+            while not self._closed and seen < len(self._waiting) < self._max_batch:
                 seen = len(self._waiting)
-                self._changed.wait(self._quiet)
+                self._changed.wait(self._linger)
             if self._closed:
                 return None
-            chosen = self._chosen()
+            key = self._batch_key(self._waiting[0].request)
+            alike = (one for one in self._waiting if self._batch_key(one.request) == key)
+            chosen = list(itertools.islice(alike, self._max_batch))
             for entry in chosen:
                 self._waiting.remove(entry)
         return [entry for entry in chosen if entry.future.set_running_or_notify_cancel()]
 
-    def _chosen(self) -> list[_Entry[_Asked, _Given]]:
-        if self._alike is None:
-            return list(self._waiting)[: self._most]
-        key = self._alike(self._waiting[0].request)
-        like = [entry for entry in self._waiting if self._alike(entry.request) == key]
-        return like[: self._most]
-
-    def _answer(self, batch: list[_Entry[_Asked, _Given]]) -> None:
+    def _answer(self, batch: list[_Entry[_Request, _Response]]) -> None:
         def check() -> None:
             if self._closed:
                 raise QueueClosed(f"{self._name}: closed")
             if all(entry.abandoned for entry in batch):
-                raise _Nobody
+                raise _Abandoned
 
         try:
             answers = self._work([entry.request for entry in batch], check)
-            told = list(zip(batch, answers, strict=True))
-        except Exception as error:  # noqa: BLE001 - every caller of the batch is told
-            told = [(entry, error) for entry in batch]
-        for entry, answer in told:
+            results = list(zip(batch, answers, strict=True))
+        except Exception as error:  # noqa: BLE001 - every caller of the batch gets it
+            results = [(entry, error) for entry in batch]
+        for entry, answer in results:
             if isinstance(answer, Exception):
                 entry.future.set_exception(answer)
             else:
                 entry.future.set_result(answer)
 
 
-def _close(queue: "weakref.ref[BatchQueue[_Asked, _Given]]") -> None:
+def _close(queue: "weakref.ref[BatchQueue[_Request, _Response]]") -> None:
     there = queue()
     if there is not None:
         there.close()

@@ -1,12 +1,14 @@
 """Causal language models in PyTorch: by name, from a folder, or from a GGUF file.
 
-GGUF files are converted once (`contrafact.models.whitebox.conversion`). Files on this machine are
-never asked a hub for.
+One copy of each is loaded in this process where it is shared (`shared_causal`). GGUF files are
+converted once (`contrafact.models.whitebox.conversion`). Files on this machine are never asked a
+hub for.
 """
 
 import importlib.util
 import json
 import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -19,19 +21,29 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = [
+    "WEIGHTS_HINT",
     "CausalModel",
     "Precision",
     "check_causal",
     "check_precision",
     "load_causal",
+    "shared_causal",
+    "weights_name",
 ]
+
+WEIGHTS_HINT = (
+    "use embedded/smollm2-135m, or whitebox/ or hf/ with a model's folder or name on the hub"
+)
+"""What to do about a model without weights at hand."""
 
 Precision = Literal["float32", "bfloat16", "float16", "4bit"]
 
 _HUB = "https://huggingface.co"
 _HUB_SECONDS = 10.0  # to find out whether the hub can be reached at all
 _CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # one of them makes a model's folder
-_FOLDER_MEND = "name a folder that holds config.json, a tokenizer and safetensors"
+# Inspect's providers that run a model from its weights, on this machine.
+_PROVIDERS = ("embedded", "whitebox", "hf")
+_FOLDER_HINT = "name a folder that holds config.json, a tokenizer and safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +51,7 @@ class CausalModel:
     """A causal language model, ready to score.
 
     Attributes:
-        name: What it was asked for by.
+        name: What it was loaded by.
         model: The transformers model, in evaluation mode; float32 unless asked for otherwise.
         tokenizer: Its tokenizer.
         device: Where it is.
@@ -103,6 +115,44 @@ def load_causal(
         start_token=int(start),
         context=_context(model, tokenizer),
     )
+
+
+_loaded: dict[tuple[str, str | None, Precision], CausalModel] = {}
+_loading = threading.Lock()
+
+
+def shared_causal(
+    name: str, *, device: str | None = None, precision: Precision = "float32"
+) -> CausalModel:
+    """Return a model, loaded once in this process. Blocking.
+
+    Args:
+        name: As ``load_causal`` takes it.
+        device: The same.
+        precision: The same.
+
+    Raises:
+        InputError: If it cannot be loaded.
+    """
+    same = name
+    if looks_like_path(name) or Path(name).is_dir():
+        same = os.path.realpath(Path(name).expanduser())
+    key = (same, device, precision)
+    with _loading:
+        if key not in _loaded:
+            _loaded[key] = load_causal(name, device=device, precision=precision)
+        return _loaded[key]
+
+
+def weights_name(model: str) -> str | None:
+    """Return what ``load_causal`` calls the weights of an Inspect model; None for a service.
+
+    Args:
+        model: Inspect's name: ``embedded/smollm2-135m``, ``whitebox/<name or folder>``,
+            ``hf/<name or folder>``.
+    """
+    provider, _, name = model.partition("/")
+    return name if provider in _PROVIDERS and name else None
 
 
 def check_causal(name: str) -> None:
@@ -177,7 +227,7 @@ def _check_folder(folder: Path, name: str) -> None:
     if not any((folder / file).is_file() for file in (_CONFIG, _ADAPTER)):
         raise InputError(
             f"no causal language model can be loaded from {name} (it holds no {_CONFIG})",
-            hint=_FOLDER_MEND,
+            hint=_FOLDER_HINT,
         )
 
 
@@ -196,7 +246,7 @@ def _placed(device: str | None) -> "torch.device":
 
 
 def _options(precision: Precision, device: "torch.device") -> dict[str, Any]:
-    """Return what ``from_pretrained`` is told of how weights are kept."""
+    """Return what ``from_pretrained`` takes for a precision and a device."""
     import torch
 
     if precision != "4bit":
@@ -222,7 +272,7 @@ def _from_files(
     except Exception as error:
         raise InputError(
             f"no causal language model can be loaded from {name} ({first_line(error)})",
-            hint=_FOLDER_MEND,
+            hint=_FOLDER_HINT,
         ) from error
 
 

@@ -6,6 +6,7 @@ the way a quantity is written.
 """
 
 from contrafact.text.identifiers import Identifier, IdentifierKind, identifiers
+from contrafact.text.quantities.context import new_quantities, quantities
 from contrafact.text.quantities.quantity import (
     ROLES,
     Direction,
@@ -15,9 +16,8 @@ from contrafact.text.quantities.quantity import (
     QuantityKind,
     Role,
     Scenario,
+    render,
 )
-from contrafact.text.quantities.reading import new_quantities, quantities
-from contrafact.text.quantities.render import render
 
 __all__ = [
     "ROLES",

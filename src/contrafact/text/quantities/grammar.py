@@ -11,7 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from contrafact.text.number_names import number_names
+from contrafact.text.identifiers import number_names
 from contrafact.text.numerals import (
     DIGITS,
     MAGNITUDE,
@@ -20,10 +20,108 @@ from contrafact.text.numerals import (
     magnitude_value,
     words_value,
 )
-from contrafact.text.quantities.currencies import currency_code
 from contrafact.text.quantities.quantity import Form, Quantity, QuantityKind
 
-__all__ = ["found_quantities"]
+__all__ = ["currency_code", "found_quantities"]
+
+_SIGNS = {
+    "$": "USD",
+    "us$": "USD",
+    "a$": "AUD",
+    "au$": "AUD",
+    "c$": "CAD",
+    "ca$": "CAD",
+    "hk$": "HKD",
+    "s$": "SGD",
+    "n$": "NAD",
+    "nz$": "NZD",
+    "nt$": "TWD",
+    "r$": "BRL",
+    "z$": "ZWL",
+    "t$": "TOP",
+    "mx$": "MXN",
+    "€": "EUR",
+    "£": "GBP",
+    "¥": "JPY",
+    "₹": "INR",
+    "₩": "KRW",
+    "₽": "RUB",
+    "₦": "NGN",
+    "฿": "THB",
+    "₺": "TRY",
+    "₱": "PHP",
+    "₫": "VND",
+    "₴": "UAH",
+    "₿": "BTC",
+    "rs": "INR",
+    "rp": "IDR",
+    "rm": "MYR",
+    "kr": "SEK",
+    "n": "NGN",
+    "p": "PHP",
+    "b": "THB",
+    "k": "ZMW",
+    "rmb": "CNY",
+}
+_WORDS = {
+    "dollar": "USD",
+    "euro": "EUR",
+    "pound": "GBP",
+    "yen": "JPY",
+    "yuan": "CNY",
+    "renminbi": "CNY",
+    "rupee": "INR",
+    "rupiah": "IDR",
+    "franc": "CHF",
+    "won": "KRW",
+    "peso": "MXN",
+    "rouble": "RUB",
+    "ruble": "RUB",
+    "rand": "ZAR",
+    "reais": "BRL",
+    "real": "BRL",
+    "lira": "TRY",
+    "zloty": "PLN",
+    "naira": "NGN",
+    "cedi": "GHS",
+    "baht": "THB",
+    "ringgit": "MYR",
+    "dong": "VND",
+    "taka": "BDT",
+    "hryvnia": "UAH",
+    "cent": "USD",
+    "pence": "GBP",
+    "paise": "INR",
+    "paisa": "INR",
+    "shekel": "ILS",
+    "bitcoin": "BTC",
+    "dirham": "AED",
+    "riyal": "SAR",
+}
+_OF_COUNTRY = {
+    ("canadian", "dollar"): "CAD",
+    ("australian", "dollar"): "AUD",
+    ("hong kong", "dollar"): "HKD",
+    ("singapore", "dollar"): "SGD",
+}
+
+
+def currency_code(text: str) -> str | None:
+    """Return the ISO code of a currency as written ("€", "Rs.", "Canadian dollars", "HKD").
+
+    A bare dollar is the US dollar and a bare peso the Mexican one. None where the word alone
+    does not say which ("crowns", "dinars").
+    """
+    name = re.sub(r"[\s-]+", " ", text.strip(" -.\t\n").casefold())
+    name = name.removeprefix("of ")
+    if name in _SIGNS:
+        return _SIGNS[name]
+    if re.fullmatch("[a-z]{3}", name) and name not in _WORDS:
+        return name.upper()
+    country, _, word = name.removesuffix(" sterling").rpartition(" ")
+    word = word if word in _WORDS else word.removesuffix("s")
+    return _OF_COUNTRY.get((country, word)) or _WORDS.get(word)
+
 
 _SYMBOL = (
     r"(?:(?:US|AU?|CA?|HK|S|NZ?|NT|R|Z|T|MX)?\$|[€£¥₹₩₽₦฿₺₱₫₴₿]"
@@ -55,7 +153,7 @@ _MEASURE = r"(?:mboe(?:/d)?|[KMGT]Wh?|kV|km|kg|mt|bpd|boe|bcf|MHz|GHz)\b"
 _RATIO = r"(?:x(?!\w)|[\s-]?fold\b|-times\b)"
 
 # A number: a sign where no word or number stands before it, digits or words, a magnitude.
-# Digits stuck to letters ("A320", "3D") are names; "GPT-4" is told apart by its missing unit.
+# Digits stuck to letters ("A320", "3D") are names; "GPT-4" is known by its missing unit.
 _AMOUNT = (
     rf"(?P<sign>(?<![\w%)$€£¥])[+\-−])?"
     rf"(?:(?P<symbol>(?<![A-Za-z0-9]){_SYMBOL}\s?|(?<!\w){_CODE}\s?)"

@@ -1,16 +1,21 @@
-"""Where a sentence says that a quantity moves, and whether it states a level or a change."""
+"""Where a sentence says that a quantity moves, and which quantities belong together.
+
+A quantity states a level or a change; two of them may be the ends of a range, or an old and a new
+value.
+"""
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from contrafact.text.alternatives import alternatives
-from contrafact.text.quantities.cues import cue_data
 from contrafact.text.quantities.quantity import Direction, Quantity
+from contrafact.text.quantities.roles import cue_data
+from contrafact.text.tokens import alternation
 
-__all__ = ["Movement", "Said", "by_values", "movements", "moving"]
+__all__ = ["Movement", "Pair", "Statement", "by_values", "movements", "moving", "pairs"]
 
 # Two words of a sentence between which more than this stands have nothing to do with each other.
 _REACH = 90
@@ -27,7 +32,7 @@ class Movement:
     is_noun: bool
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     """What the words around say.
 
     ``worded`` is False where they say nothing of a movement; ``leads`` is True where the
@@ -58,22 +63,22 @@ def _patterns() -> _Patterns:
     data = cue_data()["movement"]
     up, down = data["up"], data["down"]
     words = [*up["verbs"], *up["nouns"], *down["verbs"], *down["nouns"]]
-    fillers = alternatives(data["fillers"])
+    fillers = alternation(data["fillers"])
     return _Patterns(
-        word=re.compile(rf"\b(?:{alternatives(words)})\b", re.IGNORECASE),
+        word=re.compile(rf"\b(?:{alternation(words)})\b", re.IGNORECASE),
         up=frozenset((*up["verbs"], *up["nouns"])),
         nouns=frozenset((*up["nouns"], *down["nouns"])),
         after=frozenset(data["after"]),
         gap=re.compile(rf"(?:[\s(~]*(?:\b(?:{fillers}|[a-z]+ly)\b)?)*+", re.IGNORECASE),
         preposition=re.compile(
-            rf"\b(?:{alternatives([*data['levels'], *data['changes']])})\b", re.IGNORECASE
+            rf"\b(?:{alternation([*data['levels'], *data['changes']])})\b", re.IGNORECASE
         ),
         levels=frozenset(data["levels"]),
         negation=re.compile(
-            rf"(?:\b(?:{alternatives(data['negations'])})\b(?!\sonly)|n['’]t\b)(?:\s[\w-]+){{0,2}}\s*\Z",
+            rf"(?:\b(?:{alternation(data['negations'])})\b(?!\sonly)|n['’]t\b)(?:\s[\w-]+){{0,2}}\s*\Z",
             re.IGNORECASE,
         ),
-        phrasal=re.compile(rf"\b(?:{alternatives(data['phrasal'])})\s\Z", re.IGNORECASE),
+        phrasal=re.compile(rf"\b(?:{alternation(data['phrasal'])})\s\Z", re.IGNORECASE),
     )
 
 
@@ -131,7 +136,9 @@ _OBJECT_END = re.compile(r"\b(?P<to>to|by|from|at|of|below|above)\b", re.IGNOREC
 _RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
 
 
-def moving(text: str, found: list[Quantity], moves: list[Movement], ends: list[int]) -> list[Said]:
+def moving(
+    text: str, found: list[Quantity], moves: list[Movement], ends: list[int]
+) -> list[Statement]:
     """Return for each quantity its direction and whether it is a level.
 
     Args:
@@ -143,7 +150,7 @@ def moving(text: str, found: list[Quantity], moves: list[Movement], ends: list[i
     by_sentence: dict[int, list[Movement]] = {}
     for move in moves:
         by_sentence.setdefault(bisect_right(ends, move.start), []).append(move)
-    result: list[Said] = []
+    result: list[Statement] = []
     last_sentence, last = -1, -1
     for i, quantity in enumerate(found):
         sentence = bisect_right(ends, quantity.start)
@@ -151,14 +158,14 @@ def moving(text: str, found: list[Quantity], moves: list[Movement], ends: list[i
             last_sentence, last = sentence, -1
         inside = by_sentence.get(sentence, [])
         previous = found[last] if last >= 0 else None
-        leading = _itself(text, quantity) or _moved_before(text, quantity, inside, previous)
-        said = leading or _moved_after(text, quantity, inside)
-        if said is None and previous is not None:
-            said = leading = _chained(text, quantity, previous, result[last], inside)
-        if said is None:
-            result.append(_unsaid(text, quantity))
+        leading = _multiple(text, quantity) or _moved_before(text, quantity, inside, previous)
+        moved = leading or _moved_after(text, quantity, inside)
+        if moved is None and previous is not None:
+            moved = leading = _chained(text, quantity, previous, result[last], inside)
+        if moved is None:
+            result.append(_by_itself(text, quantity))
         else:
-            result.append(Said(*said, worded=True, leads=leading is not None))
+            result.append(Statement(*moved, worded=True, leads=leading is not None))
         if quantity.kind != "duration":
             # A time between does not part what belongs together: "rose $5 in two years to $20".
             last = i
@@ -168,15 +175,15 @@ def moving(text: str, found: list[Quantity], moves: list[Movement], ends: list[i
 _LEVEL_BEFORE = re.compile(r"\b(?:at|to|from|below|above|is|was|were)\s\Z", re.IGNORECASE)
 
 
-def _unsaid(text: str, quantity: Quantity) -> Said:
+def _by_itself(text: str, quantity: Quantity) -> Statement:
     """Return what a quantity shows by itself: "-2.4%" is a fall, "25 bps" a change."""
     sign = quantity.form.sign if quantity.kind in ("money", "percent", "basis points") else ""
     if sign and not _LEVEL_BEFORE.search(text[max(0, quantity.start - 8) : quantity.start]):
-        return Said("up" if sign == "+" else "down", is_level=False, worded=False)
-    return Said(None, quantity.kind != "basis points", worded=False)
+        return Statement("up" if sign == "+" else "down", is_level=False, worded=False)
+    return Statement(None, quantity.kind != "basis points", worded=False)
 
 
-def _itself(text: str, quantity: Quantity) -> tuple[Direction | None, bool] | None:
+def _multiple(text: str, quantity: Quantity) -> tuple[Direction | None, bool] | None:
     style = quantity.form.style
     if style == "multiple":
         before = text[max(0, quantity.start - 40) : quantity.start]
@@ -267,7 +274,7 @@ def _moved_after(
 
 _TO_OR_FROM = re.compile(r"\b(?:to|from)\s", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[;:—]")
-_BESIDE = re.compile(
+_NEXT_TO = re.compile(
     r"(?:\s(?:points?|pts|paise|pence|cents))?"
     r"(?:\s?[-–—]\s?|,?\s(?:and|or)\s|,\s(?:or\s)?|\s\((?:or\s)?)",
     re.IGNORECASE,
@@ -281,11 +288,11 @@ def _chained(
     text: str,
     quantity: Quantity,
     previous: Quantity,
-    said: Said,
+    stated: Statement,
     moves: list[Movement],
 ) -> tuple[Direction | None, bool] | None:
     """Return what a quantity has from the one before: "rose 5% to $3bn", "up 5% and 7%"."""
-    if not said.leads or quantity.kind == "duration":
+    if not stated.leads or quantity.kind == "duration":
         return None
     if any(previous.end <= m.start < quantity.start for m in moves):
         return None
@@ -293,14 +300,14 @@ def _chained(
     if _COMPARED.search(gap):
         return None
     patterns = _patterns()
-    beside = _BESIDE.match(gap)
-    if beside and patterns.gap.fullmatch(gap[beside.end() :]):
-        level = said.is_level and quantity.kind != "basis points"
-        return said.direction, level or _level(gap[beside.end() :])
+    adjoining = _NEXT_TO.match(gap)
+    if adjoining and patterns.gap.fullmatch(gap[adjoining.end() :]):
+        level = stated.is_level and quantity.kind != "basis points"
+        return stated.direction, level or _level(gap[adjoining.end() :])
     last = _last(_TO_OR_FROM, gap)
     if last is None or _CLAUSE_END.search(gap) or not patterns.gap.fullmatch(gap[last.start() :]):
         return None
-    return said.direction, True
+    return stated.direction, True
 
 
 def by_values(first: Quantity, second: Quantity) -> Direction | None:
@@ -315,3 +322,102 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     for found in pattern.finditer(text):
         match = found
     return match
+
+
+class Pair(NamedTuple):
+    """Two quantities of one sentence, by index; ``old`` is the old one of from-to."""
+
+    first: int
+    second: int
+    kind: str
+    old: int | None
+
+
+_FILL = (
+    r"(?:(?:about|around|approximately|roughly|nearly|almost|just|over|under|more than|less than"
+    r"|as (?:high|low|much) as|a|an|the|its|some|only|at least|[a-z]+ly|between)\s)*"
+)
+_FROM = re.compile(rf"\bfrom\s{_FILL}\Z", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween\s(?:about\s|around\s)?\Z", re.IGNORECASE)
+_RANGING = re.compile(
+    r"\b(?:rang(?:e|es|ed|ing)|anywhere|var(?:y|ies|ied|ying)|spanning)\s(?:\w+\s){0,2}from\s\Z",
+    re.I,
+)
+_WORDS = r"(?:[\s,]+(?!to\b|from\b)[^\s,;:.!?]+){0,8}?"
+_TO_AFTER = re.compile(rf"{_WORDS},?\sto\s{_FILL}", re.IGNORECASE)
+_FROM_AFTER = re.compile(rf"{_WORDS}[,(]?\s[,(]?(?:up\s|down\s)?from\s{_FILL}", re.IGNORECASE)
+_VERSUS = re.compile(
+    rf"{_WORDS},?\s\(?(?:compared\s(?:with|to)|versus|vs\.?|against)\s{_FILL}", re.IGNORECASE
+)
+_EARLIER = re.compile(
+    r"[^.;]{0,40}?\b(?:a\s(?:year|month|quarter|week)\s(?:ago|earlier|before)|previously|last\s(?:year"
+    r"|month|quarter)|(?:the\s)?(?:prior|previous|preceding|same|year-ago|year-earlier)\b|in\s20[0-9]{2})",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r",?\sor\s(?:about\s)?|\s\((?:or\s|about\s)*", re.IGNORECASE)
+_DASH = re.compile(r"\s?[-–—]\s?|\sto\s(?:about\s|around\s)?")
+
+
+def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) -> list[Pair]:
+    """Return the pairs of a text's quantities; a quantity is in one pair at most.
+
+    Args:
+        text: The text.
+        found: Its quantities, in order.
+        ends: Where its sentences end.
+        changed: The indices of the changes that follow a word of movement ("rose $5").
+    """
+    result: list[Pair] = []
+    used: set[int] = set()
+    for i, low in enumerate(found[:-1]):
+        if i in used or low.kind == "duration":
+            continue
+        sentence = bisect_right(ends, low.start)
+        first, end = (ends[sentence - 1] if sentence else 0), ends[sentence]
+        for j in _candidates(text, found, i):
+            if found[j].kind != low.kind or found[j].end > end or j in used:
+                continue
+            pair = _pair(text, (first, end), found, i, j, i in changed)
+            if pair:
+                result.append(pair)
+                used |= {i, j}
+                break
+    return result
+
+
+def _candidates(text: str, found: list[Quantity], i: int) -> Iterator[int]:
+    """Yield the next quantity, and the one after an aside: "$5 million, or 12 cents a share"."""
+    if i + 2 < len(found) and _ASIDE.fullmatch(text, found[i].end, found[i + 1].start):
+        yield i + 2
+    yield i + 1
+
+
+def _pair(
+    text: str, sentence: tuple[int, int], found: list[Quantity], i: int, j: int, changed: bool
+) -> Pair | None:
+    low, high = found[i], found[j]
+    before = text[max(sentence[0], low.start - 60) : low.start]
+    start = low.end if j == i + 1 else found[i + 1].end
+    gap = text[start : high.start]
+    if _TO_AFTER.fullmatch(gap):
+        if _RANGING.search(before):
+            return Pair(i, j, "range", None)
+        if _FROM.search(before):
+            return Pair(i, j, "from-to", i)
+    if _FROM_AFTER.fullmatch(gap) and not _starts_a_pair(text, found, j):
+        return Pair(i, j, "from-to", j)
+    if _VERSUS.fullmatch(gap) and _EARLIER.match(text[high.end : sentence[1]]):
+        return Pair(i, j, "from-to", j)
+    if j > i + 1:
+        return None
+    if _BETWEEN.search(before) and gap.casefold() == " and ":
+        return Pair(i, j, "range", None)
+    if _DASH.fullmatch(gap):
+        far = changed and low.value and high.value and high.value > 4 * low.value
+        return None if far else Pair(i, j, "range", None)
+    return None
+
+
+def _starts_a_pair(text: str, found: list[Quantity], j: int) -> bool:
+    """Whether the quantity after "from" has its own "to": "beat estimates from 2% to 3%"."""
+    return j + 1 < len(found) and bool(_DASH.fullmatch(text, found[j].end, found[j + 1].start))

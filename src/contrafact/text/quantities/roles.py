@@ -1,15 +1,39 @@
-"""What a quantity measures, by the words around it, and its scenario (appendix S.2)."""
+"""What a quantity measures, by the words around it: role, scenario (appendix S.2) and outcome."""
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from contrafact.text.alternatives import alternatives
-from contrafact.text.quantities.cues import cue_data
-from contrafact.text.quantities.quantity import ROLES, Quantity, QuantityKind, Role, Scenario
+from contrafact.text.quantities.quantity import (
+    ROLES,
+    Expectation,
+    Quantity,
+    QuantityKind,
+    Role,
+    Scenario,
+)
+from contrafact.text.tokens import alternation
 
-__all__ = ["Cue", "cues", "nearest_cue", "role_and_unit", "scenario"]
+__all__ = [
+    "Cue",
+    "Outcome",
+    "cue_data",
+    "cues",
+    "nearest_cue",
+    "outcome",
+    "role_and_unit",
+    "scenario",
+]
+
+
+@cache
+def cue_data() -> dict[str, Any]:
+    """Return the content of ``cues.toml``: movement, roles, scenario and outcome words."""
+    return tomllib.loads(files(__package__).joinpath("cues.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +55,8 @@ def _matcher() -> tuple[re.Pattern[str], dict[str, frozenset[str]]]:
     for section in ("roles", "scenario"):
         for name, terms in data[section].items():
             for term in terms:
-                implied = {
-                    "stock": "price",
-                    "index": "price",
-                    "index_name": "price",
-                    "interest": "rate",
-                }.get(name, name)
-                groups.setdefault(term, set()).update((name, implied))
-    pattern = re.compile(rf"(?<!\w)(?:{alternatives(groups)})(?!\w)", re.IGNORECASE)
+                groups.setdefault(term, set()).update((name, _IMPLIED.get(name, name)))
+    pattern = re.compile(rf"(?<!\w)(?:{alternation(groups)})(?!\w)", re.IGNORECASE)
     return pattern, {term: frozenset(names) for term, names in groups.items()}
 
 
@@ -59,7 +77,12 @@ _PLAIN: dict[QuantityKind, Role] = {
     "ratio": "multiple",
     "number": "number",
 }
-_MONEY_ROLES = frozenset(("money", "price", "eps", "revenue"))
+_MEASURED: dict[QuantityKind, frozenset[str]] = {
+    **dict.fromkeys(_PLAIN, frozenset(ROLES) - {"duration", "number"}),
+    "money": frozenset(("money", "price", "eps", "revenue")),
+    "number": frozenset(("count", "index", "index_name")),
+}
+"""The lists of cues that can say what a quantity of a kind measures."""
 _PER_SHARE = re.compile(r"\s?(?:per|a|/)\s?share\b", re.IGNORECASE)
 _PER_UNIT = re.compile(
     r"\s?(?:per|a|an|/)\s?(?:barrel|bbl|ounce|oz|ton|tonne|pound|gallon|bushel|kilo|kg|unit|litre"
@@ -78,7 +101,7 @@ _SMALL_WORDS = (
 
 @cache
 def _unit_noun() -> re.Pattern[str]:
-    known = alternatives(cue_data()["counted"]["units"])
+    known = alternation(cue_data()["counted"]["units"])
     return re.compile(
         rf"(?:[\s-](?!(?:{_SMALL_WORDS})\b)[\w.]+(?:-[\w]+)?|\sof\sits){{0,2}}?[\s-]"
         rf"(?P<known>{known})\b"
@@ -115,7 +138,7 @@ def role_and_unit(
     if kind == "money" and _PER_UNIT.match(text, after):
         return "price", quantity.unit
     per_share = kind == "money" and _PER_SHARE.match(text, after)
-    groups = cue.groups & _allowed(quantity) if cue else frozenset[str]()
+    groups = cue.groups & _MEASURED[quantity.kind] if cue else frozenset[str]()
     if per_share:
         role: Role = "price" if "price" in groups and "eps" not in groups else "eps"
         return role, quantity.unit
@@ -164,7 +187,7 @@ def nearest_cue(
     best: Cue | None = None
     best_cost = 26.0
     for cue in found:
-        groups = cue.groups & _allowed(quantity)
+        groups = cue.groups & _MEASURED[quantity.kind]
         if not groups:
             continue
         left = cue.end <= quantity.start
@@ -184,19 +207,6 @@ def nearest_cue(
         if cost < best_cost:
             best, best_cost = cue, cost
     return best
-
-
-@cache
-def _allowed_for(kind: QuantityKind) -> frozenset[str]:
-    if kind == "money":
-        return _MONEY_ROLES
-    if kind == "number":
-        return frozenset(("count", "index", "index_name"))
-    return frozenset(ROLES) - {"duration", "number"}
-
-
-def _allowed(quantity: Quantity) -> frozenset[str]:
-    return _allowed_for(quantity.kind)
 
 
 def scenario(role: Role, cue: Cue | None, found: Sequence[Cue]) -> Scenario | None:
@@ -220,3 +230,101 @@ def scenario(role: Role, cue: Cue | None, found: Sequence[Cue]) -> Scenario | No
     if role in ("revenue", "eps", "margin", "money"):
         return "E" if guided else "B"
     return None
+
+
+# Words further off, in characters, say nothing of a quantity.
+_REACH = 160
+
+Outcome = tuple[bool, bool, Expectation | None]
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{alternation(cue_data()['outcome'][name])})(?!\w)", re.I)
+
+
+_NO_LOSS_BEFORE = re.compile(r"\b(?:stop|job|weight|storm|flood|fire|credit|loan)[\s-]\Z", re.I)
+_OF_VALUE = re.compile(
+    r"\s(?:in|of|from|off)\s(?:[\w'’]+\s){0,2}?(?:market\s)?(?:value|valuation|cap\b|capitali[sz]ation|worth)",
+    re.IGNORECASE,
+)
+_CLAUSE_BREAK = re.compile(r"[,;:]\s|\b(?:while|but|after|as|whereas)\b", re.IGNORECASE)
+_EXPECTED_BEFORE = re.compile(
+    r"\b(?<!\bis\s)(?<!\bare\s)(?:estimates?|consensus|expectations?|forecasts?|projections?|views?|expected|expecting"
+    r"|predicted|street)\b(?:\s(?:of|for|was|were|is|at|a|an|the|to|about|around|in|poll|average|profit"
+    r"|earnings|revenue|sales|eps|loss|rise|gain|increase|decline|fall|drop|[a-z]+ly)){0,7}"
+    r"\s?\Z",
+    re.IGNORECASE,
+)
+_EXPECTED_AFTER = re.compile(
+    r"(?:\s(?:per|a)\sshare|\sin\s\w+)?(?:\s(?:that|which))?,?\s\(?(?:(?:expected|forecast|estimated|projected|predicted"
+    r"|consensus|estimates?)\b|(?:the\s)?(?:[\w.]+\s){0,3}?(?:analysts?|economists|wall\sstreet|street|markets?)\b"
+    r"['’s]*\s(?:[\w.]+\s){0,3}?(?:expect\w*|forecast\w*|estimate\w*|projected|consensus|predicted"
+    r"|anticipated|polled)\b)",
+    re.IGNORECASE,
+)
+_COMPANY_GUIDES = re.compile(
+    r"\b(?:its|their|guidance|company|raised?s?|lifted|lifts|cut|hikes?)\b", re.I
+)
+
+
+def outcome(text: str, quantity: Quantity, first: int, end: int) -> Outcome:
+    """Return whether a quantity is a loss, an estimate, and a beat or a miss.
+
+    Args:
+        text: The text.
+        quantity: The quantity.
+        first: Where its sentence begins.
+        end: Where its sentence ends.
+    """
+    before = text[max(first, quantity.start - _REACH) : quantity.start]
+    after = text[quantity.end : min(end, quantity.end + _REACH)]
+    is_estimate = _is_estimate(before, after)
+    if quantity.kind == "duration":
+        return False, False, None
+    return _is_loss(before, after, quantity), is_estimate, _expectation(before, after, is_estimate)
+
+
+def _is_loss(before: str, after: str, quantity: Quantity) -> bool:
+    if quantity.kind != "money":
+        return False
+    right = re.match(r"(?:\s[\w.-]+){0,3}?\s(?:loss(?:es)?)\b(?!-)", after, re.IGNORECASE)
+    if right and not _CLAUSE_BREAK.search(right[0]):
+        return True
+    if _OF_VALUE.match(after):
+        return False
+    nearest, is_loss = -1, False
+    for name in ("loss", "profit"):
+        for match in _pattern(name).finditer(before):
+            if match.end() > nearest and not _NO_LOSS_BEFORE.search(before[: match.start()]):
+                nearest, is_loss = match.end(), name == "loss"
+    if nearest < 0 or not is_loss:
+        return False
+    gap = before[nearest:]
+    return gap.count(" ") <= 14 and not re.search(r"\b(?:but|while|whereas)\b|;", gap)
+
+
+def _is_estimate(before: str, after: str) -> bool:
+    if _EXPECTED_AFTER.match(after):
+        return True
+    match = _EXPECTED_BEFORE.search(before[-90:])
+    return bool(match) and not _COMPANY_GUIDES.search(before[-90:])
+
+
+def _expectation(before: str, after: str, is_estimate: bool) -> Expectation | None:
+    """Return beat or miss by the nearest word of the sentence, None for an estimate itself."""
+    if is_estimate:
+        return None
+    nearest: tuple[int, Expectation] | None = None
+    sides: tuple[Expectation, Expectation] = ("beat", "miss")
+    for name in sides:
+        for match in _pattern(name).finditer(before):
+            distance = len(before) - match.end()
+            if nearest is None or distance < nearest[0]:
+                nearest = distance, name
+        for match in _pattern(name).finditer(after):
+            if nearest is None or match.start() < nearest[0]:
+                nearest = match.start(), name
+    if nearest is None or not _pattern("expected").search(before + " " + after):
+        return None
+    return nearest[1]

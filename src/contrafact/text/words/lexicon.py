@@ -1,19 +1,117 @@
-"""Which terms of which lists stand where in a text, and what says their opposite."""
+"""Which terms of which lists stand where in a text, and what says their opposite.
+
+The words around a term decide its form where several are spelled alike, or that it is something
+else: "cut" is a past, a plain form or a noun, "gains" a verb or a noun, "May" a hedge or a month;
+the words before, and the one after, mostly show which.
+"""
 
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from contrafact.text.words.context import Guard, choose_form, guards
-from contrafact.text.words.loading import load_terms
 from contrafact.text.words.matcher import Hits, Ints, Matcher
-from contrafact.text.words.terms import Term, term_forms, words_of
+from contrafact.text.words.terms import Term, load_terms, term_forms, words_of
 
-__all__ = ["LISTS", "Lexicon", "Match", "Spots", "lexicon"]
+__all__ = ["LISTS", "Guard", "Lexicon", "Match", "Spots", "choose_form", "guards", "lexicon"]
+
+Option = TypeVar("Option")
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A rule by which a spelling is something else between certain words.
+
+    Attributes:
+        spelled: The spelling that the rule is about, case and all; any if none.
+        before: Words before it that make it something else.
+        after: Words after it that do.
+        numbers: Whether a number after it does.
+    """
+
+    spelled: str | None
+    before: frozenset[str]
+    after: frozenset[str]
+    numbers: bool
+
+    def refuses(self, text: str, before: Sequence[str], after: str) -> bool:
+        """Return whether this spelling, between these words, is something else."""
+        if self.spelled is not None and text != self.spelled:
+            return False
+        if before and before[-1] in self.before:
+            return True
+        return after in self.after or (self.numbers and after[:1].isdigit())
+
+
+def guards() -> dict[tuple[str, str], Guard]:
+    """Return the rules, by list and term."""
+    return {
+        (rule["list"], rule["term"]): Guard(
+            spelled=rule.get("spelled"),
+            before=frozenset(rule["before"]),
+            after=frozenset(rule["after"]),
+            numbers=rule["numbers"],
+        )
+        for rule in _data()["guard"]
+    }
+
+
+def choose_form(
+    options: Sequence[tuple[Option, str]], before: Sequence[str], after: str
+) -> tuple[Option, str]:
+    """Return which of several readings of one spelling stands between these words.
+
+    Args:
+        options: What is read, each with its inflection, in the order of preference.
+        before: The words before, lower case, the nearest last; three are enough.
+        after: The word after, lower case; empty at the end.
+    """
+    if len(options) == 1:
+        return options[0]
+    form = _forms()
+    by_form: dict[str, tuple[Option, str]] = {}
+    for option in options:
+        by_form.setdefault(option[1], option)
+    nearest = before[-1] if before else ""
+    base, past = by_form.get("base"), by_form.get("past")
+    participle = by_form.get("participle")
+    noun = by_form.get("singular") or by_form.get("plural")
+    verb = base or by_form.get("third")
+    if noun and verb:
+        is_noun = nearest in form["before_noun"] or after == "of"
+        return noun if is_noun else verb
+    if base and (nearest in form["before_base"] or (past and nearest in form["before_noun"])):
+        return base
+    if participle and _after_auxiliary(before, form):
+        return participle
+    return past or participle or options[0]
+
+
+def _after_auxiliary(before: Sequence[str], form: dict[str, frozenset[str]]) -> bool:
+    for word in reversed(before[-3:]):
+        if word in form["before_participle"]:
+            return True
+        if word not in form["between"] and not word.endswith("ly"):
+            return False
+    return False
+
+
+@cache
+def _forms() -> dict[str, frozenset[str]]:
+    return {name: frozenset(words) for name, words in _data()["form"].items()}
+
+
+@cache
+def _data() -> dict[str, Any]:
+    source = files("contrafact.text.words") / "context.toml"
+    return tomllib.loads(source.read_text(encoding="utf-8"))
+
 
 LISTS = (
     "directional", "kpi", "hedge", "mild", "extreme", "over_amplified", "connector", "catalyst",
@@ -40,7 +138,7 @@ class Match:
             ``singular`` or ``plural`` of a noun, ``positive``, ``comparative`` or ``superlative``
             of an adjective, or ``fixed``. Where a spelling leaves it open (a *cut*, has *cut*,
             *cut* costs), the words around decide.
-        weak: Whether it says a direction only with other words beside it (up, above, high).
+        weak: Whether it says a direction only with other words next to it (up, above, high).
     """
 
     start: int
@@ -107,14 +205,23 @@ class Lexicon:
             _Reading(
                 tuple(options),
                 next(
-                    (refusals[key] for n, _ in options if (key := self._key(n)) in refusals), None
+                    (
+                        refusals[key]
+                        for n, _ in options
+                        if (key := (self.terms[n].list, self.terms[n].text)) in refusals
+                    ),
+                    None,
                 ),
             )
             for _, options in named
         ]
         self._list_of = np.array([LISTS.index(name) for name, _ in named])
         self._term_of = np.array([options[0][0] for _, options in named])
-        self._several = np.array([len({self._told(n) for n, _ in o}) > 1 for _, o in named])
+        meanings = [
+            {(term.text, term.group, term.polarity, term.weak) for term in terms_of}
+            for terms_of in ([self.terms[n] for n, _ in options] for _, options in named)
+        ]
+        self._several = np.array([len(different) > 1 for different in meanings])
         self._guarded = np.array([reading.guard is not None for reading in self._readings])
 
     def find(self, text: str, lists: Iterable[str] | None = None) -> list[Match]:
@@ -194,13 +301,6 @@ class Lexicon:
         if term is None or not term.opposites:
             raise ValueError(f"{match.term!r} of the list {match.list!r} has no opposite")
         return [_styled(_inflected(o, match.inflection), match.text) for o in term.opposites]
-
-    def _told(self, number: int) -> tuple[str, str, int, bool]:
-        term = self.terms[number]
-        return term.text, term.group, term.polarity, term.weak
-
-    def _key(self, number: int) -> tuple[str, str]:
-        return self.terms[number].list, self.terms[number].text
 
     def _kept(
         self, texts: Sequence[str], hits: Hits, lists: Iterable[str] | None

@@ -8,12 +8,13 @@ Irregular forms are in ``irregular.toml``; the others follow English spelling.
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
-__all__ = ["INFLECTIONS", "Term", "term_forms", "words_of"]
+__all__ = ["INFLECTIONS", "Term", "load_terms", "term_forms", "words_of"]
 
 INFLECTIONS: Mapping[str, tuple[str, ...]] = {
     "v": ("base", "third", "past", "participle", "gerund"),
@@ -41,7 +42,7 @@ class Term:
         polarity: +1 up or good, -1 down or bad, 0 neither.
         opposites: Templates of the terms that say the opposite, the usual one first.
         source: The appendix of RFC-BENCH that lists it, or ``added``.
-        weak: Whether it says a direction only with other words beside it (up, above, high).
+        weak: Whether it says a direction only with other words next to it (up, above, high).
     """
 
     list: str
@@ -132,3 +133,61 @@ def _with_vowel(word: str, ending: str) -> str:
     if ending != "ing" and _CONSONANT_Y.search(word):
         return word[:-1] + "i" + ending
     return word + word[-1] + ending if _DOUBLES.search(word) else word + ending
+
+
+def load_terms() -> list[Term]:
+    """Return the terms of all lists, each once, in the order of the data.
+
+    A term that stands in several pairs is one term with the opposites of all; its group, polarity
+    and source are the first's.
+    """
+    # Of a word that is a strong term and a weak one (soft results, a soft landing), the strong
+    # comes first, and is what the matcher finds.
+    return sorted([*_merged(_directional()), *_merged(_listed())], key=lambda term: term.weak)
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((files("contrafact.text.words") / name).read_text(encoding="utf-8"))
+
+
+def _directional() -> Iterator[Term]:
+    for entry in _read("directional.toml")["set"]:
+        for up, *downs in entry["pairs"]:
+            yield _term("directional", entry, up, 1, tuple(downs))
+            for down in downs:
+                yield _term("directional", entry, down, -1, (up,))
+
+
+def _listed() -> Iterator[Term]:
+    for name, entries in _read("lists.toml").items():
+        for entry in entries:
+            for template in entry["terms"]:
+                yield _term(name, entry, template, entry.get("polarity", 0), ())
+
+
+def _term(
+    name: str, entry: dict[str, Any], template: str, polarity: int, opposites: tuple[str, ...]
+) -> Term:
+    return Term(
+        list=name,
+        group=entry.get("group", name),
+        text=" ".join(word.rpartition("/")[0] or word for word in template.split()),
+        template=template,
+        polarity=polarity,
+        opposites=opposites,
+        source=entry["source"],
+        weak=entry.get("weak", False),
+    )
+
+
+def _merged(terms: Iterable[Term]) -> list[Term]:
+    found: dict[tuple[str, str], Term] = {}
+    for term in terms:
+        key = (term.list, term.template)
+        first = found.get(key)
+        if first is None:
+            found[key] = term
+        elif term.opposites:
+            opposites = dict.fromkeys((*first.opposites, *term.opposites))
+            found[key] = replace(first, opposites=tuple(opposites))
+    return list(found.values())

@@ -6,13 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from contrafact.families.cobe.synth.check import check_story
+from contrafact.families.cobe.synth.answers import story_record
+from contrafact.families.cobe.synth.check import Lexicon, check_story, read
 from contrafact.families.cobe.synth.draw import draw_stories, draw_story
-from contrafact.families.cobe.synth.loading import bundled_templates
-from contrafact.families.cobe.synth.reading import Lexicon, read
-from contrafact.families.cobe.synth.story import story_record
-from contrafact.families.cobe.synth.telling import draw_manner, tell, ties_told
-from contrafact.families.cobe.synth.template import Asserted
+from contrafact.families.cobe.synth.realization import draw_style, realize, stated_edges
+from contrafact.families.cobe.synth.template import Asserted, bundled_templates
 
 TEMPLATES = bundled_templates()
 PUMP = next(t for t in TEMPLATES if t.id == "cellar-pump")
@@ -132,24 +130,26 @@ def test_numbers_are_read_in_any_size():
         assert [m.asserted for m in read(lexicon, text).mentions] == [asserted]
 
 
-def test_every_way_of_telling_says_just_what_is_asserted():
+def test_every_style_says_just_what_is_asserted():
     """Whatever is asserted, the connectors that telling chooses are read back as true."""
     rng = np.random.default_rng(3)
     for template in TEMPLATES:
         for _ in range(25):
             words = {slot: choice[0] for slot, choice in template.slots.items()}
             asserted = {
-                name: Asserted(told.values[int(rng.integers(2))], 7 if told.numbers else None)
-                for name, told in template.told.items()
+                name: Asserted(
+                    variable.values[int(rng.integers(2))], 7 if variable.numbers else None
+                )
+                for name, variable in template.stated.items()
             }
-            text = tell(template, words, asserted, draw_manner(template, rng))
+            text = realize(template, words, asserted, draw_style(template, rng))
             found = read(Lexicon(template, words), text)
             assert {m.name: m.asserted.value for m in found.mentions} == {
                 name: one.value for name, one in asserted.items()
             }
-            ties = ties_told(template, asserted)
+            edges = stated_edges(template, asserted)
             assert not found.loose
-            assert {(c.cause.name, c.effect.name): c.follows for c in found.claims} == ties
+            assert {(c.cause.name, c.effect.name): c.follows for c in found.claims} == edges
 
 
 def test_a_turned_connector_is_always_found():
@@ -157,14 +157,14 @@ def test_a_turned_connector_is_always_found():
     for drawn in draw_stories(TEMPLATES, 96, 9):
         template = next(t for t in TEMPLATES if t.id == drawn.proof["template"])
         asserted = {
-            name: Asserted(value, 7 if template.told[name].numbers else None)
+            name: Asserted(value, 7 if template.stated[name].numbers else None)
             for name, value in drawn.proof["facts"].items()
         }
-        ties = ties_told(template, asserted)
-        for tie, follows in ties.items():
-            manner = draw_manner(template, rng)
-            turned = {tie: not follows}
-            text = tell(template, drawn.proof["words"], asserted, manner, joined=turned)
+        edges = stated_edges(template, asserted)
+        for edge, follows in edges.items():
+            style = draw_style(template, rng)
+            turned = {edge: not follows}
+            text = realize(template, drawn.proof["words"], asserted, style, joined=turned)
             found = read(Lexicon(template, drawn.proof["words"]), text)
             said = {(c.cause.name, c.effect.name): c.follows for c in found.claims}
-            assert said == {**ties, **turned}
+            assert said == {**edges, **turned}

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import StoryNotes, load_stories, write_stories
-from contrafact.families.cobe.synth.answers import draw_setting
+from contrafact.families.cobe.synth.answers import draw_setting, known_answers, story_record
 from contrafact.families.cobe.synth.cases import cases
 from contrafact.families.cobe.synth.draw import choose, domain_named, draw_stories, draw_story
-from contrafact.families.cobe.synth.loading import bundled_templates
-from contrafact.families.cobe.synth.story import known_answers, story_record
-from contrafact.families.cobe.synth.telling import tell
+from contrafact.families.cobe.synth.realization import realize
+from contrafact.families.cobe.synth.template import bundled_templates
 from contrafact.families.cobe.synth.verify import main as verify
 from contrafact.families.cobe.synth.verify import violations
 from contrafact.records import DOMAINS, GRAPHS
@@ -50,8 +49,8 @@ def test_a_template_has_quantities_latents_and_many_surfaces(one):
     # Words and numbers held, the ways of telling alone make six texts of one case.
     rng = np.random.default_rng(0)
     first = draw_setting(found[0], rng)
-    manners = [draw_setting(found[0], rng).manner for _ in range(60)]
-    assert len({tell(one, first.words, first.before, manner) for manner in manners}) >= 6
+    manners = [draw_setting(found[0], rng).style for _ in range(60)]
+    assert len({realize(one, first.words, first.before, style) for style in manners}) >= 6
     assert len({tuple(draw_setting(found[0], rng).words.values()) for _ in range(60)}) >= 6
 
 
@@ -151,9 +150,11 @@ def test_stories_with_something_open_hold_and_leave_it_open():
         assert violations(drawn) == []
         words = {**drawn.proof["words"], "n": ""}
         for name in case.open:
-            told = case.template.told[name]
-            clauses = [clause.said(words).split("  ")[0] for clause in told.clauses.values()]
-            if not told.numbers:
+            variable = case.template.stated[name]
+            clauses = [
+                clause.realized(words).split("  ")[0] for clause in variable.clauses.values()
+            ]
+            if not variable.numbers:
                 assert not any(clause in drawn.story.answer for clause in clauses)
                 # Both ways are offered, by the answer with two options.
                 assert all(c.lower() in drawn.right[-1].text.lower() for c in clauses)
@@ -179,7 +180,7 @@ def test_choosing_templates():
 
 
 def test_asking_for_more_stories_than_a_template_holds_is_told(tmp_path):
-    from contrafact.families.cobe.synth.loading import load_templates
+    from contrafact.families.cobe.synth.template import load_templates
 
     (tmp_path / "small.toml").write_text(
         'number = 1\ndomain = "Engineering"\ngraph = "chain"\n[words]\n[told]\n'
@@ -219,7 +220,7 @@ def test_the_page_shows_what_the_command_draws():
 def test_grammar_is_clean():
     from harper import Dialect, Language, Linter
 
-    from contrafact.families.cobe.synth.loading import pools
+    from contrafact.families.cobe.synth.template import pools
 
     linter = Linter(dialect=Dialect.BRITISH)
     names = {word for pool in pools().values() for entry in pool for word in entry.split()}

@@ -7,7 +7,7 @@ from inspect_ai.log import read_eval_log
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.baseline import article_folds, baseline_rows, cross_validated
-from contrafact.families.rfc.bundled import bundled_pairs
+from contrafact.families.rfc.data import bundled_pairs
 from contrafact.families.rfc.items import ITEM_COLUMNS, items_frame
 from contrafact.families.rfc.scoring import pairwise_accuracy
 from contrafact.records import Rewrite

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.families.rfc.baselines.coherence import contradictions
-from contrafact.families.rfc.bundled import bundled_pairs, bundled_shots
+from contrafact.families.rfc.data import bundled_pairs, bundled_shots
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,9 @@ def test_spans_lie_in_their_texts():
 def test_every_rule_explains_itself():
     for rules in CONTRACTS.values():
         for rule in rules:
-            assert rule.__doc__, rule
+            assert rule.statement.endswith("."), rule.path
+            assert rule.paper, rule.path
+            assert all(t.origin for t in rule.thresholds), rule.path
 
 
 def test_an_unknown_manipulation_is_refused():

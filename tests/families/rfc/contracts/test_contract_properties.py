@@ -26,13 +26,13 @@ class Story:
     day: int
 
     def text(self, **changes: object) -> str:
-        said = {**self.__dict__, **changes}
-        verb = MOVES[said["move"]][0 if said["up"] else 1]
-        result = "beat" if said["up"] else "missed"
-        demand = "strong" if said["up"] else "weak"
+        facts = {**self.__dict__, **changes}
+        verb = MOVES[facts["move"]][0 if facts["up"] else 1]
+        result = "beat" if facts["up"] else "missed"
+        demand = "strong" if facts["up"] else "weak"
         return (
-            f"{said['name']} shares {verb} {said['percent']}% on {DAYS[said['day']]} after "
-            f"{QUARTERS[said['quarter']]}-quarter revenue of ${said['revenue']} million {result} "
+            f"{facts['name']} shares {verb} {facts['percent']}% on {DAYS[facts['day']]} after "
+            f"{QUARTERS[facts['quarter']]}-quarter revenue of ${facts['revenue']} million {result} "
             f"expectations on {demand} demand for its products."
         )
 
@@ -66,7 +66,7 @@ def test_numbers_in_range_are_sound(story, share):
 
 @given(stories, st.floats(1.6, 1.9), st.sampled_from(["percent", "revenue"]))
 @quick
-def test_a_number_that_stays_is_told(story, share, kept):
+def test_a_number_that_stays_is_found(story, share, kept):
     changed = perturbed(story, share) | {kept: getattr(story, kept)}
     assert broken("numerical", story.text(), story.text(**changed)) == {"quantity-unchanged"}
 
@@ -88,7 +88,7 @@ def test_a_decline_beyond_a_hundred_percent_is_impossible(story):
 
 @given(stories, st.integers(1, 3))
 @quick
-def test_another_quarter_is_told_in_every_manipulation(story, step):
+def test_another_quarter_is_found_in_every_manipulation(story, step):
     moved = {"quarter": (story.quarter + step) % 4}
     numerical = story.text(**perturbed(story, 1.7), **moved)
     flipped = story.text(up=not story.up, **moved)
@@ -98,14 +98,14 @@ def test_another_quarter_is_told_in_every_manipulation(story, step):
 
 @given(stories, st.integers(1, 4))
 @quick
-def test_another_day_is_told(story, step):
+def test_another_day_is_found(story, step):
     flipped = story.text(up=not story.up, day=(story.day + step) % 5)
     assert broken("flipping", story.text(), flipped) == {"date-changed"}
 
 
 @given(stories, st.sampled_from(NAMES))
 @quick
-def test_another_company_is_told(story, name):
+def test_another_company_is_found(story, name):
     assume(name != story.name)
     rules = broken("flipping", story.text(), story.text(up=not story.up, name=name))
     assert rules & {"entity-changed", "entity-lost", "entity-added"}
@@ -126,14 +126,14 @@ def test_other_words_for_the_same_direction_reverse_nothing(story, move):
 
 @given(stories, st.integers(31, 60))
 @quick
-def test_a_flip_that_changes_a_number_is_told(story, percent):
+def test_a_flip_that_changes_a_number_is_found(story, percent):
     flipped = story.text(up=not story.up, percent=percent)
     assert broken("flipping", story.text(), flipped) == {"number-changed"}
 
 
 @given(stories, st.sampled_from(["beat", "missed", "strong", "weak"]))
 @quick
-def test_a_direction_left_standing_is_told(story, word):
+def test_a_direction_left_standing_is_found(story, word):
     original, flipped = story.text(), story.text(up=not story.up)
     other = {"beat": "missed", "missed": "beat", "strong": "weak", "weak": "strong"}[word]
     assume(f" {word} " in original)
@@ -153,7 +153,7 @@ def test_one_stronger_word_is_sound(story, word):
 
 @given(stories, st.sampled_from(["explosive", "stunning", "devastating", "catastrophic"]))
 @quick
-def test_an_extreme_word_is_told(story, word):
+def test_an_extreme_word_is_found(story, word):
     original = story.text()
     rewritten = original.replace(" demand", f" and {word} demand")
     assert "over-amplified" in broken("sentiment", original, rewritten)
@@ -172,17 +172,17 @@ CAUSES = ("higher freight costs", "a weaker dollar", "slower store openings", "m
 @given(stories, st.sampled_from(CAUSES), st.sampled_from(CAUSES))
 @quick
 def test_another_cause_is_sound_and_the_same_one_is_not(story, old, new):
-    def told(cause: str, up: bool = True) -> str:
+    def report(cause: str, up: bool = True) -> str:
         verb = "rose" if up else "fell"
         return (
             f"{story.name} said costs {verb} {story.percent}% in the "
             f"{QUARTERS[story.quarter]} quarter due to {cause}, while revenue was flat."
         )
 
-    rules = broken("causal", told(old), told(new))
+    rules = broken("causal", report(old), report(new))
     assert rules == ({"identical"} if old == new else set())
     if old != new:
-        assert "effect-changed" in broken("causal", told(old), told(new, up=False))
+        assert "effect-changed" in broken("causal", report(old), report(new, up=False))
         assert "cause-unchanged" in broken(
-            "causal", told(old), told(old).replace("was flat", "was unchanged")
+            "causal", report(old), report(old).replace("was flat", "was unchanged")
         )

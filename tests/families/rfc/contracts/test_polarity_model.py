@@ -7,7 +7,7 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Options, check_pair
-from contrafact.families.rfc.contracts.polarity_model import load_polarity_model
+from contrafact.families.rfc.contracts.sentiment import load_polarity_model
 
 pytestmark = pytest.mark.slow  # PyTorch takes seconds to import
 
@@ -17,7 +17,7 @@ BAD = "Tarn Rail shares fell sharply after weak sales."
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A random BERT of two small layers; its head tells GOOD from BAD, by their middle."""
+    """A random BERT of two small layers; its head separates GOOD from BAD, by their middle."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
@@ -69,12 +69,12 @@ def test_the_contract_of_sentiment_takes_its_tone_from_the_model(folder):
         found.rule for found in check_pair("sentiment", GOOD, BAD, options=by_model).violations
     }
     assert "tone-reversed" in rules
-    told = next(
+    finding = next(
         found
         for found in check_pair("sentiment", GOOD, BAD, options=by_model).violations
         if found.rule == "tone-reversed"
     )
-    assert told.message == "the tone went from +0.85 to -0.85 by the polarity model"
+    assert finding.message == "the tone went from +0.85 to -0.85 by the polarity model"
 
 
 def test_what_is_no_such_folder_is_refused_in_one_line(folder, tmp_path, capfd):
@@ -97,7 +97,7 @@ def test_what_is_no_such_folder_is_refused_in_one_line(folder, tmp_path, capfd):
     lost = tmp_path / "lost"
     shutil.copytree(folder, lost)
     (lost / "model.safetensors").unlink()
-    for path, said in (
+    for path, problem in (
         (tmp_path, "holds no model"),
         (tmp_path / "nowhere", "holds no model"),
         (bare, "holds no classifier: it lacks classifier.bias"),
@@ -105,7 +105,7 @@ def test_what_is_no_such_folder_is_refused_in_one_line(folder, tmp_path, capfd):
         (torn, "no classifier can be loaded from it"),
         (lost, "no classifier can be loaded from it"),
     ):
-        with pytest.raises(InputError, match=said) as caught:
+        with pytest.raises(InputError, match=problem) as caught:
             load_polarity_model(path)
         assert len(str(caught.value).splitlines()) == 1
     assert "load" not in capfd.readouterr().err.casefold()

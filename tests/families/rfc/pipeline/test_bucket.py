@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.corpus.ledger import read_ledger
+from contrafact.corpus.ledger import read_ledger, write_stage
 from contrafact.corpus.news_items import news_rows
-from contrafact.families.rfc.pipeline.bucket import bucket, bucket_news, write_buckets
+from contrafact.families.rfc.pipeline.bucket import bucket, bucket_news
 from contrafact.records import MANIPULATIONS
 
 CALM = "The harbour museum of Osmery opened its doors to visitors."
@@ -174,7 +174,8 @@ def test_titles_alone_are_sorted_when_asked(news):
 def test_the_ledger_has_each_decision_once_however_often_it_is_written(news, tmp_path):
     out = tmp_path / "candidates.jsonl"
     for _ in range(2):
-        write_buckets(bucket_news(news), out)
+        result = bucket_news(news)
+        write_stage(out, result.kept, result.events, dropped=result.dropped)
     events = read_ledger(f"{out}.ledger.jsonl")
     assert len(events) == 3 * len(MANIPULATIONS)
     kept = {event.manipulation: event.why for event in events if event.decision == "kept"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.calibrate import MIN_EXAMPLES, Example, calibrate, examples
-from contrafact.families.rfc.pipeline.stage_files import StageRow
+from contrafact.families.rfc.pipeline.stages import StageRow
 
 
 def example(n, length, valid=True, manipulation="flipping"):

@@ -16,9 +16,8 @@ from contrafact.families.rfc.decisions import (
     load_decisions,
     published_schema,
 )
-from contrafact.families.rfc.pipeline.finalize import audit_table, finalize, retention_table
-from contrafact.families.rfc.pipeline.review_path import follow
-from contrafact.families.rfc.pipeline.stage_files import StageRow
+from contrafact.families.rfc.pipeline.finalize import audit_table, finalize, follow, retention_table
+from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import Rewrite
 
 

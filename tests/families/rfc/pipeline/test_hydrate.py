@@ -9,19 +9,22 @@ from typing import ClassVar
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.answer_file import AnswerFile
-from contrafact.families.rfc.pipeline.fetch_pages import FetchSettings, fetch_pages, usable_address
 from contrafact.families.rfc.pipeline.hydrate import (
-    Held,
+    FetchSettings,
+    Found,
     Published,
+    decode_page,
+    fetch_pages,
     held_news,
     hydrate,
     load_published,
+    read_page,
+    usable_address,
 )
-from contrafact.families.rfc.pipeline.page_text import decode_page, read_page
 from contrafact.families.rfc.pipeline.release import ReleaseFacts, release
-from contrafact.families.rfc.pipeline.stage_files import StageRow
-from contrafact.files.jsonl import read_rows
+from contrafact.families.rfc.pipeline.stages import StageRow
+from contrafact.files.journal import Journal
+from contrafact.files.tables import read_rows
 from contrafact.records import NewsItem, Rewrite
 
 TITLE = "Brackwater Ferries gained 8% on Monday"
@@ -93,7 +96,7 @@ def site():
 
 
 def fetch(urls, path):
-    with AnswerFile(path, {}) as answers:
+    with Journal(path, {}) as answers:
         return asyncio.run(fetch_pages(urls, answers, QUICK))
 
 
@@ -172,7 +175,7 @@ def published(tmp_path, *rows):
 
 
 def found(*texts, summary=SUMMARY):
-    return lambda _: Held("found", texts, (summary,) if summary else ())
+    return lambda _: Found("found", "", texts, (summary,) if summary else ())
 
 
 def test_a_release_gets_exactly_its_pairs_back(tmp_path):
@@ -214,7 +217,7 @@ def test_rows_without_a_hash_are_matched_by_likeness(tmp_path):
     assert result.rows[0]["ticker"] == "BWF"
     far = hydrate([row], found("Grain ships leave Port Sable after the strike", summary=None))
     assert "another text" in far.dropped[0]["reason"]
-    lost = hydrate([row], lambda _: Held("gone", why="the host answers 404"))
+    lost = hydrate([row], lambda _: Found("gone", why="the host answers 404"))
     assert lost.dropped[0]["problem"] == "gone"
     assert hydrate([row], lambda _: None).counts == {"no address": 1}
     same = hydrate(

@@ -6,10 +6,16 @@ import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.answer_file import AnswerFile
-from contrafact.families.rfc.pipeline.label import label_rows, open_rows, paragraph_of, refuted
-from contrafact.families.rfc.pipeline.label_model import ask_labels
-from contrafact.families.rfc.pipeline.stage_files import StageRow
+from contrafact.families.rfc.pipeline.label import (
+    ask_labels,
+    label_rows,
+    label_template,
+    open_rows,
+    paragraph_of,
+    refuted,
+)
+from contrafact.families.rfc.pipeline.stages import StageRow
+from contrafact.files.journal import Journal
 from contrafact.prompts import open_pack
 from contrafact.records import MANIPULATIONS
 
@@ -133,8 +139,9 @@ def test_the_model_is_asked_once_for_each_open_article(tmp_path):
 
     def ask():
         done = []
-        with AnswerFile(tmp_path / "answers.jsonl", {"model": "m"}) as answers:
-            asked = asyncio.run(ask_labels(rows, model, open_pack(), answers, each=done.append))
+        with Journal(tmp_path / "answers.jsonl", {"model": "m"}) as answers:
+            template = label_template(open_pack())
+            asked = asyncio.run(ask_labels(rows, model, template, answers, each=done.append))
         assert sorted(done) == ["a", "b"]
         return asked
 

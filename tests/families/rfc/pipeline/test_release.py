@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.misinformation import misinformation_types, types_of
-from contrafact.families.rfc.pipeline.croissant import check_croissant
+from contrafact.families.rfc.labels import misinformation_types, types_of
 from contrafact.families.rfc.pipeline.release import (
     FIELDS,
     ReleaseFacts,
+    check_croissant,
     check_facts,
     leaks,
     original_hash,
     release,
     row_schema,
+    write_release,
 )
-from contrafact.families.rfc.pipeline.release_folder import write_release
-from contrafact.families.rfc.pipeline.stage_files import StageRow
+from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import MANIPULATIONS, Rewrite
 
 FACTS = ReleaseFacts("rfc-test", "1.0.0", license="CC-BY-4.0", date="2026-01-31")

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.families.rfc.pipeline.rules import NoRewrite, rewrite_by_rules
-from contrafact.families.rfc.pipeline.rules.articles import article_for
 from contrafact.families.rfc.pipeline.rules.edits import (
     apply,
     between,
@@ -13,6 +12,7 @@ from contrafact.families.rfc.pipeline.rules.edits import (
     replace_at,
     with_articles,
 )
+from contrafact.families.rfc.pipeline.rules.grammar import article_for
 from contrafact.records import Edit
 
 NEWS = {

@@ -1,7 +1,8 @@
 """``contrafact cobe augment``: variations of core stories, for a person to approve."""
 
+from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,7 +36,8 @@ def augment(
 
     What keeps the schema, quotes facts of its own text and is no near-duplicate is written, each
     story marked as awaiting approval: a person reads it and takes the mark out. The others go to a
-    file beside, with their reasons. Answers are kept, and a rerun asks only for what failed.
+    file next to it, with their reasons. Answers are kept in OUT's name with .answers.jsonl, and a
+    rerun asks only for what failed.
 
     Example: contrafact cobe augment core.json --model openai/gpt-5-mini --out variations.json
     """
@@ -50,7 +52,8 @@ def augment(
     from contrafact.families.cobe.augment import augment_template, guard_approved, plan_variations
     from contrafact.families.cobe.data import StoryNotes, load_stories, write_stories
     from contrafact.files.atomic import guard_output, write_text
-    from contrafact.models.opening import TRANSPORT, open_model
+    from contrafact.files.journal import Journal
+    from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
     if out.suffix != ".json":
@@ -68,35 +71,41 @@ def augment(
     pack = open_pack(prompts)
     augment_template(pack)
     planned = plan_variations(stories, n, np.random.default_rng(seed))
-    writing = {"temperature": temperature, "max_tokens": max_tokens}
-    settings = TRANSPORT | {"max_connections": max_connections}
-    writer = open_model(model, config=GenerateConfig(**settings, **writing))
-    with Progress("variations", len(planned)) as steps:
+    writing: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
+    config = call_config(max_connections).merge(GenerateConfig(**writing))
+    writer = open_model(model, config=config)
+    facts = {
+        "model": model,
+        "prompts": pack.used_hash,
+        "structured": structured,
+        **{name.replace("_", "-"): value for name, value in writing.items()},
+    }
+    with (
+        Journal(out.with_suffix(".answers.jsonl"), facts) as answers,
+        Progress("variations", len(planned)) as steps,
+    ):
         found = asyncio.run(
             augment_stories(
                 stories,
                 planned,
                 writer,
                 pack,
+                answers,
                 structured=structured,
                 at_once=max_connections,
-                cache_scope=pack.hash,
-                each=steps.step,
+                each=steps.one,
             )
         )
     rejects = out.with_suffix(".rejected.jsonl")
     write_stories(found.stories, out, found.more)
-    write_text(rejects, "".join(f"{one.line()}\n" for one in found.refused))
+    write_text(rejects, "".join(f"{one.line()}\n" for one in found.rejected))
     typer.echo(f"{out}: {len(found.stories)} of {len(planned)} variations, awaiting approval")
-    reasons: dict[str, int] = {}
-    for one in found.refused:
-        kind = one.reason.split(" (")[0]
-        reasons[kind] = reasons.get(kind, 0) + 1
+    reasons = Counter(one.reason.split(" (")[0] for one in found.rejected)
     if reasons:
-        typer.echo(f"{rejects}: {len(found.refused)} not kept")
-    for reason, count in sorted(reasons.items(), key=lambda pair: -pair[1]):
+        typer.echo(f"{rejects}: {len(found.rejected)} not kept")
+    for reason, count in reasons.most_common():
         typer.echo(f"  {count} x {reason}")
-    failed = sum(one.failed for one in found.refused)
+    failed = sum(one.failed for one in found.rejected)
     if failed:
         typer.echo(f"{failed} calls failed; the same command makes them again", err=True)
     if failed or not found.stories:

@@ -42,9 +42,9 @@ def synth(
 
     from contrafact.console import Progress
     from contrafact.families.cobe.data import write_stories
+    from contrafact.families.cobe.synth.answers import known_answers
     from contrafact.families.cobe.synth.draw import choose, domain_named, draw_stories
-    from contrafact.families.cobe.synth.loading import bundled_templates, load_templates
-    from contrafact.families.cobe.synth.story import known_answers
+    from contrafact.families.cobe.synth.template import bundled_templates, load_templates
     from contrafact.files.atomic import guard_output
 
     guard_output(out, templates)

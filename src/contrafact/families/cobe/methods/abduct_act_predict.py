@@ -9,10 +9,12 @@ from collections.abc import Sequence
 
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
-from contrafact.families.cobe.editing import Edited, Question, read_edit
 from contrafact.families.cobe.methods.few_shot import EDIT_TOKENS
+from contrafact.families.cobe.questions import Question
 from contrafact.family.method import MethodContext
+from contrafact.family.task import read_text
 from contrafact.models.asking import Ask, PlannedCall
+from contrafact.records import Output
 from contrafact.text.delimit import delimit
 
 __all__ = ["STEPS", "AbductActPredict", "method"]
@@ -42,7 +44,7 @@ class AbductActPredict:
             values["story"] = delimit(question.story.text)
         return self._templates[step].render(**values)
 
-    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Edited:
+    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Output:
         """See `contrafact.family.method.Method`."""
         messages: list[ChatMessage] = []
         steps: dict[str, str] = {}
@@ -50,7 +52,7 @@ class AbductActPredict:
             messages.append(ChatMessageUser(content=self._prompt(step, question)))
             output = await ask(list(messages))
             if step == STEPS[-1]:
-                return read_edit(output, {"steps": steps})
+                return read_text(output, trace={"steps": steps})
             steps[step] = output.completion
             messages.append(ChatMessageAssistant(content=output.completion))
         raise AssertionError("the last step returns")

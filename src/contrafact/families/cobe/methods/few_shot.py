@@ -10,12 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.editing import Edited, Question, read_edit
 from contrafact.families.cobe.items import PHRASINGS
+from contrafact.families.cobe.questions import Question
 from contrafact.family.method import MethodContext
+from contrafact.family.task import read_text
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack
-from contrafact.records import Story
+from contrafact.records import Output, Story
 from contrafact.text.delimit import delimit
 
 __all__ = ["DEFAULT_SHOTS", "EDIT_TOKENS", "Prompted", "draw_shots", "method"]
@@ -68,9 +69,9 @@ class Prompted:
             ],
         )
 
-    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Edited:
+    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Output:
         """See `contrafact.family.method.Method`."""
-        return read_edit(await ask(self.prompt(question, draw)))
+        return read_text(await ask(self.prompt(question, draw)))
 
     def plan(self, question: Question) -> Sequence[PlannedCall]:
         """See `contrafact.family.method.Method`."""
@@ -101,7 +102,7 @@ def draw_shots(
 
 def method(context: MethodContext) -> Prompted:
     """Return the method, with the pool of our own writing where none is given."""
-    from contrafact.families.cobe.bundled import bundled_shots
+    from contrafact.families.cobe.data import bundled_shots
 
     return Prompted(
         "few-shot",

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
 from contrafact.families.cobe.causal_graph import StoryGraph, graph_schema, read_graph
-from contrafact.families.cobe.editing import Edited, Question, read_edit
 from contrafact.families.cobe.methods.few_shot import EDIT_TOKENS
+from contrafact.families.cobe.questions import Question
 from contrafact.family.method import MethodContext
+from contrafact.family.task import read_text
 from contrafact.models.asking import Ask, PlannedCall
+from contrafact.records import Output
 from contrafact.text.delimit import delimit
 
 __all__ = ["GraphFirst", "method"]
@@ -40,7 +42,7 @@ class GraphFirst:
     def _prompt(self, question: Question) -> str:
         return self._draw.render(story=delimit(question.story.text), query=delimit(question.query))
 
-    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Edited:
+    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Output:
         """See `contrafact.family.method.Method`."""
         messages: list[ChatMessage] = [ChatMessageUser(content=self._prompt(question))]
         refused: list[dict[str, str]] = []
@@ -60,8 +62,9 @@ class GraphFirst:
         trace = {"graph": graph.as_json() if graph else None, "refused_graphs": refused}
         if graph is None:
             last = refused[-1]
-            return Edited(None, f"no usable graph: {last['reason']}", last["reply"], trace)
-        return read_edit(await ask(self._second(question, graph)), trace)
+            reason = f"no usable graph: {last['reason']}"
+            return Output(text=None, invalid=reason, reply=last["reply"], trace=trace)
+        return read_text(await ask(self._second(question, graph)), trace=trace)
 
     def _second(self, question: Question, graph: StoryGraph) -> str:
         def shown(names: Sequence[str]) -> list[str]:

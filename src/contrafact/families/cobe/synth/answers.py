@@ -1,23 +1,109 @@
-"""Right and wrong answers: edits that assert what the proof says, or differ from it in one way."""
+"""A story's criteria and its answers: edits that assert what the proof says, or differ in one way.
+
+CoBe, sections 3.1 and 3.2, and the failure modes of appendix B.1.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from contrafact.causal.counterfactual import Proof
+from contrafact.families.cobe.data import story_object
 from contrafact.families.cobe.synth.cases import Case
-from contrafact.families.cobe.synth.story import Answer
-from contrafact.families.cobe.synth.telling import (
-    Manner,
-    Tie,
-    draw_manner,
+from contrafact.families.cobe.synth.realization import (
+    Style,
+    draw_style,
+    realize,
     sentence,
-    tell,
-    ties_told,
+    stated_edges,
 )
 from contrafact.families.cobe.synth.template import Asserted, Template, Words
+from contrafact.records import Story
 
-__all__ = ["Setting", "draw_setting", "right_answers", "wrong_answers"]
+__all__ = [
+    "Answer",
+    "DrawnStory",
+    "Setting",
+    "criterion_texts",
+    "draw_setting",
+    "known_answers",
+    "probed_modes",
+    "proof_record",
+    "right_answers",
+    "story_record",
+    "wrong_answers",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An edit of a story whose verdict is known.
+
+    Attributes:
+        text: The edit.
+        why: What was done in it.
+        fails: The one criterion that it fails, "E1" to "E5"; none for a right answer.
+    """
+
+    text: str
+    why: str
+    fails: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnStory:
+    """A story and what is known of it.
+
+    Attributes:
+        story: The story, as any other of the benchmark.
+        right: Right answers, the odd-looking ones included; the representative answer is first.
+        wrong: Wrong answers, each failing one criterion.
+        proof: What the answers rest on, as it stands in a file.
+    """
+
+    story: Story
+    right: tuple[Answer, ...]
+    wrong: tuple[Answer, ...]
+    proof: Mapping[str, Any]
+
+
+def proof_record(template: str, words: Mapping[str, str], proof: Proof) -> dict[str, Any]:
+    """Return a proof in the form of a file."""
+    return {
+        "template": template,
+        "words": dict(words),
+        "assignment": {c.variable: c.before for c in proof.consequences if c.before is not None},
+        "facts": dict(proof.facts),
+        "intervention": dict(proof.intervention),
+        "consequences": {
+            c.variable: {
+                "kind": c.kind,
+                "before": c.before,
+                "after": c.after,
+                "direction": c.direction,
+                "path": list(c.path),
+            }
+            for c in proof.consequences
+        },
+        "noise_settings": len(proof.posterior.settings),
+    }
+
+
+def story_record(drawn: DrawnStory) -> dict[str, Any]:
+    """Return a story in the paper's schema (appendix A.2), with our additions."""
+    return story_object(drawn.story, known_answers(drawn))
+
+
+def known_answers(drawn: DrawnStory) -> dict[str, Any]:
+    """Return what a file says of a story beyond the paper's schema."""
+    return {
+        "Right answers": [{"text": a.text, "why": a.why} for a in drawn.right],
+        "Wrong answers": [{"text": a.text, "fails": a.fails, "why": a.why} for a in drawn.wrong],
+        "Proof": dict(drawn.proof),
+    }
+
 
 _OPENINGS = (
     "Here is the passage, rewritten for the change you describe:",
@@ -35,21 +121,21 @@ _TRIES = 8
 
 @dataclass(frozen=True)
 class Setting:
-    """One story of a case: its words, its numbers and its way of telling.
+    """One story of a case: its words, its numbers and its style.
 
     Attributes:
         case: The case.
         words: What fills the template's slots.
         before: What the story asserts.
         after: What is so after the intervention, where that is determined.
-        manner: The way of telling.
+        style: How it is written.
     """
 
     case: Case
     words: Words
     before: Mapping[str, Asserted]
     after: Mapping[str, Asserted]
-    manner: Manner
+    style: Style
 
     @property
     def template(self) -> Template:
@@ -57,8 +143,8 @@ class Setting:
         return self.case.template
 
     def clause(self, name: str) -> str:
-        """Return the clause that tells a variable as it was."""
-        return self.template.told[name].said(self.before[name], self.words)
+        """Return the clause that states a variable as it was."""
+        return self.template.stated[name].realized(self.before[name], self.words)
 
 
 def draw_setting(case: Case, rng: np.random.Generator) -> Setting:
@@ -67,19 +153,23 @@ def draw_setting(case: Case, rng: np.random.Generator) -> Setting:
     words = {
         slot: choice[int(rng.integers(len(choice)))] for slot, choice in template.slots.items()
     }
-    before = {name: _fact(template, name, case.facts[name], rng) for name in template.told}
+    before = {name: _fact(template, name, case.facts[name], rng) for name in template.stated}
     after = {
         name: before[name] if value == case.facts[name] else _fact(template, name, value, rng)
         for name, value in case.after.items()
     }
-    return Setting(case, words, before, after, draw_manner(template, rng))
+    return Setting(case, words, before, after, draw_style(template, rng))
 
 
 def right_answers(setting: Setting, rng: np.random.Generator) -> tuple[Answer, ...]:
     """Return right answers: the representative one, and some that look odd."""
     case, template = setting.case, setting.template
-    first = tell(template, setting.words, setting.after, setting.manner)
-    other = _retold(setting, first, rng)
+    first = realize(template, setting.words, setting.after, setting.style)
+    other = first
+    for _ in range(_TRIES):
+        if other == first:
+            style = draw_style(template, rng)
+            other = realize(template, setting.words, setting.after, style)
     found = [Answer(first, "The story, edited and otherwise told as it was.")]
     if other != first:
         found.append(Answer(other, "The same, told in another order or with other connectors."))
@@ -97,27 +187,87 @@ def right_answers(setting: Setting, rng: np.random.Generator) -> tuple[Answer, .
 
 def wrong_answers(setting: Setting, rng: np.random.Generator) -> tuple[Answer, ...]:
     """Return wrong answers, at least one for each criterion of the story, failing that alone."""
-    found = _associational(setting, rng)
-    found.append(_forgetful(setting, rng))
-    found.append(_misjoined(setting, rng))
+    found = _changes_what_stays(setting, rng)
+    found.append(_leaves_what_changes(setting, rng))
+    found.append(_wrong_connector(setting, rng))
     if setting.case.moved:
-        found.append(_wrong_way(setting, rng))
+        found.append(_wrong_direction(setting, rng))
     if setting.case.latents:
-        found.append(_disturbed(setting, rng))
+        found.append(_contradicts_latent(setting, rng))
     return tuple(found)
 
 
-def _associational(setting: Setting, rng: np.random.Generator) -> list[Answer]:
+def criterion_texts(setting: Setting) -> dict[str, str | None]:
+    """Return the criteria of a story, by the fields of `Story` (CoBe, section 3.2).
+
+    ``unchanged`` (E1) is what is stated and must stay, never a latent fact; ``changed`` (E2) the
+    fact that is set and what must change with it; ``numerical`` (E4) which way quantities move;
+    ``latent`` (E5) what the story implies and never states. The last two are None where there is
+    nothing of the kind.
+    """
+    case, template = setting.case, setting.template
+
+    def quoted(names: tuple[str, ...]) -> str:
+        order = [name for name in setting.style.order if name in names]
+        return " ".join(sentence(setting.clause(name)) for name in order)
+
+    moved = []
+    for name, way in case.moved.items():
+        what = (template.stated[name].what or "").format_map(setting.words)
+        moved.append(sentence(f"{what} is {'higher' if way == 'up' else 'lower'} than it was"))
+    implied = [sentence(_latent(setting, name, value)) for name, value in case.latents.items()]
+    return {
+        "unchanged": quoted(case.unchanged),
+        "changed": quoted(case.changed),
+        "numerical": " ".join(moved) or None,
+        "latent": " ".join(implied) or None,
+    }
+
+
+def probed_modes(
+    case: Case, before: Mapping[str, Asserted], after: Mapping[str, Asserted]
+) -> tuple[int, ...]:
+    """Return the failure modes of appendix B.1 that a story probes.
+
+    1: the edit goes against a cause that stays, or something downstream stays nevertheless.
+    2: something only goes along with what is set. 3: something changes downstream. 4: a law of
+    nature stands behind it. 5: something that is not stated is implied. 6: a connector has to
+    change. 7: an effect has two causes, of which one is touched.
+    """
+    template, graph = case.template, case.template.stated_graph
+    was, now = stated_edges(template, before), stated_edges(template, after)
+    below = graph.descendants([case.variable])
+    siblings = {n for g in template.confounded if case.variable in g for n in g}
+    siblings |= {n for cause in graph.parents[case.variable] for n in graph.children[cause]}
+    touched = {*case.changed, *case.moved}
+    modes = {
+        1: any(not now[edge] for edge in now if edge[1] == case.variable)
+        or any(name in below for name in case.unchanged),
+        2: bool((siblings - {case.variable}) & set(case.unchanged)),
+        3: len(touched) > 1,
+        4: template.science,
+        5: bool(case.latents),
+        6: any(was[edge] != now[edge] for edge in now),
+        7: any(
+            len(graph.parents[name]) > 1 and 0 < len(touched & set(graph.parents[name])) < 2
+            for name in below
+        ),
+    }
+    return tuple(mode for mode, holds in modes.items() if holds)
+
+
+def _changes_what_stays(setting: Setting, rng: np.random.Generator) -> list[Answer]:
     """Return edits that change what is not downstream: a cause, to fit; then something else."""
     case, template = setting.case, setting.template
-    above = template.ties.ancestors([case.variable])
+    above = template.stated_graph.ancestors([case.variable])
     confounded = {n for group in template.confounded if case.variable in group for n in group}
     shuffled = [case.unchanged[i] for i in rng.permutation(len(case.unchanged))]
     ranked = sorted(shuffled, key=lambda n: (n not in above, n not in confounded))
     found = []
     for name in ranked[:2]:
-        changed = _fact(template, name, _other(template, name, case.facts[name]), rng)
-        text = tell(template, setting.words, {**setting.after, name: changed}, setting.manner)
+        other = next(v for v in template.stated[name].values if v != case.facts[name])
+        changed = _fact(template, name, other, rng)
+        text = realize(template, setting.words, {**setting.after, name: changed}, setting.style)
         what = (
             "a cause of what was edited, to fit the edit"
             if name in above
@@ -129,43 +279,48 @@ def _associational(setting: Setting, rng: np.random.Generator) -> list[Answer]:
     return found
 
 
-def _forgetful(setting: Setting, rng: np.random.Generator) -> Answer:
+def _leaves_what_changes(setting: Setting, rng: np.random.Generator) -> Answer:
     """Return an edit that leaves an effect of the change as it was, or makes no change at all."""
     case = setting.case
     effects = [name for name in case.changed if name != case.variable]
     name = effects[int(rng.integers(len(effects)))] if effects else case.variable
     assertions = {**setting.after, name: setting.before[name]}
-    text = tell(setting.template, setting.words, assertions, setting.manner)
+    text = realize(setting.template, setting.words, assertions, setting.style)
     what = "an effect of the edit" if effects else "the very fact that was to be edited"
     return Answer(text, f"It leaves {what} as it was: {setting.clause(name)}.", "E2")
 
 
-def _misjoined(setting: Setting, rng: np.random.Generator) -> Answer:
+def _wrong_connector(setting: Setting, rng: np.random.Generator) -> Answer:
     """Return an edit with one wrong connector: the one of the story, where that had to change."""
     template = setting.template
-    was, now = (ties_told(template, a) for a in (setting.before, setting.after))
-    kept = [tie for tie in now if now[tie] != was[tie]]
-    touched = [tie for tie in now if not set(tie).isdisjoint(setting.case.changed)]
-    ties = kept or touched or list(now)
-    tie = ties[int(rng.integers(len(ties)))]
-    text = tell(template, setting.words, setting.after, setting.manner, joined={tie: not now[tie]})
+    was, now = (stated_edges(template, a) for a in (setting.before, setting.after))
+    kept = [edge for edge in now if now[edge] != was[edge]]
+    touched = [edge for edge in now if not set(edge).isdisjoint(setting.case.changed)]
+    edges = kept or touched or list(now)
+    edge = edges[int(rng.integers(len(edges)))]
+    text = realize(
+        template, setting.words, setting.after, setting.style, joined={edge: not now[edge]}
+    )
     why = (
         "It leaves a connector as it was, which no longer tells the relation"
         if kept
         else "It joins a cause and an effect by a connector that tells the opposite relation"
     )
-    return Answer(text, f"{why}: {_tie(setting, tie)}.", "E3")
+    cause, effect = (
+        template.stated[name].realized(setting.after[name], setting.words) for name in edge
+    )
+    return Answer(text, f"{why}: {cause} / {effect}.", "E3")
 
 
-def _wrong_way(setting: Setting, rng: np.random.Generator) -> Answer:
+def _wrong_direction(setting: Setting, rng: np.random.Generator) -> Answer:
     """Return an edit in which a quantity moves the wrong way."""
     case, template = setting.case, setting.template
     names = list(case.moved)
     name = names[int(rng.integers(len(names)))]
-    before, told = setting.before[name], template.told[name]
+    before, variable = setting.before[name], template.stated[name]
     moved = Asserted(before.value, beyond=True)
     if before.number is not None:
-        range_, step = told.numbers[before.value], told.numbers[before.value].step
+        range_, step = variable.numbers[before.value], variable.numbers[before.value].step
         low, high = (
             (before.number + step, range_.most)
             if case.moved[name] == "down"
@@ -173,20 +328,20 @@ def _wrong_way(setting: Setting, rng: np.random.Generator) -> Answer:
         )
         moved = Asserted(before.value, _step(low, high, step, rng))
     assertions = {**setting.after, name: moved}
-    text = tell(template, setting.words, assertions, setting.manner)
-    what = (told.what or "").format_map(setting.words)
+    text = realize(template, setting.words, assertions, setting.style)
+    what = (variable.what or "").format_map(setting.words)
     went = "up, not down" if case.moved[name] == "down" else "down, not up"
     return Answer(text, f"In it, {what} goes {went}.", "E4")
 
 
-def _disturbed(setting: Setting, rng: np.random.Generator) -> Answer:
+def _contradicts_latent(setting: Setting, rng: np.random.Generator) -> Answer:
     """Return an edit that adds the contrary of a fact which the story implies."""
     latents = setting.case.latents
     name = list(latents)[int(rng.integers(len(latents)))]
     contrary = _latent(setting, name, "no" if latents[name] == "yes" else "yes")
-    text = tell(setting.template, setting.words, setting.after, setting.manner)
-    said = sentence(contrary)
-    text = f"{said} {text}" if rng.integers(2) else f"{text} {said}"
+    text = realize(setting.template, setting.words, setting.after, setting.style)
+    added = sentence(contrary)
+    text = f"{added} {text}" if rng.integers(2) else f"{text} {added}"
     implied = _latent(setting, name, latents[name])
     return Answer(text, f"It contradicts what the story implies: {implied}.", "E5")
 
@@ -198,42 +353,24 @@ def _options(setting: Setting, rng: np.random.Generator) -> Answer:
     for value in (0, 1):
         assertions = dict(setting.after)
         for name in case.open:
-            levels = template.told[name].values
+            levels = template.stated[name].values
             assertions[name] = _fact(template, name, levels[value], rng)
         for name in case.moved:
             assertions[name] = _fact(template, name, case.after[name], rng)
-        manner = setting.manner if value == 0 else draw_manner(template, rng)
-        texts.append(tell(template, setting.words, assertions, manner))
+        style = setting.style if value == 0 else draw_style(template, rng)
+        texts.append(realize(template, setting.words, assertions, style))
     why = "It offers two versions, and both hold."
     if case.open:
         why = "It offers two versions, which differ in what the story leaves open."
     return Answer(f"Option 1: {texts[0]}\n\nOption 2: {texts[1]}", why)
 
 
-def _retold(setting: Setting, first: str, rng: np.random.Generator) -> str:
-    text = first
-    for _ in range(_TRIES):
-        if text != first:
-            break
-        text = tell(
-            setting.template, setting.words, setting.after, draw_manner(setting.template, rng)
-        )
-    return text
-
-
-def _tie(setting: Setting, tie: Tie) -> str:
-    cause, effect = (
-        setting.template.told[name].said(setting.after[name], setting.words) for name in tie
-    )
-    return f"{cause} / {effect}"
-
-
 def _fact(template: Template, name: str, value: str, rng: np.random.Generator) -> Asserted:
-    """Return a value as a story asserts it: with a number, where it is told in numbers.
+    """Return a value as a story asserts it: with a number, where it is stated in numbers.
 
     A number leaves room for one further out in its level: a wrong answer may need it.
     """
-    numbers = template.told[name].numbers.get(value)
+    numbers = template.stated[name].numbers.get(value)
     if numbers is None:
         return Asserted(value)
     low, high = numbers.least, numbers.most
@@ -248,12 +385,8 @@ def _step(low: int, high: int, step: int, rng: np.random.Generator) -> int:
     return low + step * int(rng.integers((high - low) // step + 1))
 
 
-def _other(template: Template, name: str, value: str) -> str:
-    return next(v for v in template.told[name].values if v != value)
-
-
 def _latent(setting: Setting, name: str, value: str) -> str:
-    return setting.template.latents[name].clauses[value].said(setting.words)
+    return setting.template.latents[name].clauses[value].realized(setting.words)
 
 
 def _one_of(texts: tuple[str, ...], rng: np.random.Generator) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from contrafact.causal.consequences import Consequence, Proof, consequences
+from contrafact.causal.counterfactual import Consequence, Proof, consequences
 from contrafact.families.cobe.synth.template import Template
 
 __all__ = ["Case", "cases", "prove"]
@@ -22,7 +22,7 @@ class Case:
 
     Attributes:
         template: The template.
-        facts: The values of all told variables.
+        facts: The values of all variables that the story states.
         variable: The variable that is set.
         value: What it is set to: not what it was.
         proof: What becomes of every variable.
@@ -36,32 +36,32 @@ class Case:
 
     @cached_property
     def unchanged(self) -> tuple[str, ...]:
-        """The told variables that must stay (E1)."""
-        return tuple(c.variable for c in self._told if c.kind == "stays")
+        """The stated variables that must stay (E1)."""
+        return tuple(c.variable for c in self._stated if c.kind == "stays")
 
     @cached_property
     def changed(self) -> tuple[str, ...]:
-        """The variable that is set and the told ones that must change, but for quantities (E2)."""
-        told = self.template.told
+        """The variable that is set, and what is stated, is no quantity and must change (E2)."""
+        stated = self.template.stated
         return tuple(
             c.variable
-            for c in self._told
-            if c.kind == "set" or (c.kind == "changes" and not told[c.variable].quantity)
+            for c in self._stated
+            if c.kind == "set" or (c.kind == "changes" and not stated[c.variable].quantity)
         )
 
     @cached_property
     def moved(self) -> dict[str, str]:
         """The quantities that must move, and which way: "up" or "down" (E4)."""
-        told = self.template.told
+        stated = self.template.stated
         return {
             c.variable: c.direction
-            for c in self._told
-            if c.kind == "changes" and told[c.variable].quantity and c.direction
+            for c in self._stated
+            if c.kind == "changes" and stated[c.variable].quantity and c.direction
         }
 
     @cached_property
     def latents(self) -> dict[str, str]:
-        """The untold facts that the told ones imply, with their values (E5)."""
+        """The facts that are not stated and that the stated ones imply, with their values (E5)."""
         return {
             name: str(one.before)
             for name in self.template.latents
@@ -70,17 +70,17 @@ class Case:
 
     @cached_property
     def open(self) -> tuple[str, ...]:
-        """The told variables of which the facts do not say what becomes of them."""
-        return tuple(c.variable for c in self._told if c.kind == "undetermined")
+        """The stated variables of which the facts do not say what becomes of them."""
+        return tuple(c.variable for c in self._stated if c.kind == "undetermined")
 
     @cached_property
     def after(self) -> dict[str, str]:
-        """The values of the told variables after the intervention, where they are determined."""
-        return {c.variable: str(c.after) for c in self._told if c.after is not None}
+        """The values of the stated variables after the intervention, where they are determined."""
+        return {c.variable: str(c.after) for c in self._stated if c.after is not None}
 
     @property
-    def _told(self) -> tuple[Consequence, ...]:
-        return tuple(c for c in self.proof.consequences if c.variable in self.template.told)
+    def _stated(self) -> tuple[Consequence, ...]:
+        return tuple(c for c in self.proof.consequences if c.variable in self.template.stated)
 
 
 def prove(template: Template, facts: Mapping[str, str], intervention: Mapping[str, str]) -> Proof:
@@ -102,7 +102,7 @@ def _proven(template: Template, facts: _Values, intervention: _Values) -> Proof:
 def cases(template: Template) -> tuple[Case, ...]:
     """Return every case of a template that makes a story.
 
-    A story needs a fact that must stay, and, when the change is told, a cause beside its effect,
+    A story needs a fact that must stay, and, when the change is stated, a cause with its effect,
     so that there is a connector.
     """
     return tuple(_find(template))
@@ -112,19 +112,19 @@ def _find(template: Template) -> list[Case]:
     situations: dict[_Values, None] = {}
     for setting, _ in template.model.settings():
         values = template.model.predict(setting)
-        situations[tuple((name, str(values[name])) for name in template.told)] = None
-    ties = template.ties
-    tied = {n for n in template.told if ties.parents[n] or ties.children[n]}
-    tied |= {name for group in template.confounded for name in group}
+        situations[tuple((name, str(values[name])) for name in template.stated)] = None
+    graph = template.stated_graph
+    linked = {n for n in template.stated if graph.parents[n] or graph.children[n]}
+    linked |= {name for group in template.confounded for name in group}
     found = []
     for situation in sorted(situations):
         facts = dict(situation)
-        for name in template.told:
-            if name not in tied or template.told[name].numbers:
+        for name in template.stated:
+            if name not in linked or template.stated[name].numbers:
                 continue  # what nothing hangs on, and figures, are poor things to suppose
-            value = next(v for v in template.told[name].values if v != facts[name])
+            value = next(v for v in template.stated[name].values if v != facts[name])
             case = Case(template, facts, name, value, prove(template, facts, {name: value}))
-            related = any(c in case.after for v in case.after for c in ties.parents[v])
+            related = any(c in case.after for v in case.after for c in graph.parents[v])
             if case.unchanged and related:
                 found.append(case)
     return found

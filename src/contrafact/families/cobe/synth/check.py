@@ -1,21 +1,250 @@
-"""The independent checker: proves that every answer of a story is what it is said to be.
+"""The independent checker: proves that every answer of a story is what it claims to be.
 
 It is handed a story as it stands in a file. From the template it takes the causal model and the
 phrases, and works out for itself, from the text alone, what is asserted and what the connectors
 claim; from the facts that it reads, what must stay and change. It sees nothing of how the story
-was made.
+was made, and shares no code with `realization`: the text is searched for the clauses and noun
+phrases of the template, and the words between them are read by rules for English connectors.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from contrafact.families.cobe.synth.cases import Case, prove
-from contrafact.families.cobe.synth.reading import Lexicon, Mention, Reading, read
-from contrafact.families.cobe.synth.template import Asserted, Template
+from contrafact.families.cobe.synth.template import Asserted, Phrase, Template, Words
 
-__all__ = ["check_story"]
+__all__ = ["Claim", "Lexicon", "Mention", "Reading", "check_story", "read"]
+
+_NUMBER = re.compile(r"\d[\d,]*")
+_MARK = "\x00"
+_CAUSE = {True: ("because of", "due to", "because", "since")}
+_CAUSE[False] = ("in spite of", "even though", "although", "despite")
+_LINK = {
+    True: (
+        *("for that reason", "because of this", "as a result", "consequently", "accordingly"),
+        "therefore",
+    ),
+    False: (
+        *("in spite of this", "despite this", "nevertheless", "nonetheless", "all the same"),
+        "even so",
+    ),
+}
+_BETWEEN = {True: ("and so", "so"), False: ("but", "yet")}
+_CUES = {
+    cue: (place, follows)
+    for place, table in (("cause", _CAUSE), ("link", _LINK), ("between", _BETWEEN))
+    for follows, cues in table.items()
+    for cue in cues
+}
+_TOKEN = re.compile(
+    rf"{_MARK}(\d+){_MARK}|\b({'|'.join(sorted(_CUES, key=len, reverse=True))})\b|(,)"
+)
+_SENTENCE = re.compile(r"[.!?:\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place where a text asserts something.
+
+    Attributes:
+        name: The variable, stated or latent.
+        asserted: What is asserted of it.
+        noun: Whether it is only referred to by a noun phrase.
+    """
+
+    name: str
+    asserted: Asserted
+    noun: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a connector says: that an effect follows from a cause, or comes in spite of it."""
+
+    cause: Mention
+    effect: Mention
+    follows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says.
+
+    Attributes:
+        mentions: Everything it asserts, in its order.
+        claims: What its connectors say.
+        loose: Connectors that join nothing.
+    """
+
+    mentions: tuple[Mention, ...]
+    claims: tuple[Claim, ...]
+    loose: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    head: str
+    tail: str | None  # after the number, where there is one
+    name: str
+    value: str
+    beyond: bool
+    noun: bool
+
+
+class Lexicon:
+    """All phrases of one story, to be searched for; what was read once is kept."""
+
+    def __init__(self, template: Template, words: Words) -> None:
+        self.words = words
+        self.entries = tuple(_entries(template, words))
+        self._read: dict[str, _Sentence] = {}
+
+    def sentence(self, text: str) -> "_Sentence":
+        """Return what a sentence says. The answers of a story have most sentences in common."""
+        if text not in self._read:
+            self._read[text] = _Sentence(*_masked(self, text))
+        return self._read[text]
+
+
+def read(lexicon: Lexicon, text: str) -> Reading:
+    """Return what a text asserts of the variables, and what its connectors claim."""
+    mentions: list[Mention] = []
+    claims: list[Claim] = []
+    loose: list[str] = []
+    before: list[Mention] = []
+    for part in _SENTENCE.split(text):
+        sentence = lexicon.sentence(part)
+        if sentence.mentions:
+            mentions += sentence.mentions
+            sentence.conclude(before, claims, loose)
+            before = sentence.conclusions
+    return Reading(tuple(mentions), tuple(claims), tuple(loose))
+
+
+def _masked(lexicon: Lexicon, text: str) -> tuple[str, tuple[Mention, ...]]:
+    """Return a sentence with marks for what it mentions, and the mentions."""
+    lowered = text.lower()
+    pieces, last = [], 0
+    found = _mentions(lexicon, lowered)
+    for index, (start, end, _) in enumerate(found):
+        pieces += [lowered[last:start], f"{_MARK}{index}{_MARK}"]
+        last = end
+    return "".join([*pieces, lowered[last:]]), tuple(mention for _, _, mention in found)
+
+
+def _mentions(lexicon: Lexicon, lowered: str) -> list[tuple[int, int, Mention]]:
+    """Return every mention with its start and end; of two that overlap, the earlier and longer."""
+    found = []
+    for entry in lexicon.entries:
+        start = lowered.find(entry.head)
+        while start >= 0:
+            end, number = start + len(entry.head), None
+            if entry.tail is not None:
+                digits = _NUMBER.match(lowered, end)
+                fits = digits is not None and lowered.startswith(entry.tail, digits.end())
+                if digits is not None and fits:
+                    number = int(digits[0].replace(",", ""))
+                    end = digits.end() + len(entry.tail)
+            if (entry.tail is None or number is not None) and _whole(lowered, start, end):
+                asserted = Asserted(entry.value, number, entry.beyond)
+                found.append((start, end, Mention(entry.name, asserted, entry.noun)))
+            start = lowered.find(entry.head, start + 1)
+    found.sort(key=lambda hit: (hit[0], -hit[1]))
+    kept: list[tuple[int, int, Mention]] = []
+    for hit in found:
+        if not kept or hit[0] >= kept[-1][1]:
+            kept.append(hit)
+    return kept
+
+
+@dataclass
+class _Sentence:
+    """One sentence: which mentions are causes under a connector, and which stand by themselves.
+
+    "because X" and "although X" govern what follows them up to a comma; "so" and "but" stand
+    between what is said before them and after; "as a result" and "even so" look back to the
+    sentence before, or to what is said before them in the same one.
+    """
+
+    text: str
+    mentions: tuple[Mention, ...]
+    governed: list[tuple[Mention, bool]] = field(default_factory=list)
+    early: list[Mention] = field(default_factory=list)
+    late: list[Mention] = field(default_factory=list)
+    between: bool | None = None
+    back: bool | None = None
+    loose: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        governor: tuple[bool, str] | None = None
+        used = True
+        for token in _TOKEN.finditer(self.text):
+            if token[1] is not None:
+                mention = self.mentions[int(token[1])]
+                used = True
+                if governor:
+                    self.governed.append((mention, governor[0]))
+                else:
+                    (self.early if self.between is None else self.late).append(mention)
+            elif token[3] is not None:
+                governor = None if used else governor
+            else:
+                place, follows = _CUES[token[2]]
+                if not used:
+                    self.loose.append(token[2])
+                governor = (follows, token[2]) if place == "cause" else None
+                used = place != "cause"
+                if place == "link" and not self.early:
+                    self.back = follows
+                elif place != "cause":
+                    self.between = follows
+
+    @property
+    def conclusions(self) -> list[Mention]:
+        """What the sentence says by itself, not as a cause."""
+        return self.late if self.between is not None else self.early
+
+    def conclude(self, before: list[Mention], claims: list[Claim], loose: list[str]) -> None:
+        """Add what the sentence claims, given what the one before it concluded."""
+        effects = self.conclusions
+        causes = list(self.governed)
+        if self.between is not None:
+            causes += [(mention, self.between) for mention in self.early]
+        if self.back is not None:
+            causes += [(mention, self.back) for mention in before]
+            if not before:
+                loose.append(self.text)
+        loose += self.loose
+        if causes and not effects:
+            loose.append(self.text)
+        claims += [Claim(cause, effect, kind) for effect in effects for cause, kind in causes]
+
+
+def _whole(text: str, start: int, end: int) -> bool:
+    return not (start and text[start - 1].isalnum()) and not text[end : end + 1].isalnum()
+
+
+def _entries(template: Template, words: Words) -> Iterator[_Entry]:
+    for name, variable in template.stated.items():
+        for value, phrase in variable.clauses.items():
+            yield _entry(phrase, words, name, value)
+        for value, phrase in variable.beyond.items():
+            yield _entry(phrase, words, name, value, beyond=True)
+        for value, noun in variable.nouns.items():
+            yield _Entry(noun.format_map(words).lower(), None, name, value, False, True)
+    for name, latent in template.latents.items():
+        for value, phrase in latent.clauses.items():
+            yield _entry(phrase, words, name, value)
+
+
+def _entry(phrase: Phrase, words: Words, name: str, value: str, *, beyond: bool = False) -> _Entry:
+    text = phrase.realized({**words, "n": _MARK}).lower()
+    head, mark, tail = text.partition(_MARK)
+    return _Entry(head, tail if mark else None, name, value, beyond, False)
+
 
 _NUMERICAL, _LATENT = "Numerical change expected: ", "Latent: "
 _WAYS = {"higher": "up", "lower": "down"}
@@ -39,21 +268,28 @@ def check_story(template: Template, record: Mapping[str, Any]) -> list[str]:
         record: The story in the form of a file.
     """
     lexicon = Lexicon(template, record["Proof"]["words"])
-    told = read(lexicon, record["Variation text"])
-    facts = {m.name: m.asserted for m in told.mentions if not m.noun}
-    problems = [f"the story does not tell '{name}'" for name in template.told.keys() - facts.keys()]
+    story = read(lexicon, record["Variation text"])
+    facts = {m.name: m.asserted for m in story.mentions if not m.noun}
+    problems = [
+        f"the story does not tell '{name}'" for name in template.stated.keys() - facts.keys()
+    ]
     problems += [f"the story tells '{name}', a latent" for name in template.latents.keys() & facts]
-    problems += _twofold(told)
+    values: dict[str, set[str]] = {}
+    for mention in story.mentions:
+        values.setdefault(mention.name, set()).add(mention.asserted.value)
+    problems += [
+        f"the story tells '{name}' in two ways" for name, ways in values.items() if len(ways) > 1
+    ]
     set_ = _interventions(lexicon, template, record["Query"])
     if len(set_) != 1:
         problems.append(f"the queries do not suppose one and the same thing: {sorted(set_)}")
     if problems:
         return problems
     variable, value = next(iter(set_))
-    values = {name: asserted.value for name, asserted in facts.items()}
-    case = Case(template, values, variable, value, prove(template, values, {variable: value}))
+    known = {name: asserted.value for name, asserted in facts.items()}
+    case = Case(template, known, variable, value, prove(template, known, {variable: value}))
     situation = _Situation(template, lexicon, facts, case)
-    problems += [f"the story: {p}" for p in _claims(template, told)]
+    problems += [f"the story: {p}" for p in _claims(template, story)]
     problems += _criteria(situation, record["Evaluation criteria"])
     if record["Right answers"][0]["text"] != record["Representative answer"]:
         problems.append("the representative answer is not the first right answer")
@@ -74,33 +310,32 @@ def _failures(situation: _Situation, text: str) -> list[tuple[str, str]]:
     """Return the criteria that a text fails, with reasons."""
     case, facts = situation.case, situation.facts
     reading = read(situation.lexicon, text)
-    said: dict[str, list[Asserted]] = {}
+    asserted_of: dict[str, list[Asserted]] = {}
     for mention in reading.mentions:
-        if not mention.noun or mention.asserted.value != _fact(facts, mention.name):
-            said.setdefault(mention.name, []).append(mention.asserted)
-        else:
-            said.setdefault(mention.name, []).append(facts[mention.name])
+        fact = facts.get(mention.name)
+        # A noun phrase refers to a fact with all that the story asserts of it.
+        asserted = mention.asserted
+        if mention.noun and fact is not None and asserted.value == fact.value:
+            asserted = fact
+        asserted_of.setdefault(mention.name, []).append(asserted)
     found = []
     for name in case.unchanged:
-        if not said.get(name) or any(asserted != facts[name] for asserted in said[name]):
+        if not asserted_of.get(name) or any(
+            asserted != facts[name] for asserted in asserted_of[name]
+        ):
             found.append(("E1", f"'{name}' does not stay"))
     for name in case.changed:
-        if any(asserted.value == facts[name].value for asserted in said.get(name, ())):
+        if any(asserted.value == facts[name].value for asserted in asserted_of.get(name, ())):
             found.append(("E2", f"'{name}' is as it was"))
     found += [("E3", problem) for problem in _claims(situation.template, reading)]
     for name, way in case.moved.items():
-        moves = {_way(facts[name], asserted) for asserted in said.get(name, ())}
+        moves = {_way(facts[name], asserted) for asserted in asserted_of.get(name, ())}
         if moves != {way}:
             found.append(("E4", f"'{name}' moves {sorted(map(str, moves))}, not {way}"))
     for name, value in case.latents.items():
-        if any(asserted.value != value for asserted in said.get(name, ())):
+        if any(asserted.value != value for asserted in asserted_of.get(name, ())):
             found.append(("E5", f"'{name}' is not {value}"))
     return found
-
-
-def _fact(facts: Mapping[str, Asserted], name: str) -> str | None:
-    """Return the value of a variable in fact; none for one that is not told."""
-    return facts[name].value if name in facts else None
 
 
 def _way(before: Asserted, after: Asserted) -> str | None:
@@ -120,7 +355,7 @@ def _claims(template: Template, reading: Reading) -> list[str]:
     problems = [f"'{text}' joins nothing" for text in reading.loose]
     for claim in reading.claims:
         cause, effect = claim.cause, claim.effect
-        if (cause.name, effect.name) not in template.signs or cause.name not in template.told:
+        if (cause.name, effect.name) not in template.signs or cause.name not in template.stated:
             problems.append(f"'{cause.name}' is no cause of '{effect.name}'")
         elif _pushes(template, cause, effect) != claim.follows:
             so = "follows" if claim.follows else "comes in spite of it"
@@ -151,13 +386,6 @@ def _pushes(template: Template, cause: Mention, effect: Mention) -> bool:
     return (highs[0] == highs[1]) == _furthers(template, cause.name, effect.name)
 
 
-def _twofold(reading: Reading) -> list[str]:
-    said: dict[str, set[str]] = {}
-    for mention in reading.mentions:
-        said.setdefault(mention.name, set()).add(mention.asserted.value)
-    return [f"the story tells '{name}' in two ways" for name, ways in said.items() if len(ways) > 1]
-
-
 def _interventions(
     lexicon: Lexicon, template: Template, queries: list[str]
 ) -> set[tuple[str, str]]:
@@ -166,8 +394,8 @@ def _interventions(
     found: set[tuple[str, str]] = set()
     for query in queries:
         here = set()
-        for name, told in template.told.items():
-            for value, phrase in told.clauses.items():
+        for name, variable in template.stated.items():
+            for value, phrase in variable.clauses.items():
                 inverted = f"had {phrase.before}{phrase.participle}{phrase.after}"
                 forms = (phrase.supposed(words), inverted.format_map(words))
                 if any(query.endswith(f" {form}.") for form in forms):
@@ -205,8 +433,10 @@ def _criteria(situation: _Situation, criteria: list[str]) -> list[str]:
 def _moves(situation: _Situation, numerical: list[str]) -> dict[str, str]:
     found = {}
     for clause in " ".join(numerical).lower().split("."):
-        for name, told in situation.template.told.items():
-            what = told.what.format_map(situation.lexicon.words).lower() if told.what else None
+        for name, variable in situation.template.stated.items():
+            what = (
+                variable.what.format_map(situation.lexicon.words).lower() if variable.what else None
+            )
             if what and clause.strip().startswith(f"{what} "):
                 found[name] = next((way for word, way in _WAYS.items() if word in clause), "")
     return found

@@ -9,17 +9,19 @@ from numpy.typing import NDArray
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import queries
-from contrafact.families.cobe.synth import criteria
 from contrafact.families.cobe.synth.answers import (
-    Setting,
+    DrawnStory,
+    criterion_texts,
     draw_setting,
+    probed_modes,
+    proof_record,
     right_answers,
+    story_record,
     wrong_answers,
 )
 from contrafact.families.cobe.synth.cases import Case, cases
 from contrafact.families.cobe.synth.check import check_story
-from contrafact.families.cobe.synth.story import DrawnStory, proof_record, story_record
-from contrafact.families.cobe.synth.telling import tell
+from contrafact.families.cobe.synth.realization import realize
 from contrafact.families.cobe.synth.template import Template
 from contrafact.records import DOMAINS, GRAPHS, Story
 
@@ -108,7 +110,7 @@ def draw_story(
         template: The template.
         variation: The number that its id gets.
         rng: Where randomness comes from.
-        case: The case to tell; a random one if none is given.
+        case: The case to write; a random one if none is given.
 
     Raises:
         Unproven: If the checker contradicts how it was made.
@@ -117,7 +119,22 @@ def draw_story(
         place = np.searchsorted(_shares(template), rng.random(), side="right")
         case = cases(template)[int(place)]
     setting = draw_setting(case, rng)
-    drawn = _drawn(setting, variation, rng)
+    supposed = template.stated[case.variable].supposed(setting.after[case.variable], setting.words)
+    right = right_answers(setting, rng)
+    story = Story(
+        id=f"{template.number}v{variation}",
+        core_set_id=template.number,
+        variation_id=variation,
+        domain=template.domain,
+        text=realize(template, setting.words, setting.before, setting.style),
+        queries=queries(supposed),
+        answer=right[0].text,
+        graph=template.graph,
+        failure_modes=probed_modes(case, setting.before, setting.after),
+        **criterion_texts(setting),
+    )
+    proof = proof_record(template.id, setting.words, case.proof)
+    drawn = DrawnStory(story, right, wrong_answers(setting, rng), proof)
     problems = check_story(template, story_record(drawn))
     if problems:
         raise Unproven(f"{template.id}: {problems[0]}")
@@ -166,36 +183,11 @@ def _order(size: int, seed: int, done: int) -> tuple[int, ...]:
 
 @cache
 def _shares(template: Template) -> NDArray[np.float64]:
-    """Return where each case ends on a line from 0 to 1."""
-    ends = np.cumsum([_weight(case) for case in cases(template)])
+    """Return where each case ends on a line from 0 to 1: a case that asks more has more of it."""
+    weights = []
+    for case in cases(template):
+        weight = 3.0 if len(case.changed) > 1 or case.moved else 1.0
+        weight *= 2.0 if case.latents else 1.0
+        weights.append(weight * (0.3 if case.open else 1.0))
+    ends = np.cumsum(weights)
     return np.asarray(ends / ends[-1], dtype=np.float64)
-
-
-def _weight(case: Case) -> float:
-    """Return how often a case is drawn, compared with others: more of what asks more."""
-    weight = 3.0 if len(case.changed) > 1 or case.moved else 1.0
-    weight *= 2.0 if case.latents else 1.0
-    return weight * (0.3 if case.open else 1.0)
-
-
-def _drawn(setting: Setting, variation: int, rng: np.random.Generator) -> DrawnStory:
-    case, template = setting.case, setting.template
-    supposed = template.told[case.variable].supposed(setting.after[case.variable], setting.words)
-    right = right_answers(setting, rng)
-    story = Story(
-        id=f"{template.number}v{variation}",
-        core_set_id=template.number,
-        variation_id=variation,
-        domain=template.domain,
-        text=tell(template, setting.words, setting.before, setting.manner),
-        queries=queries(supposed),
-        answer=right[0].text,
-        unchanged=criteria.unchanged(setting),
-        changed=criteria.changed(setting),
-        numerical=criteria.numerical(setting),
-        latent=criteria.latent(setting),
-        graph=template.graph,
-        failure_modes=criteria.failure_modes(case, setting.before, setting.after),
-    )
-    proof = proof_record(template.id, setting.words, case.proof)
-    return DrawnStory(story, right, wrong_answers(setting, rng), proof)

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from contrafact.families.cobe.phrasing import condition_of
+from contrafact.families.cobe.synth.answers import DrawnStory
 from contrafact.families.cobe.synth.draw import draw_stories
-from contrafact.families.cobe.synth.loading import bundled_templates
-from contrafact.families.cobe.synth.story import DrawnStory
+from contrafact.families.cobe.synth.template import bundled_templates
 from contrafact.files.atomic import write_text
 
 __all__ = ["drawn_page", "main", "shown"]
@@ -43,7 +43,7 @@ def shown(stories: Iterable[DrawnStory]) -> str:
         lines += [f"- implied: {story.latent}"] if story.latent else []
         lines += [
             f"- right: {story.answer}",
-            f"- fails {wrong.fails}, {_NAMES[wrong.fails or '']}: {_line(wrong.text)}",
+            f"- fails {wrong.fails}, {_NAMES[wrong.fails or '']}: {' '.join(wrong.text.split())}",
         ]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
@@ -68,10 +68,6 @@ def main(arguments: list[str]) -> int:
     path = Path(arguments[0])
     write_text(path, drawn_page(path.read_text(encoding="utf-8")))
     return 0
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """``python -m contrafact.families.cobe.synth.verify``: draw many stories, look for a wrong one.
 
 Every story is checked when it is drawn, after it went through the form of a file and back. What
-is looked for besides: a story told twice, a criterion about what is not determined, a wrong answer
+is looked for besides: a story drawn twice, a criterion about what is not determined, a wrong answer
 that reads like a right one. The work is shared among processes by seed.
 """
 
@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 from contrafact.families.cobe.data import read_story
+from contrafact.families.cobe.synth.answers import DrawnStory, story_record
 from contrafact.families.cobe.synth.check import check_story
 from contrafact.families.cobe.synth.draw import draw_stories
-from contrafact.families.cobe.synth.loading import bundled_templates
-from contrafact.families.cobe.synth.story import DrawnStory, story_record
+from contrafact.families.cobe.synth.template import bundled_templates
 
 __all__ = ["main", "violations"]
 
@@ -41,11 +41,11 @@ def violations(drawn: DrawnStory) -> list[str]:
     if record["Variation text"] in right:
         found.append("the story itself is a right answer")
     for name, one in record["Proof"]["consequences"].items():
-        if one["kind"] == "undetermined" and name in template.told:
-            told = template.told[name].clauses.values()
+        if one["kind"] == "undetermined" and name in template.stated:
+            variable = template.stated[name].clauses.values()
             words = record["Proof"]["words"]
             quoted = " ".join(record["Evaluation criteria"]).lower()
-            if any(clause.said({**words, "n": ""}).lower() in quoted for clause in told):
+            if any(clause.realized({**words, "n": ""}).lower() in quoted for clause in variable):
                 found.append(f"a criterion is about '{name}', which is not determined")
     return found
 
@@ -62,7 +62,7 @@ def _batch(seed: int, n: int) -> tuple[list[str], Counter[str]]:
         kinds = [one["kind"] for one in drawn.proof["consequences"].values()]
         counts["stories with something not determined"] += "undetermined" in kinds
     if len(texts) != n:
-        found.append(f"seed {seed}: {n - len(texts)} stories are told twice")
+        found.append(f"seed {seed}: {n - len(texts)} stories are drawn twice")
     return found, counts
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.corpus.journal import Journal
-    from contrafact.families.finforce.screen import Proposal
-    from contrafact.families.finforce.screen_files import Candidate
+    from contrafact.families.finforce.screen import Candidate, Proposal
+    from contrafact.files.journal import Journal
     from contrafact.prompts import PromptTemplate
 
 __all__ = ["release", "screen"]
@@ -65,16 +64,15 @@ def screen(
     """
     import pandas as pd
 
-    from contrafact.corpus.journal import Journal
-    from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.corpus.ledger import write_stage
     from contrafact.errors import InputError
-    from contrafact.families.finforce.screen_files import (
+    from contrafact.families.finforce.screen import (
         SHEET_COLUMNS,
         proposal_event,
         screened_row,
         sheet_row,
     )
-    from contrafact.files.jsonl import write_rows
+    from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import write_frame
     from contrafact.prompts import open_pack
 
@@ -88,40 +86,39 @@ def screen(
         template = screening_template(pack)
     candidates, dropped, events = _candidates(file, against or [], near, anonymise)
     settings = {
-        "input": _identity(candidates),
+        "input": hash_of([[one.id, one.item.model_dump()] for one in candidates]),
         "model": model,
-        "prompts": pack.hash if model else None,
+        "prompts": pack.used_hash if model else None,
         "structured": structured,
         "near": near,
         "against": [str(path) for path in against or ()],
         "anonymise": anonymise,
     }
-    journal = Journal(out, settings, what="finforce screen")
+    journal = Journal.of_output(out, settings, what="`finforce screen`")
     if journal.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
-    proposals, failures = _proposals(
-        candidates, model, template, journal, max_connections, max_retries, structured
-    )
-    if failures:
-        for why, number in Counter(failures.values()).most_common(5):
-            typer.echo(f"  {number} x {why}", err=True)
-        typer.echo(
-            f"{len(failures):,} calls failed; the same command tries them again, and nothing is "
-            "written before",
-            err=True,
+    with journal:
+        proposals, failures = _proposals(
+            candidates, model, template, journal, max_connections, max_retries, structured
         )
-        raise typer.Exit(1)
-    rows = [screened_row(candidate, proposals[candidate.id]) for candidate in candidates]
-    write_rows(f"{out}.dropped.jsonl", dropped)
-    write_frame(
-        pd.DataFrame([sheet_row(row) for row in rows], columns=list(SHEET_COLUMNS)),
-        f"{out}.sheet.csv",
-    )
-    write_rows(out, rows)
-    Ledger(ledger_path(out)).append([*events, *map(proposal_event, rows)])
-    journal.finish()
-    _say_screened(rows, len(dropped), out)
+        if failures:
+            for why, number in Counter(failures.values()).most_common(5):
+                typer.echo(f"  {number} x {why}", err=True)
+            typer.echo(
+                f"{len(failures):,} calls failed; the same command tries them again, and nothing "
+                "is written before",
+                err=True,
+            )
+            raise typer.Exit(1)
+        rows = [screened_row(candidate, proposals[candidate.id]) for candidate in candidates]
+        write_frame(
+            pd.DataFrame([sheet_row(row) for row in rows], columns=list(SHEET_COLUMNS)),
+            f"{out}.sheet.csv",
+        )
+        write_stage(out, rows, [*events, *map(proposal_event, rows)], dropped=dropped)
+        journal.finish()
+    _show_screened(rows, len(dropped), out)
 
 
 def _candidates(
@@ -132,7 +129,7 @@ def _candidates(
     from contrafact.corpus.duplicates import Text, find_duplicates
     from contrafact.corpus.ledger import LedgerEvent
     from contrafact.corpus.news_items import NewsNotes, news_rows
-    from contrafact.families.finforce.screen_files import Candidate
+    from contrafact.families.finforce.screen import Candidate
 
     notes = NewsNotes()
     rows = news_rows(file, notes)
@@ -171,12 +168,6 @@ def _candidates(
     return [one for at, one in enumerate(everyone) if at not in found], dropped, events
 
 
-def _identity(candidates: "list[Candidate]") -> str:
-    from contrafact.corpus.journal import hash_of
-
-    return hash_of([[one.id, one.item.model_dump()] for one in candidates])
-
-
 def _proposals(
     candidates: "list[Candidate]",
     model: str | None,
@@ -206,9 +197,9 @@ def _proposals(
             left[one.id] = one.item.title
     if model is None or template is None:
         return proposals, {}
-    replies, failures = _ask(left, model, template, journal, at_once, max_retries, structured)
-    for identity, reply in replies.items():
-        proposals[identity] = proposal_from_reply(reply, model)
+    failures = _ask(left, model, template, journal, at_once, max_retries, structured)
+    for identity in left.keys() - failures.keys():
+        proposals[identity] = proposal_from_reply(journal.known[identity], model)
     return proposals, failures
 
 
@@ -220,40 +211,33 @@ def _ask(
     at_once: int,
     max_retries: int | None,
     structured: bool,
-) -> tuple[dict[str, str], dict[str, str]]:
+) -> dict[str, str]:
+    """Keep the model's reply for each headline, and return why a call failed."""
     import asyncio
-
-    from inspect_ai.model import GenerateConfig
 
     from contrafact.console import Progress
     from contrafact.families.finforce.screen_model import ask_screening
-    from contrafact.models.opening import TRANSPORT, open_model
+    from contrafact.models.opening import call_config, open_model
 
-    transport: dict[str, Any] = {**TRANSPORT, "max_connections": at_once}
-    if max_retries is not None:
-        transport["max_retries"] = max_retries
-    labeller = open_model(model, config=GenerateConfig(**transport))
-    with journal.open() as entries, Progress("headlines", len(left)) as steps:
-        known = {entry["id"]: entry["reply"] for entry in entries if entry["id"] in left}
-        steps.step(len(known))
-
-        def each(identity: str, reply: str | None) -> None:
-            if reply is not None:
-                journal.keep({"id": identity, "reply": reply})
-            steps.step()
-
-        asked = {identity: text for identity, text in left.items() if identity not in known}
-        found = asyncio.run(
+    labeller = open_model(model, config=call_config(at_once, max_retries=max_retries))
+    new = {identity: text for identity, text in left.items() if identity not in journal.known}
+    with Progress("headlines", len(left), len(left) - len(new)) as steps:
+        return asyncio.run(
             ask_screening(
-                asked, labeller, template, at_once=at_once, structured=structured, each=each
+                new,
+                labeller,
+                template,
+                journal,
+                at_once=at_once,
+                structured=structured,
+                each=steps.one,
             )
         )
-    return {**known, **found.replies}, found.failures
 
 
-def _say_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
+def _show_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
     from contrafact.console import show_table
-    from contrafact.families.finforce.categories import CATEGORIES
+    from contrafact.families.finforce.data import CATEGORIES
 
     names = {True: "market event", False: "none", None: "open"}
     by = Counter((names[row["market_event"]], row["labelled_by"].split(":")[0]) for row in rows)
@@ -296,19 +280,23 @@ def release(
 ) -> None:
     """Release the headlines that people took for market events, in the benchmark's shape.
 
-    Beside the headlines stand a schema, a card and checksums; the decisions are in
+    Next to the headlines stand a schema, a card and checksums; the decisions are in
     DIR.ledger.jsonl. Exits with 1 if nothing is left to release.
 
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """
-    from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.corpus.ledger import Ledger
+    from contrafact.corpus.release import check_name
     from contrafact.errors import InputError
     from contrafact.families.finforce.release import Facts, Released, release_files
-    from contrafact.families.finforce.screen_files import read_sheets, verdict, verdict_event
-    from contrafact.files.jsonl import read_rows
+    from contrafact.families.finforce.screen import outcome_event, outcome_of, read_sheets
+    from contrafact.files.atomic import guard_folder, write_folder
+    from contrafact.files.journal import sidecar_path
+    from contrafact.files.tables import read_rows
 
+    guard_folder(out)
+    check_name(name, version)
     facts = Facts(name, version, license)
-    facts.check()
     rows = [row for _, row in read_rows(file)]
     if any("market_event" not in row or "id" not in row for row in rows):
         raise InputError(
@@ -330,8 +318,8 @@ def release(
             if taken:
                 released.append(Released(row, row["proposed_category"], 0))
             continue
-        outcome = verdict(given, row["proposed_category"])
-        events.append(verdict_event(row["id"], given, outcome))
+        outcome = outcome_of(given, row["proposed_category"])
+        events.append(outcome_event(row["id"], given, outcome))
         counts[
             {"kept": "taken by people", "dropped": "refused by people"}.get(
                 outcome.decision, "left out as hard cases"
@@ -343,41 +331,8 @@ def release(
         typer.echo("no headline is left to release", err=True)
         raise typer.Exit(1)
     files = release_files(released, facts, counts)
-    _write_folder(files, out)
-    Ledger(ledger_path(out)).append(events)
+    write_folder(out, files)
+    Ledger(sidecar_path(out, "ledger")).append(events)
     for what, number in counts.items():
         typer.echo(f"{what}: {number:,}")
     typer.echo(f"{out}: {len(released):,} headlines")
-
-
-def _write_folder(files: dict[str, str], out: Path) -> None:
-    """Write a folder of files, whole or not at all; one with the very same files stays."""
-    import shutil
-    import tempfile
-
-    from contrafact.errors import InputError
-    from contrafact.files.atomic import os_problem, write_text
-
-    if out.exists():
-        same = out.is_dir() and all(
-            (out / name).is_file() and (out / name).read_text(encoding="utf-8") == text
-            for name, text in files.items()
-        )
-        if same:
-            return
-        if not out.is_dir() or any(out.iterdir()):
-            raise InputError("exists and is another release", file=out, hint="name a new folder")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-        draft.chmod(0o755)
-    except OSError as error:
-        raise os_problem(error, out, doing="cannot be made") from error
-    try:
-        for name, text in files.items():
-            write_text(draft / name, text)
-        draft.replace(out)
-    except OSError as error:
-        raise os_problem(error, out, doing="cannot be written") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)

@@ -3,13 +3,12 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.families.finforce.bulk import BulkJob, ResultRow
-    from contrafact.families.finforce.bulk_journal import Journal
+    from contrafact.families.finforce.bulk import BulkJob, BulkOutput, ResultRow
 
 __all__ = ["generate"]
 
@@ -99,26 +98,29 @@ def generate(
         raise InputError(
             "examples cannot be read from standard input", hint="name a file with --shots-from"
         )
-    sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}
-    transport = {
-        "max_connections": max_connections,
-        "max_retries": max_retries,
-        "timeout": timeout,
-        "attempt_timeout": attempt_timeout,
-    }
+    from contrafact.families.finforce.data import bundled_shots, load_headlines
+    from contrafact.families.finforce.judging import Judging
     from contrafact.families.finforce.methods import METHODS
+    from contrafact.family.method import MethodContext, open_weights
+    from contrafact.files.download import sha256_of
     from contrafact.prompts import open_pack
 
+    sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}
+    given = {name: value for name, value in sampling.items() if value is not None}
     pack = open_pack(prompts)
-    method = METHODS.spec(method, _given(sampling))
-    told = {
-        "method": method,
+    spec = METHODS.spec(method, given)
+    pool = load_headlines(shots_from) if shots_from else bundled_shots()
+    context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,))
+    chosen = METHODS.make(spec, context)
+    judging = Judging(pack, structured=structured) if judge else None
+    settings = {
+        "method": spec,
         "model": model,
         "judge": judge or [],
         "shots": shots,
-        "shots-from": _hash(shots_from),
+        "shots-from": sha256_of(shots_from) if shots_from else None,
         "seed": seed,
-        "prompts": pack.hash,
+        "prompts": pack.used_hash,
         "structured": structured,
         **{name.replace("_", "-"): value for name, value in sampling.items()},
     }
@@ -127,44 +129,39 @@ def generate(
         from inspect_ai.model import GenerateConfig
 
         from contrafact.families.finforce.bulk import BulkJob
-        from contrafact.families.finforce.bundled import bundled_shots
-        from contrafact.families.finforce.data import load_headlines
-        from contrafact.families.finforce.judging import Judging
-        from contrafact.family.method import MethodContext, open_weights
         from contrafact.models.asking import Ask
-        from contrafact.models.opening import TRANSPORT, open_model
+        from contrafact.models.opening import call_config, open_model
 
-        pool = load_headlines(shots_from) if shots_from else bundled_shots()
-        context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,))
-        chosen = METHODS.make(method, context)
         open_weights(chosen, [model], {})
-        calls: dict[str, Any] = TRANSPORT | _given(transport)
+        calls = call_config(
+            max_connections,
+            max_retries=max_retries,
+            timeout=timeout,
+            attempt_timeout=attempt_timeout,
+        )
+        writer = open_model(model, config=calls.merge(GenerateConfig(**given)))
         return BulkJob(
             method=chosen,
-            ask=Ask(
-                open_model(model, config=GenerateConfig(**_given(sampling), **calls)),
-                structured=structured,
-            ),
-            judging=Judging(pack, structured=structured) if judge else None,
-            judges=tuple(open_model(name, config=GenerateConfig(**calls)) for name in judge or ()),
+            ask=Ask(writer, structured=structured),
+            judging=judging,
+            judges=tuple(open_model(name, config=calls) for name in judge or ()),
             at_once=max_connections,
         )
 
     if out == "-":
         _stream(job(), file)
         return
-    from contrafact.families.finforce.bulk import check_columns
-    from contrafact.families.finforce.bulk_journal import Journal
-    from contrafact.files.jsonl import read_rows, source_name
+    from contrafact.families.finforce.bulk import BulkOutput, check_columns
+    from contrafact.files.tables import read_rows, source_name
 
-    # Read whole before the first call: a file that breaks off half-way is told now, for free.
+    # Read whole before the first call: a file that breaks off half-way is reported now, for free.
     rows = list(read_rows(file))
     check_columns(rows, source_name(file))
-    journal = Journal(Path(out), rows, told)
-    if journal.finished():
+    output = BulkOutput(Path(out), rows, settings)
+    if output.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
-    _to_file(job(), file, journal)
+    _to_file(job(), file, output)
 
 
 def _stream(job: "BulkJob", file: str) -> None:
@@ -174,11 +171,9 @@ def _stream(job: "BulkJob", file: str) -> None:
     import pandas as pd
 
     from contrafact.errors import InputError
-    from contrafact.families.finforce.bulk import added_columns, column_names
-    from contrafact.families.finforce.bulk_journal import collect
+    from contrafact.families.finforce.bulk import added_columns, collect, column_names
     from contrafact.families.finforce.bulk_stream import arriving_rows, standard_input
-    from contrafact.files.jsonl import read_rows, source_name
-    from contrafact.files.tables import render_jsonl
+    from contrafact.files.tables import read_rows, render_jsonl, source_name
 
     tally = _Tally(file)
     added = added_columns(judged=job.judging is not None)
@@ -205,99 +200,76 @@ def _stream(job: "BulkJob", file: str) -> None:
     tally.end(None)
 
 
-def _to_file(job: "BulkJob", file: str, journal: "Journal") -> None:
+def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
     import asyncio
 
-    from contrafact.families.finforce.bulk import added_columns
-    from contrafact.families.finforce.bulk_journal import collect
-    from contrafact.files.lock import locked
+    from contrafact.families.finforce.bulk import added_columns, collect
 
-    with locked(journal.folder):
-        done = journal.resume()
-        job = _with_cache(job, journal)
+    with output:
+        done = output.done()
+        job = _with_cache(job, output)
         results: list[ResultRow] = []
-        tally = _Tally(file, len(journal.rows), len(done))
+        tally = _Tally(file, len(output.rows), len(done))
 
         def each(row: "ResultRow") -> None:
             if row.position not in done and row.outcome != "failed":
-                journal.keep(row)
+                output.keep(row)
             results.append(row)
             tally.add(row)
 
         with tally:
-            asyncio.run(collect(job, journal.rows, done, each))
-        journal.write(results, added_columns(judged=job.judging is not None))
+            asyncio.run(collect(job, output.rows, done, each))
+        output.write(results, added_columns(judged=job.judging is not None))
         if not tally.causes:
-            journal.finish()
-    tally.end(journal.out)
+            output.finish()
+    tally.end(output.out)
 
 
-def _with_cache(job: "BulkJob", journal: "Journal") -> "BulkJob":
-    """Let the job's calls keep their answers in the journal's folder until it is finished."""
+def _with_cache(job: "BulkJob", output: "BulkOutput") -> "BulkJob":
+    """Let the job's calls keep their answers until the output is finished."""
     import os
     from dataclasses import replace
 
     from contrafact.models.asking import cache_policy
 
-    os.environ["INSPECT_CACHE_DIR"] = str(journal.cache.absolute())
-    policy = cache_policy(journal.identity)
+    os.environ["INSPECT_CACHE_DIR"] = str(output.cache.absolute())
+    policy = cache_policy(output.identity)
     judging = replace(job.judging, cache=policy) if job.judging else None
     return replace(job, ask=replace(job.ask, cache=policy), judging=judging)
 
 
 class _Tally:
-    """Progress on standard error: a bar on a terminal, a line every tenth elsewhere."""
+    """Counts rows by what came of them, and reports on standard error."""
 
     def __init__(self, file: str, total: int | None = None, before: int = 0):
         from collections import Counter
 
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        from contrafact.files.jsonl import source_name
+        from contrafact.console import Progress
+        from contrafact.files.tables import source_name
 
         self.name = source_name(file)
-        self.total = total
         self.before = before
         self.outcomes: Counter[str] = Counter()
         self.causes: Counter[str] = Counter()
-        self.console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        self.bar = Progress(
-            *columns, console=self.console, disable=not self.console.is_terminal or total is None
-        )
-        self.task = self.bar.add_task("rows", total=total)
+        self.progress = Progress("rows", total)
 
     def __enter__(self) -> "_Tally":
-        self.bar.start()
+        self.progress.__enter__()
         if self.before:
-            self._say(f"going on: {self.before} of {self.total} rows were done")
+            self.progress.say(f"going on: {self.before} of {self.progress.total} rows were done")
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
+    def __exit__(self, *problem: object) -> None:
+        self.progress.__exit__(*problem)
 
     def add(self, row: "ResultRow") -> None:
-        """Count one row, and tell it if there was no headline in it."""
+        """Count one row, and report it if there was no headline in it."""
         self.outcomes[row.outcome] += 1
         if row.outcome == "bad":
-            self._say(f"{self.name}:{row.line}: {row.added['error']}")
+            self.progress.say(f"{self.name}:{row.line}: {row.added['error']}")
         if row.outcome == "failed":
             self.causes[row.added["error"]] += 1
-        self.bar.advance(self.task)
-        rows = self.outcomes.total()
-        if self.total and not self.console.is_terminal and self._at_a_tenth(rows, self.total):
-            self._say(f"rows: {rows}/{self.total}")
-
-    @staticmethod
-    def _at_a_tenth(rows: int, total: int) -> bool:
-        return rows == total or rows % max(1, total // 10) == 0
-
-    def _say(self, text: str) -> None:
-        if self.console.is_terminal:
-            self.console.print(text, markup=False, highlight=False, soft_wrap=True)
-        else:
-            print(text, file=sys.stderr, flush=True)
+        self.progress.step()
 
     def end(self, out: Path | None) -> None:
         """Say how it went.
@@ -305,14 +277,14 @@ class _Tally:
         Raises:
             typer.Exit: with 1 if calls failed.
         """
-        self._say(", ".join(self._summary()) + (f"; written to {out}" if out else ""))
+        self.progress.say(", ".join(self._summary()) + (f"; written to {out}" if out else ""))
         if not self.causes:
             return
         failed = self.causes.total()
         again = "; the same command tries them again" if out else ""
-        self._say(f"{failed} {'row' if failed == 1 else 'rows'} failed{again}:")
+        self.progress.say(f"{failed} {'row' if failed == 1 else 'rows'} failed{again}:")
         for cause, count in self.causes.most_common(5):
-            self._say(f"  {count} x {cause}")
+            self.progress.say(f"  {count} x {cause}")
         raise typer.Exit(1)
 
     def _summary(self) -> Iterator[str]:
@@ -326,23 +298,3 @@ class _Tally:
         for outcome, name in names.items():
             if self.outcomes[outcome]:
                 yield f"{self.outcomes[outcome]} {name}"
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _hash(path: Path | None) -> str | None:
-    import hashlib
-
-    from contrafact.errors import InputError
-    from contrafact.files.atomic import os_problem
-
-    if path is None:
-        return None
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except FileNotFoundError:
-        raise InputError("no such file", file=path, hint="check the path") from None
-    except OSError as error:
-        raise os_problem(error, path, doing="cannot be read") from error

@@ -11,7 +11,7 @@ from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.delimit import delimit
-from contrafact.text.phrases import Span, mask_spans, noun_phrases
+from contrafact.text.parsing import Span, mask_spans, noun_phrases
 
 __all__ = ["MASK", "CounterfactualDistil", "mask_headline", "method"]
 

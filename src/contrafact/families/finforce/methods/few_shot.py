@@ -83,7 +83,7 @@ def draw_shots(
 
 def method(context: MethodContext) -> Prompted:
     """Return the method, with the pool of our own writing where none is given."""
-    from contrafact.families.finforce.bundled import bundled_shots
+    from contrafact.families.finforce.data import bundled_shots
 
     return Prompted(
         "few-shot",

@@ -16,11 +16,10 @@ from inspect_ai.model import ModelOutput
 from contrafact.errors import InputError
 from contrafact.families.finforce.generation import MAX_CHARACTERS, Generation, read_pair
 from contrafact.family.method import MethodContext, Option
-from contrafact.files.atomic import replace_surrogates
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.prompts import PromptTemplate
 from contrafact.records import SIDES, Headline, Side
-from contrafact.text.delimit import delimit
+from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import normalised_edit_distance
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ class LmCounterfactuals:
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
         """See `contrafact.family.method.Method`. The model is run here, and not asked."""
-        from contrafact.models.whitebox.noise import PromptTooLong
+        from contrafact.models.whitebox.noise import ContextExceeded
         from contrafact.models.whitebox.noise import draw as draw_noise
 
         model = str(ask.model)
@@ -98,7 +97,7 @@ class LmCounterfactuals:
                 max_tokens=self._max_tokens,
                 sampling=self._sampling,
             )
-        except PromptTooLong as error:
+        except ContextExceeded as error:
             raise Unanswered(f"prompt too long: {error.problem}") from None
         return _generation(dict(zip(prompts, texts, strict=True)), model)
 
@@ -228,14 +227,13 @@ def _weights(model: str) -> str:
     Raises:
         InputError: If it is asked over a service, which takes no noise, or has no weights here.
     """
-    from contrafact.models.whitebox.shared import WEIGHTS_MEND, weights_name
-    from contrafact.models.whitebox.weights import check_causal
+    from contrafact.models.whitebox.weights import WEIGHTS_HINT, check_causal, weights_name
 
     name = weights_name(model)
     if name is None:
         raise InputError(
             f"lm-counterfactuals needs a model's weights, and {model} has none here",
-            hint=WEIGHTS_MEND,
+            hint=WEIGHTS_HINT,
         )
     check_causal(name)
     return name

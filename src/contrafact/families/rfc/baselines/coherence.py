@@ -9,7 +9,6 @@ manipulation is not seen, and an original that is itself badly worded is flagged
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer
@@ -18,6 +17,7 @@ from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.text.quantities import Quantity, quantities
+from contrafact.text.tokens import sentence_spans
 
 __all__ = ["Coherence", "Contradiction", "contradictions", "method"]
 
@@ -28,7 +28,6 @@ by a tenth of it: both figures are rounded."""
 NEAR = 60
 """A percent change speaks of a from–to pair at most this many characters away, in its sentence."""
 
-_SENTENCE_END = re.compile(r"[.!?](?=\s+[\"“'‘(]?[A-Z0-9$€£])|\n|;\s")
 # Parts of one whole, as against answers to several questions of one survey.
 _PARTS = re.compile(
     r"\b(?:ma[dk]es? up|making up|account(?:s|ed|ing)? for|contribut\w+|respectively|the rest"
@@ -58,7 +57,7 @@ class Contradiction:
 def contradictions(text: str) -> list[Contradiction]:
     """Return what contradicts itself in a paragraph, in order of place."""
     found = quantities(text)
-    sentences = _sentences(text)
+    sentences = sentence_spans(text)
     number = [_sentence_of(q.start, sentences) for q in found]
     told = [
         *_directions(found),
@@ -185,12 +184,6 @@ def _gap(change: Quantity, old: Quantity, new: Quantity) -> int:
 
 def _told(rule: str, message: str, *where: Quantity) -> Contradiction:
     return Contradiction(rule, message, min(q.start for q in where), max(q.end for q in where))
-
-
-def _sentences(text: str) -> list[tuple[int, int]]:
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    edges = [0, *ends, len(text)]
-    return list(pairwise(edges))
 
 
 def _sentence_of(position: int, sentences: Sequence[tuple[int, int]]) -> int:

@@ -29,40 +29,40 @@ def bucket(
 
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """
+    from contrafact.corpus.ledger import write_stage
     from contrafact.corpus.news_items import NewsNotes, news_rows
-    from contrafact.families.rfc.pipeline.bucket import bucket_news, write_buckets
+    from contrafact.families.rfc.pipeline.bucket import bucket_news
     from contrafact.files.atomic import guard_output
 
     guard_output(out, file)
     notes = NewsNotes()
     result = bucket_news(news_rows(file, notes), titles_alone=titles_alone)
-    write_buckets(result, out)
+    write_stage(out, result.kept, result.events, dropped=result.dropped)
     for line in notes.lines():
         typer.echo(line, err=True)
-    _summary(result, out)
+    _show(result, out)
 
 
-def _summary(result: "Sorted", out: Path) -> None:
+def _show(result: "Sorted", out: Path) -> None:
     from collections import Counter
 
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    from contrafact.console import show_table
 
-    table = Table(
-        title="Candidates, and the others by reason", box=box.SIMPLE, title_justify="left"
-    )
-    for name in ("manipulation", "candidates", "others", "most frequent reasons"):
-        table.add_column(name, justify="right" if name in ("candidates", "others") else "left")
+    rows = []
     for name, kept in result.counts().items():
         reasons = Counter(
             event.why.partition(":")[0]
             for event in result.events
             if event.manipulation == name and event.decision == "dropped"
         )
-        said = "\n".join(f"{count} x {why}" for why, count in reasons.most_common(4))
-        table.add_row(name, str(kept), str(reasons.total()), said)
-    Console(stderr=True).print(table)
+        frequent = "; ".join(f"{count} x {why}" for why, count in reasons.most_common(4))
+        rows.append((name, str(kept), str(reasons.total()), frequent))
+    show_table(
+        "Candidates, and the others by reason",
+        ("manipulation", "candidates", "others", "most frequent reasons"),
+        rows,
+        stderr=True,
+    )
     articles, samples = len(result.kept), sum(result.counts().values())
     typer.echo(
         f"{articles + len(result.dropped):,} articles: {articles:,} are candidates "

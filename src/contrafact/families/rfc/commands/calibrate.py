@@ -28,8 +28,8 @@ def calibrate(
 ) -> None:
     """Learn from rewrites that an expert called valid or invalid.
 
-    The valid ones give the band of token-length ratios per manipulation, with its quantiles; of
-    each invalid one it is said which rules of the contract it breaks, and which nothing catches.
+    The valid ones give the band of token-length ratios per manipulation, with its quantiles; the
+    invalid ones show which rules of the contract they break, and which of them nothing catches.
 
     Example: contrafact rfc calibrate examples.jsonl --out calibration.json
     """
@@ -38,10 +38,10 @@ def calibrate(
     from contrafact.families.rfc.contracts import check_pair
     from contrafact.families.rfc.pipeline.calibrate import calibrate as learn
     from contrafact.families.rfc.pipeline.calibrate import examples
-    from contrafact.families.rfc.pipeline.stage_files import read_stage
+    from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_output, write_text
-    from contrafact.files.jsonl import source_name
-    from contrafact.text.surface import token_ratio
+    from contrafact.files.tables import source_name
+    from contrafact.text.diff import token_ratio
 
     rows = read_stage(file, ("original", "rewritten"), manipulated=True)
     given = examples(rows, file=source_name(file))
@@ -54,8 +54,8 @@ def calibrate(
     _show(found, coverage)
     if out is not None:
         guard_output(out, file)
-        told = {"coverage": coverage, "manipulations": [one.as_dict() for one in found]}
-        write_text(out, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        findings = {"coverage": coverage, "manipulations": [one.as_dict() for one in found]}
+        write_text(out, json.dumps(findings, indent=2, ensure_ascii=False) + "\n")
         typer.echo(f"Findings are in {out}")
 
 
@@ -63,7 +63,7 @@ def _show(found: "list[Calibration]", coverage: float) -> None:
     import pandas as pd
 
     from contrafact.console import show_frame
-    from contrafact.families.rfc.bands import LENGTH_BANDS
+    from contrafact.families.rfc.labels import LENGTH_BANDS
 
     table = [
         {

@@ -7,11 +7,11 @@ import typer
 
 if TYPE_CHECKING:
     from contrafact.families.rfc.contracts import Check
-    from contrafact.families.rfc.contracts.reading import PairRow
+    from contrafact.families.rfc.contracts.check import PairRow
 
 __all__ = ["check"]
 
-_TOLD = 20  # bad rows told one by one; the rest are counted
+_SHOWN = 20  # bad rows shown one by one; the rest are counted
 
 
 def check(
@@ -22,6 +22,14 @@ def check(
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="The checks, JSON Lines. [standard output]"),
+    ] = None,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Rules of your own that join the contracts: package.module, or "
+            "package.module:function; may be repeated.",
+        ),
     ] = None,
     polarity_model: Annotated[
         Path | None,
@@ -34,110 +42,84 @@ def check(
 
     Each row needs id, manipulation, original and rewritten. Each gets a row with passed, the
     violations, and what rules cannot decide, for review by a person. Exits with 0 if all pass, 1
-    if some fail, 2 if a row is bad; bad rows are told by line, the others are checked all the same.
+    if some fail, 2 if a row is bad; bad rows are named by line, the others are checked all the
+    same.
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
-    from contrafact.families.rfc.contracts import Options
-    from contrafact.families.rfc.contracts.reading import read_pairs
+    from contrafact.console import Progress
+    from contrafact.families.rfc.contracts import Options, check_pairs, load_rules
+    from contrafact.families.rfc.contracts.check import read_pairs
     from contrafact.files.atomic import guard_output, write_text
 
     if out is not None:
         guard_output(out, file)
-    options = Options()
+    rules = tuple(found for path in rule or () for found in load_rules(path))
+    options = Options(rules=rules)
     if polarity_model is not None:
-        from contrafact.families.rfc.contracts.polarity_model import load_polarity_model
+        from contrafact.families.rfc.contracts.sentiment import load_polarity_model
 
-        options = Options(polarity=load_polarity_model(polarity_model))
+        options = Options(polarity=load_polarity_model(polarity_model), rules=rules)
     rows = read_pairs(file)
-    checks = _check(rows, options)
-    lines = [_line(row, found) for row, found in zip(rows, checks, strict=True)]
+    sound = [row.fields for row in rows if row.problem is None]
+    checked: list[Check] = []
+    with Progress("pairs", len(sound)) as progress:
+        for found in check_pairs(sound, options=options):
+            checked.append(found)
+            progress.step()
+    checks = iter(checked)
+    lines = [_line(row, next(checks) if row.problem is None else None) for row in rows]
     if out is None:
         typer.echo("".join(lines), nl=False)
     else:
         write_text(out, "".join(lines))
-    _summary([(row, found) for row, found in zip(rows, checks, strict=True) if found is not None])
+    _summary([str(fields["manipulation"]) for fields in sound], checked)
     bad = [row.problem for row in rows if row.problem is not None]
-    for problem in bad[:_TOLD]:
+    for problem in bad[:_SHOWN]:
         typer.echo(f"contrafact: {problem}", err=True)
-    if len(bad) > _TOLD:
-        typer.echo(f"contrafact: and {len(bad) - _TOLD:,} more bad rows", err=True)
+    if len(bad) > _SHOWN:
+        typer.echo(f"contrafact: and {len(bad) - _SHOWN:,} more bad rows", err=True)
     if bad:
         raise typer.Exit(2)
-    if not all(found.passed for found in checks if found is not None):
+    if not all(found.passed for found in checked):
         raise typer.Exit(1)
 
 
-def _check(rows: "list[PairRow]", options: object) -> "list[Check | None]":
-    """Return the check of each row, none for a bad one."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from contrafact.families.rfc.contracts import Options, check_pairs
-
-    assert isinstance(options, Options)
-    console = Console(stderr=True)
-    found: list[Check | None] = []
-    columns = (TextColumn("pairs"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("pairs", total=len(rows))
-        checked = check_pairs((r.fields for r in rows if r.problem is None), options=options)
-        for row in rows:
-            found.append(next(checked) if row.problem is None else None)
-            bar.advance(task)
-    return found
-
-
 def _line(row: "PairRow", found: "Check | None") -> str:
+    """Return a row of the file of checks; a bad row has the problem as its only violation."""
     import json
 
-    from contrafact.files.atomic import replace_surrogates
+    from contrafact.families.rfc.contracts import fail
+    from contrafact.text.delimit import replace_surrogates
 
-    if found is None:
-        violations = [
-            {
-                "rule": "bad-row",
-                "message": str(row.problem),
-                "original_span": None,
-                "rewritten_span": None,
-            }
-        ]
-        review = []
-    else:
-        violations = [finding.as_row() for finding in found.violations]
-        review = [finding.as_row() for finding in found.review]
-    told = {
+    violations = (fail("bad-row", str(row.problem)),) if found is None else found.violations
+    values = {
         "id": row.fields.get("id"),
         "manipulation": row.fields.get("manipulation"),
         "passed": found is not None and found.passed,
-        "violations": violations,
-        "review": review,
+        "violations": [finding.as_row() for finding in violations],
+        "review": [finding.as_row() for finding in (() if found is None else found.review)],
     }
-    return replace_surrogates(json.dumps(told, ensure_ascii=False)) + "\n"
+    return replace_surrogates(json.dumps(values, ensure_ascii=False)) + "\n"
 
 
-def _summary(found: "list[tuple[PairRow, Check]]") -> None:
+def _summary(manipulations: list[str], checks: "list[Check]") -> None:
     """Print how many pairs of each manipulation pass, and which rules the others break."""
     from collections import Counter
 
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
+    from contrafact.console import show_table
     from contrafact.records import MANIPULATIONS
 
-    table = Table(title="Pairs by manipulation", box=box.SIMPLE, title_justify="left")
-    for name in ("manipulation", "pairs", "pass", "fail", "to review", "rules broken (pairs)"):
-        table.add_column(name, justify="left" if name[0] in "mr" else "right", overflow="fold")
+    rows = []
     for name in MANIPULATIONS:
-        checks = [check for row, check in found if row.fields["manipulation"] == name]
-        if not checks:
+        here = [check for check, of in zip(checks, manipulations, strict=True) if of == name]
+        if not here:
             continue
-        rules = Counter(rule for c in checks for rule in {v.rule for v in c.violations})
-        broken = ", ".join(f"{rule} {count}" for rule, count in rules.most_common())
-        passed = sum(c.passed for c in checks)
-        seen = sum(bool(c.review) for c in checks)
-        figures = (len(checks), passed, len(checks) - passed, seen)
-        table.add_row(name, *(f"{figure:,}" for figure in figures), broken or "–")
-    if found:
-        Console(stderr=True).print(table)
+        broken = Counter(rule for check in here for rule in {v.rule for v in check.violations})
+        passed = sum(check.passed for check in here)
+        figures = (len(here), passed, len(here) - passed, sum(bool(c.review) for c in here))
+        rules = ", ".join(f"{rule} {count}" for rule, count in broken.most_common())
+        rows.append([name, *(f"{figure:,}" for figure in figures), rules or "–"])
+    if rows:
+        columns = ("manipulation", "pairs", "pass", "fail", "to review", "rules broken (pairs)")
+        show_table("Pairs by manipulation", columns, rows, stderr=True)

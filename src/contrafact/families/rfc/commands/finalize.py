@@ -68,14 +68,13 @@ def finalize(
     import numpy as np
 
     from contrafact.console import Progress, show_counts, show_frame
-    from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.corpus.ledger import write_stage
     from contrafact.families.rfc.contracts import check_pair
     from contrafact.families.rfc.decisions import load_decisions
     from contrafact.families.rfc.pipeline.finalize import audit_table, retention_table
     from contrafact.families.rfc.pipeline.finalize import finalize as settle
-    from contrafact.families.rfc.pipeline.stage_files import beside, read_stage
+    from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_output
-    from contrafact.files.jsonl import write_rows
     from contrafact.files.tables import write_frame
 
     guard_output(out, file, decisions)
@@ -111,13 +110,10 @@ def finalize(
             each=count.one,
         )
     retention = retention_table(rows, result, rng)
-    write_rows(beside(out, "hard"), result.hard)
-    write_rows(beside(out, "dropped"), result.dropped)
     write_frame(retention, Path(f"{out}.retention.csv"))
     if not audit.empty:
         write_frame(audit, Path(f"{out}.audit.csv"))
-    Ledger(ledger_path(out)).append(result.events)
-    write_rows(out, result.retained)
+    write_stage(out, result.retained, result.events, hard=result.hard, dropped=result.dropped)
     show_frame("Before and after adjudication", retention, shares=("retention",))
     typer.echo(f"{out}: {len(result.retained):,} of {len(rows):,} pairs")
     show_counts(result.counts())

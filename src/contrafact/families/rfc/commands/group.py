@@ -15,8 +15,6 @@ from contrafact.families.rfc.commands import (
     ledger,
     release,
     rewrite,
-    statistics,
-    study,
     surface,
 )
 
@@ -43,5 +41,4 @@ app.command("check")(check.check)
 app.command("finalize")(finalize.finalize)
 app.command("release")(release.release)
 app.command("surface")(surface.surface)
-app.command("statistics")(statistics.statistics)
-app.add_typer(study.app, name="study")
+app.command("statistics")(ledger.statistics)

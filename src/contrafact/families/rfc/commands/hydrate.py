@@ -8,8 +8,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contrafact.families.rfc.pipeline.fetch_pages import FetchSettings
-    from contrafact.families.rfc.pipeline.hydrate import Find, Published
+    from contrafact.families.rfc.pipeline.hydrate import FetchSettings, Find, Found, Published
 
 __all__ = ["hydrate"]
 
@@ -47,21 +46,18 @@ def hydrate(
 ) -> None:
     """Give published rewrites their originals: title and summary, by address or from your file.
 
-    For those who may use the articles; what is fetched stays with you. FILE.dropped.jsonl tells
+    For those who may use the articles; what is fetched stays with you. FILE.dropped.jsonl holds
     what is gone, failed or no longer the text that was rewritten. Pages are kept in
     FILE.pages.jsonl: a rerun fetches only what failed, and exits with 1 while something does.
 
     Example: contrafact rfc hydrate release/pairs.jsonl --out pairs.jsonl
     """
     from contrafact.console import show_counts
-    from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.corpus.ledger import write_stage
     from contrafact.corpus.news_items import load_news
-    from contrafact.families.rfc.pipeline.fetch_pages import FetchSettings
-    from contrafact.families.rfc.pipeline.hydrate import held_news, load_published
+    from contrafact.families.rfc.pipeline.hydrate import FetchSettings, held_news, load_published
     from contrafact.families.rfc.pipeline.hydrate import hydrate as give_back
-    from contrafact.families.rfc.pipeline.stage_files import beside
     from contrafact.files.atomic import guard_output
-    from contrafact.files.jsonl import write_rows
 
     guard_output(out, file, news)
     rows = load_published(file)
@@ -70,9 +66,7 @@ def hydrate(
     else:
         find = _from_web(rows, out, FetchSettings(max_connections, pause, timeout))
     result = give_back(rows, find, min_similarity=min_similarity, accept_similar=accept_similar)
-    write_rows(beside(out, "dropped"), result.dropped)
-    Ledger(ledger_path(out)).append(result.events)
-    write_rows(out, result.rows)
+    write_stage(out, result.rows, result.events, dropped=result.dropped)
     typer.echo(f"{out}: {len(result.rows):,} of {len(rows):,} rows have their original")
     show_counts(result.counts)
     if result.counts["failed"]:
@@ -89,20 +83,17 @@ def _from_web(rows: "Sequence[Published]", out: Path, settings: "FetchSettings")
     import asyncio
 
     from contrafact.console import Progress
-    from contrafact.families.rfc.pipeline.answer_file import AnswerFile
-    from contrafact.families.rfc.pipeline.fetch_pages import fetch_pages, usable_address
-    from contrafact.families.rfc.pipeline.hydrate import Held
-    from contrafact.families.rfc.pipeline.stage_files import beside
+    from contrafact.families.rfc.pipeline.hydrate import fetch_pages, usable_address
+    from contrafact.files.journal import Journal, sidecar_path
 
     urls = list(dict.fromkeys(row.url for row in rows if row.url and usable_address(row.url)))
     with (
-        AnswerFile(beside(out, "pages"), {"what": "article pages"}) as answers,
+        Journal(sidecar_path(out, "pages"), {"what": "article pages"}) as kept,
         Progress("pages", len(urls)) as count,
     ):
-        pages = asyncio.run(fetch_pages(urls, answers, settings, each=count.one))
+        pages = asyncio.run(fetch_pages(urls, kept, settings, each=count.one))
 
-    def find(row: "Published") -> Held | None:
-        page = pages.get(row.url or "")
-        return Held(page.status, page.titles, page.summaries, page.why) if page else None
+    def find(row: "Published") -> "Found | None":
+        return pages.get(row.url or "")
 
     return find

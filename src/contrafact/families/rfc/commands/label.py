@@ -8,8 +8,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contrafact.families.rfc.pipeline.label_model import Asked
-    from contrafact.families.rfc.pipeline.stage_files import StageRow
+    from contrafact.families.rfc.pipeline.label import Asked
+    from contrafact.families.rfc.pipeline.stages import StageRow
 
 __all__ = ["label"]
 
@@ -57,11 +57,12 @@ def label(
     Example: contrafact rfc label bucketed.jsonl --per-article one --out labelled.jsonl
     """
     from contrafact.console import show_counts
-    from contrafact.corpus.ledger import Ledger, ledger_path
+    from contrafact.corpus.ledger import write_stage
     from contrafact.families.rfc.pipeline.label import label_rows, open_rows
-    from contrafact.families.rfc.pipeline.stage_files import beside, read_stage
+    from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_output
-    from contrafact.files.jsonl import source_name, write_rows
+    from contrafact.files.journal import sidecar_path
+    from contrafact.files.tables import source_name
 
     guard_output(out, file)
     rows = read_stage(file, ("title",))
@@ -69,9 +70,8 @@ def label(
     result = label_rows(rows, per_article=per_article, file=name)
     asked = None
     if model is not None:
-        given = {"max_retries": max_retries, "timeout": timeout}
-        calls = {key: value for key, value in given.items() if value is not None}
-        asked = _ask(open_rows(rows, per_article), model, prompts, out, max_connections, calls)
+        bounds = {"max_retries": max_retries, "timeout": timeout}
+        asked = _ask(open_rows(rows, per_article), model, prompts, out, max_connections, bounds)
         result = label_rows(
             rows,
             per_article=per_article,
@@ -80,14 +80,11 @@ def label(
             model=model,
             file=name,
         )
-    write_rows(beside(out, "dropped"), result.dropped)
-    write_rows(beside(out, "apart"), result.apart)
-    Ledger(ledger_path(out)).append(result.events)
-    write_rows(out, result.rows)
+    write_stage(out, result.rows, result.events, dropped=result.dropped, apart=result.apart)
     typer.echo(f"{out}: {len(result.rows):,} items of {len(rows):,} articles")
     show_counts(result.counts)
     if result.apart:
-        typer.echo(f"{beside(out, 'apart')}: {len(result.apart):,} articles without a label")
+        typer.echo(f"{sidecar_path(out, 'apart')}: {len(result.apart):,} articles without a label")
     if asked and asked.failures:
         failed = len(asked.failures)
         typer.echo(
@@ -103,27 +100,24 @@ def _ask(
     prompts: Path | None,
     out: Path,
     max_connections: int,
-    calls: dict[str, int],
+    bounds: "dict[str, int | None]",
 ) -> "Asked":
     import asyncio
 
-    from inspect_ai.model import GenerateConfig
-
     from contrafact.console import Progress
-    from contrafact.families.rfc.pipeline.answer_file import AnswerFile
-    from contrafact.families.rfc.pipeline.label_model import ask_labels
-    from contrafact.families.rfc.pipeline.stage_files import beside
-    from contrafact.models.opening import TRANSPORT, open_model
+    from contrafact.families.rfc.pipeline.label import ask_labels, label_template
+    from contrafact.files.journal import Journal, sidecar_path
+    from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
     pack = open_pack(prompts)
-    settings = {**TRANSPORT, **calls, "max_connections": max_connections}
-    labeller = open_model(model, config=GenerateConfig(**settings))
-    facts = {"model": model, "prompts": pack.hash}
+    template = label_template(pack)
+    labeller = open_model(model, config=call_config(max_connections, **bounds))
+    facts = {"model": model, "prompts": pack.used_hash}
     with (
-        AnswerFile(beside(out, "answers"), facts) as answers,
+        Journal(sidecar_path(out, "answers"), facts) as answers,
         Progress("articles", len(rows)) as count,
     ):
         return asyncio.run(
-            ask_labels(rows, labeller, pack, answers, at_once=max_connections, each=count.one)
+            ask_labels(rows, labeller, template, answers, at_once=max_connections, each=count.one)
         )

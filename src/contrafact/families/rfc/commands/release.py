@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contrafact.families.rfc.commands.surface import report_leaks
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contrafact.families.rfc.pipeline.stage_files import StageRow
+    from contrafact.families.rfc.pipeline.stages import StageRow
 
 __all__ = ["release"]
 
@@ -49,21 +51,21 @@ def release(
 
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
-    from contrafact.families.rfc.pipeline.release import ReleaseFacts, check_facts
+    from contrafact.families.rfc.pipeline.release import ReleaseFacts, check_facts, write_release
     from contrafact.families.rfc.pipeline.release import release as make
-    from contrafact.families.rfc.pipeline.release_folder import write_release
-    from contrafact.families.rfc.pipeline.stage_files import beside, read_stage
+    from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_folder
-    from contrafact.files.jsonl import source_name
+    from contrafact.files.journal import sidecar_path
+    from contrafact.files.tables import source_name
 
     guard_folder(out)
     facts = ReleaseFacts(name, version, license, url, date, with_originals)
     check_facts(facts)
     needed = ("article_id", "original", "rewritten")
     rows = read_stage(file, needed, manipulated=True)
-    beside_it = beside(file, "hard")
-    if hard is None and file != "-" and beside_it.is_file():
-        hard = beside_it
+    found = sidecar_path(file, "hard")
+    if hard is None and file != "-" and found.is_file():
+        hard = found
     doubtful = read_stage(hard, needed, manipulated=True, allow_empty=True) if hard else []
     if max_auroc is not None:
         _require_few_artefacts(rows, max_auroc)
@@ -87,7 +89,7 @@ def release(
 
 
 def _require_few_artefacts(rows: "Sequence[StageRow]", max_auroc: float) -> None:
-    from contrafact.families.rfc.leakage import leakage, leaks
+    from contrafact.families.rfc.leakage import leakage
     from contrafact.records import Rewrite
 
     pairs = [
@@ -99,13 +101,6 @@ def _require_few_artefacts(rows: "Sequence[StageRow]", max_auroc: float) -> None
         )
         for row in rows
     ]
-    found = leaks(leakage(pairs), max_auroc)
-    for probe in found:
-        typer.echo(
-            f"{probe.artefact} tells {probe.manipulation} rewrites from originals: AUROC "
-            f"{probe.figure.estimate:.3f}, above {max_auroc}",
-            err=True,
-        )
-    if found:
+    if report_leaks(leakage(pairs), max_auroc):
         typer.echo("Nothing is written; see `contrafact rfc surface`.", err=True)
         raise typer.Exit(1)

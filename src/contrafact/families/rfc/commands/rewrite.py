@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.corpus.journal import Journal
+    from inspect_ai.model import GenerateConfig
+
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
     from contrafact.families.rfc.pipeline.rewrite import Assignment, Outcome
+    from contrafact.files.journal import Journal
 
 __all__ = ["rewrite"]
 
@@ -79,10 +81,10 @@ def rewrite(
 
     Example: contrafact rfc rewrite labelled.jsonl --rewriter rules --seed 7 --out pairs.jsonl
     """
-    from contrafact.corpus.journal import Journal, hash_of
     from contrafact.errors import InputError
     from contrafact.families.rfc.pipeline.rewrite import Outcome, load_assignments, write_pairs
     from contrafact.files.atomic import guard_output
+    from contrafact.files.journal import Journal, hash_of
 
     guard_output(out, file)
     if (model is None) == (rewriter == "model"):
@@ -110,98 +112,91 @@ def rewrite(
     }
     writer: ModelRewriter | None = None
     if model is not None:
-        limits = {"max_retries": max_retries, "timeout": timeout}
-        transport = {name: value for name, value in limits.items() if value is not None}
-        writer, told = _model_rewriter(
-            model, seed, tries, feedback, decoding, prompts, transport, max_connections
-        )
-        facts |= told
-    journal = Journal(out, facts, what="rfc rewrite")
+        from contrafact.models.opening import call_config
+
+        config = call_config(max_connections, max_retries=max_retries, timeout=timeout)
+        writer, decisive = _model_rewriter(model, config, seed, tries, feedback, decoding, prompts)
+        facts |= decisive
+    journal = Journal.of_output(out, facts, what="`rfc rewrite`")
     if journal.finished():
         typer.echo(f"{out} is finished: nothing is left to do")
         return
-    with journal.open() as kept:
-        outcomes = {entry["position"]: Outcome.of_json(entry["outcome"]) for entry in kept}
+    with journal:
         if writer is None:
-            _by_rules(journal, assignments, outcomes, seed, tries, workers)
+            _by_rules(journal, assignments, seed, tries, workers)
         else:
-            _by_model(journal, assignments, outcomes, writer, max_connections)
+            _by_model(journal, assignments, writer, max_connections)
+        outcomes = [Outcome.of_json(journal.known[str(at)]) for at in range(len(assignments))]
         write_pairs(
             out, assignments, outcomes, rewriter="rules" if model is None else f"model:{model}"
         )
         journal.finish()
-    _summary(assignments, outcomes, out)
+    _show(assignments, outcomes, out)
 
 
 def _model_rewriter(
     model: str,
+    config: "GenerateConfig",
     seed: int,
     attempts: int,
     feedback: bool,
     decoding: Path | None,
     prompts: Path | None,
-    transport: dict[str, int],
-    max_connections: int,
 ) -> "tuple[ModelRewriter, dict[str, Any]]":
     """Return the rewriter, and what of it decides the result."""
-    from inspect_ai.model import GenerateConfig
-
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
-    from contrafact.models.opening import TRANSPORT, open_model
+    from contrafact.models.opening import open_model
     from contrafact.prompts import open_pack
 
     pack = open_pack(prompts)
     settings = load_decoding(decoding)
-    templates = ModelRewriter.open_templates(pack)
-    calls: dict[str, Any] = TRANSPORT | transport | {"max_connections": max_connections}
+    templates = ModelRewriter.open_templates(pack, feedback=feedback)
     writer = ModelRewriter(
-        open_model(model, config=GenerateConfig(**calls)),
+        open_model(model, config=config),
         templates,
-        templates["feedback"] if feedback else None,
+        templates.get("feedback"),
         settings,
         seed,
         attempts,
     )
-    told = {
+    decisive = {
         "model": model,
         "feedback": feedback,
-        "prompts": pack.hash,
+        "prompts": pack.used_hash,
         "decoding": {
             name: setting.model_dump(exclude_none=True) for name, setting in settings.items()
         },
     }
-    return writer, told
+    return writer, decisive
 
 
 def _by_rules(
     journal: "Journal",
     assignments: "list[Assignment]",
-    outcomes: "dict[int, Outcome]",
     seed: int,
     attempts: int,
     workers: int | None,
 ) -> None:
+    """Keep every row's outcome."""
     from contrafact.console import Progress
     from contrafact.families.rfc.pipeline.rewrite import rewrite_all_by_rules
 
-    left = [at for at in range(len(assignments)) if at not in outcomes]
-    with Progress("rewrites", len(assignments), len(outcomes)) as progress:
+    left = [at for at in range(len(assignments)) if str(at) not in journal.known]
+    with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
         for position, outcome in rewrite_all_by_rules(
             assignments, left, seed=seed, attempts=attempts, workers=workers or os.cpu_count() or 1
         ):
-            journal.keep({"position": position, "outcome": outcome.as_json()})
-            outcomes[position] = outcome
+            journal.keep(str(position), outcome.as_json())
             progress.step()
 
 
 def _by_model(
     journal: "Journal",
     assignments: "list[Assignment]",
-    outcomes: "dict[int, Outcome]",
     writer: "ModelRewriter",
     at_once: int,
 ) -> None:
-    """Add every row's outcome.
+    """Keep every row's outcome.
 
     Raises:
         typer.Exit: with 1 if calls failed; what came of the others is kept for a rerun.
@@ -211,48 +206,42 @@ def _by_model(
     from contrafact.console import Progress
     from contrafact.models.asking import failure_cause
 
-    left = [at for at in range(len(assignments)) if at not in outcomes]
-    causes: Counter[str] = Counter()
+    async def rewrite(position: str) -> "dict[str, Any]":
+        return (await writer.rewrite(assignments[int(position)])).as_json()
 
-    async def run() -> None:
-        with Progress("rewrites", len(assignments), len(outcomes)) as progress:
-            async for position, outcome in writer.rewrite_all(assignments, left, at_once):
-                if isinstance(outcome, Exception):
-                    causes[failure_cause(outcome)] += 1
-                else:
-                    journal.keep({"position": position, "outcome": outcome.as_json()})
-                    outcomes[position] = outcome
-                progress.step()
-
-    asyncio.run(run())
-    if causes:
+    left = [str(at) for at in range(len(assignments)) if str(at) not in journal.known]
+    with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
+        failures = asyncio.run(journal.fill(left, rewrite, at_once=at_once, each=progress.one))
+    if failures:
         typer.echo(
-            f"{causes.total()} of {len(assignments)} rows failed, and nothing is written yet; the "
+            f"{len(failures)} of {len(assignments)} rows failed, and nothing is written yet; the "
             "same command tries them again:",
             err=True,
         )
+        causes = Counter(map(failure_cause, failures.values()))
         for cause, count in causes.most_common(5):
             typer.echo(f"  {count} x {cause}", err=True)
         raise typer.Exit(1)
 
 
-def _summary(assignments: "list[Assignment]", outcomes: "dict[int, Outcome]", out: Path) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
+def _show(assignments: "list[Assignment]", outcomes: "list[Outcome]", out: Path) -> None:
+    from contrafact.console import show_table
     from contrafact.records import MANIPULATIONS
 
-    table = Table(title="Rewritten, and dropped by reason")
-    for name in ("manipulation", "rows", "kept", "dropped", "most frequent reasons"):
-        table.add_column(name, justify="right" if name in ("rows", "kept", "dropped") else "left")
+    rows = []
     for manipulation in MANIPULATIONS:
-        mine = [outcomes[at] for at, a in enumerate(assignments) if a.manipulation == manipulation]
-        kept = sum(outcome.rewritten is not None for outcome in mine)
-        reasons = Counter(outcome.reason for outcome in mine if outcome.rewritten is None)
-        said = "\n".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
-        table.add_row(manipulation, str(len(mine)), str(kept), str(len(mine) - kept), said)
-    Console(stderr=True).print(table)
-    kept = sum(outcome.rewritten is not None for outcome in outcomes.values())
+        own = [outcomes[at] for at, a in enumerate(assignments) if a.manipulation == manipulation]
+        reasons = Counter(outcome.reason for outcome in own if outcome.rewritten is None)
+        frequent = "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
+        counts = (len(own), len(own) - reasons.total(), reasons.total())
+        rows.append((manipulation, *map(str, counts), frequent))
+    show_table(
+        "Rewritten, and dropped by reason",
+        ("manipulation", "rows", "kept", "dropped", "most frequent reasons"),
+        rows,
+        stderr=True,
+    )
+    kept = sum(outcome.rewritten is not None for outcome in outcomes)
     typer.echo(
         f"{len(assignments)} rows: {kept} rewritten, {len(assignments) - kept} dropped; written "
         f"to {out}",

@@ -8,9 +8,10 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from contrafact.families.rfc.leakage import Probe
     from contrafact.records import Rewrite
 
-__all__ = ["surface"]
+__all__ = ["report_leaks", "surface"]
 
 
 def surface(
@@ -43,7 +44,7 @@ def surface(
     from contrafact.console import show_frame
     from contrafact.families.rfc.data import PairNotes, load_pairs
     from contrafact.families.rfc.diagnostics import diagnostics, draw_diagnostics, summary
-    from contrafact.families.rfc.leakage import as_frame, leakage, leaks
+    from contrafact.families.rfc.leakage import as_frame, leakage
     from contrafact.files.atomic import guard_folder
     from contrafact.files.tables import write_frame
 
@@ -55,27 +56,35 @@ def surface(
     scored = _perplexities(pairs, fluency_model) if fluency_model else None
     probes = leakage(pairs, perplexity=scored, seed=seed)
     measured = diagnostics(pairs)
-    told, table = summary(measured), as_frame(probes)
-    write_frame(told, out / "diagnostics.csv")
+    figures, table = summary(measured), as_frame(probes)
+    write_frame(figures, out / "diagnostics.csv")
     write_frame(measured, out / "pairs.csv")
     write_frame(table, out / "leakage.csv")
     if plots:
         draw_diagnostics(measured, out)
-    show_frame("Surface diagnostics", told, coefficients=("mean", "sd", "p5", "median", "p95"))
+    show_frame("Surface diagnostics", figures, coefficients=("mean", "sd", "p5", "median", "p95"))
     show_frame(
         "What artefacts give away (AUROC of detection, accuracy of diagnosis)",
         table,
         coefficients=("chance", "estimate"),
     )
     typer.echo(f"Tables{' and figures' if plots else ''} are in {out}")
-    if max_auroc is not None and (found := leaks(probes, max_auroc)):
-        for probe in found:
-            typer.echo(
-                f"{probe.artefact} tells {probe.manipulation} rewrites from originals: AUROC "
-                f"{probe.figure.estimate:.3f}, above {max_auroc}",
-                err=True,
-            )
+    if max_auroc is not None and report_leaks(probes, max_auroc):
         raise typer.Exit(1)
+
+
+def report_leaks(probes: "Sequence[Probe]", max_auroc: float) -> bool:
+    """Report the artefacts that tell rewrites better than is allowed; return whether any does."""
+    from contrafact.families.rfc.leakage import leaks
+
+    found = leaks(probes, max_auroc)
+    for probe in found:
+        typer.echo(
+            f"{probe.artefact} tells {probe.manipulation} rewrites from originals: AUROC "
+            f"{probe.figure.estimate:.3f}, above {max_auroc}",
+            err=True,
+        )
+    return bool(found)
 
 
 def _perplexities(pairs: "Sequence[Rewrite]", model: str) -> dict[str, float]:

@@ -1,71 +1,372 @@
 """The contract of causal distortion: another cause for the same effect.
 
-RFC-BENCH, section 2.2.2 and appendices Q.4, R.4 and S.4.
+RFC-BENCH, section 2.2.2 and appendices Q.4, R.4 (conditions A and B) and S.4.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
+from typing import Annotated
 
-from contrafact.families.rfc.contracts.chains import Chain, chains
-from contrafact.families.rfc.contracts.counterparts import directions
-from contrafact.families.rfc.contracts.findings import Span, Violation, fail, review
-from contrafact.families.rfc.contracts.lists import groups, pattern
-from contrafact.families.rfc.contracts.pair import Pair
-from contrafact.families.rfc.contracts.signals import is_result, signals
-from contrafact.families.rfc.contracts.tokens import Token, stem
-from contrafact.families.rfc.contracts.vocabulary import is_function_word
+from contrafact.families.rfc.contracts.directional_cues import (
+    are_results,
+    direction_alignment,
+    directional_cues,
+)
+from contrafact.families.rfc.contracts.pair import Pair, Side, Span, Token, read_once
+from contrafact.families.rfc.contracts.rules import Finding, Rule, fail, review, rule
+from contrafact.families.rfc.contracts.vocabulary import groups, is_function_word, pattern
+from contrafact.text.tokens import stem
 
 __all__ = [
+    "Chain",
     "cause_changed",
     "cause_stated",
-    "chain",
+    "causes",
+    "chain_stated",
+    "chains",
+    "changed_chains",
     "effect_kept",
-    "lenient_in_cause",
+    "findings_outside_cause",
     "marker_kept",
-    "outside_cause",
     "plausible",
+    "realised_chains",
 ]
 
+SUPPOSED_REACH = 40
+"""Characters before a marker within which "may" makes the chain a guess; what stands earlier in
+the cause is part of a reported reason (ours)."""
 
-def _realised(pair: Pair) -> list[Chain]:
-    """Return the reported chains of the original, those with an outright marker if there are."""
-    known = pair.memo.get("chains")
-    if not isinstance(known, list):
-        found = [c for c in chains(pair.original) if c.realised]
-        known = pair.memo["chains"] = found
-    return known
+SAME_BEGINNING = 5
+"""First letters that words of one meaning share (ours)."""
+
+# Causes and effects that a text states
 
 
-def _changed_chains(pair: Pair) -> list[Chain]:
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A cause and its effect, as a text states them.
+
+    Attributes:
+        marker: Where the words are that link them.
+        cause: Where the cause is.
+        effect: Where the effect is.
+        strong: Whether the marker says a cause outright ("due to"); "amid" and "after" only
+            suggest one.
+        realised: Whether the effect is reported to have happened, not supposed or predicted.
+    """
+
+    marker: Span
+    cause: Span
+    effect: Span
+    strong: bool
+    realised: bool
+
+
+_BY = (
+    r"(?:(?:driven|fuell?ed|spurred|sparked|prompted|triggered|caused|boosted|buoyed|lifted"
+    r"|helped|aided"
+    r"|supported|bolstered|propelled|powered|hurt|dragged(?:\sdown)?|weighed(?:\sdown|\son)?"
+    r"|pressured"
+    r"|hit|hampered|dented|squeezed|stoked|underpinned|brought\s(?:on|about)|pushed\s(?:up|down"
+    r"|higher|lower)|"
+    r"led|held\sback|knocked|battered|rattled|cushioned|offset|explained|impacted|affected"
+    r"|undermined)"
+    r"\s(?:\w+ly\s|in\s(?:large\s)?part\s|partly\s|mainly\s|largely\s|mostly\s)?by)"
+)
+# An effect, then its cause.
+_AFTER_STRONG = re.compile(
+    r"\b(?:because(?:\sof)?|due\s(?:\w+ly\s)?to|owing\sto|on\saccount\sof"
+    r"|as\sa\s(?:\w+\s)?(?:result|consequence)\sof|thanks\s(?:\w+\s)?to"
+    rf"|{_BY}|stem(?:s|med|ming)?\s(?:\w+ly\s)?from|aris(?:es?|ing)\sfrom|arose\sfrom|result(?:s"
+    rf"|ed|ing)?\sfrom"
+    r"|attribut(?:able|ed|es|ing)\s(?:[^.;]{0,60}?\s)?to|in\s(?:response|reaction)\sto"
+    r"|on\sthe\s(?:back|heels|strength)\sof"
+    r"|in\s(?:light|view|the\swake|consequence)\sof|by\svirtue\sof|blam(?:ed|es"
+    r"|ing)\s(?:[^.;]{0,60}?\s)?on|given\sthat"
+    r"|(?<=,\s)(?:also\s)?(?:citing|crediting|blaming)|considering\sthat|insofar\sas|inasmuch\sas|in\sthat"
+    r"|on\s(?:\w+\s)?(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
+    r"|speculation|reports)\b)"
+    r"(?!\sbe\b)",
+    re.IGNORECASE,
+)
+_AFTER_WEAK = re.compile(
+    r"\b(?:amid(?:st)?|after|following|since(?=\s(?:the|it|its|demand|costs|they|he|she|investors"
+    r"|\w+s\s))|reflecting"
+    r"|as(?!\s(?:well|such|of|much|many|part|a\b|an\b|expected|for|per|to|high|low|long|soon|far"
+    r"|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas|it\s(?:looks|seeks|aims"
+    r"|plans|prepares|tries)))"
+    r"|on(?=\s(?:strong|weak|higher|lower|rising|falling|robust|solid|soft|growing|better|worse"
+    r"|increased|improved|surging|slowing))"
+    r"|on(?=\s(?:[a-z][\w-]*\s){0,2}(?:profit-taking|taking|demand|costs?|prices?|growth|buying"
+    r"|selling|rates?"
+    r"|weakness|strength|orders|worries|spending|supply|supplies|weather|valuations|inflows"
+    r"|outflows|exports|imports)\b)"
+    r"|with(?=\s(?:demand|costs|rates|prices|investors|sales|consumers|growth|higher|lower|rising"
+    r"|falling)))\b",
+    re.IGNORECASE,
+)
+# A cause, then its effect.
+_BEFORE = re.compile(
+    r"\b(?:led\sto|leads?\sto|leading\sto|result(?:s|ed|ing)?\sin|caus(?:es|ed|ing|e)|trigger(?:s"
+    r"|ed|ing)?|brought\sabout"
+    r"|brings?\sabout|bringing\sabout|prompt(?:s|ed|ing)?|spark(?:s|ed|ing)?|gave\srise\sto"
+    r"|giv(?:es|ing)\srise\sto"
+    r"|induc(?:es|ed|ing)|contribut(?:es|ed|ing)\sto|ended\sup\s(?:in|with)|ends\sup\s(?:in|with)"
+    r"|forc(?:ed|ing|es)|(?:sent|sending|sends)(?=\s(?:\w+\s){0,4}(?:up|down|higher|lower|\w+ing"
+    r"|to))"
+    r"|(?:drove|driving|drives|pushed|pushing|pushes)(?=\s(?:\w+\s){0,4}(?:up|down|higher|lower))"
+    r"|fuell?(?:ed|ing|s)(?!\sby)|spurr?(?:ed|ing|s)(?!\sby)"
+    r"|weigh(?:ed|s|ing)\son|dragg(?:ed|ing)\sdown|hurt(?:s|ing)?(?!\sby)|dent(?:ed|s"
+    r"|ing)(?!\sby)|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
+    r"|boost(?:ed|s|ing)(?!\sby)|lift(?:ed|s|ing)(?!\sby)|help(?:ed|s"
+    r"|ing)(?!\sby)(?=\s(?:\w+\s){0,3}(?:lift|boost|drive|push|raise|offset|reduce|cut|improve"
+    r"|\w+\s))|bolster(?:ed|s|ing)(?!\sby)|support(?:ed|s|ing)(?!\sby)|propell(?:ed|ing)(?!\sby)"
+    r"|so\sthat|which\sis\swhy|thereby|pressur(?:ed|ing)(?!\sby)|underpinn?(?:ed|s|ing)(?!\sby))\b",
+    re.IGNORECASE,
+)
+_OUTRIGHT = re.compile(
+    r"(?:led|lead|result|caus|trigger|br(?:ought|ing)|prompt|spark|gave|giv|induc|ended|ends|forc"
+    r"|sent|send|driv|drove|push|fuel|spur|so\s|which|thereby|contribut)",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(
+    r",\s(?:which|(?:a|an)\s(?:move|step|shift|change|decision)\s(?:that|which))\s"
+    r"(?:has\s|have\s|had\s|in\sturn\s|also\s|then\s)*\Z",
+    re.IGNORECASE,
+)
+_SUBORDINATE = re.compile(
+    r"\s(?:as|after|because|since|when|following|amid|that|which)\s", re.IGNORECASE
+)
+_LINKING = re.compile(
+    r"(?:As\sa\s(?:result|consequence)|Consequently|Therefore|Hence|Thus|Accordingly"
+    r"|In\sconsequence"
+    r"|For\sth(?:is|at)\sreason|That\s(?:led\sto|caused|triggered|sent|pushed|drove|prompted"
+    r"|resulted\sin)"
+    r"|This\s(?:led\sto|caused|triggered|sent|pushed|drove|prompted|resulted\sin)"
+    r"|Because\sof\s(?:this|that)|The\s(?:reason|cause)\b[^.]{0,30}\bwas)\b",
+)
+_INITIAL_END = re.compile(r",\s")
+_ASIDE_END = re.compile(r"[;,]\s")
+_CLAUSE_END = re.compile(
+    r"[;]|,\s(?:and|but|while|although|though|even|despite|which|said|says|according"
+    r"|the\scompany\ssaid|it\ssaid|he\ssaid"
+    r"|she\ssaid|they\ssaid|analysts\ssaid|offsetting|with|sending|leading|resulting|causing"
+    r"|pushing|as)\b"
+    r"|\s(?:but|while|although|though|despite|even\sas|even\sthough|whereas)\s|\s[—–]\s",
+    re.IGNORECASE,
+)
+_CLAUSE_START = re.compile(
+    r"[;]|,\s(?:and|but|while|although|though)\s|\s[—–]\s|\s(?:but|while|whereas)\s"
+)
+_SUPPOSED = re.compile(
+    r"\b(?:could|may(?!\s\d)|might|would|should|if|unless|whether|potentially|possibly|perhaps"
+    r"|likely|unlikely"
+    r"|(?<!than[\s-])(?<!than )expected\sto|(?:is|are|was|were)\sexpected|expects?\b"
+    r"|forecasts?(?=\s(?:to(?!\s\S*\d)|that|a)\b)|projected\sto|set\sto|poised\sto"
+    r"|will|can|aims?\sto|plans?\sto|hopes?\sto|predicts?|predicted|risks?\s\w+ing"
+    r"|threatens?\sto)\b",
+    re.IGNORECASE,
+)
+_MONTH_MAY = re.compile(
+    r"\bMay\b(?=\s\d|,|\.|\s(?:and|to|from|after|as)\b)|\b(?:in|since|of|last|this|by|for)\sMay\b"
+)
+
+
+@read_once
+def chains(side: Side) -> list[Chain]:
+    """Return the cause–effect chains that a text states, in the order of their markers."""
+    found: list[Chain] = []
+    for sentence in side.sentences:
+        start, end = _trim(side.text, sentence.start, sentence.end)
+        if start < end:
+            found += _effect_then_cause(side, start, end)
+            found += _cause_then_effect(side, start, end)
+    found += _across_sentences(side)
+    return sorted(found, key=lambda chain: chain.marker)
+
+
+def _trim(text: str, start: int, end: int) -> Span:
+    while start < end and not text[start].isalnum() and text[start] not in "$€£":
+        start += 1
+    while end > start and text[end - 1] in " .!?\n\"'”’)":
+        end -= 1
+    return start, end
+
+
+def _effect_then_cause(side: Side, start: int, end: int) -> Iterator[Chain]:
+    """Yield the chains of "Y because X", and of "Because X, Y", in a sentence."""
+    for expression, strong in ((_AFTER_STRONG, True), (_AFTER_WEAK, False)):
+        for match in expression.finditer(side.text, start, end):
+            if match.end() >= end:
+                continue
+            if match.start() <= start + 1:
+                # "Because X, Y": the cause ends at a comma that an effect follows.
+                for comma in _INITIAL_END.finditer(side.text, match.end(), end):
+                    effect = _trim(side.text, comma.end(), end)
+                    if re.match(r"(?:and|or)\b", side.text[comma.end() :]) or not _holds(effect):
+                        continue
+                    cause = _trim(side.text, match.end(), comma.start())
+                    yield _chain(side, match.span(), cause, effect, strong)
+                    break
+                continue
+            # ", driven by leisure travel," is an aside that ends where it is closed.
+            aside = side.text[: match.start()].rstrip().endswith(",")
+            stop = (_ASIDE_END if aside else _CLAUSE_END).search(side.text, match.end(), end)
+            cause = _trim(side.text, match.end(), stop.start() if stop else end)
+            clause = _clause_start(side.text, start, match.start())
+            effect = _trim(side.text, clause, match.start())
+            if _holds(cause) and _holds(effect):
+                yield _chain(side, match.span(), cause, effect, strong)
+
+
+def _cause_then_effect(side: Side, start: int, end: int) -> Iterator[Chain]:
+    """Yield the chains of "X led to Y" in a sentence."""
+    for match in _BEFORE.finditer(side.text, start, end):
+        stop = _CLAUSE_END.search(side.text, match.end(), end)
+        effect = _trim(side.text, match.end(), stop.start() if stop else end)
+        # ", which resulted in": what the clause before says is the cause.
+        relative = _RELATIVE.search(side.text, start, match.start())
+        closes = relative.start() if relative else match.start()
+        opens = _clause_start(side.text, start, closes)
+        for link in _SUBORDINATE.finditer(side.text, opens, closes):
+            opens = link.end()  # "shares fell as costs squeezed margins": the costs did
+        cause = _trim(side.text, opens, closes)
+        if _holds(cause) and _holds(effect):
+            yield _chain(side, match.span(), cause, effect, bool(_OUTRIGHT.match(match[0])))
+
+
+def _across_sentences(side: Side) -> Iterator[Chain]:
+    """Yield the chains of "X. As a result, Y"."""
+    for before, after in pairwise(side.sentences):
+        start, end = _trim(side.text, after.start, after.end)
+        match = _LINKING.match(side.text, start, end)
+        if match is None:
+            continue
+        cause = _trim(side.text, before.start, before.end)
+        effect = _trim(side.text, match.end(), end)
+        if _holds(cause) and _holds(effect):
+            yield _chain(side, match.span(), cause, effect, True)
+
+
+def _holds(span: Span) -> bool:
+    return span[0] < span[1]
+
+
+def _clause_start(text: str, start: int, marker: int) -> int:
+    """Return where the clause before a marker begins."""
+    at = start
+    for match in _CLAUSE_START.finditer(text[start:marker]):
+        at = start + match.end()
+    return at
+
+
+def _chain(side: Side, marker: Span, cause: Span, effect: Span, strong: bool) -> Chain:
+    """Return a chain, with whether its effect is reported (R.4, condition B)."""
+
+    def supposed(span: Span) -> Iterator[re.Match[str]]:
+        months = [m.span() for m in _MONTH_MAY.finditer(side.text, *span)]
+        for match in _SUPPOSED.finditer(side.text, *span):
+            if match[0] != "May" and not any(s <= match.start() < e for s, e in months):
+                yield match
+
+    realised = not any(any(supposed(span)) for span in (effect, marker)) and not (
+        # In the cause, only what stands at its verb makes the chain a guess:
+        # "due to fears that rates may rise" is a reported reason.
+        cause[0] <= effect[0]
+        and any(
+            match.end() >= marker[0] - SUPPOSED_REACH
+            for match in supposed((min(marker[0], cause[0]), cause[1]))
+        )
+    )
+    return Chain(marker, cause, effect, strong, realised)
+
+
+# The stated causes of a pair
+
+
+@read_once
+def realised_chains(pair: Pair) -> list[Chain]:
+    """Return the chains of the original that are reported."""
+    return [chain for chain in chains(pair.original) if chain.realised]
+
+
+@read_once
+def changed_chains(pair: Pair) -> list[Chain]:
     """Return the reported chains whose cause has a changed word."""
-    return [c for c in _realised(pair) if _changed_words(pair, c.cause)]
+    return [chain for chain in realised_chains(pair) if _changed_words(pair, chain.cause)]
 
 
 def _changed_words(pair: Pair, span: Span) -> list[Token]:
-    tokens = pair.original.span_tokens(*span)
-    return [pair.original.tokens[i] for i in tokens if pair.alignment.change_at(i)]
+    return [
+        pair.original.tokens[i]
+        for i in pair.original.span_tokens(*span)
+        if pair.alignment.change_in_original(i)
+    ]
 
 
-def chain(pair: Pair) -> Iterator[Violation]:
-    """The original states a cause of something that happened (conditions A and B)."""
-    every = chains(pair.original)
-    realised = _realised(pair)
+@read_once
+def causes(pair: Pair) -> list[Span]:
+    """Return where the original's causes are that may be replaced.
+
+    Those that changed, outright ones first: what "amid" or "after" links may be an effect of
+    another cause.
+    """
+    strong = [chain for chain in realised_chains(pair) if chain.strong]
+    weak = [chain for chain in realised_chains(pair) if not chain.strong]
+    for some in (strong, weak):
+        changed = [chain.cause for chain in some if _changed_words(pair, chain.cause)]
+        if changed:
+            return changed
+    return [chain.cause for chain in strong or weak]
+
+
+def _is_inside(span: Span, spans: Iterable[Span]) -> bool:
+    return any(start <= span[0] and span[1] <= end for start, end in spans)
+
+
+def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
+    """Yield what a rule finds in a causal rewrite, with its leniency within the replaced cause."""
+    for finding in rule.findings(pair):
+        span = finding.original_span
+        inside = rule.in_cause != "counts" and span is not None and _is_inside(span, causes(pair))
+        if not inside:
+            yield finding
+        elif rule.in_cause == "lost-to-review":
+            lost = finding.rewritten_span is None
+            yield review(finding.rule, finding.message, span) if lost else finding
+
+
+# Rules
+
+
+@rule(
+    "no-causal-chain",
+    "hypothetical-chain",
+    "weak-marker",
+    about="change",
+    paper="R.4, conditions A and B",
+    manipulations=("causal",),
+    to_review='only "amid", "after", "as" link cause and effect',
+)
+def chain_stated(pair: Pair) -> Iterator[Finding]:
+    """The original states cause and effect; the effect is reported, not supposed or predicted."""
+    every, realised = chains(pair.original), realised_chains(pair)
     if not every:
         yield fail("no-causal-chain", "the original states no cause and effect")
     elif not realised:
         marker = every[0].marker
         yield fail(
             "hypothetical-chain",
-            f"'{pair.original.text[slice(*marker)]}' links what may happen, not what did",
+            f"'{pair.original.excerpt(marker)}' links what may happen, not what did",
             marker,
         )
-    elif not any(c.strong for c in realised):
+    elif not any(chain.strong for chain in realised):
         marker = realised[0].marker
         yield review(
-            "weak-marker",
-            f"only '{pair.original.text[slice(*marker)]}' links cause and effect",
-            marker,
+            "weak-marker", f"only '{pair.original.excerpt(marker)}' links cause and effect", marker
         )
 
 
@@ -75,120 +376,115 @@ def _meanings() -> tuple[frozenset[str], ...]:
     return tuple(frozenset(map(stem, members)) for members in groups("meanings").values())
 
 
-def _same_meaning(word: str, others: Iterable[str]) -> bool:
+def _means_one_of(word: str, others: Iterable[str]) -> bool:
     root = stem(word)
     rest = {stem(other) for other in others}
-    if root in rest or any(root[:5] == other[:5] and len(root) >= 5 for other in rest):
+    if root in rest or any(
+        root[:SAME_BEGINNING] == other[:SAME_BEGINNING] and len(root) >= SAME_BEGINNING
+        for other in rest
+    ):
         return True
     return any(root in group and group & rest for group in _meanings())
 
 
 def _content(tokens: Iterable[Token]) -> list[str]:
-    return [t.key for t in tokens if t.key not in ("#", "@", "@t") and not is_function_word(t.key)]
+    return [token.key for token in tokens if token.is_word and not is_function_word(token.key)]
 
 
-def cause_changed(pair: Pair) -> Iterator[Violation]:
+@rule(
+    "cause-unchanged",
+    "cause-extended",
+    about="change",
+    paper="Q.4, 2; R.4",
+    manipulations=("causal",),
+    to_review="a cause that only gained words",
+)
+def cause_changed(pair: Pair) -> Iterator[Finding]:
     """A stated cause is another one, not the same in other words."""
-    realised = _realised(pair)
+    realised, changed = realised_chains(pair), changed_chains(pair)
     if not realised:
         return
-    if not _changed_chains(pair) and not _inserted_in_cause(pair):
+    if not changed and not any(_replaced(pair, chain)[1] for chain in realised):
         cause = realised[0].cause
-        yield fail(
-            "cause-unchanged", f"the cause still is '{pair.original.text[slice(*cause)]}'", cause
-        )
+        yield fail("cause-unchanged", f"the cause is still '{pair.original.excerpt(cause)}'", cause)
         return
-    for c in _changed_chains(pair) or realised:
-        before, after = _replaced(pair, c)
-        new = [word for word in after if not _same_meaning(word, before)]
-        turned = _turned(pair, c)
+    for chain in changed or realised:
+        before, after = _replaced(pair, chain)
+        new = [word for word in after if not _means_one_of(word, before)]
+        # A direction within the cause may be the opposite now: weak demand, strong demand.
+        turned = any(
+            chain.cause[0] <= cue.start < chain.cause[1]
+            and any(other.sign == -cue.sign for other in others)
+            for cue, others in direction_alignment(pair).counterparts
+        )
         if not new and not turned:
             continue
         if not before and new:
             yield review(
-                "cause-extended", f"the cause gained '{' '.join(new)}' and lost nothing", c.cause
+                "cause-extended",
+                f"the cause gained '{' '.join(new)}' and lost nothing",
+                chain.cause,
             )
         return
-    if _moved(pair):
+    if _is_moved(pair):
         return
-    cause = (_changed_chains(pair) or realised)[0].cause
+    cause = (changed or realised)[0].cause
     yield fail(
         "cause-unchanged",
-        f"the cause '{pair.original.text[slice(*cause)]}' is only put in other words",
+        f"the cause '{pair.original.excerpt(cause)}' is only put in other words",
         cause,
     )
 
 
-def _moved(pair: Pair) -> bool:
+def _is_moved(pair: Pair) -> bool:
     """Whether a new cause stands elsewhere: "Thanks to X, Y rose" became "Y rose, citing Z"."""
-    lost = [word for c in _realised(pair) for word in _content(_changed_words(pair, c.cause))]
+    lost = any(_content(_changed_words(pair, chain.cause)) for chain in realised_chains(pair))
     had = [token.key for token in pair.original.tokens]
-    return any(
-        bool(lost) and not _same_meaning(word, had)
-        for c in chains(pair.rewritten)
-        if c.strong and c.realised
-        for word in _content(pair.rewritten.tokens[i] for i in pair.rewritten.span_tokens(*c.cause))
+    return lost and any(
+        not _means_one_of(word, had)
+        for chain in chains(pair.rewritten)
+        if chain.strong and chain.realised
+        for word in _content(
+            pair.rewritten.tokens[i] for i in pair.rewritten.span_tokens(*chain.cause)
+        )
     )
 
 
-def _inserted_in_cause(pair: Pair) -> bool:
-    return any(_replaced(pair, c)[1] for c in _realised(pair))
-
-
-def _replaced(pair: Pair, c: Chain) -> tuple[list[str], list[str]]:
+def _replaced(pair: Pair, chain: Chain) -> tuple[list[str], list[str]]:
     """Return the content words that a cause lost, and those that came in their place."""
-    tokens = pair.original.span_tokens(*c.cause)
+    tokens = pair.original.span_tokens(*chain.cause)
     if not tokens:
         return [], []
+    first, end = tokens[0], tokens[-1] + 1
     lost, new = [], []
-    for change in pair.alignment.changes:
-        a, b = change.before
-        if (a < tokens[-1] + 1 and tokens[0] < b) or (a == b and tokens[0] <= a <= tokens[-1] + 1):
-            low, high = max(a, tokens[0]), min(b, tokens[-1] + 1)
-            lost += _content(pair.original.tokens[low:high])
-            new += _content(pair.rewritten.tokens[slice(*change.after)])
+    for change in pair.changes:
+        a, b = change.original
+        if (a < end and first < b) or (a == b and first <= a <= end):
+            lost += _content(pair.original.tokens[max(a, first) : min(b, end)])
+            new += _content(pair.tokens(change)[1])
     return lost, new
 
 
-def _turned(pair: Pair, c: Chain) -> bool:
-    """Whether a direction within the cause is the opposite now: weak demand, strong demand."""
-    found = directions(pair)
-    return any(
-        c.cause[0] <= signal.start < c.cause[1] and any(o.sign == -signal.sign for o in met)
-        for signal, met in zip(found.before, found.met, strict=True)
-    )
-
-
-def _inside(span: Span, spans: Iterable[Span]) -> bool:
-    return any(start <= span[0] and span[1] <= end for start, end in spans)
-
-
-def effect_kept(pair: Pair) -> Iterator[Violation]:
-    """The effect and all else stay: same directions, same outcome."""
-    causes = _cause_only(pair)
-    found = directions(pair)
-    for signal, met in zip(found.before, found.met, strict=True):
-        if _inside((signal.start, signal.end), causes):
+@rule(
+    "effect-changed",
+    about="change",
+    paper="Q.4, 1 and 3; R.4",
+    manipulations=("causal",),
+    to_review="soft words",
+)
+def effect_kept(pair: Pair) -> Iterator[Finding]:
+    """The effect and all directions outside the replaced cause stay."""
+    for cue, others in direction_alignment(pair).counterparts:
+        if _is_inside((cue.start, cue.end), causes(pair)):
             continue
-        if met and all(o.sign == -signal.sign for o in met):
-            told = review if signal.tier == "soft" and not is_result(signal, met[0]) else fail
-            yield told(
+        if others and all(other.sign == -cue.sign for other in others):
+            yield Finding(
                 "effect-changed",
-                f"'{signal.text}' became '{met[0].text}'",
-                (signal.start, signal.end),
-                (met[0].start, met[0].end),
+                f"'{cue.text}' became '{others[0].text}'",
+                (cue.start, cue.end),
+                (others[0].start, others[0].end),
+                for_review=cue.tier == "soft" and not are_results(cue, others[0]),
             )
-
-
-def _cause_only(pair: Pair) -> list[Span]:
-    """Return the causes without what is an effect of another cause."""
-    strong = [c for c in _realised(pair) if c.strong]
-    weak = [c for c in _realised(pair) if not c.strong]
-    for some in (strong, weak):
-        changed = [c.cause for c in some if _changed_words(pair, c.cause)]
-        if changed:
-            return changed
-    return [c.cause for c in strong or weak]
 
 
 _WORSE = re.compile(
@@ -203,75 +499,46 @@ _BETTER = re.compile(
 )
 
 
-def marker_kept(pair: Pair) -> Iterator[Violation]:
+@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
+def marker_kept(pair: Pair) -> Iterator[Finding]:
     """What a cause does to its effect stays: what squeezed margins does not lift them."""
-    for c in _realised(pair):
-        words = pair.original.text[slice(*c.marker)]
-        worse, better = bool(_WORSE.match(words)), bool(_BETTER.match(words))
+    for chain in realised_chains(pair):
+        marker = pair.original.excerpt(chain.marker)
+        worse, better = bool(_WORSE.match(marker)), bool(_BETTER.match(marker))
         if worse == better:
             continue
-        for i in pair.original.span_tokens(*c.marker):
-            change = pair.alignment.change_at(i)
-            span = None if change is None else pair.alignment.after_span(change)
-            if span is None:
-                continue
-            now = pair.rewritten.text[slice(*span)]
+        for i in pair.original.span_tokens(*chain.marker):
+            change = pair.alignment.change_in_original(i)
+            span = None if change is None else pair.spans(change)[1]
+            now = pair.rewritten.excerpt(span)
             if (_BETTER if worse else _WORSE).search(now):
-                yield fail("effect-changed", f"'{words}' became '{now}'", c.marker, span)
+                yield fail("effect-changed", f"'{marker}' became '{now}'", chain.marker, span)
                 break
 
 
-def outside_cause(
-    rule: Callable[[Pair], Iterable[Violation]],
-) -> Callable[[Pair], Iterator[Violation]]:
-    """Return the rule for all but the stated causes, which may change."""
-
-    def outside(pair: Pair) -> Iterator[Violation]:
-        causes = _cause_only(pair)
-        for finding in rule(pair):
-            if finding.original_span is None or not _inside(finding.original_span, causes):
-                yield finding
-
-    outside.__doc__ = rule.__doc__
-    outside.__name__ = getattr(rule, "__name__", "outside")
-    return outside
-
-
-def lenient_in_cause(
-    rule: Callable[[Pair], Iterable[Violation]],
-) -> Callable[[Pair], Iterator[Violation]]:
-    """Return the rule with what goes with the replaced cause, and is only gone, for review."""
-
-    def lenient(pair: Pair) -> Iterator[Violation]:
-        causes = _cause_only(pair)
-        for finding in rule(pair):
-            span = finding.original_span
-            if (
-                not finding.for_review
-                and finding.rewritten_span is None
-                and span is not None
-                and _inside(span, causes)
-            ):
-                yield review(finding.rule, finding.message, span)
-            else:
-                yield finding
-
-    lenient.__doc__ = rule.__doc__
-    lenient.__name__ = getattr(rule, "__name__", "lenient")
-    return lenient
-
-
-def cause_stated(pair: Pair) -> Iterator[Violation]:
+@rule(
+    "cause-not-stated",
+    "cause-hypothetical",
+    about="consistency",
+    paper="R.4",
+    manipulations=("causal",),
+    to_review="a guess that is none of a cause",
+)
+def cause_stated(
+    pair: Pair,
+    *,
+    reach: Annotated[int, "ours: characters before a marker in which a guess is one of it"] = 30,
+) -> Iterator[Finding]:
     """The rewrite states its cause outright, as one that was reported."""
-    if not _realised(pair):
+    realised, every = realised_chains(pair), chains(pair.rewritten)
+    if not realised:
         return
-    every = chains(pair.rewritten)
     if not every:
         # The marker that is still there links what it linked, whatever the cause is called now.
-        if not any(pair.kept(*c.marker) for c in _realised(pair)):
+        if not any(pair.kept(*chain.marker) for chain in realised):
             yield fail("cause-not-stated", "the rewrite states no cause")
         return
-    if not any(c.realised for c in every):
+    if not any(chain.realised for chain in every):
         yield fail(
             "cause-hypothetical",
             "the rewrite links cause and effect only as a possibility",
@@ -279,22 +546,27 @@ def cause_stated(pair: Pair) -> Iterator[Violation]:
             every[0].marker,
         )
         return
-    for change in pair.alignment.changes:
-        span = pair.alignment.after_span(change)
-        before = pair.alignment.before_span(change)
+    guesses = pattern("guesses")
+    for change in pair.changes:
+        before, span = pair.spans(change)
         if span is None:
             continue
-        guess = pattern("guesses").search(pair.rewritten.text, *span)
+        guess = guesses.search(pair.rewritten.text, *span)
         if guess is None or guess[0] == "May":
             continue
-        if before is not None and pattern("guesses").search(pair.original.text, *before):
+        if before is not None and guesses.search(pair.original.text, *before):
             continue
         near = any(
-            c.marker[0] - 30 <= guess.start() <= c.cause[1] for c in every if c.cause > c.effect
+            chain.marker[0] - reach <= guess.start() <= chain.cause[1]
+            for chain in every
+            if chain.cause > chain.effect
         )
-        told = fail if near else review
-        yield told(
-            "cause-hypothetical", f"'{guess[0]}' makes a guess of the cause", None, guess.span()
+        yield Finding(
+            "cause-hypothetical",
+            f"'{guess[0]}' makes a guess of the cause",
+            None,
+            guess.span(),
+            for_review=not near,
         )
 
 
@@ -315,33 +587,32 @@ _OWN = re.compile(
 )
 
 
-def plausible(pair: Pair) -> Iterator[Violation]:
+@rule("implausible-cause", about="consistency", paper="R.4", manipulations=("causal",))
+def plausible(pair: Pair) -> Iterator[Finding]:
     """The new cause does not contradict common sense: no profit falls because demand is strong."""
-    before = {(_sign(pair, c)) for c in chains(pair.original)}
-    for c in chains(pair.rewritten):
-        if not c.strong or not c.realised:
+    had = {_signs(pair.original, chain) for chain in chains(pair.original)}
+    for chain in chains(pair.rewritten):
+        if not chain.strong or not chain.realised:
             continue
-        sign = _sign(pair, c, rewritten=True)
-        if sign is None or sign in before or sign[0] == sign[1]:
-            continue
-        yield fail(
-            "implausible-cause",
-            f"'{pair.rewritten.text[slice(*c.cause)]}' would work the other way",
-            None,
-            c.cause,
-        )
+        signs = _signs(pair.rewritten, chain)
+        if signs is not None and signs not in had and signs[0] != signs[1]:
+            yield fail(
+                "implausible-cause",
+                f"'{pair.rewritten.excerpt(chain.cause)}' would have the opposite effect",
+                None,
+                chain.cause,
+            )
 
 
-def _sign(pair: Pair, c: Chain, *, rewritten: bool = False) -> tuple[int, int] | None:
+def _signs(side: Side, chain: Chain) -> tuple[int, int] | None:
     """Return the signs of a cause and of its effect, where both are beyond doubt."""
-    side = pair.rewritten if rewritten else pair.original
-    cause, effect = side.text[slice(*c.cause)], side.text[slice(*c.effect)]
+    cause = side.excerpt(chain.cause)
     good, bad = bool(_GOOD_FOR.search(cause)), bool(_BAD_FOR.search(cause))
-    if good == bad or not _OWN.search(effect):
+    if good == bad or not _OWN.search(side.excerpt(chain.effect)):
         return None
     signs = {
-        s.sign for s in signals(side) if c.effect[0] <= s.start < c.effect[1] and s.tier == "firm"
+        cue.sign
+        for cue in directional_cues(side)
+        if chain.effect[0] <= cue.start < chain.effect[1] and cue.tier == "firm"
     }
-    if len(signs) != 1:
-        return None
-    return (1 if good else -1), signs.pop()
+    return (1 if good else -1, signs.pop()) if len(signs) == 1 else None

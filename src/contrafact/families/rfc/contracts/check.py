@@ -1,151 +1,82 @@
-"""The contract of each manipulation: its rules, in order, and the check of a pair against them."""
+"""The check of a pair against the contract of its manipulation, and of a file of pairs.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+A contract is made of the rules that declare themselves part of it, in the order of their topics.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
+from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import (
     causal,
-    contradictions,
+    consistency,
     facts,
     flipping,
+    names,
     numbers,
     numerical,
-    outcomes,
+    prose,
     sentiment,
-    shared,
-    together,
 )
-from contrafact.families.rfc.contracts.findings import Check, Violation, sorted_check
-from contrafact.families.rfc.contracts.options import Options
-from contrafact.families.rfc.contracts.pair import Pair, Side
+from contrafact.families.rfc.contracts.pair import Pair, Polarity, Side
+from contrafact.families.rfc.contracts.rules import TOPICS, Check, Finding, Rule, checked, rules_in
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.words import lexicon
 
-__all__ = ["CONTRACTS", "LONGEST", "Rule", "check_pair", "check_pairs"]
-
-Rule = Callable[[Pair], Iterable[Violation]]
+__all__ = [
+    "CONTRACTS",
+    "LONGEST",
+    "Options",
+    "PairRow",
+    "check_pair",
+    "check_pairs",
+    "contract",
+    "read_pairs",
+]
 
 LONGEST = 20_000
 """Characters of a text beyond which a pair is not checked; a news paragraph has a few hundred."""
 
-_BATCH = 64
+BATCH = 64
+"""Pairs in whose texts the terms of the word lists are found at once."""
 
-_ALL: tuple[Rule, ...] = (
-    shared.length_band,
-    shared.list_or_markup,
-    shared.one_paragraph,
-    shared.chatter,
-    shared.accusation,
-    shared.names_swapped,
-    shared.names_lost,
-    shared.names_added,
-    facts.things_kept,
-)
-_WORDS: tuple[Rule, ...] = (
-    outcomes.acts_added,
-    facts.events_added,
-    facts.setbacks_added,
-    facts.metrics_kept,
-    facts.paraphrased,
-)
-_SAME_NUMBERS: tuple[Rule, ...] = (
-    numbers.numbers_kept,
-    numbers.times_kept,
-    numbers.identifiers_kept,
-)
+_MODULES = (prose, names, numbers, numerical, flipping, facts, consistency, causal, sentiment)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may choose of a check.
+
+    Attributes:
+        polarity: A model of financial tone; the lexicons if none.
+        rules: Rules of other packages (`load_rules`), which join those of the contracts.
+    """
+
+    polarity: Polarity | None = None
+    rules: tuple[Rule, ...] = ()
+
+
+def contract(manipulation: Manipulation, others: Iterable[Rule] = ()) -> tuple[Rule, ...]:
+    """Return the rules of a manipulation, in the order in which their findings are listed.
+
+    Args:
+        manipulation: Which one.
+        others: Rules of other packages, after ours of their topic.
+    """
+    rules = [found for module in _MODULES for found in rules_in(module.__name__)]
+    rules = [r for r in dict.fromkeys((*rules, *others)) if manipulation in r.manipulations]
+    return tuple(sorted(rules, key=lambda found: TOPICS.index(found.about)))
+
 
 CONTRACTS: Mapping[Manipulation, tuple[Rule, ...]] = {
-    "numerical": (
-        *_ALL,
-        numerical.no_number,
-        numerical.quantity_lost,
-        numerical.quantity_added,
-        numerical.quantity_unchanged,
-        numerical.sign_kept,
-        together.comparisons_kept,
-        numerical.impossible_value,
-        numerical.limits,
-        together.rate_decisions,
-        together.equal_quantities,
-        together.related_quantities,
-        numerical.versions_kept,
-        numbers.times_kept,
-        numbers.identifiers_kept,
-        facts.directions_kept,
-        facts.denied,
-        facts.expectations_kept,
-        outcomes.outcomes_kept,
-        outcomes.acts_kept,
-        outcomes.ratings_kept,
-        facts.causes_added,
-        *_WORDS,
-    ),
-    "flipping": (
-        *_ALL,
-        flipping.numbers_kept,
-        numbers.times_kept,
-        flipping.identifiers_kept,
-        flipping.nothing_reversed,
-        flipping.left_standing,
-        flipping.ratings_reversed,
-        contradictions.contradictions,
-        facts.causes_added,
-        *_WORDS,
-    ),
-    "sentiment": (
-        *_ALL,
-        *_SAME_NUMBERS,
-        facts.directions_kept,
-        facts.denied,
-        facts.expectations_kept,
-        outcomes.outcomes_kept,
-        outcomes.acts_kept,
-        outcomes.ratings_kept,
-        contradictions.contradictions,
-        sentiment.sign_kept,
-        sentiment.stronger,
-        sentiment.too_many_stronger_words,
-        sentiment.over_amplified,
-        sentiment.hedges,
-        sentiment.reactions_added,
-        facts.causes_added,
-        *_WORDS,
-    ),
-    "causal": (
-        shared.length_band,
-        shared.list_or_markup,
-        shared.one_paragraph,
-        shared.chatter,
-        shared.accusation,
-        shared.names_swapped,
-        causal.lenient_in_cause(shared.names_lost),
-        shared.names_added,
-        causal.outside_cause(facts.things_kept),
-        causal.lenient_in_cause(numbers.numbers_kept),
-        causal.lenient_in_cause(numbers.times_kept),
-        causal.lenient_in_cause(numbers.identifiers_kept),
-        causal.chain,
-        causal.cause_changed,
-        causal.effect_kept,
-        causal.marker_kept,
-        causal.outside_cause(facts.denied),
-        causal.outside_cause(facts.expectations_kept),
-        causal.outside_cause(outcomes.outcomes_kept),
-        causal.outside_cause(outcomes.acts_kept),
-        causal.outside_cause(outcomes.ratings_kept),
-        contradictions.contradictions,
-        causal.cause_stated,
-        causal.plausible,
-        facts.events_added,
-        facts.setbacks_added,
-        causal.outside_cause(facts.metrics_kept),
-        facts.paraphrased,
-    ),
+    name: contract(name) for name in MANIPULATIONS
 }
-"""The rules of each manipulation, in the order in which their findings are told."""
-
-_FIRST: tuple[Rule, ...] = (shared.blank, shared.identical)
+"""The rules of each manipulation, in the order in which their findings are listed."""
 
 
 def check_pair(
@@ -155,20 +86,20 @@ def check_pair(
     *,
     options: Options | None = None,
 ) -> Check:
-    """Return what a pair's contract says of it.
+    """Return what a pair's contract finds in it.
 
     Args:
         manipulation: Which contract: ``numerical``, ``flipping``, ``sentiment`` or ``causal``.
         original: The paragraph as published.
         rewritten: Its manipulated version.
-        options: What a user chose; the lexicons alone if nothing.
+        options: What a user chose; our rules and the lexicons alone if nothing.
 
     Raises:
         ValueError: There is no such manipulation.
+        InputError: A rule gives a finding an id that it does not declare.
     """
-    pair = Pair(manipulation, original, rewritten)
-    pair.options = options or Options()
-    return _checked(pair)
+    row = {"manipulation": manipulation, "original": original, "rewritten": rewritten}
+    return next(check_pairs([row], options=options))
 
 
 def check_pairs(
@@ -179,24 +110,154 @@ def check_pairs(
     Args:
         rows: Rows with ``manipulation``, ``original`` and ``rewritten``.
         options: What a user chose.
+
+    Raises:
+        ValueError: There is no such manipulation.
+        InputError: A rule gives a finding an id that it does not declare.
     """
+    options = options or Options()
+    contracts = CONTRACTS
+    if options.rules:
+        contracts = {name: contract(name, options.rules) for name in MANIPULATIONS}
     source = iter(rows)
-    while batch := list(islice(source, _BATCH)):
+    while batch := list(islice(source, BATCH)):
         # Word lists are matched over many texts at once; an original shared by rows is read once.
         texts = list(dict.fromkeys(str(row[k]) for row in batch for k in ("original", "rewritten")))
         found = lexicon().find_many(texts)
         sides = {text: Side(text, matches) for text, matches in zip(texts, found, strict=True)}
         for row in batch:
+            manipulation = row["manipulation"]
+            if manipulation not in MANIPULATIONS:
+                raise ValueError(f"there is no manipulation {manipulation!r}")
             original, rewritten = (sides[str(row[k])] for k in ("original", "rewritten"))
-            pair = Pair(row["manipulation"], original, rewritten)
-            pair.options = options or Options()
-            yield _checked(pair)
+            pair = Pair(manipulation, original, rewritten, options.polarity)
+            yield checked(_findings(pair, contracts[pair.manipulation]))
 
 
-def _checked(pair: Pair) -> Check:
-    if pair.manipulation not in MANIPULATIONS:
-        raise ValueError(f"there is no manipulation {pair.manipulation!r}")
-    findings = [finding for rule in _FIRST for finding in rule(pair)]
-    if not findings:
-        findings = [finding for rule in CONTRACTS[pair.manipulation] for finding in rule(pair)]
-    return sorted_check(findings)
+def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:
+    """Yield what rules find; those on the presence of a rewrite end the check if they do."""
+    found = False
+    for rule in rules:
+        if found and rule.about != "presence":
+            return
+        outside = pair.manipulation == "causal"
+        for finding in (
+            causal.findings_outside_cause(rule, pair) if outside else rule.findings(pair)
+        ):
+            found = found or rule.about == "presence"
+            yield finding
+
+
+# Files of pairs
+
+_FIELDS = ("id", "manipulation", "original", "rewritten")
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """One row of a file of pairs.
+
+    Attributes:
+        line: Its line, from 1.
+        fields: What it holds; empty where it could not be read.
+        problem: What is wrong with it, none if it can be checked.
+    """
+
+    line: int
+    fields: dict[str, Any]
+    problem: InputError | None = None
+
+
+def read_pairs(path: str | Path) -> list[PairRow]:
+    """Return the rows of a file of pairs, in order, the bad ones with their problem.
+
+    A row is bad that is not UTF-8 or no JSON object, lacks a field, has one that is not text, an
+    unknown manipulation, an id that came before, a blank original, or a text of more than
+    `LONGEST` characters.
+
+    Raises:
+        InputError: The file as a whole cannot be read, or holds no rows.
+    """
+    name = source_name(path)
+    rows: list[PairRow] = []
+    first: dict[str, int] = {}
+    for row in _rows(path):
+        problem = row.problem or _problem(row, name)
+        if problem is None:
+            identity = row.fields["id"]
+            if identity in first:
+                problem = InputError(
+                    f"the id '{identity}' came before, on line {first[identity]}",
+                    file=name,
+                    line=row.line,
+                    hint="give each pair an id of its own",
+                )
+            first.setdefault(identity, row.line)
+        rows.append(PairRow(row.line, row.fields, problem))
+    if not rows:
+        raise InputError("the file holds no rows", file=name, hint="give at least one pair")
+    return rows
+
+
+def _rows(path: str | Path) -> Iterator[PairRow]:
+    """Yield the rows of a file; where it is JSON Lines, a bad one with its problem."""
+    rows = read_rows(path)
+    try:
+        yield from (PairRow(line, fields) for line, fields in rows)
+        return
+    except InputError as error:
+        by_line = str(path) != "-" and Path(path).suffix.lower() in (".jsonl", ".ndjson")
+        if error.line is None or not by_line:
+            raise
+        failed = error
+    # One line is bad: it is kept with its problem, and the lines after it are read one by one.
+    for number, raw in enumerate(Path(path).read_bytes().split(b"\n"), start=1):
+        if number < (failed.line or 0) or not raw.strip():
+            continue
+        if number == failed.line:
+            yield PairRow(number, {}, failed)
+        else:
+            yield _row(raw, source_name(path), number)
+
+
+def _row(raw: bytes, name: str, number: int) -> PairRow:
+    def bad(problem: str, hint: str) -> PairRow:
+        return PairRow(number, {}, InputError(problem, file=name, line=number, hint=hint))
+
+    try:
+        value = json.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return bad(f"is not UTF-8 (byte 0x{raw[error.start]:02x})", "save it as UTF-8")
+    except (ValueError, RecursionError) as error:
+        return bad(f"bad JSON: {error}", "fix the line")
+    if not isinstance(value, dict):
+        return bad(
+            "the row is not an object",
+            'write each row as {"id": …, "manipulation": …, "original": …, "rewritten": …}',
+        )
+    return PairRow(number, value)
+
+
+def _problem(row: PairRow, name: str) -> InputError | None:
+    def bad(problem: str, hint: str) -> InputError:
+        return InputError(problem, file=name, line=row.line, hint=hint)
+
+    for field in _FIELDS:
+        value = row.fields.get(field)
+        if value is None:
+            return bad(f"there is no '{field}'", f"give the row {', '.join(_FIELDS)}")
+        if not isinstance(value, str):
+            return bad(f"'{field}' is not text", "write it in quotes")
+        if field in ("original", "rewritten") and len(value) > LONGEST:
+            return bad(
+                f"'{field}' has {len(value):,} characters, more than {LONGEST:,}",
+                "give one paragraph of news",
+            )
+        if field != "rewritten" and not value.strip():
+            return bad(f"'{field}' is blank", "fill it in, or leave the row out")
+    if row.fields["manipulation"] not in MANIPULATIONS:
+        return bad(
+            f"there is no manipulation '{row.fields['manipulation'][:40]}'",
+            f"use one of {', '.join(MANIPULATIONS)}",
+        )
+    return None

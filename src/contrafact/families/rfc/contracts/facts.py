@@ -1,161 +1,89 @@
-"""Facts that words carry: events, causes, metrics, denials, directions."""
+"""Facts that words carry: directions, outcomes and acts that stay; causes and events that are new.
+
+RFC-BENCH, appendices R, S.1 (step 2), S.3 (items 1 and 5) and S.4.
+"""
 
 import re
 from collections.abc import Iterator
+from functools import cache
+from typing import Annotated
 
-from contrafact.families.rfc.contracts.align import Change
-from contrafact.families.rfc.contracts.counterparts import directions
-from contrafact.families.rfc.contracts.findings import Span, Violation, fail, review
-from contrafact.families.rfc.contracts.lists import pattern, patterns, table, words
-from contrafact.families.rfc.contracts.pair import Pair, Side
-from contrafact.families.rfc.contracts.signals import is_result
+from contrafact.families.rfc.contracts.directional_cues import (
+    are_results,
+    direction_alignment,
+    rating_names,
+)
+from contrafact.families.rfc.contracts.names import kinds_kept
+from contrafact.families.rfc.contracts.pair import Change, Pair, Span, Token
+from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
+from contrafact.families.rfc.contracts.vocabulary import groups, pattern, patterns, table, words
+from contrafact.text.tokens import stem
 
 __all__ = [
+    "acts_added",
+    "acts_kept",
     "causes_added",
     "denied",
     "directions_kept",
     "events_added",
     "expectations_kept",
     "metrics_kept",
+    "outcomes_kept",
     "paraphrased",
+    "ratings_kept",
     "setbacks_added",
-    "things_kept",
 ]
 
+# Outcomes that stay
 
-def causes_added(pair: Pair) -> Iterator[Violation]:
-    """A rewrite explains nothing that its original leaves unexplained."""
-    for found in pair.rewritten.found("connector"):
-        if found.term not in words("causes_outright") | words("causes_weakly"):
-            continue
-        tokens = pair.rewritten.span_tokens(found.start, found.end)
-        changes = {change for i in tokens if (change := pair.alignment.change_of(i))}
-        if not changes:
-            continue
-        here = sum(m.term == found.term for m in pair.rewritten.found("connector"))
-        if here <= sum(m.term == found.term for m in pair.original.found("connector")):
-            continue  # it only stands elsewhere
-        if any(_has_connector(pair, change.before) for change in changes):
-            continue
-        size = sum(change.after[1] - change.after[0] for change in changes)
-        span = (found.start, found.end)
-        if found.term in words("causes_outright") or size >= 3:
+
+@rule(
+    "direction-changed",
+    about="outcomes",
+    paper="S.2, 2; R.3",
+    manipulations=("numerical", "sentiment"),
+    to_review='soft words such as "growth"',
+)
+def directions_kept(pair: Pair) -> Iterator[Finding]:
+    """What rises still rises, what beats still beats, what is strong is still strong."""
+    for cue, others in direction_alignment(pair).counterparts:
+        if others and all(other.sign == -cue.sign for other in others):
+            soft = {cue.tier, *(other.tier for other in others)} == {"soft"}
+            yield Finding(
+                "direction-changed",
+                f"'{cue.text}' became '{others[0].text}'",
+                (cue.start, cue.end),
+                (others[0].start, others[0].end),
+                for_review=soft and not are_results(cue, others[0]),
+            )
+
+
+@rule(
+    "outcome-changed",
+    about="outcomes",
+    paper="R.2; S.3, 1",
+    manipulations=("numerical", "sentiment", "causal"),
+    in_cause="ignored",
+)
+def denied(pair: Pair) -> Iterator[Finding]:
+    """The rewrite denies nothing that its original states, and states nothing that it denies."""
+    denials, aligned = pattern("denials"), pair.alignment
+    counts = [len(denials.findall(side.text)) for side in (pair.original, pair.rewritten)]
+    if counts[0] == counts[1]:
+        return
+    is_new = counts[1] > counts[0]
+    side = pair.rewritten if is_new else pair.original
+    change_of = aligned.change_in_rewritten if is_new else aligned.change_in_original
+    for found in denials.finditer(side.text):
+        if any(change_of(i) for i in side.span_tokens(*found.span())):
             yield fail(
-                "new-cause", f"'{found.text}' gives a cause that the original lacks", None, span
+                "outcome-changed",
+                f"'{found[0]}' {'is new: it denies' if is_new else 'is gone: it denied'} "
+                "what the other text states",
+                None if is_new else found.span(),
+                found.span() if is_new else None,
             )
-        else:
-            yield review("new-cause", f"'{found.text}' may give a cause that is new", None, span)
-
-
-def _has_connector(pair: Pair, tokens: Span) -> bool:
-    """Whether the original links cause and effect in a stretch, or right beside it."""
-    words = pair.original.tokens[max(0, tokens[0] - 1) : tokens[1] + 1]
-    if not words:
-        return False
-    start, end = words[0].start, words[-1].end
-    if any(m.start < end and start < m.end for m in pair.original.found("connector")):
-        return True
-    return (
-        bool(
-            re.search(
-                r"\b(?:as|after|on|following|since|with|helped|hurt|by|so|when|while)\b",
-                pair.original.text[start:end],
-                re.IGNORECASE,
-            )
-        )
-        and tokens[1] > tokens[0]
-    )
-
-
-# Events that make news by themselves: a rewrite that speaks of one its original does not has
-# made it up. Inflections and kindred words share a line.
-
-
-def setbacks_added(pair: Pair) -> Iterator[Violation]:
-    """A rewrite speaks of no trouble with supplies that its original does not."""
-    found = pattern("setbacks").search(pair.rewritten.text)
-    if found and not pattern("setbacks").search(pair.original.text):
-        told = review if pair.manipulation == "causal" else fail
-        yield told("new-event", f"'{found[0]}' is new", None, found.span())
-
-
-def events_added(pair: Pair) -> Iterator[Violation]:
-    """A rewrite speaks of no event, deal, crisis or dispute that its original does not."""
-    for event in patterns("events"):
-        found = event.search(pair.rewritten.text)
-        if not found or event.search(pair.original.text):
-            continue
-        # "hired" turned round is "laid off": in flipping such words are directions.
-        turned = pair.manipulation == "flipping" and any(
-            m.start < found.end() and found.start() < m.end
-            for m in pair.rewritten.found("directional")
-        )
-        told = review if turned else fail
-        yield told(
-            "new-event",
-            f"'{found[0]}' is an event that the original does not speak of",
-            None,
-            found.span(),
-        )
-
-
-def metrics_kept(pair: Pair) -> Iterator[Violation]:
-    """Revenue stays revenue, and profit profit."""
-    yield from _kinds_kept(pair, table("metrics"), "metric-changed")
-
-
-def things_kept(pair: Pair) -> Iterator[Violation]:
-    """Sectors, commodities and products stay what they are."""
-    yield from _kinds_kept(pair, table("things"), "entity-changed")
-
-
-def _kinds_kept(pair: Pair, kinds: dict[str, str], rule: str) -> Iterator[Violation]:
-    for change in pair.alignment.changes:
-        before = pair.original.tokens[slice(*change.before)]
-        after = pair.rewritten.tokens[slice(*change.after)]
-        if not 1 <= len(before) <= 3 or not 1 <= len(after) <= 3:
-            continue
-        ours = {kinds[t.key] for t in before if t.key in kinds}
-        theirs = {kinds[t.key] for t in after if t.key in kinds}
-        if ours and theirs and not ours & theirs:
-            a, b = pair.alignment.before_span(change), pair.alignment.after_span(change)
-            yield fail(
-                rule,
-                f"'{_of(pair.original, a)}' became '{_of(pair.rewritten, b)}'",
-                a,
-                b,
-            )
-
-
-def _of(side: Side, span: Span | None) -> str:
-    return "" if span is None else side.text[slice(*span)]
-
-
-def denied(pair: Pair) -> Iterator[Violation]:
-    """A rewrite denies nothing that its original states, and states nothing that it denies."""
-    denials = pattern("denials")
-    for side, other, is_new in (
-        (pair.rewritten, pair.original, True),
-        (pair.original, pair.rewritten, False),
-    ):
-        surplus = len(pattern("denials").findall(side.text)) - len(
-            pattern("denials").findall(other.text)
-        )
-        if surplus <= 0:
-            continue
-        for found in denials.finditer(side.text):
-            tokens = side.span_tokens(*found.span())
-            at = pair.alignment.change_of if is_new else pair.alignment.change_at
-            if any(at(i) for i in tokens):
-                span = found.span()
-                yield fail(
-                    "outcome-changed",
-                    f"'{found[0]}' {'is new: it denies' if is_new else 'is gone: it denied'} "
-                    "what the other text states",
-                    None if is_new else span,
-                    span if is_new else None,
-                )
-                return
+            return
 
 
 _AS_EXPECTED = re.compile(r"\b(?:in[\s-]line|met|meets|match(?:ed|es|ing)?)\b", re.IGNORECASE)
@@ -166,61 +94,306 @@ _NOT_AS_EXPECTED = re.compile(
 )
 
 
-def expectations_kept(pair: Pair) -> Iterator[Violation]:
-    """What was in line with expectations neither beats nor misses them, and the other way."""
-    for change in pair.alignment.changes:
-        a, b = pair.alignment.before_span(change), pair.alignment.after_span(change)
-        before, after = _of(pair.original, a), _of(pair.rewritten, b)
+@rule(
+    "outcome-changed",
+    about="outcomes",
+    paper="S.3, 1; S.2, 2",
+    manipulations=("numerical", "sentiment", "causal"),
+    in_cause="ignored",
+)
+def expectations_kept(pair: Pair) -> Iterator[Finding]:
+    """What was in line with expectations neither beats nor misses them, and the other way round."""
+    for change in pair.changes:
+        before, after = pair.texts(change)
         for one, two in ((_AS_EXPECTED, _NOT_AS_EXPECTED), (_NOT_AS_EXPECTED, _AS_EXPECTED)):
             if one.search(before) and two.search(after) and not one.search(after):
-                yield fail("outcome-changed", f"'{before}' became '{after}'", a, b)
+                yield fail("outcome-changed", f"'{before}' became '{after}'", *pair.spans(change))
 
 
-def directions_kept(pair: Pair) -> Iterator[Violation]:
-    """What rises still rises, what beats still beats, what is strong is still strong."""
-    found = directions(pair)
-    for signal, met in zip(found.before, found.met, strict=True):
-        if met and all(other.sign == -signal.sign for other in met):
-            tier = {signal.tier, *(other.tier for other in met)}
-            told = review if tier == {"soft"} and not is_result(signal, met[0]) else fail
-            yield told(
-                "direction-changed",
-                f"'{signal.text}' became '{met[0].text}'",
-                (signal.start, signal.end),
-                (met[0].start, met[0].end),
+@rule(
+    "outcome-changed",
+    about="outcomes",
+    paper="R.4; S.3, 1",
+    manipulations=("numerical", "sentiment", "causal"),
+    in_cause="ignored",
+)
+def outcomes_kept(
+    pair: Pair,
+    *,
+    near: Annotated[int, "ours: words between two changes that may be of one verb"] = 5,
+) -> Iterator[Finding]:
+    """What was met, kept or unchanged is neither beaten nor missed, neither raised nor cut."""
+    found = direction_alignment(pair)
+    firm = [
+        [cue for cue in cues if cue.tier == "firm" or cue.text.casefold() in ("higher", "lower")]
+        for cues in (found.original, found.rewritten)
+    ]
+
+    def neighbour(gone: Change) -> Span | None:
+        """Return the change near words that are only gone: "left it unchanged", "cut it"."""
+        for change in pair.changes:
+            (first, end), (start, last) = change.original, gone.original
+            apart = max(first - last, start - end)
+            if change != gone and first < end and 0 <= apart <= near:
+                return pair.spans(change)[1]
+        return None
+
+    for change in pair.changes:
+        a, b = pair.spans(change)
+        if a is None:
+            continue
+        b = b or neighbour(change)
+        if b is None:
+            continue
+        before, after = pair.original.excerpt(a), pair.rewritten.excerpt(b)
+        was_neutral = pattern("outcomes").search(before)
+        is_neutral = pattern("outcomes").search(after)
+        moved = any(a[0] <= cue.start < a[1] for cue in firm[0])
+        moves = any(b[0] <= cue.start < b[1] for cue in firm[1])
+        moved = moved or bool(pattern("results").search(before))
+        moves = moves or bool(pattern("results").search(after))
+        if (was_neutral and not is_neutral and moves and not moved) or (
+            is_neutral and not was_neutral and moved and not moves
+        ):
+            yield fail("outcome-changed", f"'{before}' became '{after}'", a, b)
+
+
+@rule(
+    "outcome-changed",
+    about="outcomes",
+    paper="R.4; S.3, 1",
+    manipulations=("numerical", "sentiment", "causal"),
+    in_cause="ignored",
+)
+def acts_kept(pair: Pair) -> Iterator[Finding]:
+    """An act does not become what undoes it: a buyback that is suspended is not launched."""
+
+    def first(tokens: list[Token], stems: frozenset[str]) -> Token | None:
+        return next((token for token in tokens if stem(token.key) in stems), None)
+
+    for change in pair.changes:
+        before, after = pair.tokens(change)
+        for one, other in _opposite_acts():
+            for was, now in ((one, other), (other, one)):
+                old, new = first(before, was), first(after, now)
+                if old is None or new is None or first(after, was) or first(before, now):
+                    continue
+                yield fail(
+                    "outcome-changed",
+                    f"'{old.text}' became '{new.text}'",
+                    (old.start, old.end),
+                    (new.start, new.end),
+                )
+
+
+@cache
+def _opposite_acts() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Return acts and what undoes them, by stems."""
+    found: list[tuple[frozenset[str], frozenset[str]]] = []
+    for row in groups("acts").values():
+        undone = {word for word in row if word.startswith("-")}
+        found.append(
+            (
+                frozenset(map(stem, row - undone)),
+                frozenset(stem(word.removeprefix("-")) for word in undone),
+            )
+        )
+    return tuple(found)
+
+
+@rule(
+    "outcome-changed",
+    about="outcomes",
+    paper="S.3, 1",
+    manipulations=("numerical", "sentiment", "causal"),
+    in_cause="ignored",
+)
+def ratings_kept(pair: Pair) -> Iterator[Finding]:
+    """A stock that is called a Buy is called neither a Strong Buy nor a Hold."""
+    before, after = rating_names(pair.original), rating_names(pair.rewritten)
+    if len(before) != len(after):
+        return
+    for a, b in zip(before, after, strict=True):
+        if a[2] != b[2]:
+            was, now = pair.original.excerpt(a[:2]), pair.rewritten.excerpt(b[:2])
+            yield fail("outcome-changed", f"'{was}' became '{now}'", a[:2], b[:2])
+
+
+# Causes and events that are new
+
+
+_LINKS = re.compile(
+    r"\b(?:as|after|on|following|since|with|helped|hurt|by|so|when|while)\b", re.IGNORECASE
+)
+
+
+@rule(
+    "new-cause",
+    about="events",
+    paper="S.1, step 2; S.2, 8; S.3, 5",
+    manipulations=("numerical", "flipping", "sentiment"),
+    to_review="weak connectors",
+)
+def causes_added(
+    pair: Pair,
+    *,
+    clause: Annotated[int, "ours: words put in that make a weak connector a cause"] = 3,
+) -> Iterator[Finding]:
+    """The rewrite explains nothing that its original leaves unexplained."""
+    outright, weak = words("causes_outright"), words("causes_weakly")
+    connectors = pair.rewritten.terms("connector")
+    for found in connectors:
+        if found.term not in outright | weak:
+            continue
+        tokens = pair.rewritten.span_tokens(found.start, found.end)
+        changes = {change for i in tokens if (change := pair.alignment.change_in_rewritten(i))}
+        if not changes:
+            continue
+        here = sum(match.term == found.term for match in connectors)
+        if here <= sum(match.term == found.term for match in pair.original.terms("connector")):
+            continue  # it only stands elsewhere
+        if any(_has_connector(pair, change.original) for change in changes):
+            continue
+        size = sum(change.rewritten[1] - change.rewritten[0] for change in changes)
+        span = (found.start, found.end)
+        if found.term in outright or size >= clause:
+            yield fail(
+                "new-cause", f"'{found.text}' gives a cause that the original lacks", None, span
+            )
+        else:
+            yield review("new-cause", f"'{found.text}' may give a cause that is new", None, span)
+
+
+def _has_connector(pair: Pair, tokens: Span) -> bool:
+    """Whether the original links cause and effect in a stretch, or right next to it."""
+    span = pair.original.token_span(
+        (max(0, tokens[0] - 1), min(tokens[1] + 1, len(pair.original.tokens)))
+    )
+    if span is None:
+        return False
+    start, end = span
+    if any(m.start < end and start < m.end for m in pair.original.terms("connector")):
+        return True
+    return tokens[1] > tokens[0] and bool(_LINKS.search(pair.original.excerpt(span)))
+
+
+@rule(
+    "new-event",
+    about="events",
+    paper="R.2–R.4; S.1, step 2",
+    manipulations=("numerical", "flipping", "sentiment"),
+    to_review="such an act in no clause of its own",
+)
+def acts_added(
+    pair: Pair,
+    *,
+    replaced: Annotated[int, "ours: words that a clause put in may replace, at most"] = 1,
+    least: Annotated[int, "ours: words of a clause, at least"] = 3,
+) -> Iterator[Finding]:
+    """No clause is put in about an act that the original lacks: "and signed a contract"."""
+    known = {stem(token.key) for token in pair.original.tokens}
+    for change in pair.changes:
+        before, after = pair.tokens(change)
+        if len(before) > replaced or len(after) < least:
+            continue
+        if any(t.key in words("deeds_done") and stem(t.key) not in known for t in after):
+            start = change.rewritten[0]
+            openers = {token.key for token in pair.rewritten.tokens[max(0, start - 1) : start + 1]}
+            yield Finding(
+                "new-event",
+                f"'{pair.texts(change)[1]}' is new",
+                None,
+                pair.spans(change)[1],
+                for_review=not openers & words("clause_openers"),
             )
 
 
-def _turns(pair: Pair, change: Change) -> bool:
-    """Whether a changed stretch holds a direction."""
-    found = directions(pair)
-    a, b = pair.alignment.before_span(change), pair.alignment.after_span(change)
-    return any(
-        span is not None and signal.start < span[1] and span[0] < signal.end
-        for span, signals in ((a, found.before), (b, found.after))
-        for signal in signals
-    )
+@rule(
+    "new-event",
+    about="events",
+    paper="R.2–R.4; S.1, step 2",
+    to_review='in flipping, an event that is a direction ("hired", "laid off")',
+)
+def events_added(pair: Pair) -> Iterator[Finding]:
+    """The rewrite speaks of no event, deal, crisis or dispute that its original does not."""
+    for event in patterns("events"):
+        found = event.search(pair.rewritten.text)
+        if not found or event.search(pair.original.text):
+            continue
+        yield Finding(
+            "new-event",
+            f"'{found[0]}' is an event that the original does not speak of",
+            None,
+            found.span(),
+            for_review=pair.manipulation == "flipping"
+            and any(
+                m.start < found.end() and found.start() < m.end
+                for m in pair.rewritten.terms("directional")
+            ),
+        )
 
 
-def paraphrased(pair: Pair) -> Iterator[Violation]:
+@rule(
+    "new-event",
+    about="events",
+    paper="R.2–R.4; S.1, step 2",
+    to_review="in causal distortion: it may be the new cause",
+)
+def setbacks_added(pair: Pair) -> Iterator[Finding]:
+    """The rewrite speaks of no trouble with supplies that its original does not."""
+    found = pattern("setbacks").search(pair.rewritten.text)
+    if found and not pattern("setbacks").search(pair.original.text):
+        yield Finding(
+            "new-event",
+            f"'{found[0]}' is new",
+            None,
+            found.span(),
+            for_review=pair.manipulation == "causal",
+        )
+
+
+# Words
+
+
+@rule("metric-changed", about="metrics", paper="S.3, 1", in_cause="ignored")
+def metrics_kept(
+    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 3
+) -> Iterator[Finding]:
+    """Revenue stays revenue, and profit profit."""
+    yield from kinds_kept(pair, "metric-changed", table("metrics"), longest)
+
+
+@rule(
+    "wording-changed",
+    about="wording",
+    paper='R, "clear, major"',
+    to_review="other words for the same",
+)
+def paraphrased(pair: Pair) -> Iterator[Finding]:
     """Other words for the same go to a person, all in one finding."""
     changes = [
         change
-        for change in pair.alignment.changes
-        if any(t.key not in ("#", "@", "@t") for t in pair.original.tokens[slice(*change.before)])
-        or any(t.key not in ("#", "@", "@t") for t in pair.rewritten.tokens[slice(*change.after)])
+        for change in pair.changes
+        if any(token.is_word for tokens in pair.tokens(change) for token in tokens)
     ]
     if pair.manipulation == "flipping":
-        # Words that turn a direction are what flipping is about.
-        changes = [change for change in changes if not _turns(pair, change)]
+        # Words that reverse a direction are what flipping is about.
+        changes = [change for change in changes if not _holds_direction(pair, change)]
     if not changes:
         return
-    first = changes[0]
-    a, b = pair.alignment.before_span(first), pair.alignment.after_span(first)
+    before, after = pair.texts(changes[0])
     yield review(
         "wording-changed",
         f"other words in {len(changes)} place{'s' * (len(changes) > 1)}, first "
-        f"'{_of(pair.original, a)}' → '{_of(pair.rewritten, b)}'",
-        a,
-        b,
+        f"'{before}' → '{after}'",
+        *pair.spans(changes[0]),
+    )
+
+
+def _holds_direction(pair: Pair, change: Change) -> bool:
+    found = direction_alignment(pair)
+    return any(
+        span is not None and cue.start < span[1] and span[0] < cue.end
+        for span, cues in zip(pair.spans(change), (found.original, found.rewritten), strict=True)
+        for cue in cues
     )

@@ -1,4 +1,4 @@
-"""The contract of directional flipping: every direction turned round, every fact kept.
+"""The contract of directional flipping: every direction reversed, every fact kept.
 
 RFC-BENCH, section 2.2.2 and appendices Q.1, R.1 and S.1.
 """
@@ -7,149 +7,126 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from contrafact.families.rfc.contracts import numbers
-from contrafact.families.rfc.contracts.comparatives import comparatives
-from contrafact.families.rfc.contracts.counterparts import directions
-from contrafact.families.rfc.contracts.findings import Violation, fail, review
-from contrafact.families.rfc.contracts.lists import pattern, words
-from contrafact.families.rfc.contracts.numbers import changed_numbers, meetings, number_key
-from contrafact.families.rfc.contracts.pair import Pair, Side
-from contrafact.families.rfc.contracts.ratings import is_rating, rating_calls
-from contrafact.families.rfc.contracts.relations import comparisons, expected_figures
-from contrafact.families.rfc.contracts.signals import Signal
+from contrafact.families.rfc.contracts.consistency import (
+    comparatives,
+    earlier_and_later,
+    expected_and_actual,
+)
+from contrafact.families.rfc.contracts.directional_cues import (
+    Cue,
+    Tier,
+    direction_alignment,
+    is_rating,
+    rating_calls,
+)
+from contrafact.families.rfc.contracts.exempt_numbers import matched_quantities
+from contrafact.families.rfc.contracts.numbers import changed_numbers, number_key, place
+from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
+from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
+from contrafact.families.rfc.contracts.vocabulary import pattern, words
 from contrafact.text.quantities import Quantity
 
 __all__ = [
-    "identifiers_kept",
+    "bearing",
+    "is_reversed",
     "left_standing",
     "nothing_reversed",
     "numbers_kept",
     "ratings_reversed",
+    "signs_reversed",
 ]
 
-_WEIGHT = {"firm": 2.0, "plain": 1.0, "soft": 0.5}
+TIER_WEIGHTS: dict[Tier, float] = {"firm": 2.0, "plain": 1.0, "soft": 0.5}
+"""How much a direction counts for the drift of a story, by how sure it is (ours)."""
+
+BURDEN_REACH = (2, 3)
+"""Words before and after a direction among which a burden makes it bad news (ours)."""
 
 
-def numbers_kept(pair: Pair) -> Iterator[Violation]:
-    """Numbers stay, save that a pair may swap its ends where the reversal needs it, and signs."""
+@rule(
+    "number-changed",
+    "number-lost",
+    "number-added",
+    about="numbers",
+    paper="Q.1, 2; R.1",
+    manipulations=("flipping",),
+    to_review="small number words; a unit dropped or added; numbers in another order",
+)
+def numbers_kept(pair: Pair) -> Iterator[Finding]:
+    """Numbers stay, save that a from–to pair, or a result and what was expected, may swap its
+    ends, and that signs may be reversed.
+    """
     a, b = pair.original.quantities, pair.rewritten.quantities
     key = partial(number_key, signed=False)
-    to = {m.before: m.after for m in meetings(pair) if m.before is not None and m.after is not None}
+    to = dict(matched_quantities(pair))
     excused: set[int] = set()
-    compared = [(c.that, c.this) for c in comparatives(pair.original)]
-    for i, j in (*comparisons(pair.original), *expected_figures(pair.original), *compared):
+    for i, j in (
+        *earlier_and_later(pair.original),
+        *expected_and_actual(pair.original),
+        *((c.that, c.this) for c in comparatives(pair.original)),
+    ):
         if i in to and j in to and key(a[i]) == key(b[to[j]]) and key(a[j]) == key(b[to[i]]):
             excused |= {i, j}
-    excused |= {i for i, j in to.items() if i is not None and j is not None and _turned(a[i], b[j])}
-    yield from changed_numbers(pair, key, frozenset(excused))
+    excused |= {i for i, j in to.items() if _is_reversed_multiple(a[i], b[j])}
+    yield from changed_numbers(pair, key, excused)
 
 
-def _turned(a: Quantity, b: Quantity) -> bool:
-    """Whether a multiple in a verb is turned round: doubled, halved."""
+def _is_reversed_multiple(a: Quantity, b: Quantity) -> bool:
+    """Whether a multiple in a verb is reversed: doubled, halved."""
     if not a.value or not b.value or {a.form.style, b.form.style} != {"multiple"}:
         return False
     return (a.value - 1) * (b.value - 1) < 0
 
 
-_RANK = re.compile(r"\bRank\W{1,3}(?:of\s)?#?\Z", re.IGNORECASE)
-
-
-def identifiers_kept(pair: Pair) -> Iterator[Violation]:
-    """Versions, ranks and index names stay; a rank that is a rating may turn with it."""
-    for finding in numbers.identifiers_kept(pair):
-        side = pair.original if finding.rewritten_span is None else pair.rewritten
-        span = finding.original_span or finding.rewritten_span
-        if span is not None and _RANK.search(side.text[: span[0]]):
-            yield review(
-                finding.rule, finding.message, finding.original_span, finding.rewritten_span
-            )
-        else:
-            yield finding
-
-
-def _reversed(pair: Pair) -> bool:
-    """Whether at least one direction of the original is turned round."""
-    found = directions(pair)
-    for signal, met in zip(found.before, found.met, strict=True):
-        if any(other.sign == -signal.sign for other in met):
-            return True
+@read_once
+def is_reversed(pair: Pair) -> bool:
+    """Return whether at least one direction, multiple, sign or rating is reversed."""
     if any(
-        _turned(pair.original.quantities[m.before], pair.rewritten.quantities[m.after])
-        or (
-            pair.original.quantities[m.before].value
-            == -(pair.rewritten.quantities[m.after].value or 0)
-            and pair.rewritten.quantities[m.after].value
-        )
-        for m in meetings(pair)
-        if m.before is not None and m.after is not None
+        other.sign == -cue.sign
+        for cue, others in direction_alignment(pair).counterparts
+        for other in others
     ):
         return True
-    before, after = rating_calls(pair.original), rating_calls(pair.rewritten)
-    return any(
-        a.rank is not None and b.rank is not None and a.rank * b.rank < 0
-        for a, b in zip(before, after, strict=False)
-    )
+    for i, j in matched_quantities(pair):
+        a, b = pair.original.quantities[i], pair.rewritten.quantities[j]
+        if _is_reversed_multiple(a, b) or (b.value and a.value == -b.value):
+            return True
+    calls = zip(rating_calls(pair.original), rating_calls(pair.rewritten), strict=False)
+    return any(a.rank is not None and b.rank is not None and a.rank * b.rank < 0 for a, b in calls)
 
 
-def nothing_reversed(pair: Pair) -> Iterator[Violation]:
+@rule(
+    "nothing-reversed",
+    about="change",
+    paper="Q.1, 1 and 3",
+    manipulations=("flipping",),
+    to_review="the original's direction is in no list",
+)
+def nothing_reversed(pair: Pair) -> Iterator[Finding]:
     """The rewrite says the opposite of something, and is no paraphrase."""
-    if _reversed(pair):
+    if is_reversed(pair):
         return
-    found = directions(pair)
-    if not found.before:
-        if found.after and pair.alignment.changes:
-            yield review(
-                "nothing-reversed",
-                f"'{found.after[0].text}' has a direction; none was found in the original",
-                None,
-                (found.after[0].start, found.after[0].end),
-            )
-            return
+    found = direction_alignment(pair)
+    if found.original:
+        first = found.original[0]
+        yield fail(
+            "nothing-reversed",
+            f"no direction of the original is reversed, such as '{first.text}'",
+            (first.start, first.end),
+        )
+    elif found.rewritten and pair.changes:
+        first = found.rewritten[0]
+        yield review(
+            "nothing-reversed",
+            f"'{first.text}' has a direction; none was found in the original",
+            None,
+            (first.start, first.end),
+        )
+    else:
         yield fail("nothing-reversed", "the original has no direction that could be reversed")
-        return
-    first = found.before[0]
-    yield fail(
-        "nothing-reversed",
-        f"no direction of the original is reversed, such as '{first.text}'",
-        (first.start, first.end),
-    )
 
 
-def left_standing(pair: Pair) -> Iterator[Violation]:
-    """No expression still asserts its original direction."""
-    found = directions(pair)
-    if not _reversed(pair):
-        return  # nothing_reversed says it all
-    lean = sum(_bearing(pair.original, s) * _WEIGHT[s.tier] for s in found.before)
-    turned = [
-        s
-        for s, met in zip(found.before, found.met, strict=True)
-        if any(other.sign == -s.sign for other in met)
-    ]
-    for signal, met in zip(found.before, found.met, strict=True):
-        if any(other.sign == -signal.sign for other in met):
-            continue
-        span = (signal.start, signal.end)
-        if _rated(pair.original, signal):
-            continue  # ratings have rules of their own
-        if met:
-            other = met[0]
-            governed = _governed(pair.original, signal, turned)
-            told = fail if _sure(pair, signal, lean) and not governed else review
-            yield told(
-                "not-reversed",
-                f"'{signal.text}' still stands"
-                if other.text.casefold() == signal.text.casefold()
-                else f"'{signal.text}' became '{other.text}', which says the same",
-                span,
-                (other.start, other.end),
-            )
-            continue
-        yield from _gone(pair, signal)
-    yield from _signed(pair)
-
-
-_CLAUSE_OF = re.compile(r"\s(?:that|about|of|over|in)\s[^.;,]*\Z", re.IGNORECASE)
+_CLAUSE_OF_ATTITUDE = re.compile(r"\s(?:that|about|of|over|in)\s[^.;,]*\Z", re.IGNORECASE)
 _ATTITUDES = re.compile(
     r"(?:confidence|optimism|pessimism|hopes?|fears?|concerns?|worr(?:y|ies)|doubts?|caution"
     r"|optimistic|pessimistic|confident|concerned|worried|cautious|anxiety|jitters)\Z",
@@ -157,106 +134,110 @@ _ATTITUDES = re.compile(
 )
 
 
-def _governed(side: Side, signal: Signal, turned: list[Signal]) -> bool:
-    """Whether a direction is what a turned attitude is about: "dented confidence that it grows"."""
-    return any(
-        _ATTITUDES.search(other.text) and _CLAUSE_OF.match(side.text[other.end : signal.start])
-        for other in turned
-        if other.end < signal.start
-    )
-
-
-def _rated(side: Side, signal: Signal) -> bool:
-    """Whether a term is the name of a rating in an analyst's call: to *Buy* from Hold."""
-    return is_rating(signal.text) and any(
-        call.start <= signal.start < call.end for call in rating_calls(side)
-    )
-
-
-def _bearing(side: Side, signal: Signal) -> int:
-    """Return whether a direction is good or bad news: rising costs are bad."""
-    if len(signal.parts) > 1:
-        return signal.sign
-    tokens = side.span_tokens(signal.start, signal.end)
-    near = side.tokens[max(0, tokens[0] - 2) : tokens[-1] + 4]
-    return -signal.sign if any(token.key in words("burdens") for token in near) else signal.sign
-
-
-def _sure(pair: Pair, signal: Signal, lean: float) -> bool:
-    """Whether a direction that stayed leaves the reversal incomplete without doubt.
-
-    Firm ones do. Others do where they lean the way the original does; against it they may be the
-    background of either story.
+@rule(
+    "not-reversed",
+    about="change",
+    paper="R.1; S.1, step 2",
+    manipulations=("flipping",),
+    to_review="soft words; background against the drift of the story; a word in no list",
+)
+def left_standing(pair: Pair) -> Iterator[Finding]:
+    """No expression still asserts its original direction. Denied ones ("did not rise"), names,
+    senses without direction ("raised capital", "drop-off") and states that a reversed verb scales
+    ("concerns eased", "concerns mounted") do not assert it.
     """
-    if signal.tier == "firm":
-        return True
-    return signal.tier == "plain" and _bearing(pair.original, signal) * lean >= 0
-
-
-def _gone(pair: Pair, signal: Signal) -> Iterator[Violation]:
-    """Say what became of a direction that has no counterpart."""
-    changes = {
-        change
-        for start, end in signal.parts
-        for i in pair.original.span_tokens(start, end)
-        if (change := pair.alignment.change_at(i))
-    }
-    for change in changes:
-        span = pair.alignment.after_span(change)
-        if span is None:
+    if not is_reversed(pair):
+        return  # nothing_reversed says it all
+    found = direction_alignment(pair)
+    drift = sum(bearing(pair.original, cue) * TIER_WEIGHTS[cue.tier] for cue in found.original)
+    reversed_cues = [
+        cue for cue, others in found.counterparts if any(o.sign == -cue.sign for o in others)
+    ]
+    calls = rating_calls(pair.original)
+    for cue, others in found.counterparts:
+        if cue in reversed_cues:
             continue
-        words = pair.rewritten.text[slice(*span)]
-        signs = {
-            m.polarity
-            for m in pair.rewritten.found("directional")
-            if m.start < span[1] and span[0] < m.end and not m.weak
-        }
-        if signs == {signal.bare} and signal.sign == signal.bare and signal.tier != "soft":
-            yield fail(
-                "not-reversed",
-                f"'{signal.text}' became '{words}', which says the same",
-                (signal.start, signal.end),
-                span,
-            )
-        elif not signs and signal.tier == "firm" and pattern("neutral").search(words):
-            yield fail(
-                "not-reversed",
-                f"'{signal.text}' became '{words}', which takes no side",
-                (signal.start, signal.end),
-                span,
-            )
-        elif not signs and signal.tier != "soft":
-            yield review(
-                "not-reversed",
-                f"'{signal.text}' became '{words}': is that its opposite?",
-                (signal.start, signal.end),
-                span,
-            )
-
-
-def _signed(pair: Pair) -> Iterator[Violation]:
-    """Yield figures with a sign that stayed: "+5%" is a direction too."""
-    for meeting in meetings(pair):
-        if meeting.before is None or meeting.after is None:
+        if is_rating(cue.text) and any(call.start <= cue.start < call.end for call in calls):
+            continue  # ratings have a rule of their own
+        if not others:
+            yield from _without_counterpart(pair, cue)
             continue
-        a = pair.original.quantities[meeting.before]
-        b = pair.rewritten.quantities[meeting.after]
-        if (
-            not a.form.sign
-            or a.kind == "number"
-            or a.value != b.value
-            or a.form.sign != b.form.sign
-        ):
-            continue
-        yield fail(
+        other = others[0]
+        # "Dented confidence that it grows": what a reversed attitude is about may stay.
+        governed = any(
+            _ATTITUDES.search(attitude.text)
+            and _CLAUSE_OF_ATTITUDE.match(pair.original.text[attitude.end : cue.start])
+            for attitude in reversed_cues
+            if attitude.end < cue.start
+        )
+        # A firm direction that stayed leaves the reversal incomplete. A plain one does where it
+        # leans the way the original does; against it, it may be the background of either story.
+        sure = cue.tier == "firm" or (
+            cue.tier == "plain" and bearing(pair.original, cue) * drift >= 0
+        )
+        same = other.text.casefold() == cue.text.casefold()
+        yield Finding(
             "not-reversed",
-            f"the sign of '{b.text}' still stands",
-            (a.start, a.end),
-            (b.start, b.end),
+            f"'{cue.text}' still stands"
+            if same
+            else f"'{cue.text}' became '{other.text}', which says the same",
+            (cue.start, cue.end),
+            (other.start, other.end),
+            for_review=governed or not sure,
         )
 
 
-def ratings_reversed(pair: Pair) -> Iterator[Violation]:
+def bearing(side: Side, cue: Cue) -> int:
+    """Return whether a direction is good news (1) or bad (-1): rising costs are bad."""
+    if len(cue.parts) > 1:
+        return cue.sign
+    tokens, (before, after) = side.span_tokens(cue.start, cue.end), BURDEN_REACH
+    near = side.tokens[max(0, tokens[0] - before) : tokens[-1] + 1 + after]
+    return -cue.sign if any(token.key in words("burdens") for token in near) else cue.sign
+
+
+def _without_counterpart(pair: Pair, cue: Cue) -> Iterator[Finding]:
+    """Yield what became of a direction that has no counterpart."""
+    changes = {
+        change
+        for start, end in cue.parts
+        for i in pair.original.span_tokens(start, end)
+        if (change := pair.alignment.change_in_original(i))
+    }
+    for change in changes:
+        span = pair.spans(change)[1]
+        if span is None:
+            continue
+        now = pair.rewritten.excerpt(span)
+        signs = {
+            m.polarity
+            for m in pair.rewritten.terms("directional")
+            if m.start < span[1] and span[0] < m.end and not m.weak
+        }
+        spans = ((cue.start, cue.end), span)
+        if signs == {cue.bare} and cue.sign == cue.bare and cue.tier != "soft":
+            yield fail("not-reversed", f"'{cue.text}' became '{now}', which says the same", *spans)
+        elif not signs and cue.tier == "firm" and pattern("neutral").search(now):
+            yield fail("not-reversed", f"'{cue.text}' became '{now}', which takes no side", *spans)
+        elif not signs and cue.tier != "soft":
+            yield review(
+                "not-reversed", f"'{cue.text}' became '{now}': is that its opposite?", *spans
+            )
+
+
+@rule("not-reversed", about="change", paper="R.1; S.1, 5", manipulations=("flipping",))
+def signs_reversed(pair: Pair) -> Iterator[Finding]:
+    """No figure keeps its sign: "+5%" is a direction too."""
+    if not is_reversed(pair):
+        return
+    for i, j in matched_quantities(pair):
+        a, b = pair.original.quantities[i], pair.rewritten.quantities[j]
+        if a.form.sign and a.kind != "number" and a.value == b.value and a.form.sign == b.form.sign:
+            yield fail("not-reversed", f"the sign of '{b.text}' still stands", place(a), place(b))
+
+
+@rule("not-reversed", about="change", paper="R.1; S.1, 3", manipulations=("flipping",))
+def ratings_reversed(pair: Pair) -> Iterator[Finding]:
     """A rating that stands on one side stands on the other: Buy becomes Sell."""
     before, after = rating_calls(pair.original), rating_calls(pair.rewritten)
     for a, b in zip(before, after, strict=False):

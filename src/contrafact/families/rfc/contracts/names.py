@@ -1,24 +1,49 @@
 """Companies, people, places and tickers: which a rewrite keeps, loses, adds or swaps.
 
-spaCy's recogniser alone misses and invents too many in headlines. Here a name is first a
-capitalised word where capitals mean something; the recogniser has the last word only where they
-do not (headlines in title case, the first word of a sentence) and on who is a person.
+RFC-BENCH, appendices Q.1, Q.3 and R. spaCy's recogniser alone misses and invents too many in
+headlines. Here a name is first a capitalised word where capitals mean something; the recogniser
+has the last word only where they do not (headlines in title case, the first word of a sentence)
+and on who is a person.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Annotated
 
-from contrafact.families.rfc.contracts.lists import groups, words
-from contrafact.families.rfc.contracts.pair import Pair, Side
-from contrafact.families.rfc.contracts.tokens import Token, normal
-from contrafact.families.rfc.contracts.vocabulary import is_common, is_known_name
+from contrafact.families.rfc.contracts.pair import Pair, Side, Token, read_once
+from contrafact.families.rfc.contracts.rules import Finding, fail, rule
+from contrafact.families.rfc.contracts.vocabulary import (
+    groups,
+    is_common,
+    is_known_name,
+    table,
+    words,
+)
+from contrafact.text.tokens import normal
 
-__all__ = ["Name", "Names", "person_among"]
+__all__ = [
+    "Name",
+    "is_name",
+    "kinds_kept",
+    "missing_words",
+    "names_added",
+    "names_lost",
+    "names_swapped",
+    "things_kept",
+]
 
-_NAME_LABELS = ("ORG", "PERSON", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT", "WORK_OF_ART")
-_INITIAL_END = re.compile(r"(?:\A|[.!?:;…\n]|[-–—|])[\s\"'“‘(]*\Z")
+SHOUTED_SHARE = 0.7
+"""Share of capital letters beyond which a sentence is shouted, and capitals mean nothing (ours)."""
+
+SHOUTED_LETTERS = 20
+"""Letters beyond which a sentence can be shouted: a ticker alone is not (ours)."""
+
+SAME_BEGINNING = 4
+"""First letters that two spellings of a name share: "German", "Germany" (ours)."""
+
+ACRONYM_LETTERS = range(2, 6)
+"""Letters of a word that may be an acronym of several: "ECB", "OPEC" (ours)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,182 +54,198 @@ class Name:
         start: Where it begins, in characters.
         end: Where it ends.
         text: The name.
-        keys: Its words, in one spelling.
     """
 
     start: int
     end: int
     text: str
-    keys: tuple[str, ...]
 
 
-class Names:
-    """The names of the two texts of a pair, compared."""
+# Rules
 
-    def __init__(self, pair: Pair) -> None:
-        self._pair = pair
 
-    @cached_property
-    def lost(self) -> list[Name]:
-        """Names of the original of which the rewrite keeps no word."""
-        return list(self._missing(self._pair.original, self._pair.rewritten))
+@rule("entity-changed", about="names", paper="Q.1, 2; R.1–R.4")
+def names_swapped(
+    pair: Pair, *, longest: Annotated[int, "ours: words of a name, at most"] = 4
+) -> Iterator[Finding]:
+    """No name stands where another stood."""
+    for change in pair.changes:
+        before, after = pair.tokens(change)
+        if not before or not after or len(before) > longest or len(after) > longest:
+            continue
+        if not all(is_name(pair.original, t) for t in before):
+            continue
+        if not all(is_name(pair.rewritten, t) for t in after):
+            continue
+        keys, others = {t.key for t in before}, {t.key for t in after}
+        if keys & others or any(_is_related(a, b) for a in keys for b in others):
+            continue
+        first, end = change.original
+        around = pair.original.tokens[max(0, first - 1) : end + 1]
+        if any(token.key in ("and", "or") for token in (around[0], around[-1])):
+            continue  # "A and B" may become "B and A"; `names_added` finds who is new
+        old, new = _name(pair.original, before), _name(pair.rewritten, after)
+        yield fail(
+            "entity-changed",
+            f"'{old.text}' became '{new.text}'",
+            (old.start, old.end),
+            (new.start, new.end),
+        )
 
-    @cached_property
-    def added(self) -> list[Name]:
-        """Names of the rewrite that hold a word which the original has nowhere."""
-        return list(self._missing(self._pair.rewritten, self._pair.original, any_word=True))
 
-    @cached_property
-    def swapped(self) -> list[tuple[Name, Name]]:
-        """Names that took each other's places in unchanged surroundings."""
-        pair, found = self._pair, []
-        for change in pair.alignment.changes:
-            before, after = (
-                pair.original.tokens[slice(*change.before)],
-                pair.rewritten.tokens[slice(*change.after)],
+@rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4", in_cause="lost-to-review")
+def names_lost(pair: Pair) -> Iterator[Finding]:
+    """Every company, person, place and ticker of the original is in the rewrite."""
+    side = pair.original
+    missing = missing_words(side, pair.rewritten)
+
+    def joined(i: int) -> bool:
+        return side.text[side.tokens[i].end : side.tokens[i + 1].start].strip(" &") == ""
+
+    done = -1
+    for i in missing:
+        if i <= done:
+            continue
+        # The whole name that the word is part of: it is lost where none of its words is left.
+        first, last = i, i
+        while first > 0 and joined(first - 1) and is_name(side, side.tokens[first - 1]):
+            first -= 1
+        while last + 1 < len(side.tokens) and joined(last) and is_name(side, side.tokens[last + 1]):
+            last += 1
+        done = last
+        if all(
+            k in missing
+            for k in range(first, last + 1)
+            if normal(side.tokens[k].text) not in words("no_names")
+            and is_name(side, side.tokens[k])
+        ):
+            name = _name(side, side.tokens[first : last + 1])
+            yield fail(
+                "entity-lost",
+                f"'{name.text}' is in the original and not in the rewrite",
+                (name.start, name.end),
             )
-            if not before or not after or len(before) > 4 or len(after) > 4:
-                continue
-            if not all(_is_name(pair.original, t) for t in before):
-                continue
-            if not all(_is_name(pair.rewritten, t) for t in after):
-                continue
-            keys, others = {t.key for t in before}, {t.key for t in after}
-            if keys & others or _same_name(keys, others):
-                continue
-            around = pair.original.tokens[max(0, change.before[0] - 1) : change.before[1] + 1]
-            if any(token.key in ("and", "or") for token in (around[0], around[-1])):
-                continue  # "A and B" may become "B and A"; who is new is told by `added`
-            found.append((_name(pair.original, before), _name(pair.rewritten, after)))
-        return found
-
-    def _missing(self, side: Side, other: Side, *, any_word: bool = False) -> Iterator[Name]:
-        known = _known_words(other)
-        # Cheap questions first: few words are missing, and the recogniser is asked last.
-        missing = {
-            i
-            for i, token in enumerate(side.tokens)
-            if any(c.isupper() for c in token.text)
-            and not _appears(token.key, known, other.text)
-            and _is_name(side, token)
-        }
-        if any_word:
-            for run in _runs(side, [side.tokens[i] for i in sorted(missing)]):
-                yield _name(side, run)
-            return
-        for first, last in _stretches(side, missing):
-            run = [
-                t for t in side.tokens[first : last + 1] if normal(t.text) not in words("no_names")
-            ]
-            if all(_is_missing(side, t, missing) for t in run if _is_name(side, t)):
-                yield _name(side, side.tokens[first : last + 1])
 
 
-def person_among(side: Side, name: Name) -> bool:
-    """Whether the recogniser takes a name for a person's."""
-    return any(
-        entity.label == "PERSON" and entity.start < name.end and name.start < entity.end
-        for entity in side.entities
-    )
+@rule("entity-added", "private-person", about="names", paper="Q.1, 2; Q.3; R.2; R.4")
+def names_added(pair: Pair) -> Iterator[Finding]:
+    """The rewrite names nobody and nothing that the original does not; least of all a person."""
+    side = pair.rewritten
+    runs: list[list[Token]] = []
+    for i in missing_words(side, pair.original):
+        token = side.tokens[i]
+        if runs and side.text[runs[-1][-1].end : token.start].strip(" &") == "":
+            runs[-1].append(token)
+        else:
+            runs.append([token])
+    for name in (_name(side, run) for run in runs):
+        span = (name.start, name.end)
+        if any(
+            entity.label == "PERSON" and entity.start < name.end and name.start < entity.end
+            for entity in side.entities
+        ):
+            yield fail("private-person", f"the rewrite names a person, '{name.text}'", None, span)
+        else:
+            yield fail(
+                "entity-added",
+                f"'{name.text}' is in the rewrite and not in the original",
+                None,
+                span,
+            )
+
+
+@rule("entity-changed", about="names", paper="Q.1, 2; R.1–R.4", in_cause="ignored")
+def things_kept(
+    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 3
+) -> Iterator[Finding]:
+    """Sectors, commodities, products and posts stay what they are."""
+    yield from kinds_kept(pair, "entity-changed", table("things"), longest)
+
+
+def kinds_kept(pair: Pair, rule_id: str, kinds: dict[str, str], longest: int) -> Iterator[Finding]:
+    """Yield the changes in which a word of one kind became one of another.
+
+    Args:
+        pair: The pair.
+        rule_id: The id of the findings.
+        kinds: The kind of each word.
+        longest: Words of a change on either side beyond which it is none of one word for another.
+    """
+    for change in pair.changes:
+        before, after = pair.tokens(change)
+        if not 1 <= len(before) <= longest or not 1 <= len(after) <= longest:
+            continue
+        had = {kinds[t.key] for t in before if t.key in kinds}
+        has = {kinds[t.key] for t in after if t.key in kinds}
+        if had and has and not had & has:
+            old, new = pair.texts(change)
+            yield fail(rule_id, f"'{old}' became '{new}'", *pair.spans(change))
+
+
+# What is a name
 
 
 def _name(side: Side, tokens: list[Token]) -> Name:
     start, end = tokens[0].start, tokens[-1].end
-    return Name(start, end, side.text[start:end], tuple(token.key for token in tokens))
+    return Name(start, end, side.text[start:end])
 
 
-def _runs(side: Side, tokens: list[Token]) -> Iterator[list[Token]]:
-    run: list[Token] = []
-    for token in tokens:
-        if run and side.text[run[-1].end : token.start].strip(" &") != "":
-            yield run
-            run = []
-        run.append(token)
-    if run:
-        yield run
+_INITIAL_END = re.compile(r"(?:\A|[.!?:;…\n]|[-–—|])[\s\"'“‘(]*\Z")
+# After a common word that begins a sentence: another capitalised word, or what companies do.
+_HOLDS_A_NAME = re.compile(
+    r"(?:['’]s)?\s(?:[A-Z]|said|says|reported|reports|posted|posts|announced|expects|plans|raised"
+    r"|cut|shares"
+    r"|stock|is\sset|will|beat|missed|has|plc|executives)"
+)
 
 
-def _is_name(side: Side, token: Token) -> bool:
-    """Whether a word is part of a name, by its capitals and where it stands."""
+def is_name(side: Side, token: Token) -> bool:
+    """Return whether a word is part of a name, by its capitals and where it stands."""
     word = token.text
-    if token.key in ("#", "@", "@t") or not any(c.isupper() for c in word):
+    if not token.is_word or not any(c.isupper() for c in word):
         return False
     bare = normal(word)
     if bare in words("no_names") or bare.rstrip("s") in words("no_names") or bare.isdigit():
         return False
     if len(bare) == 1:
         return False
-    shouting = word.isupper() and len(bare) > 1
     sentence = side.sentence_of(token.start)
-    if shouting and not _shouted(side.text[sentence.start : sentence.end]):
+    if word.isupper() and not _is_shouted(side.excerpt((sentence.start, sentence.end))):
         return True
     if any(c.isupper() for c in word[1:]) and not word.isupper() and "-" not in word:
         return True  # iPhone, McKinsey, eBay
     if not word[0].isupper():
-        return _hyphened_name(word)
+        return any(part[:1].isupper() and len(part) > 2 for part in word.split("-")[1:])
     initial = bool(_INITIAL_END.search(side.text[max(0, token.start - 6) : token.start]))
-    if not (initial or sentence.titled or _shouted(side.text[sentence.start : sentence.end])):
-        return not _adjectival(word)
+    if not (
+        initial or sentence.titled or _is_shouted(side.excerpt((sentence.start, sentence.end)))
+    ):
+        # A small word capitalised amid a sentence is one of emphasis, as after a colon.
+        return bare not in ("the", "a", "an", "and", "of", "in", "for", "on", "to", "by", "with")
     # Capitals mean nothing here: a word that is no common English one is a name.
     parts = [part for part in re.split(r"[-/]", bare) if part]
     if any(is_known_name(part) or not is_common(part) for part in parts):
         return not any(m.start <= token.start < m.end for m in side.matches)
-    return _named_in_plain(side, token) or _recognised(side, token, initial)
+    return _is_named_in_plain(side, token) or _is_recognised(side, token, initial)
 
 
-def _stretches(side: Side, missing: set[int]) -> Iterator[tuple[int, int]]:
-    """Yield the runs of capitalised words around missing ones: first and last word of each."""
-    done = -1
-    for i in sorted(missing):
-        if i <= done:
-            continue
-        first, last = i, i
-        while first > 0 and _joined(side, first - 1) and _is_name(side, side.tokens[first - 1]):
-            first -= 1
-        while (
-            last + 1 < len(side.tokens)
-            and _joined(side, last)
-            and _is_name(side, side.tokens[last + 1])
-        ):
-            last += 1
-        done = last
-        yield first, last
-
-
-def _joined(side: Side, i: int) -> bool:
-    return side.text[side.tokens[i].end : side.tokens[i + 1].start].strip(" &") == ""
-
-
-def _is_missing(side: Side, token: Token, missing: set[int]) -> bool:
-    return any(side.tokens[i] is token for i in missing)
-
-
-def _adjectival(word: str) -> bool:
-    """Whether a capitalised word amid a sentence is one of emphasis, as after a colon."""
-    return normal(word) in ("the", "a", "an", "and", "of", "in", "for", "on", "to", "by", "with")
-
-
-def _hyphened_name(word: str) -> bool:
-    return any(part[:1].isupper() and len(part) > 2 for part in word.split("-")[1:])
-
-
-def _shouted(sentence: str) -> bool:
+def _is_shouted(sentence: str) -> bool:
     letters = [c for c in sentence if c.isalpha()]
-    return len(letters) > 20 and sum(c.isupper() for c in letters) > 0.7 * len(letters)
+    capitals = sum(c.isupper() for c in letters)
+    return len(letters) > SHOUTED_LETTERS and capitals > SHOUTED_SHARE * len(letters)
 
 
-def _named_in_plain(side: Side, token: Token) -> bool:
+def _is_named_in_plain(side: Side, token: Token) -> bool:
     """Whether the word stands capitalised amid a plain sentence elsewhere in the text."""
     for other in side.tokens:
         if other.key == token.key and other.start != token.start and other.text[0].isupper():
-            sentence = side.sentence_of(other.start)
             before = side.text[max(0, other.start - 6) : other.start]
-            if not sentence.titled and not _INITIAL_END.search(before):
+            if not side.sentence_of(other.start).titled and not _INITIAL_END.search(before):
                 return True
     return False
 
 
-def _recognised(side: Side, token: Token, initial: bool) -> bool:
+def _is_recognised(side: Side, token: Token, initial: bool) -> bool:
     """Whether the recogniser sees a name in a common word that begins a plain sentence."""
     if not initial or side.sentence_of(token.start).titled:
         return False
@@ -216,73 +257,66 @@ def _recognised(side: Side, token: Token, initial: bool) -> bool:
     )
 
 
-# After a common word that begins a sentence: another capitalised word, or what companies do.
-_HOLDS_A_NAME = re.compile(
-    r"(?:['’]s)?\s(?:[A-Z]|said|says|reported|reports|posted|posts|announced|expects|plans|raised"
-    r"|cut|shares"
-    r"|stock|is\sset|will|beat|missed|has|plc|executives)"
-)
+# Whether a name is in the other text
 
 
-def _known_words(side: Side) -> frozenset[str]:
-    """Return every spelling by which a word of a text may be met in the other."""
-    kept = side.memo.get("words")
-    if isinstance(kept, frozenset):
-        return kept
+def missing_words(side: Side, other: Side) -> list[int]:
+    """Return the words of names in one text that the other has in no spelling, by index."""
+    known = _spellings(other)
+    # Cheap questions first: few words are missing, and the recogniser is asked last.
+    return [
+        i
+        for i, token in enumerate(side.tokens)
+        if any(c.isupper() for c in token.text)
+        and not all(
+            _appears(word, known, other.text)
+            for word in [part for part in re.split(r"[-/&]", token.key) if len(part) > 1]
+            or [token.key]
+        )
+        and is_name(side, token)
+    ]
+
+
+@read_once
+def _spellings(side: Side) -> frozenset[str]:
+    """Return every spelling under which a word of a text may stand in the other."""
     known = set()
     for token in side.tokens:
         for word in (token.text, *re.split(r"[\s\-/&]", token.text)):
             known.add(normal(word))
             known.add(normal(word).rstrip("s"))
-    side.memo["words"] = frozenset(known)
     return frozenset(known)
 
 
-def _appears(key: str, known: frozenset[str], text: str) -> bool:
+def _appears(word: str, known: frozenset[str], text: str) -> bool:
     """Whether a text has a word, an inflection of it, its acronym or a usual other name."""
-    words = [part for part in re.split(r"[-/&]", key) if len(part) > 1] or [key]
-    return all(_one_appears(word, known, text) for word in words)
-
-
-def _one_appears(word: str, known: frozenset[str], text: str) -> bool:
-    if word in known or word.rstrip("s") in known or _is_function(word):
+    if word in known or word.rstrip("s") in known or word in words("name_particles"):
         return True
     folded = text.casefold()
     for names in groups("aliases").values():
         if word in names or word in [n.replace(".", "") for n in names]:
             return any(re.search(rf"\b{re.escape(name)}", folded) for name in names)
-    if len(word) >= 5 and any(
-        other[:4] == word[:4] and _related(word, other) for other in known if len(other) >= 4
+    if len(word) > SAME_BEGINNING and any(
+        other[:SAME_BEGINNING] == word[:SAME_BEGINNING] and _is_related(word, other)
+        for other in known
+        if len(other) >= SAME_BEGINNING
     ):
         return True
-    return len(word) in (2, 3, 4, 5) and _acronym(word, folded)
+    # The first letters of several words in a row spell an acronym.
+    spelled = r"\b" + r"[\w.&]*[\s-](?:of\s|the\s|and\s)*".join(map(re.escape, word))
+    return len(word) in ACRONYM_LETTERS and bool(re.search(spelled, folded))
 
 
 _DEMONYM = re.compile(r"(?:n|an|ian|ese|ish|i|ic|ean|ers?|s|es|-based)\Z")
 
 
-def _related(a: str, b: str) -> bool:
+def _is_related(a: str, b: str) -> bool:
     """Whether two words differ only by the ending of a people or an inflection."""
     short, long = sorted((a, b), key=len)
     common = next((i for i in range(len(short)) if short[i] != long[i]), len(short))
     return (
-        common >= 4
+        common >= SAME_BEGINNING
         and len(short) - common <= 2
         and bool(_DEMONYM.fullmatch(long[common:]))
         and (common == len(short) or short[common:] in ("a", "e", "y", "ia"))
     )
-
-
-def _acronym(word: str, folded: str) -> bool:
-    return bool(
-        re.search(r"\b" + r"[\w.&]*[\s-](?:of\s|the\s|and\s)*".join(map(re.escape, word)), folded)
-    )
-
-
-def _is_function(word: str) -> bool:
-    """Whether a word is too small to be a name by itself."""
-    return word in words("name_particles")
-
-
-def _same_name(keys: set[str], others: set[str]) -> bool:
-    return any(_related(a, b) for a in keys for b in others)

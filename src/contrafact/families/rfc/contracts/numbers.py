@@ -1,44 +1,108 @@
-"""Quantities laid beside their counterparts, and numbers and times that must stay."""
+"""Numbers, times and identifiers that must stay, and which quantity stands for which.
+
+RFC-BENCH, appendices Q.1, 2; Q.2; Q.4, 3; R.1; S.2, 3; S.3, 1.
+"""
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from contrafact.families.rfc.contracts.findings import Span, Violation, fail, review
-from contrafact.families.rfc.contracts.pair import Pair, Side
-from contrafact.families.rfc.contracts.times import TimeReference, atoms
+from contrafact.families.rfc.contracts.pair import (
+    Pair,
+    Side,
+    Span,
+    TimeReference,
+    read_once,
+    time_parts,
+)
+from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.text.quantities import Identifier, Quantity
 
 __all__ = [
-    "Meeting",
+    "NumberKey",
+    "QuantityMatch",
     "changed_numbers",
     "identifiers_kept",
-    "meetings",
     "number_key",
     "numbers_kept",
+    "place",
+    "precision",
+    "quantity_matches",
     "same_value",
     "times_kept",
+    "worth",
 ]
 
 
+def place(found: Quantity | Identifier | TimeReference) -> Span:
+    """Return where something is in its text, in characters."""
+    return found.start, found.end
+
+
+# What two quantities share
+
+
+def worth(quantity: Quantity) -> float:
+    """Return a quantity's value, basis points in percent; 0 if it has none."""
+    value = quantity.value or 0.0
+    return value / 100 if quantity.kind == "basis points" else value
+
+
+def precision(quantity: Quantity) -> float:
+    """Return half of the last place that a quantity is written to, in its measure."""
+    match = re.search(r"[.,](\d+)\Z", quantity.form.number)
+    decimals = 0
+    if match and (match[0][0] == "." or len(match[1]) < 3):
+        decimals = len(match[1])
+    return 0.5 * 10.0**-decimals * abs(quantity.form.factor)
+
+
+def same_value(a: Quantity, b: Quantity) -> bool:
+    """Return whether two quantities are worth the same, however they are written."""
+    if a.value is None or b.value is None:
+        return a.value is b.value and _words(a.text) == _words(b.text)
+    return math.isclose(worth(a), worth(b), rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().replace("-", " ").split())
+
+
+NumberKey = tuple[str, float | str]
+"""A kind and a value, or the words of what has none."""
+
+
+def number_key(quantity: Quantity, *, signed: bool = True) -> NumberKey:
+    """Return what two quantities share that are the same number, however they are written."""
+    kind = "percent" if quantity.kind == "basis points" else quantity.kind
+    if quantity.value is None:
+        return kind, _words(quantity.text)
+    value = worth(quantity)
+    return kind, float(f"{value if signed else abs(value):.9g}")
+
+
+# Which stands for which
+
+
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class QuantityMatch:
     """A quantity of the original and the one that stands for it; either may be missing.
 
     Attributes:
-        before: Its index among the original's quantities.
-        after: Its index among the rewrite's.
+        original: Its index among the original's quantities.
+        rewritten: Its index among the rewrite's.
     """
 
-    before: int | None
-    after: int | None
+    original: int | None
+    rewritten: int | None
 
 
-def meetings(pair: Pair) -> list[Meeting]:
+@read_once
+def quantity_matches(pair: Pair) -> list[QuantityMatch]:
     """Return which quantity of the rewrite stands for which of the original, in order.
 
-    Those in unchanged surroundings meet; those in a changed stretch meet in order, like with
+    Those in unchanged surroundings match; those in a changed stretch match in order, like with
     like first. What is left over is lost or added.
     """
     a, b = pair.original, pair.rewritten
@@ -46,156 +110,128 @@ def meetings(pair: Pair) -> list[Meeting]:
         {side.span_tokens(q.start, q.end)[0]: i for i, q in enumerate(side.quantities)}
         for side in (a, b)
     ]
-    found: list[Meeting] = []
-    left: list[list[int]] = [[], []]
+    found: list[QuantityMatch] = []
+    before: list[int] = []
     for token, i in places[0].items():
-        other = pair.alignment.to_after.get(token)
+        other = pair.alignment.to_rewritten.get(token)
         if other is not None and other in places[1]:
-            found.append(Meeting(i, places[1][other]))
+            found.append(QuantityMatch(i, places[1][other]))
         else:
-            left[0].append(i)
-    met = {meeting.after for meeting in found}
-    left[1] = [i for i in places[1].values() if i not in met]
-    found += _matched(a, b, left[0], left[1])
+            before.append(i)
+    matched = {match.rewritten for match in found}
+    after = [i for i in places[1].values() if i not in matched]
+
+    def equal(p: Quantity, q: Quantity) -> bool:
+        return p.kind == q.kind and same_value(p, q)
+
+    def alike(p: Quantity, q: Quantity) -> bool:
+        return p.kind == q.kind and p.role == q.role and p.unit == q.unit
+
+    def same_kind(p: Quantity, q: Quantity) -> bool:
+        return p.kind == q.kind or {p.kind, q.kind} == {"percent", "basis points"}
+
+    for test in (equal, alike, same_kind):
+        for i in list(before):
+            j = next((j for j in after if test(a.quantities[i], b.quantities[j])), None)
+            if j is not None:
+                before.remove(i)
+                after.remove(j)
+                found.append(QuantityMatch(i, j))
+    found += [QuantityMatch(i, None) for i in before]
+    found += [QuantityMatch(None, j) for j in after]
     return sorted(
-        found, key=lambda m: (m.before if m.before is not None else math.inf, m.after or 0)
+        found,
+        key=lambda m: (m.original if m.original is not None else math.inf, m.rewritten or 0),
     )
 
 
-def _matched(a: Side, b: Side, before: list[int], after: list[int]) -> Iterator[Meeting]:
-    rest = list(after)
-    for test in (_equal, _alike, _same_kind):
-        for i in list(before):
-            j = next((j for j in rest if test(a.quantities[i], b.quantities[j])), None)
-            if j is not None:
-                before.remove(i)
-                rest.remove(j)
-                yield Meeting(i, j)
-    yield from (Meeting(i, None) for i in before)
-    yield from (Meeting(None, j) for j in rest)
+# Rules
 
 
-def _equal(a: Quantity, b: Quantity) -> bool:
-    return a.kind == b.kind and same_value(a, b)
-
-
-def _alike(a: Quantity, b: Quantity) -> bool:
-    return a.kind == b.kind and a.role == b.role and a.unit == b.unit
-
-
-def _same_kind(a: Quantity, b: Quantity) -> bool:
-    return a.kind == b.kind or {a.kind, b.kind} == {"percent", "basis points"}
-
-
-def same_value(a: Quantity, b: Quantity) -> bool:
-    """Return whether two quantities are worth the same, however they are written."""
-    if a.value is None or b.value is None:
-        return a.value is b.value and _words(a.text) == _words(b.text)
-    return math.isclose(_worth(a), _worth(b), rel_tol=1e-9, abs_tol=1e-12)
-
-
-def _worth(quantity: Quantity) -> float:
-    value = quantity.value or 0.0
-    return value / 100 if quantity.kind == "basis points" else value
-
-
-def _words(text: str) -> str:
-    return " ".join(text.casefold().replace("-", " ").split())
-
-
-Key = tuple[str, float | str]
-
-
-def number_key(quantity: Quantity, *, signed: bool = True) -> Key:
-    """Return what two quantities share that are the same number, however they are written."""
-    kind = "percent" if quantity.kind == "basis points" else quantity.kind
-    if quantity.value is None:
-        return kind, _words(quantity.text)
-    worth = _worth(quantity)
-    return kind, float(f"{worth if signed else abs(worth):.9g}")
-
-
-def numbers_kept(pair: Pair) -> Iterator[Violation]:
-    """Every number of the original stands in the rewrite, in its place, and no other does."""
-    yield from changed_numbers(pair, number_key, frozenset())
+@rule(
+    "number-changed",
+    "number-lost",
+    "number-added",
+    about="numbers",
+    paper="Q.4, 3; S.3, 1",
+    manipulations=("sentiment", "causal"),
+    to_review="small number words; a unit dropped or added; numbers in another order",
+    in_cause="lost-to-review",
+)
+def numbers_kept(pair: Pair) -> Iterator[Finding]:
+    """Every number of the original stands in the rewrite, in its place and its currency, and no
+    other does.
+    """
+    yield from changed_numbers(pair, number_key)
 
 
 def changed_numbers(
-    pair: Pair, _key: Callable[[Quantity], Key], excused: frozenset[int]
-) -> Iterator[Violation]:
+    pair: Pair, key: Callable[[Quantity], NumberKey], excused: Collection[int] = ()
+) -> Iterator[Finding]:
     """Yield the numbers that are changed, lost or new.
 
     Args:
         pair: The pair.
-        _key: What makes two numbers one.
+        key: What makes two numbers one.
         excused: Indices of the original's quantities that may change.
     """
     a, b = pair.original.quantities, pair.rewritten.quantities
-    ours, theirs = {_key(q) for q in a}, {_key(q) for q in b}
+    had, has = {key(q) for q in a}, {key(q) for q in b}
     swaps = 0
-    for meeting in meetings(pair):
-        before = None if meeting.before is None else a[meeting.before]
-        after = None if meeting.after is None else b[meeting.after]
+    for match in quantity_matches(pair):
+        before = None if match.original is None else a[match.original]
+        after = None if match.rewritten is None else b[match.rewritten]
         if before and after:
-            if _key(before) == _key(after) or meeting.before in excused:
-                if _recoined(before, after):
+            spans = (place(before), place(after))
+            if key(before) == key(after) or match.original in excused:
+                if _is_other_currency(before, after):
                     yield fail(
                         "number-changed",
                         f"'{before.text}' became '{after.text}', in another currency",
-                        _span(before),
-                        _span(after),
+                        *spans,
                     )
-                continue
-            if _key(before) in theirs and _key(after) in ours and not _in_place(pair, meeting):
+            elif key(before) in has and key(after) in had and not _is_in_place(pair, match):
                 swaps += 1
-                continue
-            if _converted(before, after):
-                yield review(
-                    "number-changed",
-                    f"'{before.text}' is now '{after.text}'",
-                    _span(before),
-                    _span(after),
-                )
-                continue
-            yield fail(
-                "number-changed",
-                f"'{before.text}' became '{after.text}'",
-                _span(before),
-                _span(after),
+            elif (
+                before.value is not None
+                and before.value == after.value
+                and "number" in (before.kind, after.kind)
+            ):  # the same amount lost or gained only its unit or its magnitude's name
+                yield review("number-changed", f"'{before.text}' is now '{after.text}'", *spans)
+            else:
+                yield fail("number-changed", f"'{before.text}' became '{after.text}'", *spans)
+        elif before and key(before) not in has:
+            yield Finding(
+                "number-lost",
+                f"'{before.text}' is gone",
+                place(before),
+                for_review=_is_incidental(before),
             )
-        elif before and _key(before) not in theirs:
-            if _incidental(before):
-                yield review("number-lost", f"'{before.text}' is gone", _span(before))
-            else:
-                yield fail("number-lost", f"'{before.text}' is gone", _span(before))
-        elif after and _key(after) not in ours:
-            if _incidental(after):
-                yield review("number-added", f"'{after.text}' is new", None, _span(after))
-            else:
-                yield fail("number-added", f"'{after.text}' is new", None, _span(after))
+        elif after and key(after) not in had:
+            yield Finding(
+                "number-added",
+                f"'{after.text}' is new",
+                None,
+                place(after),
+                for_review=_is_incidental(after),
+            )
     if swaps:
         yield review("number-changed", "numbers stand in another order than in the original")
 
 
-_COIN = re.compile(r"[^\W\d_]+\Z")
+_CURRENCY_NAME = re.compile(r"[^\W\d_]+\Z")
 
 
-def _recoined(a: Quantity, b: Quantity) -> bool:
+def _is_other_currency(a: Quantity, b: Quantity) -> bool:
     """Whether an amount of money is now one in another currency."""
     if a.kind != "money" or b.kind != "money":
         return False
     if a.unit and b.unit:
         return a.unit != b.unit
-    names = [_COIN.search(q.text) for q in (a, b)]
-    return a.unit != b.unit and all(names)
+    return a.unit != b.unit and all(_CURRENCY_NAME.search(q.text) for q in (a, b))
 
 
-def _converted(a: Quantity, b: Quantity) -> bool:
-    """Whether the same amount lost or gained only its unit or its magnitude's name."""
-    return a.value is not None and a.value == b.value and "number" in (a.kind, b.kind)
-
-
-def _incidental(quantity: Quantity) -> bool:
+def _is_incidental(quantity: Quantity) -> bool:
     """Whether a number is a small word that prose takes and drops: "two", "double"."""
     return quantity.form.style in ("words", "multiple", "fraction", "fold") and quantity.kind in (
         "number",
@@ -203,87 +239,102 @@ def _incidental(quantity: Quantity) -> bool:
     )
 
 
-def _in_place(pair: Pair, meeting: Meeting) -> bool:
+def _is_in_place(pair: Pair, match: QuantityMatch) -> bool:
     """Whether the words around a number are the same in both texts."""
-    if meeting.before is None or meeting.after is None:
+    if match.original is None or match.rewritten is None:
         return False
-    a, b = pair.original, pair.rewritten
-    q, r = a.quantities[meeting.before], b.quantities[meeting.after]
-    i, j = a.span_tokens(q.start, q.end)[0], b.span_tokens(r.start, r.end)[0]
-    return pair.alignment.to_after.get(i) == j and (
-        pair.alignment.to_after.get(i - 1) == j - 1 or pair.alignment.to_after.get(i + 1) == j + 1
-    )
+    a, b, to = pair.original, pair.rewritten, pair.alignment.to_rewritten
+    i = a.span_tokens(*place(a.quantities[match.original]))[0]
+    j = b.span_tokens(*place(b.quantities[match.rewritten]))[0]
+    return to.get(i) == j and (to.get(i - 1) == j - 1 or to.get(i + 1) == j + 1)
 
 
-def _span(found: Quantity | Identifier | TimeReference) -> Span:
-    return found.start, found.end
-
-
-def times_kept(pair: Pair) -> Iterator[Violation]:
+@rule(
+    "date-changed",
+    "date-lost",
+    "date-added",
+    about="times",
+    paper="Q.2; S.2, 3; S.3, 1",
+    to_review='"last year" dropped or new; times in another order; part of a date dropped',
+    in_cause="lost-to-review",
+)
+def times_kept(pair: Pair) -> Iterator[Finding]:
     """Dates, years, quarters, weekdays and "last year" stay; they compare by value."""
-    a, b = pair.original, pair.rewritten
-    ours = [atoms(time.value) for time in a.times]
-    theirs = [atoms(time.value) for time in b.times]
-    known = frozenset().union(*ours) if ours else frozenset()
-    kept = frozenset().union(*theirs) if theirs else frozenset()
-    places = {b.span_tokens(t.start, t.end)[0]: t for t in b.times}
-    met: set[int] = set()
-    for time, parts in zip(a.times, ours, strict=True):
-        token = pair.alignment.to_after.get(a.span_tokens(time.start, time.end)[0])
+    a, b, to = pair.original, pair.rewritten, pair.alignment.to_rewritten
+    had = [time_parts(time.value) for time in a.times]
+    has = [time_parts(time.value) for time in b.times]
+    known, kept = frozenset[str]().union(*had), frozenset[str]().union(*has)
+    places = {b.span_tokens(*place(time))[0]: time for time in b.times}
+    matched: set[int] = set()
+    for time, parts in zip(a.times, had, strict=True):
+        at = a.span_tokens(*place(time))[0]
+        token = to.get(at)
         other = places.get(token) if token is not None else None
         if other is not None and token is not None:
-            met.add(token)
-            theirs_here = atoms(other.value)
-            if not (parts <= theirs_here or theirs_here <= parts):
-                moved = (
-                    parts <= kept and theirs_here <= known and not _same_place(pair, time, other)
+            matched.add(token)
+            others = time_parts(other.value)
+            if not (parts <= others or others <= parts):
+                same_words_around = (
+                    to.get(at - 1, -1) == token - 1 and to.get(at + 1, -1) == token + 1
                 )
-                told = review if moved else fail
-                yield told(
+                yield Finding(
                     "date-changed",
                     f"'{time.text}' became '{other.text}'",
-                    _span(time),
-                    _span(other),
+                    place(time),
+                    place(other),
+                    for_review=parts <= kept and others <= known and not same_words_around,
                 )
                 continue
         if not parts & kept:
-            told = review if time.relative else fail
-            yield told("date-lost", f"'{time.text}' is gone", _span(time))
+            yield Finding(
+                "date-lost", f"'{time.text}' is gone", place(time), for_review=time.relative
+            )
         elif not parts <= kept:
-            yield review("date-lost", f"part of '{time.text}' is gone", _span(time))
-    for place, time in places.items():
-        if place in met:
-            continue
-        if not atoms(time.value) <= known:
-            told = review if time.relative else fail
-            yield told("date-added", f"'{time.text}' is new", None, _span(time))
+            yield review("date-lost", f"part of '{time.text}' is gone", place(time))
+    for token, time in places.items():
+        if token not in matched and not time_parts(time.value) <= known:
+            yield Finding(
+                "date-added", f"'{time.text}' is new", None, place(time), for_review=time.relative
+            )
 
 
-def _same_place(pair: Pair, a: TimeReference, b: TimeReference) -> bool:
-    """Whether the words on both sides of two times are the same."""
-    i = pair.original.span_tokens(a.start, a.end)[0]
-    j = pair.rewritten.span_tokens(b.start, b.end)[0]
-    to = pair.alignment.to_after
-    return to.get(i - 1, -1) == j - 1 and to.get(i + 1, -1) == j + 1
+_RANK = re.compile(r"\bRank\W{1,3}(?:of\s)?#?\Z", re.IGNORECASE)
 
 
-def identifiers_kept(pair: Pair) -> Iterator[Violation]:
+@rule(
+    "identifier-changed",
+    about="times",
+    paper="R.2; S.2, 3",
+    to_review="in flipping, a rank, which may be a rating that is reversed",
+    in_cause="lost-to-review",
+)
+def identifiers_kept(pair: Pair) -> Iterator[Finding]:
     """Versions, ranks, index names and forms stay."""
+
+    def identity(name: Identifier) -> tuple[str, str]:
+        # A high and a low of one span are a direction apart.
+        return name.kind, re.sub(r"\s(?:high|low|peak|trough)s?\Z", "", name.value)
+
+    def is_reversible(side: Side, name: Identifier) -> bool:
+        return pair.manipulation == "flipping" and bool(_RANK.search(side.text[: name.start]))
+
     a, b = pair.original, pair.rewritten
-    ours = {_identity(name) for name in a.identifiers}
-    theirs = {_identity(name) for name in b.identifiers}
+    had = {identity(name) for name in a.identifiers}
+    has = {identity(name) for name in b.identifiers}
     for name in a.identifiers:
-        if _identity(name) not in theirs and not _plainly_in(name.text, b.text):
-            yield fail("identifier-changed", f"'{name.text}' is gone or changed", _span(name))
+        if identity(name) not in has and name.text.casefold() not in b.text.casefold():
+            yield Finding(
+                "identifier-changed",
+                f"'{name.text}' is gone or changed",
+                place(name),
+                for_review=is_reversible(a, name),
+            )
     for name in b.identifiers:
-        if _identity(name) not in ours and not _plainly_in(name.text, a.text):
-            yield fail("identifier-changed", f"'{name.text}' is new or changed", None, _span(name))
-
-
-def _identity(name: Identifier) -> tuple[str, str]:
-    """Return what names the same thing; a high and a low of one span are a direction apart."""
-    return name.kind, re.sub(r"\s(?:high|low|peak|trough)s?\Z", "", name.value)
-
-
-def _plainly_in(words: str, text: str) -> bool:
-    return words.casefold() in text.casefold()
+        if identity(name) not in had and name.text.casefold() not in a.text.casefold():
+            yield Finding(
+                "identifier-changed",
+                f"'{name.text}' is new or changed",
+                None,
+                place(name),
+                for_review=is_reversible(b, name),
+            )

@@ -1,70 +1,137 @@
-"""The contract of sentiment amplification: the same story, told a little louder.
+"""The contract of sentiment amplification: the same story in stronger words.
 
-RFC-BENCH, section 2.2.2 and appendices Q.3, R.3 and S.3.
+RFC-BENCH, section 2.2.2 and appendices Q.3, R.3 and S.3. The tone is read by word lists, or by a
+model of financial tone from a folder, such as FinBERT's.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
+from typing import Annotated
 
-from contrafact.families.rfc.contracts.align import Change
-from contrafact.families.rfc.contracts.counterparts import directions
-from contrafact.families.rfc.contracts.findings import Span, Violation, fail, review
-from contrafact.families.rfc.contracts.lists import pattern, words
-from contrafact.families.rfc.contracts.pair import Pair
-from contrafact.families.rfc.contracts.tokens import Token, stem
-from contrafact.families.rfc.contracts.tone import grade, hype, lean, tone
-from contrafact.families.rfc.contracts.vocabulary import is_modifier, may_modify
+from contrafact.errors import InputError
+from contrafact.families.rfc.contracts.directional_cues import Tier, direction_alignment
+from contrafact.families.rfc.contracts.pair import Change, Pair, Polarity, Span, Token, read_once
+from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
+from contrafact.families.rfc.contracts.vocabulary import (
+    any_of,
+    is_modifier,
+    may_modify,
+    pattern,
+    read_toml,
+    words,
+)
+from contrafact.text.tokens import stem
 
 __all__ = [
-    "hedges",
+    "Tone",
+    "amplifiers",
+    "hedge_overturned",
+    "lean",
+    "load_polarity_model",
+    "loosened_hedges",
+    "lost_words",
+    "new_words",
     "over_amplified",
+    "predictions_added",
+    "raised_verbs",
     "reactions_added",
-    "sign_kept",
+    "stacked",
     "stronger",
+    "tone",
+    "tone_kept",
     "too_many_stronger_words",
 ]
 
-MOST_STRONGER = 3
-"""Stronger adjectives, adverbs and verbs that a rewrite may bring in (S.3)."""
+LEAN_WEIGHTS: dict[Tier, float] = {"firm": 1.0, "plain": 1.0, "soft": 0.5}
+"""How much a direction counts for the tone of a text, by how sure it is (ours)."""
+
+VALENCE_WEIGHT = 0.5
+"""How much another word of tone counts (ours)."""
+
+# Words of tone
 
 
-def _new_words(pair: Pair) -> list[Token]:
+@dataclass(frozen=True)
+class Tone:
+    """The lexicon of tone.
+
+    Attributes:
+        amplifiers: Adjectives and adverbs that strengthen.
+        downtoners: Those that weaken.
+        valence: Words of tone with a sign.
+        grades: Verbs by kind and strength.
+        absolutes: Claims of certainty.
+        hype: Marketing copy and tabloid drama.
+        reactions: Feelings and reactions of investors and others.
+    """
+
+    amplifiers: frozenset[str]
+    downtoners: frozenset[str]
+    valence: dict[str, int]
+    grades: dict[str, tuple[str, int]]
+    absolutes: re.Pattern[str]
+    hype: re.Pattern[str]
+    reactions: re.Pattern[str]
+
+
+@cache
+def tone() -> Tone:
+    """Return the lexicon of tone, ``tone.toml``, read once."""
+    raw = read_toml("tone.toml")
+    valence = dict.fromkeys(raw["valence"]["good"].split(), 1)
+    valence |= dict.fromkeys(raw["valence"]["bad"].split(), -1)
+    grades = {
+        word: (kind, strength)
+        for kind, steps in raw["grades"].items()
+        for strength, verbs in enumerate(steps)
+        for word in verbs.split()
+    }
+    return Tone(
+        amplifiers=frozenset(raw["amplifiers"].split()),
+        downtoners=frozenset(raw["downtoners"].split()),
+        valence=valence,
+        grades=grades,
+        absolutes=any_of(raw["absolutes"]["words"]),
+        hype=any_of(raw["hype"]["phrases"]),
+        reactions=any_of(raw["reactions"]["phrases"]),
+    )
+
+
+@read_once
+def new_words(pair: Pair) -> list[Token]:
     """Return the words of changed stretches that the original has nowhere in that stretch."""
+    return _without_counterpart((after, before) for before, after in map(pair.tokens, pair.changes))
+
+
+@read_once
+def lost_words(pair: Pair) -> list[Token]:
+    """Return the words of changed stretches that the rewrite has nowhere in that stretch."""
+    return _without_counterpart(map(pair.tokens, pair.changes))
+
+
+def _without_counterpart(stretches: Iterable[tuple[list[Token], list[Token]]]) -> list[Token]:
     found = []
-    for change in pair.alignment.changes:
-        had = [stem(t.key) for t in pair.original.tokens[slice(*change.before)]]
-        for token in pair.rewritten.tokens[slice(*change.after)]:
-            if stem(token.key) in had:
-                had.remove(stem(token.key))
-            elif token.key not in ("#", "@", "@t"):
+    for tokens, others in stretches:
+        rest = [stem(token.key) for token in others]
+        for token in tokens:
+            if stem(token.key) in rest:
+                rest.remove(stem(token.key))
+            elif token.is_word:
                 found.append(token)
     return found
 
 
-def _lost_words(pair: Pair) -> list[Token]:
-    found = []
-    for change in pair.alignment.changes:
-        has = [stem(t.key) for t in pair.rewritten.tokens[slice(*change.after)]]
-        for token in pair.original.tokens[slice(*change.before)]:
-            if stem(token.key) in has:
-                has.remove(stem(token.key))
-            elif token.key not in ("#", "@", "@t"):
-                found.append(token)
-    return found
-
-
-def _parts(token: Token) -> list[str]:
-    return [token.key, *token.key.split("-")] if "-" in token.key else [token.key]
-
-
-def _amplifiers(pair: Pair) -> list[Token]:
+@read_once
+def amplifiers(pair: Pair) -> list[Token]:
     """Return the strengthening words that the rewrite brings in."""
-    lost = [t.key for t in _lost_words(pair)]
-    moved = [key for key in lost if key in tone().amplifiers]
+    moved = [token.key for token in lost_words(pair) if token.key in tone().amplifiers]
     found = []
-    for token in _new_words(pair):
-        if not any(part in tone().amplifiers for part in _parts(token)):
+    for token in new_words(pair):
+        if not tone().amplifiers & {token.key, *token.key.split("-")}:
             continue
         if token.key in moved:
             moved.remove(token.key)  # it only stands elsewhere
@@ -73,42 +140,122 @@ def _amplifiers(pair: Pair) -> list[Token]:
     return found
 
 
-def _raised(pair: Pair) -> list[Change]:
+@read_once
+def raised_verbs(pair: Pair) -> list[Change]:
     """Return the changes in which a verb is stronger than the one it replaces."""
+
+    def strongest(tokens: list[Token]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for token in tokens:
+            if token.key in tone().grades:
+                kind, strength = tone().grades[token.key]
+                found[kind] = max(strength, found.get(kind, 0))
+        return found
+
     found = []
-    for change in pair.alignment.changes:
-        before = grade(t.key for t in pair.original.tokens[slice(*change.before)])
-        after = grade(t.key for t in pair.rewritten.tokens[slice(*change.after)])
+    for change in pair.changes:
+        before, after = map(strongest, pair.tokens(change))
         if any(kind in before and strength > before[kind] for kind, strength in after.items()):
             found.append(change)
     return found
 
 
-def _loosened(pair: Pair) -> list[Change]:
+@read_once
+def loosened_hedges(pair: Pair) -> list[Change]:
     """Return the changes in which a hedge is gone."""
-    found = []
-    for change in pair.alignment.changes:
-        before, after = _texts(pair, change)
-        if pattern("hedges").search(before) and not pattern("hedges").search(after):
-            found.append(change)
-    return found
+    hedges = pattern("hedges")
+    return [
+        change
+        for change in pair.changes
+        if hedges.search(pair.texts(change)[0]) and not hedges.search(pair.texts(change)[1])
+    ]
 
 
-def _texts(pair: Pair, change: Change) -> tuple[str, str]:
-    a, b = pair.alignment.before_span(change), pair.alignment.after_span(change)
-    return (
-        "" if a is None else pair.original.text[slice(*a)],
-        "" if b is None else pair.rewritten.text[slice(*b)],
-    )
+@read_once
+def lean(pair: Pair) -> tuple[float, float]:
+    """Return the tone of both texts by the lexicons: above 0 good, below 0 bad."""
+    found = direction_alignment(pair)
+    result = []
+    for side, cues in ((pair.original, found.original), (pair.rewritten, found.rewritten)):
+        total = sum(cue.sign * LEAN_WEIGHTS[cue.tier] for cue in cues)
+        for token in side.tokens:
+            if not any(cue.start <= token.start < cue.end for cue in cues):
+                total += VALENCE_WEIGHT * tone().valence.get(token.key, 0)
+        result.append(total)
+    return result[0], result[1]
 
 
-def stronger(pair: Pair) -> Iterator[Violation]:
+# Rules
+
+
+@rule(
+    "tone-reversed",
+    "tone-weaker",
+    about="tone",
+    paper="2.2.2; R.3",
+    manipulations=("sentiment",),
+    to_review="a mixed original; a tone that a model finds weaker",
+)
+def tone_kept(
+    pair: Pair,
+    *,
+    clear: Annotated[float, "ours: a tone from -1 to 1 that a model is sure of"] = 0.2,
+    weaker: Annotated[float, "ours: by how much a model finds it weaker"] = 0.1,
+    leaning: Annotated[float, "ours: directions by which a text leans by the lists"] = 1.0,
+    plain: Annotated[float, "ours: directions by which it plainly does"] = 1.5,
+) -> Iterator[Finding]:
+    """Good news stays good, and bad bad: by the model of ``--polarity-model``, or by the lists."""
+    if pair.polarity is not None:
+        before, after = pair.polarity([pair.original.text, pair.rewritten.text])
+        if before * after < 0 and min(abs(before), abs(after)) >= clear:
+            yield fail(
+                "tone-reversed",
+                f"the tone went from {before:+.2f} to {after:+.2f} by the polarity model",
+            )
+        elif abs(after) < abs(before) - weaker:
+            yield review(
+                "tone-weaker", f"the tone went from {before:+.2f} to {after:+.2f} by the model"
+            )
+        return
+    before, after = lean(pair)
+    if before * after < 0 and min(abs(before), abs(after)) >= leaning:
+        yield fail("tone-reversed", "the rewrite leans the other way than its original")
+        return
+    values, intensifiers = tone().valence, set(amplifiers(pair))
+    # "Strong cost pressures": a word of degree only strengthens what it stands by.
+    new = [
+        token
+        for token in new_words(pair)
+        if token.key in values and not (token in intensifiers and token.key in words("degrees"))
+    ]
+    against = [token for token in new if values[token.key] * before < 0]
+    if against and abs(before) >= leaning and len(against) * 2 > len(new):
+        first = against[0]
+        mixed = len({cue.sign for cue in direction_alignment(pair).original}) > 1
+        yield Finding(
+            "tone-reversed",
+            f"'{first.text}' goes against the tone of the original",
+            None,
+            (first.start, first.end),
+            for_review=abs(before) < plain or mixed,
+        )
+
+
+@rule(
+    "not-stronger",
+    about="tone",
+    paper="R.3",
+    manipulations=("sentiment",),
+    to_review="new adjectives of no list; some words stronger and some weaker",
+)
+def stronger(pair: Pair) -> Iterator[Finding]:
     """The rewrite speaks more strongly than its original."""
-    new, lost = _new_words(pair), _lost_words(pair)
-    up = len(_amplifiers(pair)) + len(_raised(pair)) + len(_loosened(pair))
-    up += sum(t.key in tone().downtoners for t in lost)
-    down = sum(t.key in tone().downtoners for t in new)
-    down += sum(t.key in tone().amplifiers for t in lost if t.key not in {n.key for n in new})
+    new, lost = new_words(pair), lost_words(pair)
+    up = len(amplifiers(pair)) + len(raised_verbs(pair)) + len(loosened_hedges(pair))
+    up += sum(token.key in tone().downtoners for token in lost)
+    down = sum(token.key in tone().downtoners for token in new)
+    kept = {token.key for token in new}
+    down += sum(token.key in tone().amplifiers and token.key not in kept for token in lost)
     if up > down:
         return
     if up and up == down:
@@ -117,91 +264,95 @@ def stronger(pair: Pair) -> Iterator[Violation]:
     if down > up:
         yield fail("not-stronger", "the rewrite speaks more weakly than its original")
         return
-    if any(is_modifier(token.key) for token in new) or _inserted(pair) or _valued(new, lost):
+    # An adjective or adverb put in, or a word of tone, may be stronger for all the lists know.
+    inserted = any(
+        may_modify(pair.rewritten.tokens[change.rewritten[0]].key)
+        for change in pair.changes
+        if change.original[0] == change.original[1]
+    )
+    values = tone().valence
+    valued = any(t.key in values for t in new) and not any(t.key in values for t in lost)
+    if inserted or valued or any(is_modifier(token.key) for token in new):
         yield review("not-stronger", "no word of the lexicon is stronger; is the tone?")
         return
     yield fail("not-stronger", "the rewrite does not speak more strongly than its original")
 
 
-def _inserted(pair: Pair) -> bool:
-    """Whether a word that may be an adjective or an adverb was put in, in no other's place."""
-    return any(
-        may_modify(pair.rewritten.tokens[change.after[0]].key)
-        for change in pair.alignment.changes
-        if change.before[0] == change.before[1]
-    )
-
-
-def _valued(new: list[Token], lost: list[Token]) -> bool:
-    values = tone().valence
-    return any(t.key in values for t in new) and not any(t.key in values for t in lost)
-
-
-def too_many_stronger_words(pair: Pair) -> Iterator[Violation]:
-    """One to three stronger words, and never two of a kind on top of each other."""
-    found = _amplifiers(pair)
-    raised = _raised(pair)
+@rule("too-many-stronger-words", about="tone", paper="S.3, 2", manipulations=("sentiment",))
+def too_many_stronger_words(pair: Pair, *, most: Annotated[int, "S.3, 2"] = 3) -> Iterator[Finding]:
+    """The rewrite brings in one to three stronger adjectives, adverbs and verbs."""
+    found, raised = amplifiers(pair), raised_verbs(pair)
     total = len(found) + len(raised)
-    if total > MOST_STRONGER:
+    if total > most:
         yield fail(
             "too-many-stronger-words",
             f"{total} stronger words, such as '{found[0].text if found else ''}'; S.3 allows "
-            f"{MOST_STRONGER}",
+            f"{most}",
             None,
-            (found[0].start, found[0].end) if found else pair.alignment.after_span(raised[0]),
+            (found[0].start, found[0].end) if found else pair.spans(raised[0])[1],
         )
-    for one, two in pairwise(found):
+
+
+@rule(
+    "stacked",
+    about="tone",
+    paper="S.3, 3",
+    manipulations=("sentiment",),
+    to_review="an adverb on an adjective",
+)
+def stacked(pair: Pair) -> Iterator[Finding]:
+    """No strong word is put on top of another of its kind."""
+    for one, two in pairwise(amplifiers(pair)):
         between = pair.rewritten.text[one.end : two.start]
-        if between.strip(" ,") not in ("", "and"):
-            continue
-        same = one.key.endswith("ly") == two.key.endswith("ly")
-        told = fail if same else review
-        yield told(
-            "stacked",
-            f"'{one.text}{between}{two.text}' heaps one strong word on another",
-            None,
-            (one.start, two.end),
-        )
+        if between.strip(" ,") in ("", "and"):
+            yield Finding(
+                "stacked",
+                f"'{one.text}{between}{two.text}' heaps one strong word on another",
+                None,
+                (one.start, two.end),
+                for_review=one.key.endswith("ly") != two.key.endswith("ly"),
+            )
 
 
-def over_amplified(pair: Pair) -> Iterator[Violation]:
-    """No extreme, sensational or promotional word that the original lacks."""
-    known = {stem(word) for m in hype(pair.original) for word in m[0].split()}
+@rule("over-amplified", about="tone", paper="S.3, 3", manipulations=("sentiment",))
+def over_amplified(
+    pair: Pair, *, shouted: Annotated[int, "ours: letters of a word in capitals, at least"] = 5
+) -> Iterator[Finding]:
+    """No extreme, sensational or promotional word, no exclamation mark and no shouting that the
+    original lacks.
+    """
+    rewritten, hype = pair.rewritten, tone().hype
+    known = {stem(word) for m in hype.finditer(pair.original.text) for word in m[0].split()}
     known |= {stem(token.key) for token in pair.original.tokens}
-    spans: list[Span] = []
-    for match in hype(pair.rewritten):
-        if all(stem(word) in known for word in match[0].split()):
-            continue
-        spans.append(match.span())
-    had = {m.term for m in pair.original.found("extreme", "over_amplified")}
-    for found in pair.rewritten.found("extreme", "over_amplified"):
-        tokens = pair.rewritten.span_tokens(found.start, found.end)
-        if found.term in had or all(stem(pair.rewritten.tokens[i].key) in known for i in tokens):
-            continue
-        spans.append((found.start, found.end))
+    spans: list[Span] = [
+        match.span()
+        for match in hype.finditer(rewritten.text)
+        if not all(stem(word) in known for word in match[0].split())
+    ]
+    had = {match.term for match in pair.original.terms("extreme", "over_amplified")}
+    for found in rewritten.terms("extreme", "over_amplified"):
+        tokens = rewritten.span_tokens(found.start, found.end)
+        if found.term not in had and not all(
+            stem(rewritten.tokens[i].key) in known for i in tokens
+        ):
+            spans.append((found.start, found.end))
     last = 0
     for start, end in sorted(spans):
-        if start < last:
-            continue
-        last = end
-        yield fail(
-            "over-amplified",
-            f"'{pair.rewritten.text[start:end]}' is extreme or sensational",
-            None,
-            (start, end),
-        )
-    yield from _shouting(pair)
-
-
-def _shouting(pair: Pair) -> Iterator[Violation]:
-    if pair.rewritten.text.count("!") > pair.original.text.count("!"):
-        at = pair.rewritten.text.index("!")
+        if start >= last:
+            last = end
+            yield fail(
+                "over-amplified",
+                f"'{rewritten.text[start:end]}' is extreme or sensational",
+                None,
+                (start, end),
+            )
+    if rewritten.text.count("!") > pair.original.text.count("!"):
+        at = rewritten.text.index("!")
         yield fail("over-amplified", "an exclamation mark is new", None, (at, at + 1))
-    known = {token.key for token in pair.original.tokens}
-    for token in pair.rewritten.tokens:
-        if token.text.isupper() and len(token.text) > 4 and token.text.isalpha():
-            same = [t for t in pair.original.tokens if t.key == token.key]
-            if token.key in known and not any(t.text.isupper() for t in same):
+    for token in rewritten.tokens:
+        if token.text.isupper() and len(token.text) >= shouted and token.text.isalpha():
+            same = [other for other in pair.original.tokens if other.key == token.key]
+            if same and not any(other.text.isupper() for other in same):
                 yield fail(
                     "over-amplified", f"'{token.text}' is shouted", None, (token.start, token.end)
                 )
@@ -211,94 +362,143 @@ def _shouting(pair: Pair) -> Iterator[Violation]:
 _WILL = re.compile(r"\b(?:will|shall|is going to|are going to)\b|['’]ll\b", re.IGNORECASE)
 
 
-def hedges(pair: Pair) -> Iterator[Violation]:
-    """A hedge may be tightened a little; it is not turned into a strong or certain prediction."""
+@rule(
+    "hedge-overturned",
+    "hedge-tightened",
+    about="tone",
+    paper="S.3, 4",
+    manipulations=("sentiment",),
+    to_review="a hedge tightened or gone",
+)
+def hedge_overturned(pair: Pair) -> Iterator[Finding]:
+    """No certainty is made, and no strong prediction, of what was hedged."""
     for match in tone().absolutes.finditer(pair.rewritten.text):
-        if match[0].casefold() in pair.original.text.casefold():
-            continue
-        yield fail("hedge-overturned", f"'{match[0]}' makes a certainty of it", None, match.span())
-    for change in _loosened(pair):
-        before, after = _texts(pair, change)
-        a, b = pair.alignment.before_span(change), pair.alignment.after_span(change)
+        if match[0].casefold() not in pair.original.text.casefold():
+            yield fail(
+                "hedge-overturned", f"'{match[0]}' makes a certainty of it", None, match.span()
+            )
+    for change in loosened_hedges(pair):
+        before, after = pair.texts(change)
+        a, b = pair.spans(change)
         sentence = pair.rewritten.sentence_of(b[0] if b else 0)
-        loud = [t for t in _amplifiers(pair) if sentence.start <= t.start < sentence.end]
-        if _WILL.search(after) and (loud or change in _raised(pair)):
+        strong = change in raised_verbs(pair) or any(
+            sentence.start <= token.start < sentence.end for token in amplifiers(pair)
+        )
+        if not _WILL.search(after):
+            yield review("hedge-tightened", f"'{before}' is no longer hedged", a, b)
+        elif strong:
             yield fail(
                 "hedge-overturned", f"'{before}' became '{after}': a strong prediction", a, b
             )
-        elif _WILL.search(after):
-            yield review("hedge-tightened", f"'{before}' became '{after}'", a, b)
         else:
-            yield review("hedge-tightened", f"'{before}' is hedged no more", a, b)
+            yield review("hedge-tightened", f"'{before}' became '{after}'", a, b)
 
 
-def reactions_added(pair: Pair) -> Iterator[Violation]:
-    """No reaction, feeling, stakeholder or prediction that the original lacks."""
-    original = pair.original.text.casefold()
+@rule("new-reaction", about="tone", paper="S.3, 5", manipulations=("sentiment",))
+def reactions_added(pair: Pair) -> Iterator[Finding]:
+    """No reaction or feeling of investors and others is new."""
+    if tone().reactions.search(pair.original.text):
+        return
     for match in tone().reactions.finditer(pair.rewritten.text):
         tokens = pair.rewritten.span_tokens(*match.span())
-        changed = [i for i in tokens if pair.alignment.change_of(i)]
-        if (
-            not changed
-            or tone().reactions.search(pair.original.text)
-            or len(changed) == 1 < len(tokens)
+        changed = sum(pair.alignment.change_in_rewritten(i) is not None for i in tokens)
+        if changed > 1 or changed == len(tokens) == 1:
+            yield fail(
+                "new-reaction", f"'{match[0]}' is a reaction that is new", None, match.span()
+            )
+
+
+@rule(
+    "new-prediction",
+    "new-stakeholder",
+    about="tone",
+    paper="R.3; S.3, 5",
+    manipulations=("sentiment",),
+    to_review="a short prediction; a new stakeholder",
+)
+def predictions_added(
+    pair: Pair, *, clause: Annotated[int, "ours: words that make a prediction of its own"] = 4
+) -> Iterator[Finding]:
+    """No prediction and no stakeholder is new."""
+    original = pair.original.text.casefold()
+    for change in pair.changes:
+        before, after = pair.texts(change)
+        span = pair.spans(change)[1]
+        if pattern("future").search(after) and not (
+            pattern("future").search(before) or pattern("hedges").search(before)
         ):
-            continue
-        yield fail("new-reaction", f"'{match[0]}' is a reaction that is new", None, match.span())
-    for change in pair.alignment.changes:
-        before, after = _texts(pair, change)
-        span = pair.alignment.after_span(change)
-        future = pattern("future").search(after)
-        if future and not (pattern("future").search(before) or pattern("hedges").search(before)):
-            size = change.after[1] - change.after[0]
-            told = fail if size >= 4 else review
-            yield told(
-                "new-prediction", f"'{after}' predicts what the original does not", None, span
+            yield Finding(
+                "new-prediction",
+                f"'{after}' predicts what the original does not",
+                None,
+                span,
+                for_review=len(pair.tokens(change)[1]) < clause,
             )
         found = pattern("stakeholders").search(after)
         if found and found[0].casefold().rstrip("s") not in original:
             yield review("new-stakeholder", f"'{found[0]}' has no part in the original", None, span)
 
 
-def sign_kept(pair: Pair) -> Iterator[Violation]:
-    """Good news stays good, and bad bad."""
-    polarity = pair.options.polarity
-    if polarity is not None:
-        before, after = polarity([pair.original.text, pair.rewritten.text])
-        if before * after < 0 and min(abs(before), abs(after)) >= 0.2:
-            yield fail(
-                "tone-reversed",
-                f"the tone went from {before:+.2f} to {after:+.2f} by the polarity model",
+# A model of tone
+
+_HINT = "name a folder that transformers saved, such as FinBERT's"
+_SIGNS = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
+
+
+def load_polarity_model(folder: str | Path) -> Polarity:
+    """Return a function that gives each text its tone, from -1 to 1, by a classifier.
+
+    The tone is the probability of ``positive`` less that of ``negative``. No network is used.
+
+    Args:
+        folder: A sequence classifier with its tokenizer, as transformers saves them, with the
+            labels positive, negative and neutral.
+
+    Raises:
+        InputError: There is no such folder, it holds no such model, or transformers is missing.
+    """
+    path = Path(folder)
+    if not (path / "config.json").is_file():
+        raise InputError("holds no model", file=path, hint=_HINT)
+    from contrafact.models.whitebox.conversion import quietly
+
+    try:
+        import torch
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    except ImportError as error:
+        raise InputError(
+            "a polarity model needs PyTorch and transformers",
+            hint="install contrafact with its extra 'whitebox'",
+        ) from error
+    try:
+        with quietly():
+            tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
+            model, found = AutoModelForSequenceClassification.from_pretrained(
+                path, local_files_only=True, output_loading_info=True
             )
-        elif abs(after) < abs(before) - 0.1:
-            yield review(
-                "tone-weaker", f"the tone went from {before:+.2f} to {after:+.2f} by the model"
-            )
-        return
-    before, after = lean(pair)
-    if before * after < 0 and min(abs(before), abs(after)) >= 1:
-        yield fail("tone-reversed", "the rewrite leans the other way than its original")
-        return
-    values = tone().valence
-    louder = set(_amplifiers(pair))
-    new = [t for t in _new_words(pair) if t.key in values and not _intensifies(t, louder)]
-    against = [t for t in new if values[t.key] * before < 0]
-    if against and abs(before) >= 1 and len(against) * 2 > len(new):
-        first = against[0]
-        told = fail if abs(before) >= 1.5 and not _mixed(pair) else review
-        yield told(
-            "tone-reversed",
-            f"'{first.text}' goes against the tone of the original",
-            None,
-            (first.start, first.end),
+    except Exception as error:  # whatever the libraries say of weights that are none
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
+        raise InputError(
+            f"no classifier can be loaded from it ({reason})", file=path, hint=_HINT
+        ) from error
+    if missing := sorted(found["missing_keys"]):
+        raise InputError(f"holds no classifier: it lacks {missing[0]}", file=path, hint=_HINT)
+    labels = [str(model.config.id2label[i]).casefold() for i in range(model.config.num_labels)]
+    if not {"positive", "negative"} <= set(labels):
+        raise InputError(
+            f"has the labels {', '.join(labels)}",
+            file=path,
+            hint="use a classifier of positive and negative tone",
         )
+    weights = torch.tensor([_SIGNS.get(label, 0.0) for label in labels])
+    model.eval()
 
+    def tones(texts: Sequence[str]) -> list[float]:
+        inputs = tokenizer(
+            list(texts), padding=True, truncation=True, max_length=512, return_tensors="pt"
+        )
+        with torch.inference_mode():
+            shares = model(**inputs).logits.softmax(-1)
+        return [float(tone) for tone in shares @ weights]
 
-def _intensifies(token: Token, louder: set[Token]) -> bool:
-    """Whether a word of tone only strengthens what it stands by: "strong cost pressures"."""
-    return token in louder and token.key in words("degrees")
-
-
-def _mixed(pair: Pair) -> bool:
-    signs = {signal.sign for signal in directions(pair).before}
-    return len(signs) > 1
+    return tones

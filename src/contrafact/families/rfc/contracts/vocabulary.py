@@ -1,17 +1,94 @@
-"""Whether a word is a common English one: by the word index of spaCy's lemmatiser.
+"""The words of the contracts: lists and patterns, which are data, and what is common English.
 
-A headline capitalises every word, so that capitals tell no name there; "Climbs" is in the index
-of English words, "Vantry" is not.
+``words.toml`` and ``patterns.toml`` hold lists and regular expressions, ``directional_cues.toml``
+and ``tone.toml`` those of one module each, ``known_names.txt`` places and companies. A headline
+capitalises every word, so that capitals show no name there; the word index of spaCy's lemmatiser
+has "Climbs", an English word, and has no "Vantry".
 """
 
+import re
+import tomllib
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.contracts.lists import words
-from contrafact.text.pipeline import package_folder
+from contrafact.text.parsing import package_folder
 
-__all__ = ["is_common", "is_function_word", "is_known_name", "is_modifier", "may_modify"]
+__all__ = [
+    "any_of",
+    "groups",
+    "is_common",
+    "is_function_word",
+    "is_known_name",
+    "is_modifier",
+    "may_modify",
+    "pattern",
+    "patterns",
+    "read_toml",
+    "table",
+    "word_set",
+    "words",
+]
+
+SHORTEST_MODIFIER = 4
+"""Letters that an adjective or adverb of some weight has at least (ours: "new" and "big" are none).
+"""
+
+# Lists and patterns
+
+
+@cache
+def read_toml(name: str) -> dict[str, Any]:
+    """Return what a file of words next to this module holds."""
+    source = files("contrafact.families.rfc.contracts") / name
+    return tomllib.loads(source.read_text(encoding="utf-8"))
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list; a low line in one stands for a space."""
+    return frozenset(word.replace("_", " ") for word in text.split())
+
+
+def any_of(expressions: Iterable[str]) -> re.Pattern[str]:
+    """Return one pattern that matches whatever one of several does: whole words, in any case."""
+    return re.compile(rf"\b(?:{'|'.join(expressions)})(?!\w)", re.IGNORECASE)
+
+
+@cache
+def words(name: str) -> frozenset[str]:
+    """Return a list of words."""
+    return word_set(read_toml("words.toml")[name])
+
+
+@cache
+def groups(name: str) -> dict[str, frozenset[str]]:
+    """Return a table of word lists: the words of each group."""
+    rows: dict[str, str] = read_toml("words.toml")[name]
+    return {key: word_set(row) for key, row in rows.items()}
+
+
+@cache
+def table(name: str) -> dict[str, str]:
+    """Return which group each word of a table is in."""
+    return {word: group for group, members in groups(name).items() for word in members}
+
+
+@cache
+def patterns(name: str) -> tuple[re.Pattern[str], ...]:
+    """Return patterns of whole words, each by itself, in any case."""
+    rows: list[str] = read_toml("patterns.toml")[name]
+    return tuple(any_of([row]) for row in rows)
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
+    """Return one pattern that matches whatever one of a list does: whole words, in any case."""
+    return any_of(read_toml("patterns.toml")[name])
+
+
+# Common English
 
 
 def is_common(word: str) -> bool:
@@ -31,51 +108,48 @@ def is_known_name(word: str) -> bool:
 
     The index of English words has these too, so that they are listed apart.
     """
-    return word in _names()
-
-
-@cache
-def _names() -> frozenset[str]:
-    source = files("contrafact.families.rfc.contracts") / "known_names.txt"
-    return frozenset(source.read_text(encoding="utf-8").split())
+    return word in _known_names()
 
 
 def is_modifier(word: str) -> bool:
-    """Return whether a word, in lower case, may be an adjective or an adverb of some weight."""
-    if word in words("grammar") or len(word) < 4:
+    """Return whether a word, in lower case, is an adjective or adverb of some weight, and no more.
+
+    Words that are nouns or verbs as well are left out; `may_modify` takes them.
+    """
+    if word in words("grammar") or len(word) < SHORTEST_MODIFIER:
         return False
-    if word.endswith(("ed", "ing")) and any(form in _verbs() for form in _forms(word)[1:]):
+    if word.endswith(("ed", "ing")) and any(form in _part("verb") for form in _forms(word)[1:]):
         return False
     return word in _modifiers() or (word.endswith("ly") and is_common(word))
 
 
-@cache
-def _index() -> frozenset[str]:
-    tables = _tables()
-    return frozenset(word for part in tables.values() for word in part)
-
-
 def may_modify(word: str) -> bool:
     """Return whether a word, in lower case, may be an adjective or adverb, whatever else it is."""
-    if word in words("grammar") or len(word) < 4:
+    if word in words("grammar") or len(word) < SHORTEST_MODIFIER:
         return False
-    return word in _adjectives() or (word.endswith("ly") and is_common(word))
+    return word in _part("adj", "adv") or (word.endswith("ly") and is_common(word))
 
 
 @cache
-def _adjectives() -> frozenset[str]:
-    tables = _tables()
-    return frozenset(tables["adj"]) | frozenset(tables["adv"])
+def _known_names() -> frozenset[str]:
+    source = files("contrafact.families.rfc.contracts") / "known_names.txt"
+    return frozenset(source.read_text(encoding="utf-8").split())
 
 
 @cache
-def _verbs() -> frozenset[str]:
-    return frozenset(_tables()["verb"])
+def _part(*parts: str) -> frozenset[str]:
+    """Return the index's words of some parts of speech."""
+    return frozenset(word for part in parts for word in _tables()[part])
+
+
+@cache
+def _index() -> frozenset[str]:
+    return _part(*_tables())
 
 
 @cache
 def _modifiers() -> frozenset[str]:
-    return _adjectives() - frozenset(_tables()["noun"]) - _verbs()
+    return _part("adj", "adv") - _part("noun") - _part("verb")
 
 
 @cache
@@ -95,6 +169,7 @@ def _tables() -> dict[str, list[str]]:
 
 
 def _forms(word: str) -> list[str]:
+    """Return a word and what it may be an inflection of."""
     forms = [word]
     for ending, others in (
         ("'s", ("",)),

@@ -9,20 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
+from contrafact.corpus.ledger import LedgerEvent
 from contrafact.corpus.news_items import NewsRow
-from contrafact.families.rfc.pipeline.stage_files import beside
-from contrafact.files.jsonl import write_rows
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words import Spots, lexicon
 
-__all__ = ["LISTS_USED", "Bucketed", "Evidence", "Sorted", "bucket", "bucket_news", "write_buckets"]
+__all__ = ["LISTS_USED", "Bucketed", "Evidence", "Sorted", "bucket", "bucket_news"]
 
 _Ints = npt.NDArray[np.int64]
 _Bools = npt.NDArray[np.bool_]
@@ -39,7 +36,7 @@ _KINDS = ("percent", "money", "digits")
 _NAMES = (*LISTS_USED, *_KINDS)
 _LIST_NAMES = np.array(_NAMES, dtype=object)
 _PERCENT, _CURRENCY, _DIGITS = (_NAMES.index(kind) for kind in _KINDS)
-# What is kept as evidence of each manipulation, besides of the rules' asking for it.
+# What is kept as evidence of each manipulation, which is more than its rules ask for.
 _EVIDENCE: dict[Manipulation, tuple[str, ...]] = {
     "numerical": _KINDS,
     "flipping": ("directional", "kpi", "percent"),
@@ -58,6 +55,8 @@ _MONEY = frozenset("$€£¥₹₩₦")
 Evidence = tuple[str, str, int, int]
 """What made a text a candidate: the word list (of a number ``percent``, ``money`` or ``digits``),
 the term in its plain form or the number as it stands, and where it begins and ends in the text."""
+
+_EVIDENCE_FIELDS = ("list", "term", "start", "end")
 
 
 class Bucketed(NamedTuple):
@@ -97,10 +96,10 @@ def bucket(
 
     - numerical: it has a digit;
     - flipping: a directional term, and a financial term or a percentage (words such as "up" or
-      "above", which say a direction only with others beside them, are not enough);
+      "above", which say a direction only with other words, are not enough);
     - sentiment: a financial term, and a hedge or a mild expression, and no extreme one ("surge",
       which S.3 counts as extreme and O.3 does not, is none);
-    - causal: a causal connector or a catalyst, and beside it, in other words, a financial term,
+    - causal: a causal connector or a catalyst and, in other words, a financial term,
       a percentage or a market reaction.
 
     Args:
@@ -128,20 +127,20 @@ def bucket(
             (~cues.apart(_CAUSES, _CONTEXT), "no financial or reaction context"),
         ],
     }
-    said = [Bucketed([], {}, {}) for _ in paragraphs]
+    results = [Bucketed([], {}, {}) for _ in paragraphs]
     for name, rules in refused.items():
-        open_still = np.ones(len(said), dtype=np.bool_)
+        open_still = np.ones(len(results), dtype=np.bool_)
         for rule, reason in rules:
             for number in np.flatnonzero(open_still & rule).tolist():
-                said[number].reasons[name] = reason
+                results[number].reasons[name] = reason
             open_still &= ~rule
         for number, found in cues.of_each(_EVIDENCE[name], open_still):
-            said[number].candidates.append(name)
-            said[number].evidence[name] = found
+            results[number].candidates.append(name)
+            results[number].evidence[name] = found
     for number, found in cues.of_each(("extreme",), there["extreme"]):
-        if said[number].reasons.get("sentiment") == _EXTREME:
-            said[number].reasons["sentiment"] = f"{_EXTREME}: {found[0][1]}"
-    return said
+        if results[number].reasons.get("sentiment") == _EXTREME:
+            results[number].reasons["sentiment"] = f"{_EXTREME}: {found[0][1]}"
+    return results
 
 
 def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorted:
@@ -154,7 +153,7 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorte
     """
     given = list(rows)
     whole = [row for row in given if titles_alone or row.item.summary.strip()]
-    said = dict(
+    bucketed = dict(
         zip(
             (row.item.id for row in whole),
             bucket([row.item.paragraph for row in whole]),
@@ -164,27 +163,18 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorte
     alone = Bucketed([], {}, dict.fromkeys(MANIPULATIONS, "no summary: a title alone"))
     result = Sorted()
     for row in given:
-        one = said.get(row.item.id, alone)
+        one = bucketed.get(row.item.id, alone)
         fields = _carried(row)
         if one.candidates:
-            evidence = {name: [_as_json(e) for e in found] for name, found in one.evidence.items()}
-            found = {"candidates": one.candidates, "evidence": evidence}
-            result.kept.append({**fields, **found})
+            evidence = {
+                name: [dict(zip(_EVIDENCE_FIELDS, e, strict=True)) for e in found]
+                for name, found in one.evidence.items()
+            }
+            result.kept.append({**fields, "candidates": one.candidates, "evidence": evidence})
         else:
             result.dropped.append({**fields, "reasons": one.reasons})
         result.events += _events(row.item.id, one)
     return result
-
-
-def write_buckets(result: Sorted, out: str | Path) -> None:
-    """Write the candidates to ``out``, and beside it the dropped and the ledger.
-
-    Raises:
-        InputError: A file cannot be written, or the ledger there is none.
-    """
-    Ledger(ledger_path(out)).append(result.events)
-    write_rows(beside(out, "dropped"), result.dropped)
-    write_rows(out, result.kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +186,7 @@ class _Cues:
     kind: _Ints
     start: _Ints
     end: _Ints
-    said: npt.NDArray[np.object_]
+    term: npt.NDArray[np.object_]
 
     def _among(self, names: Sequence[str]) -> _Bools:
         return np.array([name in names for name in _NAMES])[self.kind]
@@ -209,7 +199,7 @@ class _Cues:
         """Return the cues of these lists in each text that is wanted, with the text's number."""
         chosen = np.flatnonzero(self._among(names) & wanted[self.text])
         of, start, end = self.text[chosen], self.start[chosen], self.end[chosen]
-        columns = (_LIST_NAMES[self.kind[chosen]], self.said[chosen], start, end)
+        columns = (_LIST_NAMES[self.kind[chosen]], self.term[chosen], start, end)
         rows = list(zip(*(column.tolist() for column in columns), strict=True))
         numbers = np.flatnonzero(wanted)
         bounds = np.searchsorted(of, np.append(numbers, self.texts)).tolist()
@@ -236,7 +226,7 @@ def _cues(
     paragraphs: Sequence[str], spots: Callable[[Sequence[str], Sequence[str]], Spots]
 ) -> _Cues:
     found = spots(paragraphs, LISTS_USED)
-    kinds, said = _uses()
+    kinds, terms = _uses()
     used = kinds[found.term] >= 0
     term = found.term[used]
     numbers = _numbers(paragraphs)
@@ -251,7 +241,7 @@ def _cues(
         kind[order],
         start[order],
         end[order],
-        np.concatenate((said[term], numbers.said))[order],
+        np.concatenate((terms[term], numbers.term))[order],
     )
 
 
@@ -272,7 +262,7 @@ def _numbers(paragraphs: Sequence[str]) -> _Cues:
     kinds: list[int] = []
     starts: list[int] = []
     ends: list[int] = []
-    said: list[str] = []
+    written: list[str] = []
     # Where digits begin, by NumPy: the expression alone would look at every character.
     codes = np.frombuffer(joined.encode("latin-1", "replace"), dtype=np.uint8)
     digits = np.zeros(len(codes) + 1, dtype=np.bool_)
@@ -289,18 +279,14 @@ def _numbers(paragraphs: Sequence[str]) -> _Cues:
         kinds.append(kind)
         starts.append(start)
         ends.append(last)
-        said.append(joined[start:last])
+        written.append(joined[start:last])
     sizes = np.fromiter(map(len, paragraphs), np.int64, len(paragraphs))
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes + 1)))
     start_of, end_of = np.array(starts, np.int64), np.array(ends, np.int64)
     text = np.searchsorted(offsets, start_of, side="right") - 1
     start_of, end_of = start_of - offsets[text], end_of - offsets[text]
-    words = np.array(said, dtype=object)
+    words = np.array(written, dtype=object)
     return _Cues(len(paragraphs), text, np.array(kinds, np.int64), start_of, end_of, words)
-
-
-def _as_json(evidence: Evidence) -> dict[str, str | int]:
-    return dict(zip(("list", "term", "start", "end"), evidence, strict=True))
 
 
 def _carried(row: NewsRow) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.stage_files import StageRow
+from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = ["MIN_EXAMPLES", "Calibration", "Example", "calibrate", "examples"]

@@ -1,37 +1,68 @@
 """Hydration: a published dataset gets its originals back (RFC-BENCH, appendix I).
 
-A release has addresses and no articles. Whoever may use the articles fetches them, or brings them,
-and each is compared with what the release says of it; what is gone or no longer matches is told.
+A release has addresses and no articles. Whoever may use the articles fetches them, politely and
+within bounds, or brings them; each is compared with what the release says of it, and what is gone,
+could not be fetched or no longer matches is reported.
 """
 
-from collections import Counter
+import asyncio
+import json
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
+import httpx
+
+from contrafact import __version__
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import manipulation_named
 from contrafact.families.rfc.pipeline.release import original_hash
-from contrafact.files.atomic import replace_surrogates
-from contrafact.files.jsonl import read_rows, source_name
+from contrafact.files.fields import columns_found, fold, fold_row, names_of, value_of
+from contrafact.files.journal import Journal
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem, Rewrite, content_id
+from contrafact.text.delimit import replace_surrogates
 from contrafact.text.diff import normalised_edit_distance
 
-__all__ = ["Held", "Hydrated", "Published", "held_news", "hydrate", "load_published"]
+__all__ = [
+    "FetchSettings",
+    "Found",
+    "Hydrated",
+    "PageText",
+    "Published",
+    "decode_page",
+    "fetch_pages",
+    "held_news",
+    "hydrate",
+    "load_published",
+    "read_page",
+    "usable_address",
+]
 
 MIN_SIMILARITY = 0.5
 """One minus the edit distance over the longer text, under which a page is another text."""
 
-_NAMES = {
-    "rewritten": ("rewritten", "rewritten_text", "rewritten_news", "misinformation", "text"),
-    "manipulation": ("manipulation", "manipulation_category", "misinformation_type", "category"),
-    "url": ("url", "link", "source_url", "public_url"),
-    "ticker": ("ticker", "stock_ticker", "stock", "symbol"),
-    "date": ("date", "published", "publication_date"),
-}
 _OWN = frozenset(("canary", "private", "label", "misinformation_types"))
+
+MAX_BYTES = 4_000_000
+"""The most that is read of a page: its metadata stand at the beginning."""
+TRIES = 4
+LONGEST_WAIT = 60.0
+"""Seconds that a host may ask to be left alone; one that asks for more has failed, for now."""
+
+_GONE = {404, 410, 451}
+_AGAIN = {408, 425, 429, 500, 502, 503, 504}
+
+_ARTICLES = re.compile(r"(News|Blog|Report|Analysis)?\w*(Article|Posting)$")
+_CHARSET = re.compile(rb"""<meta[^>]+charset=["']?\s*([\w-]+)""", re.IGNORECASE)
+_TITLES = ("og:title", "twitter:title", "title")
+_SUMMARIES = ("og:description", "twitter:description", "description")
 
 
 @dataclass(frozen=True)
@@ -48,17 +79,21 @@ class Published:
     fields: Mapping[str, Any]
 
 
-Find = Callable[[Published], "Held | None"]
-
-
 @dataclass(frozen=True)
-class Held:
-    """What was found for a row: texts, or the reason why there are none."""
+class Found:
+    """What was found for a row, or at an address: titles and summaries, or why there are none.
+
+    ``found``: texts; ``gone``: the host says so, or sends everybody elsewhere, or nobody holds it;
+    ``failed``: nothing is known, and a rerun tries again.
+    """
 
     status: Literal["found", "gone", "failed"]
+    why: str = ""
     titles: tuple[str, ...] = ()
     summaries: tuple[str, ...] = ()
-    why: str = ""
+
+
+Find = Callable[[Published], Found | None]
 
 
 @dataclass
@@ -121,11 +156,11 @@ def held_news(items: Iterable[NewsItem]) -> Find:
         if item.url:
             by_url.setdefault(item.url.strip(), item)
 
-    def find(row: Published) -> Held | None:
+    def find(row: Published) -> Found | None:
         item = by_hash.get(row.sha256 or "") or by_url.get((row.url or "").strip())
         if item is None:
-            return Held("gone", why="no item of the file has its address or hash")
-        return Held("found", (item.title,), (item.summary,) if item.summary else ())
+            return Found("gone", "no item of the file has its address or hash")
+        return Found("found", "", (item.title,), (item.summary,) if item.summary else ())
 
     return find
 
@@ -151,22 +186,22 @@ def hydrate(
     """
     result = Hydrated()
     for row in rows:
-        held = find(row)
-        if held is None:
+        found = find(row)
+        if found is None:
             _drop(result, row, "no address", "has no address that can be fetched")
-        elif held.status != "found":
-            _drop(result, row, held.status, held.why)
+        elif found.status != "found":
+            _drop(result, row, found.status, found.why)
         else:
-            _match(result, row, held, min_similarity, accept_similar)
+            _match(result, row, found, min_similarity, accept_similar)
     return result
 
 
 def _match(
-    result: Hydrated, row: Published, held: Held, min_similarity: float, accept_similar: bool
+    result: Hydrated, row: Published, found: Found, min_similarity: float, accept_similar: bool
 ) -> None:
     best: tuple[float, NewsItem] | None = None
-    for title in held.titles:
-        for summary in held.summaries or ("",):
+    for title in found.titles:
+        for summary in found.summaries or ("",):
             item = NewsItem.of(title, summary)
             if row.sha256 is not None and original_hash(item.paragraph) == row.sha256:
                 _keep(result, row, item, "verified")
@@ -237,28 +272,22 @@ def _event(
 
 
 def _published(fields: Mapping[str, Any], file: str, line: int) -> Published:
-    by_name = {str(key).strip().casefold(): value for key, value in fields.items()}
+    columns = fold_row(fields)
 
     def first(name: str) -> str | None:
-        return next((text for key in _NAMES[name] if (text := _plain(by_name.get(key)))), None)
+        return _plain(value_of(columns, name))
 
     rewritten = first("rewritten")
     if rewritten is None:
-        found = ", ".join(str(key) for key in list(fields)[:8]) or "none"
         raise InputError(
-            f"no rewritten text (found: {found})",
+            f"no rewritten text (found: {columns_found(fields)})",
             file=file,
             line=line,
             hint="name the column 'rewritten'",
         )
-    manipulation = next(
-        (
-            label
-            for key in _NAMES["manipulation"]
-            if (label := manipulation_named(by_name.get(key)))
-        ),
-        None,
-    )
+    # Published files have it under their category.
+    named = (columns.get(key) for key in (*names_of("manipulation"), "category"))
+    manipulation = next((label for name in named if (label := manipulation_named(name))), None)
     if manipulation is None:
         raise InputError(
             "names none of the four manipulations",
@@ -268,8 +297,8 @@ def _published(fields: Mapping[str, Any], file: str, line: int) -> Published:
         )
     url = first("url")
     own = {name: first(name) for name in ("ticker", "date")}
-    sha256 = _plain(by_name.get("original_sha256"))
-    identity = _plain(by_name.get("id")) or content_id(
+    sha256 = _plain(columns.get(fold("original_sha256")))
+    identity = _plain(columns.get("id")) or content_id(
         url or "", manipulation, rewritten, prefix="r"
     )
     carried = {**fields, **{name: value for name, value in own.items() if value is not None}}
@@ -281,3 +310,255 @@ def _plain(value: object) -> str | None:
         return None
     text = replace_surrogates(str(value)).strip()
     return text or None
+
+
+@dataclass(frozen=True)
+class FetchSettings:
+    """How to fetch.
+
+    Attributes:
+        at_once: How many requests may be under way at the same time.
+        pause: Seconds between two requests to one host.
+        timeout: Seconds to wait for a host.
+        backoff: Seconds before the second try of a page; each later wait is twice as long.
+    """
+
+    at_once: int = 4
+    pause: float = 0.5
+    timeout: float = 30.0
+    backoff: float = 1.0
+
+
+@dataclass
+class _Hosts:
+    """When each host may be asked again."""
+
+    pause: float
+    _next: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    async def turn(self, host: str) -> None:
+        now = asyncio.get_running_loop().time()
+        start = max(now, self._next[host])
+        self._next[host] = start + self.pause
+        await asyncio.sleep(start - now)
+
+
+def usable_address(url: object) -> bool:
+    """Return whether an address can be fetched: http or https, with a host."""
+    if not isinstance(url, str):
+        return False
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+async def fetch_pages(
+    urls: Sequence[str],
+    pages: Journal,
+    settings: FetchSettings | None = None,
+    *,
+    each: Callable[[str], None] = lambda _: None,
+) -> dict[str, Found]:
+    """Return what came of every address, asking only for those that are not known.
+
+    A page that was found or is gone is kept; one that failed is not.
+
+    Args:
+        urls: Usable addresses.
+        pages: Where pages are kept as they come.
+        settings: How to fetch.
+        each: Called with an address when it is done with.
+    """
+    settings = settings or FetchSettings()
+    hosts = _Hosts(settings.pause)
+    async with httpx.AsyncClient(
+        follow_redirects=True,
+        max_redirects=8,
+        timeout=settings.timeout,
+        headers={
+            "User-Agent": f"contrafact/{__version__} (gives a published dataset its originals)",
+            "Accept": "text/html,application/xhtml+xml",
+        },
+    ) as client:
+
+        async def fetch(url: str) -> dict[str, Any]:
+            return asdict(await _page(client, url, hosts, settings.backoff))
+
+        failures = await pages.fill(urls, fetch, at_once=settings.at_once, each=each)
+    found: dict[str, Found] = {}
+    for url, error in failures.items():
+        if not isinstance(error, _Unfetched):
+            raise error
+        found[url] = Found("failed", str(error))
+    for url in urls:
+        if (kept := pages.known.get(url)) is not None:
+            titles, summaries = tuple(kept["titles"]), tuple(kept["summaries"])
+            found[url] = Found(kept["status"], kept["why"], titles, summaries)
+    return found
+
+
+class _Unfetched(Exception):
+    """A page that could not be had, for a reason that may pass."""
+
+
+async def _page(client: httpx.AsyncClient, url: str, hosts: _Hosts, backoff: float) -> Found:
+    """Return a page's texts, or that it is gone.
+
+    Raises:
+        _Unfetched: Neither is known.
+    """
+    why = ""
+    for attempt in range(TRIES):
+        await hosts.turn(urlsplit(url).hostname or "")
+        wait = backoff * 2**attempt
+        try:
+            async with client.stream("GET", url) as response:
+                if response.status_code not in _AGAIN:
+                    return await _read_response(response, url)
+                why = f"the host answers {response.status_code}"
+                asked = response.headers.get("retry-after", "")
+                wait = float(asked) if asked.isdigit() else wait
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            why = f"no answer ({type(error).__name__})"
+            if isinstance(error, httpx.TooManyRedirects | httpx.InvalidURL):
+                break
+        if attempt + 1 < TRIES:
+            if wait > LONGEST_WAIT:
+                raise _Unfetched(f"{why}, and asks to wait {wait:.0f} s")
+            await asyncio.sleep(wait)
+    raise _Unfetched(why)
+
+
+async def _read_response(response: httpx.Response, url: str) -> Found:
+    if response.status_code in _GONE:
+        return Found("gone", f"the host answers {response.status_code}")
+    if response.status_code >= 400:
+        raise _Unfetched(f"the host answers {response.status_code}")
+    landed = response.url
+    if (landed.host or "").startswith("consent."):
+        raise _Unfetched("the host wants consent first")
+    if landed.path in ("", "/") and urlsplit(url).path not in ("", "/"):
+        return Found("gone", "the host leads to its front page")
+    kind = response.headers.get("content-type", "text/html").split(";")[0].strip().casefold()
+    if kind not in ("text/html", "application/xhtml+xml"):
+        return Found("gone", f"the address holds {kind or 'something'}, no page")
+    data = bytearray()
+    async for chunk in response.aiter_bytes():
+        data += chunk
+        if len(data) > MAX_BYTES:
+            break
+    text = read_page(decode_page(bytes(data[:MAX_BYTES]), response.charset_encoding))
+    if not text.titles:
+        return Found("gone", "the page has no title")
+    return Found("found", "", text.titles, text.summaries)
+
+
+@dataclass(frozen=True)
+class PageText:
+    """Titles and summaries that a page gives, each once; none where it gives none."""
+
+    titles: tuple[str, ...]
+    summaries: tuple[str, ...]
+
+
+def decode_page(data: bytes, charset: str | None) -> str:
+    """Return a page's text, by the charset of its header, its own declaration, or UTF-8."""
+    declared = _CHARSET.search(data[:4096])
+    for name in (charset, declared.group(1).decode("ascii") if declared else None, "utf-8"):
+        if name:
+            try:
+                return data.decode(name)
+            except (LookupError, UnicodeDecodeError):
+                continue
+    return data.decode("utf-8", "replace")
+
+
+def read_page(html: str) -> PageText:
+    """Return what a page's metadata, or failing that its headings and paragraphs, say.
+
+    In this order: JSON-LD of a news article, Open Graph, Twitter's cards, the plain title and
+    description, the first heading and the first paragraph.
+    """
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    titles = [*reader.linked["headline"], *_of(reader.meta, _TITLES), *reader.first["title"]]
+    summaries = [*reader.linked["description"], *_of(reader.meta, _SUMMARIES)]
+    return PageText(_once([*titles, *reader.first["h1"]]), _once([*summaries, *reader.first["p"]]))
+
+
+@dataclass
+class _Reader(HTMLParser):
+    """Collects metadata and the first title, heading and paragraph."""
+
+    meta: dict[str, str] = field(default_factory=dict)
+    linked: dict[str, list[str]] = field(
+        default_factory=lambda: {"headline": [], "description": []}
+    )
+    first: dict[str, list[str]] = field(default_factory=lambda: {"title": [], "h1": [], "p": []})
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._inside: str | None = None
+        self._texts: list[str] = []
+        self._json = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note metadata, and where a text begins that is wanted."""
+        given = {name: value or "" for name, value in attrs}
+        if tag == "meta":
+            name = (given.get("property") or given.get("name") or "").strip().casefold()
+            if name and given.get("content"):
+                self.meta.setdefault(name, given["content"])
+        elif tag == "script":
+            self._json = given.get("type", "").strip().casefold() == "application/ld+json"
+            self._inside, self._texts = ("script", []) if self._json else (None, [])
+        elif tag in self.first and not self.first[tag]:
+            self._inside, self._texts = tag, []
+
+    def handle_data(self, data: str) -> None:
+        """Take in the text of what is being read."""
+        if self._inside:
+            self._texts.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Take the text that has ended."""
+        if tag != self._inside:
+            return
+        text = "".join(self._texts)
+        self._inside = None
+        if tag == "script":
+            self._take_linked(text)
+        elif text.strip():
+            self.first[tag].append(text)
+
+    def _take_linked(self, text: str) -> None:
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return  # a page's broken JSON-LD leaves its other metadata
+        for node in _nodes(value):
+            kinds = node.get("@type")
+            names = kinds if isinstance(kinds, list) else [kinds]
+            if any(isinstance(name, str) and _ARTICLES.match(name) for name in names):
+                for key, found in self.linked.items():
+                    if isinstance(node.get(key), str):
+                        found.append(node[key])
+
+
+def _nodes(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, list):
+        return [node for inner in value for node in _nodes(inner)]
+    if isinstance(value, dict):
+        return [value, *_nodes(value.get("@graph", []))]
+    return []
+
+
+def _of(meta: dict[str, str], names: tuple[str, ...]) -> list[str]:
+    return [meta[name] for name in names if name in meta]
+
+
+def _once(texts: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for t in texts if (text := " ".join(t.split()))))

@@ -5,22 +5,32 @@ left alone is the label. What rules leave open a model may decide, with one labe
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import read_label
-from contrafact.families.rfc.pipeline.stage_files import StageRow
+from contrafact.families.rfc.pipeline.stages import StageRow
+from contrafact.files.journal import Journal
 from contrafact.records import MANIPULATIONS, NewsItem
+from contrafact.text.delimit import delimit
 from contrafact.text.quantities import quantities
+
+if TYPE_CHECKING:  # labelling by rules needs no engine, whose import takes more than a second
+    from inspect_ai.model import Model
+
+    from contrafact.prompts import PromptPack, PromptTemplate
 
 __all__ = [
     "NO_CATEGORY",
+    "Asked",
     "Labelled",
     "PerArticle",
+    "ask_labels",
     "label_rows",
+    "label_template",
     "open_rows",
     "paragraph_of",
     "refuted",
@@ -45,7 +55,7 @@ class Labelled:
         dropped: Candidates that were struck out, each with its ``reason``.
         apart: Articles without a label: ``No-Categorized``, or open, each with its ``reason``.
         events: One ledger event for every decision.
-        counts: How many of what, for whoever asked.
+        counts: How many of what.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -86,7 +96,75 @@ def open_rows(rows: Sequence[StageRow], per_article: PerArticle) -> list[StageRo
     With ``one`` these are articles with several candidates, or with none; with ``all``, where
     every candidate makes an item, only those with none.
     """
-    return [row for row in rows if _is_open(row.fields, per_article)]
+    found = []
+    for row in rows:
+        standing = set(_candidates(row.fields)) - refuted(row.fields).keys()
+        if not standing or (len(standing) > 1 and per_article == "one"):
+            found.append(row)
+    return found
+
+
+@dataclass
+class Asked:
+    """What a model says of open articles, by their ids.
+
+    Attributes:
+        replies: Its replies.
+        failures: Why a call failed; a rerun makes it again.
+    """
+
+    replies: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def label_template(pack: "PromptPack") -> "PromptTemplate":
+    """Return the prompt that asks for a label, checked.
+
+    Raises:
+        InputError: The pack lacks the template, or it has other variables.
+    """
+    return pack.template("rfc/label", required={"paragraph"})
+
+
+async def ask_labels(
+    rows: Sequence[StageRow],
+    model: "Model",
+    template: "PromptTemplate",
+    answers: Journal,
+    *,
+    at_once: int = 16,
+    each: Callable[[str], None] = lambda _: None,
+) -> Asked:
+    """Return the model's reply for every row, asking only for those that are not known.
+
+    Args:
+        rows: The open articles.
+        model: The labeller.
+        template: The prompt, from `label_template`.
+        answers: Where replies are kept as they come.
+        at_once: How many calls may be under way at the same time.
+        each: Called with an article's id when it is done with.
+    """
+    from inspect_ai.model import GenerateConfig
+
+    from contrafact.models.asking import failure_cause
+
+    config = GenerateConfig(temperature=0.0)
+    texts = {str(row.fields["id"]): paragraph_of(row.fields) for row in rows}
+
+    async def ask(key: str) -> str:
+        output = await model.generate(template.render(paragraph=delimit(texts[key])), config=config)
+        unusable = {
+            "model_length": "[the prompt was too long for the model]",
+            "content_filter": "[the provider's content filter refused]",
+        }
+        return unusable.get(output.stop_reason) or output.completion
+
+    failures = await answers.fill(texts, ask, at_once=at_once, each=each)
+    return Asked(
+        {key: answers.known[key] for key in texts if key in answers.known},
+        {key: f"the call failed ({failure_cause(error)})" for key, error in failures.items()},
+    )
 
 
 def label_rows(
@@ -158,12 +236,6 @@ def _has_connector(fields: Mapping[str, Any]) -> bool:
     if not isinstance(matches, list):
         return True  # a row without evidence is not refuted by it
     return any(isinstance(match, dict) and match.get("list") == "connector" for match in matches)
-
-
-def _is_open(fields: Mapping[str, Any], per_article: PerArticle) -> bool:
-    reasons = refuted(fields)
-    standing = [name for name in _candidates(fields) if name not in reasons]
-    return not standing or (len(standing) > 1 and per_article == "one")
 
 
 def _by_model(

@@ -2,7 +2,7 @@
 
 import asyncio
 import tomllib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -27,11 +27,11 @@ from contrafact.families.rfc.pipeline.rewrite import (
     seed_of,
 )
 from contrafact.families.rfc.pipeline.rules.edits import between
-from contrafact.files.atomic import os_problem, replace_surrogates
+from contrafact.files.atomic import os_problem
 from contrafact.prompts import PromptPack
 from contrafact.prompts.pack import PromptTemplate
 from contrafact.records import MANIPULATIONS, Manipulation
-from contrafact.text.delimit import delimit
+from contrafact.text.delimit import delimit, replace_surrogates
 
 __all__ = ["Decoding", "ModelRewriter", "load_decoding"]
 
@@ -67,7 +67,7 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
     except OSError as error:
         raise os_problem(error, str(path), doing="cannot be read") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not TOML: {error}", file=path, hint="mend it") from None
+        raise InputError(f"not TOML: {error}", file=path, hint="fix it") from None
     if set(tables) != set(MANIPULATIONS):
         odd = sorted(set(tables) ^ set(MANIPULATIONS))
         raise InputError(
@@ -80,7 +80,7 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{place}: {first['msg']}", file=path, hint="mend the setting") from None
+        raise InputError(f"{place}: {first['msg']}", file=path, hint="fix the setting") from None
 
 
 @dataclass(frozen=True)
@@ -105,15 +105,16 @@ class ModelRewriter:
     attempts: int = 3
 
     @staticmethod
-    def open_templates(pack: PromptPack) -> dict[str, PromptTemplate]:
-        """Return the prompts of all manipulations, and ``feedback``, checked."""
+    def open_templates(pack: PromptPack, *, feedback: bool = True) -> dict[str, PromptTemplate]:
+        """Return the prompts of all manipulations, and ``feedback`` if it is given, checked."""
         templates: dict[str, PromptTemplate] = {
             name: pack.template(f"rfc/rewrite-{name}", required={"paragraph"})
             for name in MANIPULATIONS
         }
-        templates["feedback"] = pack.template(
-            "rfc/rewrite-feedback", required={"violations", "paragraph"}
-        )
+        if feedback:
+            templates["feedback"] = pack.template(
+                "rfc/rewrite-feedback", required={"violations", "paragraph"}
+            )
         return templates
 
     async def rewrite(self, assignment: Assignment) -> Outcome:
@@ -137,14 +138,14 @@ class ModelRewriter:
                 return Outcome(reply, proposal.edits, attempt)
             tried.append(violations)
             if self.feedback is not None:
-                said = self.feedback.render(
+                again = self.feedback.render(
                     paragraph=delimit(original),
                     violations=[delimit(str(violation["message"])) for violation in violations],
                 )
                 messages = [
                     *asked,
                     ChatMessageAssistant(content=reply or "(nothing)"),
-                    ChatMessageUser(content=said),
+                    ChatMessageUser(content=again),
                 ]
         return refused(tried, self.attempts)
 
@@ -161,31 +162,6 @@ class ModelRewriter:
         if output.stop_reason == "content_filter":
             return "", "refused by the provider's content filter"
         return _bare(output.completion), None
-
-    async def rewrite_all(
-        self, assignments: Sequence[Assignment], positions: Sequence[int], at_once: int
-    ) -> AsyncIterator[tuple[int, Outcome | Exception]]:
-        """Yield the outcome of each of the rows at ``positions``, as they are done.
-
-        A row whose call failed yields the error; the others go on.
-        """
-        gate = asyncio.Semaphore(at_once)
-
-        async def one(position: int) -> tuple[int, Outcome | Exception]:
-            async with gate:
-                try:
-                    return position, await self.rewrite(assignments[position])
-                except Exception as error:  # noqa: BLE001 - handed on, and told by row
-                    return position, error
-
-        tasks = [asyncio.create_task(one(position)) for position in positions]
-        try:
-            for done in asyncio.as_completed(tasks):
-                yield await done
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _bare(reply: str) -> str:

@@ -1,37 +1,53 @@
 """The release: metadata and rewritten text, never an original (RFC-BENCH, appendix I).
 
-A release is a folder: the rows, the hard cases, a schema, a card, Croissant metadata and checksums.
-It is made from what finalization retained, the same bytes from the same pairs.
+A release is a folder: the rows, the hard cases, a schema, a card (``release_card.md.jinja``, with
+the fields that dataset hubs read), Croissant metadata (MLCommons, version 1.0; checked by
+mlcroissant where it is installed) and checksums. It is made from what finalization retained, the
+same bytes from the same pairs.
 """
 
-import hashlib
 import json
+import logging
 import re
+import tempfile
+import unicodedata
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files as resources
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from contrafact.corpus.dates import day_of
+from jinja2 import StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from contrafact.corpus.news_items import day_of
+from contrafact.corpus.release import check_name, sha256_text, with_checksums
 from contrafact.errors import InputError
-from contrafact.families.rfc.misinformation import types_of
-from contrafact.families.rfc.pipeline.croissant import croissant
-from contrafact.families.rfc.pipeline.release_card import Counts, card
-from contrafact.families.rfc.pipeline.stage_files import StageRow
-from contrafact.files.jsonl import json_line
+from contrafact.families.rfc.labels import types_of
+from contrafact.families.rfc.pipeline.stages import StageRow
+from contrafact.files.atomic import write_folder
+from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
 
 __all__ = [
     "FIELDS",
     "ORIGINAL_FIELDS",
+    "Counts",
     "Release",
     "ReleaseFacts",
+    "card",
+    "check_croissant",
     "check_facts",
+    "croissant",
     "leaks",
     "original_hash",
     "release",
     "row_schema",
     "shingles",
+    "write_release",
 ]
 
 SHINGLE = 8
@@ -59,12 +75,55 @@ ORIGINAL_FIELDS: dict[str, tuple[str, str]] = {
     "original": ("string", "The paragraph as it was published. Private: not to be passed on."),
     "private": ("boolean", "Always true: this copy holds third-party text."),
 }
-"""What rows have besides in a private copy."""
+"""What the rows of a private copy have as well."""
 
 _OPTIONAL = ("ticker", "date", "url", "category")
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
-_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
 _WORD = re.compile(r"\w+")
+_MEANING = {
+    "numerical": "quantities changed; direction, names and dates kept",
+    "flipping": "direction or judgement turned round; names, dates and figures kept",
+    "sentiment": "tone made stronger in the same direction; facts kept",
+    "causal": "the stated cause replaced; the effect kept",
+}
+_TYPES = {"string": "sc:Text", "boolean": "sc:Boolean", "array": "sc:Text", "date": "sc:Date"}
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
 
 
 @dataclass(frozen=True)
@@ -103,6 +162,38 @@ class Release:
     shared_articles: int
 
 
+@dataclass(frozen=True)
+class Counts:
+    """What a card says in figures: rows and hard cases per manipulation, articles, days.
+
+    ``shared_articles`` are those with several rewrites.
+    """
+
+    pairs: Mapping[str, int]
+    hard: Mapping[str, int]
+    articles: int
+    shared_articles: int
+    first_day: str | None
+    last_day: str | None
+    rewriters: Mapping[str, int]
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]], hard: Sequence[Mapping[str, Any]]) -> "Counts":
+        """Return the counts of released rows."""
+        articles = Counter(row["article_id"] for row in (*rows, *hard))
+        days = sorted(row["date"] for row in (*rows, *hard) if row["date"])
+        writers = sorted({row["rewriter"] for row in (*rows, *hard)})
+        return cls(
+            pairs={m: sum(row["manipulation"] == m for row in rows) for m in MANIPULATIONS},
+            hard={m: sum(row["manipulation"] == m for row in hard) for m in MANIPULATIONS},
+            articles=len(articles),
+            shared_articles=sum(number > 1 for number in articles.values()),
+            first_day=days[0] if days else None,
+            last_day=days[-1] if days else None,
+            rewriters={w: sum(r["rewriter"] == w for r in (*rows, *hard)) for w in writers},
+        )
+
+
 def check_facts(facts: ReleaseFacts) -> None:
     """Refuse facts that no metadata can hold.
 
@@ -110,13 +201,7 @@ def check_facts(facts: ReleaseFacts) -> None:
         InputError: The name is not fit for a file name, the version is not three numbers, or the
             date is no day.
     """
-    if not _NAME.fullmatch(facts.name):
-        raise InputError(
-            f"'{facts.name[:40]}' is no name for a dataset",
-            hint="use letters, digits, dots, hyphens and underscores",
-        )
-    if not _VERSION.fullmatch(facts.version):
-        raise InputError(f"'{facts.version[:40]}' is no version", hint="write it as in 1.0.0")
+    check_name(facts.name, facts.version)
     if facts.date is not None and day_of(facts.date) != facts.date:
         raise InputError(f"'{facts.date[:40]}' is no day", hint="write it as YYYY-MM-DD")
 
@@ -151,47 +236,54 @@ def release(
     data = {"pairs.jsonl": "".join(map(json_line, own))}
     if doubtful:
         data["hard_cases.jsonl"] = "".join(map(json_line, doubtful))
-    fields = FIELDS | (ORIGINAL_FIELDS if facts.with_originals else {})
     counts = Counts.of(own, doubtful)
-    digests = {name: _digest(text) for name, text in data.items()}
-    sizes = {name: len(text.encode()) for name, text in data.items()}
-    readme = card(
-        name=facts.name,
-        version=facts.version,
-        license=facts.license,
-        fields={name: told for name, (_, told) in fields.items()},
-        counts=counts,
-        canary=canary,
-        private=facts.with_originals,
-    )
-    metadata = croissant(
-        name=facts.name,
-        version=facts.version,
-        license=facts.license,
-        url=facts.url,
-        date=facts.date,
-        fields=fields,
-        digests=digests,
-        sizes=sizes,
-        private=facts.with_originals,
-    )
     files = {
         **data,
         "schema.json": _json(row_schema(with_originals=facts.with_originals)),
-        "croissant.json": _json(metadata),
-        "README.md": readme,
+        "croissant.json": _json(croissant(facts, data)),
+        "README.md": card(facts, counts, canary),
     }
     if facts.with_originals:
         files["PRIVATE.txt"] = _PRIVATE
-    sums = "".join(f"{_digest(text)}  {name}\n" for name, text in sorted(files.items()))
     return Release(
-        {**files, "SHA256SUMS": sums}, canary, len(own), len(doubtful), counts.shared_articles
+        with_checksums(dict(sorted(files.items()))),
+        canary,
+        len(own),
+        len(doubtful),
+        counts.shared_articles,
     )
+
+
+def write_release(release: Release, folder: Path) -> list[str] | None:
+    """Write a release's files into a new folder, whole or not at all.
+
+    A folder that holds this very release is left as it is.
+
+    Returns:
+        What mlcroissant recommends, if the metadata are valid; none where it is not installed.
+
+    Raises:
+        InputError: The folder holds something else, cannot be written, or the metadata are not
+            valid Croissant.
+    """
+    advice = None
+    if find_spec("mlcroissant") is not None:  # which the package does not need otherwise
+        with tempfile.TemporaryDirectory() as draft:
+            metadata = Path(draft) / "croissant.json"
+            metadata.write_text(release.files["croissant.json"], encoding="utf-8")
+            errors, advice = check_croissant(metadata)
+        if errors:
+            raise InputError(
+                f"the release's Croissant metadata are not valid: {'; '.join(errors)}",
+                hint="check --name, --version, --license, --url and --date",
+            )
+    write_folder(folder, release.files)
+    return advice
 
 
 def row_schema(*, with_originals: bool = False) -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of a released row."""
-    fields = FIELDS | (ORIGINAL_FIELDS if with_originals else {})
+    fields = _fields(with_originals=with_originals)
     constants: dict[str, dict[str, Any]] = {
         "manipulation": {"enum": list(MANIPULATIONS)},
         "label": {"const": "false"},
@@ -201,10 +293,10 @@ def row_schema(*, with_originals: bool = False) -> dict[str, Any]:
         "rewritten": {"minLength": 1},
     }
     properties: dict[str, Any] = {}
-    for name, (kind, told) in fields.items():
+    for name, (kind, meaning) in fields.items():
         plain = "string" if kind == "date" else kind
         types: Any = [plain, "null"] if name in _OPTIONAL else plain
-        properties[name] = {"type": types, "description": told, **constants.get(name, {})}
+        properties[name] = {"type": types, "description": meaning, **constants.get(name, {})}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A released rewrite",
@@ -234,10 +326,121 @@ def shingles(text: str, n: int = SHINGLE) -> set[str]:
 
 def original_hash(paragraph: str) -> str:
     """Return the SHA-256 of a paragraph, in NFC and with single spaces: what `hydrate` checks."""
-    import unicodedata
+    return sha256_text(" ".join(unicodedata.normalize("NFC", paragraph).split()))
 
-    text = " ".join(unicodedata.normalize("NFC", paragraph).split())
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+def card(facts: ReleaseFacts, counts: Counts, canary: str) -> str:
+    """Return the dataset card: Markdown with a YAML header."""
+    environment = ImmutableSandboxedEnvironment(
+        autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["cell"] = lambda text: " ".join(text.split()).replace("|", "\\|")
+    source = resources("contrafact.families.rfc.pipeline").joinpath("release_card.md.jinja")
+    fields = _fields(with_originals=facts.with_originals)
+    return environment.from_string(source.read_text(encoding="utf-8")).render(
+        name=facts.name,
+        version=facts.version,
+        license=facts.license,
+        fields={name: meaning for name, (_, meaning) in fields.items()},
+        counts=counts,
+        categories=MANIPULATIONS,
+        meaning=_MEANING,
+        canary=canary,
+        private=facts.with_originals,
+    )
+
+
+def croissant(facts: ReleaseFacts, data: Mapping[str, str]) -> dict[str, Any]:
+    """Return the metadata of a release as JSON-LD.
+
+    Args:
+        facts: What the release says of itself.
+        data: Its files of rows, by name.
+    """
+    about = (
+        "Artificial financial misinformation: news paragraphs with one small manipulation each, "
+        "for research on detection. Every text in it is false by construction."
+    )
+    properties = {
+        "name": facts.name,
+        "description": about + (" Private copy with originals." if facts.with_originals else ""),
+        "version": facts.version,
+        "license": facts.license,
+        "url": facts.url,
+        "datePublished": facts.date,
+        "creator": {"@type": "Organization", "name": f"The authors of {facts.name}"},
+        "citeAs": f"{facts.name} {facts.version}, built with contrafact.",
+    }
+    fields = _fields(with_originals=facts.with_originals)
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        **{key: value for key, value in properties.items() if value is not None},
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": file,
+                "name": file,
+                "contentUrl": file,
+                "contentSize": f"{len(text.encode())} B",
+                "encodingFormat": "application/jsonlines",
+                "sha256": sha256_text(text),
+            }
+            for file, text in data.items()
+        ],
+        "recordSet": [_record_set(file, fields) for file in data],
+    }
+
+
+def check_croissant(path: str | Path) -> tuple[list[str], list[str]]:
+    """Return mlcroissant's errors and warnings about a metadata file; nothing is downloaded.
+
+    Raises:
+        ImportError: mlcroissant is not installed.
+    """
+    import mlcroissant  # type: ignore[import-untyped]
+
+    errors: list[str] = []
+    warnings: list[str] = []
+    # mlcroissant logs what it finds as well; the caller reports it, once.
+    logger = logging.getLogger("absl")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        found = mlcroissant.Dataset(jsonld=str(path)).metadata.ctx.issues
+        errors, warnings = sorted(found.errors), sorted(found.warnings)
+    except mlcroissant.ValidationError as error:
+        errors = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
+    finally:
+        logger.setLevel(level)
+    return errors, warnings
+
+
+def _record_set(file: str, fields: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    name = file.removesuffix(".jsonl")
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "key": {"@id": f"{name}/id"},
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{name}/{field}",
+                "name": field,
+                "description": meaning,
+                "dataType": _TYPES[kind],
+                **({"repeated": True} if kind == "array" else {}),
+                "source": {"fileObject": {"@id": file}, "extract": {"column": field}},
+            }
+            for field, (kind, meaning) in fields.items()
+        ],
+    }
+
+
+def _fields(*, with_originals: bool) -> dict[str, tuple[str, str]]:
+    return FIELDS | (ORIGINAL_FIELDS if with_originals else {})
 
 
 def _row(row: StageRow, facts: ReleaseFacts, canary: str, file: str | None) -> dict[str, Any]:
@@ -256,8 +459,8 @@ def _row(row: StageRow, facts: ReleaseFacts, canary: str, file: str | None) -> d
         "canary": canary,
     }
     # An address often spells out its article's title, and is published by the paper's own policy.
-    told = {name: value for name, value in given.items() if name not in ("url", "rewritten")}
-    for name, value in told.items():
+    checked = {name: value for name, value in given.items() if name not in ("url", "rewritten")}
+    for name, value in checked.items():
         if found := leaks(pair["original"], pair["rewritten"], value):
             raise InputError(
                 f"the field '{name}' would give the original away: '{found[0][:60]}'",
@@ -296,10 +499,6 @@ def _canary(facts: ReleaseFacts, rows: Sequence[StageRow]) -> str:
     ids = "\n".join(sorted(str(row.fields["id"]) for row in rows))
     mark = uuid.uuid5(uuid.NAMESPACE_URL, f"contrafact:{facts.name}:{facts.version}:{ids}")
     return f"contrafact canary {mark} (artificial misinformation; keep out of training data)"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _json(value: Any) -> str:

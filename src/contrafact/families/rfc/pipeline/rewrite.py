@@ -2,8 +2,8 @@
 
 A rewriter proposes, the edit contract decides: a proposal that breaks it is made again, at most so
 many times, and the row is dropped with its violations as the reason if none passes. What becomes
-of a row depends on the row, the settings and the seed alone, so that an interrupted rewriting,
-gone on with, ends in the very same bytes.
+of a row depends on the row, the settings and the seed alone, so that a rewriting that was
+interrupted and resumed ends in the very same bytes.
 """
 
 import hashlib
@@ -16,11 +16,10 @@ from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from typing import Any, get_args
 
-from contrafact.corpus.ledger import Ledger, LedgerEvent, ledger_path
+from contrafact.corpus.ledger import LedgerEvent, write_stage
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.stage_files import beside
-from contrafact.files.jsonl import read_rows, source_name, write_rows
+from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
 
 __all__ = [
@@ -119,9 +118,8 @@ def load_assignments(path: str | Path) -> list[Assignment]:
             raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
         label = fields.get("manipulation")
         if label not in MANIPULATIONS:
-            said = "no manipulation" if label is None else f"unknown manipulation {label!r}"
             raise InputError(
-                said,
+                "no manipulation" if label is None else f"unknown manipulation {label!r}",
                 file=name,
                 line=line,
                 hint=f"label it one of {', '.join(get_args(Manipulation))} (see `rfc label`)",
@@ -244,24 +242,23 @@ def _end_with_parent() -> None:
 def write_pairs(
     out: Path,
     assignments: Sequence[Assignment],
-    outcomes: Mapping[int, Outcome],
+    outcomes: Sequence[Outcome],
     *,
     rewriter: str,
 ) -> None:
     """Write the pairs, what was dropped, and the ledger, in the order of the input.
 
     Args:
-        out: The file of pairs; the other two stand beside it.
+        out: The file of pairs; the other two stand next to it.
         assignments: The rows.
-        outcomes: The outcome of each, by position.
+        outcomes: The outcome of each.
         rewriter: ``rules``, or ``model:`` and the model's name.
     """
     pairs: list[dict[str, Any]] = []
     dropped: list[dict[str, Any]] = []
     events: list[LedgerEvent] = []
     by = rewriter if rewriter.startswith("model:") else "rule:rewrite"
-    for position, assignment in enumerate(assignments):
-        outcome = outcomes[position]
+    for assignment, outcome in zip(assignments, outcomes, strict=True):
         item = assignment.item
         if outcome.rewritten is None:
             violations = [dict(violation) for violation in outcome.violations]
@@ -280,9 +277,7 @@ def write_pairs(
                 why=outcome.reason or f"its contract holds at try {outcome.attempts}",
             )
         )
-    write_rows(beside(out, "dropped"), dropped)
-    Ledger(ledger_path(out)).append(events)
-    write_rows(out, pairs)
+    write_stage(out, pairs, events, dropped=dropped)
 
 
 def _pair(assignment: Assignment, outcome: Outcome, rewriter: str) -> dict[str, Any]:

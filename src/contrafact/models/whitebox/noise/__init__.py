@@ -5,30 +5,40 @@ makes of noise, so that under another prompt, or another model, the same noise g
 that would have been written instead.
 """
 
-from contrafact.models.whitebox.noise.counterfactual import CounterfactualText, counterfactual_texts
-from contrafact.models.whitebox.noise.decoding import Continuation, generate, infer
-from contrafact.models.whitebox.noise.gumbel import DrawnNoise, Noise, draw
-from contrafact.models.whitebox.noise.hindsight import HindsightNoise
-from contrafact.models.whitebox.noise.sampling import CLOSE, Sampling
-from contrafact.models.whitebox.noise.tokens import (
+from contrafact.models.whitebox.noise.decoding import (
+    Continuation,
+    CounterfactualText,
     continuation_text,
+    counterfactual_texts,
     end_tokens,
+    generate,
+    infer,
     prompt_tokens,
     text_tokens,
 )
-from contrafact.models.whitebox.noise.writing import PromptTooLong, Writer, Written, shared_writer
+from contrafact.models.whitebox.noise.gumbel import (
+    CLOSE,
+    DrawnNoise,
+    HindsightNoise,
+    Noise,
+    Sampling,
+    choose,
+    draw,
+)
+from contrafact.models.whitebox.noise.writing import ContextExceeded, Writer, Written, shared_writer
 
 __all__ = [
     "CLOSE",
+    "ContextExceeded",
     "Continuation",
     "CounterfactualText",
     "DrawnNoise",
     "HindsightNoise",
     "Noise",
-    "PromptTooLong",
     "Sampling",
     "Writer",
     "Written",
+    "choose",
     "continuation_text",
     "counterfactual_texts",
     "draw",

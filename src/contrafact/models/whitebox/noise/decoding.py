@@ -1,4 +1,4 @@
-"""Generating under given noise, and inferring the noise of a given text, in batches.
+"""Generating under given noise, inferring the noise of a given text, and counterfactual texts.
 
 A row of a batch is computed with other batch neighbours in another order of additions, so its
 logits differ in the last digits (by up to 1e-4 in float32). An item therefore gives the same text
@@ -8,26 +8,105 @@ runner-up; every token's lead is returned.
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox.noise.gumbel import DrawnNoise, Noise
-from contrafact.models.whitebox.noise.hindsight import HindsightNoise
-from contrafact.models.whitebox.noise.sampling import Sampling, choose, log_probabilities
-from contrafact.models.whitebox.noise.tokens import end_tokens
-from contrafact.models.whitebox.reading import Prefix, PromptBatch
+from contrafact.models.whitebox.kv_cache import Prefix, PromptBatch
+from contrafact.models.whitebox.noise.gumbel import (
+    DrawnNoise,
+    HindsightNoise,
+    Noise,
+    Sampling,
+    choose,
+    draw,
+    log_probabilities,
+)
 from contrafact.models.whitebox.weights import CausalModel
+from contrafact.text.delimit import tokenizable
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Continuation", "generate", "infer"]
+__all__ = [
+    "Continuation",
+    "CounterfactualText",
+    "continuation_text",
+    "counterfactual_texts",
+    "end_tokens",
+    "generate",
+    "infer",
+    "prompt_tokens",
+    "text_tokens",
+]
 
 _LEAST_ROWS = 8  # two to four rows cost more than eight on few cores
 _READ_TOKENS = 512  # of texts whose logits are made at once when noise is inferred
 _DEFAULT = Sampling()
+
+
+def end_tokens(causal: CausalModel) -> frozenset[int]:
+    """Return the tokens that end a text: the tokenizer's, and those of the model's settings."""
+    settings = getattr(causal.model, "generation_config", None)
+    stated: Any = getattr(settings, "eos_token_id", None)
+    several = stated if isinstance(stated, list | tuple) else [stated]
+    own = None if causal.tokenizer is None else causal.tokenizer.eos_token_id
+    return frozenset(int(token) for token in (*several, own) if token is not None)
+
+
+def prompt_tokens(causal: CausalModel, prompt: str, *, chat: bool | None = None) -> list[int]:
+    """Return the token ids of a prompt.
+
+    Args:
+        causal: The model.
+        prompt: What to say to it.
+        chat: Whether it is a user's message, put into the tokenizer's chat template, or plain
+            text behind the start token that is to be continued. A message where there is a
+            template, if not given.
+
+    Raises:
+        InputError: If a template is asked for and the tokenizer has none.
+    """
+    tokenizer = causal.tokenizer
+    prompt = tokenizable(prompt)
+    if chat is None:
+        chat = bool(tokenizer.chat_template)
+    if not chat:
+        plain = tokenizer(prompt, add_special_tokens=False, verbose=False)["input_ids"]
+        return [causal.start_token, *plain]
+    if not tokenizer.chat_template:
+        raise InputError(
+            f"the tokenizer of {causal.name} has no chat template",
+            hint="give the prompt as plain text to be continued",
+        )
+    message = [{"role": "user", "content": prompt}]
+    shown = tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
+    ids: list[int] = tokenizer(shown, add_special_tokens=False, verbose=False)["input_ids"]
+    return ids
+
+
+def text_tokens(causal: CausalModel, text: str, *, ended: bool = True) -> list[int]:
+    """Return the token ids of a text that follows a prompt.
+
+    Args:
+        causal: The model.
+        text: The text.
+        ended: Whether the text is whole, so that the end token belongs to it.
+    """
+    ids: list[int] = causal.tokenizer(tokenizable(text), add_special_tokens=False, verbose=False)[
+        "input_ids"
+    ]
+    end = causal.tokenizer.eos_token_id
+    return [*ids, int(end)] if ended and end is not None else ids
+
+
+def continuation_text(causal: CausalModel, tokens: Sequence[int]) -> str:
+    """Return the string that a continuation's tokens are, without special tokens."""
+    text: str = causal.tokenizer.decode(
+        list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False
+    )
+    return text
 
 
 @dataclass(frozen=True)
@@ -148,6 +227,97 @@ def infer(
             _check_possible(causal, texts[index], logits, sampling)
             made[index] = HindsightNoise(draws[index], tuple(texts[index]), logits, sampling)
     return [made[index] for index in range(len(prompts))]
+
+
+@dataclass(frozen=True)
+class CounterfactualText:
+    """A text and what it would have been.
+
+    Attributes:
+        factual: The text that was written.
+        counterfactual: The text under the same noise and the intervention.
+        ended: Whether the counterfactual came to its end within the token limit.
+    """
+
+    factual: str
+    counterfactual: str
+    ended: bool
+
+
+def counterfactual_texts(
+    causal: CausalModel,
+    factual_prompt: str,
+    counterfactual_prompt: str,
+    *,
+    text: str | None = None,
+    other: CausalModel | None = None,
+    samples: int = 1,
+    seed: int = 0,
+    held: bool = True,
+    sampling: Sampling = _DEFAULT,
+    max_tokens: int = 128,
+    chat: bool | None = None,
+) -> list[CounterfactualText]:
+    """Return what would have been written under another prompt, another model, or both.
+
+    Args:
+        causal: The model that wrote the text.
+        factual_prompt: The prompt it was written under.
+        counterfactual_prompt: The prompt to write under instead; the same for a change of the
+            model alone.
+        text: The text that was written, whole; its noise is inferred. Without it the model
+            writes one, whose noise is known.
+        other: The model to write with instead, with the same tokens.
+        samples: How many counterfactuals to draw, each under noise of its own.
+        seed: Seed of the noise.
+        held: Whether the noise is held; otherwise it is drawn anew, for comparison.
+        sampling: Temperature and top-p, for both.
+        max_tokens: The most tokens to write; a given text may have more.
+        chat: How prompts are put; see `prompt_tokens`.
+
+    Returns:
+        One pair per sample.
+
+    Raises:
+        InputError: If the models do not share their tokens, the text cannot have been sampled,
+            or prompt and text do not fit the context.
+    """
+    if samples < 1:
+        raise InputError(f"at least one sample must be drawn, not {samples}")
+    writer = causal if other is None else other
+    if writer.tokenizer.get_vocab() != causal.tokenizer.get_vocab():
+        raise InputError(
+            f"{writer.name} and {causal.name} do not share their tokens",
+            hint="noise can be held only between models with one tokenizer",
+        )
+    before = prompt_tokens(causal, factual_prompt, chat=chat)
+    after = prompt_tokens(writer, counterfactual_prompt, chat=chat)
+    drawn = [draw(seed, f"sample {number}") for number in range(samples)]
+    fresh = [draw(seed, f"fresh {number}") for number in range(samples)]
+    noises: Sequence[Noise]
+    if text is None:
+        noises = drawn
+        written = generate(
+            causal, [before] * samples, noises, max_tokens=max_tokens, sampling=sampling
+        )
+        facts = [continuation_text(causal, one.tokens) for one in written]
+    else:
+        tokens = text_tokens(causal, text)
+        # One reading serves all samples: only the randomness differs.
+        (first,) = infer(causal, [before], [tokens], drawn[:1], sampling=sampling)
+        noises = [first.under(one) for one in drawn]
+        facts = [text] * samples
+    instead = generate(
+        writer,
+        [after] * samples,
+        noises if held else fresh,
+        max_tokens=max_tokens,
+        sampling=sampling,
+    )
+    return [
+        CounterfactualText(fact, continuation_text(writer, one.tokens), one.ended)
+        for fact, one in zip(facts, instead, strict=True)
+    ]
 
 
 def _decode(

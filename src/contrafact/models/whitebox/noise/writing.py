@@ -5,17 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox.noise.decoding import generate
-from contrafact.models.whitebox.noise.gumbel import Noise
-from contrafact.models.whitebox.noise.sampling import Sampling
-from contrafact.models.whitebox.noise.tokens import continuation_text, prompt_tokens
-from contrafact.models.whitebox.prefixes import PrefixStore
+from contrafact.models.whitebox.kv_cache import PrefixStore
+from contrafact.models.whitebox.noise.decoding import continuation_text, generate, prompt_tokens
+from contrafact.models.whitebox.noise.gumbel import Noise, Sampling
 from contrafact.models.whitebox.queue import BatchQueue
-from contrafact.models.whitebox.reading import Prefix, read_prefix
-from contrafact.models.whitebox.shared import shared_causal
-from contrafact.models.whitebox.weights import CausalModel, Precision
+from contrafact.models.whitebox.weights import CausalModel, Precision, shared_causal
 
-__all__ = ["BATCH", "PromptTooLong", "Writer", "Written", "shared_writer"]
+__all__ = ["BATCH", "ContextExceeded", "Writer", "Written", "shared_writer"]
 
 BATCH = 16
 """Callers that share a batch. With three texts each, 48 rows: on two cores the best measured."""
@@ -23,7 +19,7 @@ BATCH = 16
 _DEFAULT = Sampling()
 
 
-class PromptTooLong(InputError):
+class ContextExceeded(InputError):
     """A prompt and the text to be written do not fit the model's context."""
 
 
@@ -65,12 +61,11 @@ class Writer:
 
     def __init__(self, causal: CausalModel, *, batch: int = BATCH):
         self.causal = causal
-        # What prompts share is read once. None for a model whose memory does not allow it.
-        self._prefixes: PrefixStore | None = PrefixStore()
+        self._prefixes = PrefixStore()
         self._queue: BatchQueue[_Wanted, list[Written]] = BatchQueue(
             self._write,
-            alike=lambda wanted: (wanted.max_tokens, wanted.sampling),
-            most=batch,
+            batch_key=lambda wanted: (wanted.max_tokens, wanted.sampling),
+            max_batch=batch,
             name=f"writing with {causal.name}",
         )
 
@@ -91,13 +86,15 @@ class Writer:
             sampling: Temperature and top-p.
 
         Raises:
-            PromptTooLong: If one of the prompts is; other callers are not concerned.
+            ContextExceeded: If one of the prompts is; other callers are not concerned.
             InputError: If the model's logits are not finite.
             QueueClosed: If the writer is closed first.
         """
         if len(prompts) != len(noises):
             raise ValueError(f"{len(prompts)} prompts and {len(noises)} noises")
-        return await self._queue.ask(_Wanted(tuple(prompts), tuple(noises), max_tokens, sampling))
+        return await self._queue.submit(
+            _Wanted(tuple(prompts), tuple(noises), max_tokens, sampling)
+        )
 
     def close(self) -> None:
         """End the work; see `BatchQueue.close`."""
@@ -113,13 +110,19 @@ class Writer:
             tokens = [prompt_tokens(self.causal, prompt) for prompt in wanted.prompts]
             longest = max(map(len, tokens), default=0)
             if longest + wanted.max_tokens > self.causal.context:
-                answers.append(self._too_long(longest, wanted.max_tokens))
+                error = ContextExceeded(
+                    f"a prompt of {longest:,} tokens and {wanted.max_tokens:,} to be written do "
+                    f"not fit the context of {self.causal.context:,} tokens",
+                    hint="shorten the prompt, or ask for fewer tokens",
+                )
+                answers.append(error)
                 continue
             answers.append([])
             rows += tokens
             noises += wanted.noises
         if not rows:
             return answers
+        served = self._prefixes.prepare(self.causal, [tuple(row) for row in rows], check)
         made = generate(
             self.causal,
             rows,
@@ -128,7 +131,7 @@ class Writer:
             sampling=batch[0].sampling,
             rows=len(rows),
             check=check,
-            known=self._known([tuple(row) for row in rows], check),
+            known=[(prefix, length) for prefix, length, _ in served],
         )
         texts = (
             Written(
@@ -145,37 +148,6 @@ class Writer:
                 answer += [next(texts) for _ in wanted.prompts]
         return answers
 
-    def _known(
-        self, rows: Sequence[tuple[int, ...]], check: Callable[[], None]
-    ) -> list[tuple[Prefix | None, int]] | None:
-        """Return the beginning that serves each prompt, and how much of it, reading what is new."""
-        import torch
-
-        if self._prefixes is None:
-            return None
-        for tokens in self._prefixes.wanted(rows):
-            check()
-            base, length = self._prefixes.best(tokens)
-            with torch.inference_mode():
-                prefix = read_prefix(self.causal, tokens, base, min(length, len(tokens) - 1))
-            if prefix is None:
-                self._prefixes = None
-                return None
-            self._prefixes.add(prefix)
-        known = []
-        for row in rows:
-            prefix, length = self._prefixes.best(row)
-            known.append((prefix, min(length, len(row) - 1)))  # something must be fed
-        self._prefixes.remember(rows)
-        return known
-
-    def _too_long(self, prompt: int, text: int) -> PromptTooLong:
-        return PromptTooLong(
-            f"a prompt of {prompt:,} tokens and {text:,} to be written do not fit the context of "
-            f"{self.causal.context:,} tokens",
-            hint="shorten the prompt, or ask for fewer tokens",
-        )
-
 
 _writers: dict[CausalModel, Writer] = {}
 _making = threading.Lock()
@@ -189,7 +161,7 @@ def shared_writer(
     Args:
         name: The model, as ``load_causal`` takes it.
         device: The same.
-        precision: The same. Below float32 two batches differ by more than is said here of leads.
+        precision: The same. Below float32 two batches differ by more than leads allow for.
 
     Raises:
         InputError: If it cannot be loaded.

@@ -24,8 +24,9 @@ from contrafact.families.rfc.pipeline.rules.edits import (
     replace_at,
     with_articles,
 )
-from contrafact.families.rfc.pipeline.rules.grammar import Word, parse, sentence_spans, subtree
+from contrafact.families.rfc.pipeline.rules.grammar import Word, parse, subtree
 from contrafact.text.quantities import identifiers, quantities
+from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import Match, lexicon
 
 __all__ = ["rewrite_causal"]
@@ -149,7 +150,7 @@ def _chains(text: str) -> Iterator[_Chain]:
     moves = [m for m in lexicon().find(text, ["directional"]) if m.polarity]
     named = [(q.start, q.end) for q in quantities(text)]
     named += [(name.start, name.end) for name in identifiers(text)]
-    for start, end in sentence_spans(text):
+    for start, end in sentence_spans(text, dashes=True):
         if text[start:end].rstrip().endswith("?"):
             continue
         for match in _CAUSE_AFTER.finditer(text, start, end):
@@ -271,7 +272,7 @@ def _replaceable(
     words: Sequence[Word],
     named: Sequence[tuple[int, int]],
 ) -> bool:
-    """Return whether a cause holds no name, no figure, and is told only once."""
+    """Return whether a cause holds no name, no figure, and is stated only once."""
     start, end = span
     if any(s < end and start < e for s, e in named):
         return False

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from contrafact.families.rfc.pipeline.rules.articles import article_for
+from contrafact.families.rfc.pipeline.rules.grammar import article_for
 from contrafact.records import Edit
 from contrafact.text.diff import word_diff
 

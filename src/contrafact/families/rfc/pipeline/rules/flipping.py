@@ -1,13 +1,20 @@
 """Directional flipping by rule: every directional word turned round (RFC-BENCH, S.1 and Q.1).
 
 The lexicon says what may assert a direction and what its opposite is; ``flipping.toml`` and the
-grammar of the sentence say where it does. Ends of from-to pairs trade places where the new
-direction needs it. A text that would turn into nonsense word by word is not turned at all.
+grammar of the sentence say where it does. A text that would turn into nonsense word by word is not
+turned at all.
+
+Figures change only as far as the reversal needs it (R.1): ends that are measured against each other
+trade places, and signs turn. Raised from $90 to $96 becomes lowered from $96 to $90, +3% -3%.
 """
 
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
@@ -19,24 +26,32 @@ from contrafact.families.rfc.pipeline.rules.edits import (
     replace_at,
     with_articles,
 )
-from contrafact.families.rfc.pipeline.rules.flipping_rules import flipping_rules
 from contrafact.families.rfc.pipeline.rules.grammar import (
     Word,
+    cased,
     children,
     covered,
+    described,
+    inflected,
+    measures,
     named_with,
     parse,
-    said_of,
-    sentence_spans,
+    plural,
     subtree,
 )
-from contrafact.families.rfc.pipeline.rules.inflections import cased, inflected, plural
-from contrafact.families.rfc.pipeline.rules.measures import measures
-from contrafact.families.rfc.pipeline.rules.swaps import sign_edits, swap_edits
 from contrafact.records import Edit
+from contrafact.text.quantities import Quantity, quantities, render
+from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import Match, lexicon
 
-__all__ = ["rewrite_flipping"]
+__all__ = [
+    "Context",
+    "FlippingRules",
+    "flipping_rules",
+    "rewrite_flipping",
+    "sign_edits",
+    "swap_edits",
+]
 
 _WHY = "says the opposite direction"
 _VERBAL = frozenset({"base", "third", "past", "participle", "gerund"})
@@ -56,8 +71,106 @@ _EXPECTED = re.compile(
     r"\s(?:[\w.’'&/-]+\s){0,4}(?:estimates?|expectations?|forecasts?|consensus|views?|targets?)\b",
     re.IGNORECASE,
 )
+_PARTICLE = re.compile(r"\s(up|down)\b", re.IGNORECASE)
 _OBJECTS = ("dobj", "obj")
 _SUBJECTS = ("nsubj", "nsubjpass")
+# What stands between a figure and the one it is measured against.
+_AGAINST = re.compile(
+    r"[^.;]{0,90}?\b(?:from|compared (?:with|to)|versus|vs\.?|against|estimates? of|consensus of"
+    r"|expectations? (?:of|for)|forecasts? (?:of|for)|expected|after|(?:high|low)er than)\s+"
+    r"(?:\w+ ){0,6}\Z",
+    re.IGNORECASE,
+)
+_RATINGS = re.compile(
+    r"\bfrom\s+[\"'“‘]?(?P<old>[a-z][\w-]*(?: (?:perform|weight|buy|sell))?)[\"'”’]?\s+to\s+"
+    r"[\"'“‘]?(?P<new>[a-z][\w-]*(?: (?:perform|weight|buy|sell))?)[\"'”’]?"
+    r"|\bto\s+[\"'“‘]?(?P<new2>[a-z][\w-]*(?: (?:perform|weight|buy|sell))?)[\"'”’]?\s+from\s+"
+    r"[\"'“‘]?(?P<old2>[a-z][\w-]*(?: (?:perform|weight|buy|sell))?)[\"'”’]?",
+    re.IGNORECASE,
+)
+_RATING = re.compile(
+    r"(?:strong )?(?:buy|sell)|hold|neutral|outperform|underperform|overweight|underweight"
+    r"|equal[- ]?weight|market perform|sector perform|in-line|accumulate|reduce|positive|negative"
+    r"|stable|peer perform",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Context:
+    """The words before and after which some terms are turned round, and elsewhere not."""
+
+    terms: frozenset[str]
+    before: re.Pattern[str] | None
+    after: re.Pattern[str] | None
+
+
+@dataclass(frozen=True)
+class FlippingRules:
+    """What ``flipping.toml`` says; its comments say what each list is for."""
+
+    moving: frozenset[str]
+    pushing: frozenset[str]
+    binding: frozenset[str]
+    qualities: frozenset[str]
+    anywhere: frozenset[str]
+    phrases: frozenset[str]
+    not_phrases: frozenset[str]
+    results: frozenset[str]
+    verdicts: frozenset[str]
+    people: frozenset[str]
+    holders: frozenset[str]
+    expecting: frozenset[str]
+    purposes: frozenset[str]
+    reporting: re.Pattern[str]
+    unturnable: re.Pattern[str]
+    unturnable_policy: re.Pattern[str]
+    nouns: Mapping[str, str]
+    verbs: Mapping[str, list[str]]
+    other_results: Mapping[str, str]
+    only: tuple[Context, ...]
+    stops: tuple[tuple[re.Pattern[str], str], ...]
+
+
+@cache
+def flipping_rules() -> FlippingRules:
+    """Return the rules, read once."""
+    source = files("contrafact.families.rfc.pipeline.rules").joinpath("flipping.toml")
+    data = tomllib.loads(source.read_text(encoding="utf-8"))
+
+    def pattern(text: str) -> re.Pattern[str]:
+        return re.compile(text, re.IGNORECASE)
+
+    def context(entry: Mapping[str, Any]) -> Context:
+        sides = (pattern(entry[s]) if s in entry else None for s in ("before", "after"))
+        return Context(frozenset(entry["terms"]), *sides)
+
+    def terms(name: str) -> frozenset[str]:
+        return frozenset(data[name])
+
+    return FlippingRules(
+        moving=terms("moving"),
+        pushing=terms("pushing"),
+        binding=terms("binding"),
+        qualities=terms("qualities"),
+        anywhere=terms("anywhere"),
+        phrases=terms("phrases"),
+        not_phrases=terms("not_phrases"),
+        results=terms("results"),
+        verdicts=terms("verdicts"),
+        people=frozenset(data["people"].split()),
+        holders=frozenset(data["holders"].split()),
+        expecting=frozenset(data["expecting"].split()),
+        purposes=frozenset(data["purposes"].split()),
+        reporting=pattern(data["reporting"]),
+        unturnable=pattern(data["unturnable"]),
+        unturnable_policy=pattern(data["unturnable_policy"]),
+        nouns=data["nouns"],
+        verbs=data["verbs"],
+        other_results=data["results_opposite"],
+        only=tuple(context(entry) for entry in data["only"]),
+        stops=tuple((pattern(entry["pattern"]), entry["reason"]) for entry in data["stop"]),
+    )
 
 
 @dataclass(frozen=True)
@@ -88,7 +201,7 @@ def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRew
     matches = lexicon().find(text, ["directional"])
     if not matches:
         return NoRewrite("no word says a direction")
-    words, spans = parse(text), sentence_spans(text)
+    words, spans = parse(text), sentence_spans(text, dashes=True)
     found = [one for m in matches if (one := _found(m, words, spans)) is not None]
     turned = _without_moved([one for one in found if _turns(one, text, words)], words)
     if not turned:
@@ -169,12 +282,12 @@ def _turns(one: _Found, text: str, words: Sequence[Word]) -> bool:
             return False
         if one.word.dep == "amod":
             moves = term in rules.moving or term in rules.pushing
-            return moves and _said_of_measure(one, words)
+            return moves and _describes_measure(one, words)
         return (term in rules.moving and _moves_alone(one, words)) or (
             term in rules.pushing and _moves_measure(one, words)
         )
     if term in rules.qualities:
-        return _said_of_measure(one, words)
+        return _describes_measure(one, words)
     return term in rules.anywhere
 
 
@@ -205,20 +318,19 @@ def _moves_measure(one: _Found, words: Sequence[Word]) -> bool:
         things = [w for w in following if w.pos == "NOUN"][:1]
         if any(w.pos in ("VERB", "ADP", "PUNCT", "CCONJ", "SCONJ") for w in following[:1]):
             return False
+    named = measures() | rules.people
     return bool(things) and all(
-        _is_figure(w, words) or _names_measure(w, words, measures() | rules.people) for w in things
+        _is_figure(thing, words)
+        or any(w.lower.strip(".") in named for w in [thing, *named_with(thing, words)])
+        for thing in things
     )
 
 
-def _said_of_measure(one: _Found, words: Sequence[Word]) -> bool:
-    """Return whether a quality is said of a measure: "weak demand", "demand was weak"."""
-    beside = words[one.word.index + 1 : one.word.index + 2]
-    about = [*said_of(one.word, words), *beside]
+def _describes_measure(one: _Found, words: Sequence[Word]) -> bool:
+    """Return whether a quality describes a measure: "weak demand", "demand was weak"."""
+    following = words[one.word.index + 1 : one.word.index + 2]
+    about = [*described(one.word, words), *following]
     return any(w.lower.strip(".") in measures() for w in about)
-
-
-def _names_measure(thing: Word, words: Sequence[Word], named: frozenset[str]) -> bool:
-    return any(w.lower.strip(".") in named for w in [thing, *named_with(thing, words)])
 
 
 def _is_figure(thing: Word, words: Sequence[Word]) -> bool:
@@ -226,7 +338,7 @@ def _is_figure(thing: Word, words: Sequence[Word]) -> bool:
 
 
 def _in_name(one: _Found, words: Sequence[Word]) -> bool:
-    """Return whether a term is part of a name: a capital in running text, beside another."""
+    """Return whether a term is part of a name: a capital in running text, next to another."""
     word = one.word
     if word.titled or not one.match.text[0].isupper():
         return word.titled and word.pos == "PROPN" and one.match.inflection not in _VERBAL
@@ -274,7 +386,7 @@ def _refuse_contradictions(
     turned: Sequence[_Found],
     spans: Sequence[tuple[int, int]],
 ) -> None:
-    """Refuse texts in which something stays that contradicts what is turned beside it."""
+    """Refuse texts in which something stays that contradicts what is turned."""
     rules = flipping_rules()
     if policy := rules.unturnable_policy.search(text):
         raise _Nonsense(f"'{policy[0]}' has no opposite to go with the rest")
@@ -355,9 +467,6 @@ def _refuse_feeling(one: _Found, turned: Sequence[_Found], words: Sequence[Word]
         raise _Nonsense(f"'{one.match.text}' of something that stays as it is")
 
 
-_PARTICLE = re.compile(r"\s(up|down)\b", re.IGNORECASE)
-
-
 def _particle_edits(text: str, turned: Sequence[_Found], words: Sequence[Word]) -> list[Edit]:
     """Return edits of the particles of verbs that are turned: "slid down" is "climbed up"."""
     edits: list[Edit] = []
@@ -368,4 +477,92 @@ def _particle_edits(text: str, turned: Sequence[_Found], words: Sequence[Word]) 
             after = "down" if particle[1].casefold() == "up" else "up"
             start, end = particle.span(1)
             edits.append(replace_at(text, start, end, cased(particle[1], after), _WHY))
+    return edits
+
+
+def swap_edits(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
+    """Return edits that let the ends of from-to pairs trade places.
+
+    Args:
+        text: The original.
+        places: The sentences in which a direction is reversed.
+    """
+    found = quantities(text)
+    edits: list[Edit] = []
+    used: set[int] = set()
+    for i, j in _pairs(text, found):
+        one, two = found[i], found[j]
+        inside = any(s <= one.start and two.end <= e for s, e in places)
+        if not inside or i in used or j in used or one.text == two.text:
+            continue
+        used |= {i, j}
+        why = "the ends trade places, as the direction is reversed"
+        edits.append(replace_at(text, one.start, one.end, two.text, why))
+        edits.append(replace_at(text, two.start, two.end, one.text, why))
+        # Repeated elsewhere (a headline's figure), an end is the other one there too.
+        for k, again in enumerate(found):
+            for end, other in ((one, two), (two, one)):
+                same = (again.kind, again.unit, again.value) == (end.kind, end.unit, end.value)
+                if k not in used and same:
+                    used.add(k)
+                    spelled = again.text == end.text
+                    after = other.text if spelled else render(again, other.value or 0.0)
+                    edits.append(replace_at(text, again.start, again.end, after, why))
+    return edits + _rating_swaps(text, places)
+
+
+def _pairs(text: str, found: Sequence[Quantity]) -> list[tuple[int, int]]:
+    """Return the pairs of figures of which one is what the other is measured against."""
+    pairs: list[tuple[int, int]] = []
+    for i, quantity in enumerate(found):
+        if quantity.link and quantity.link[0] == "from-to" and quantity.link[1] > i:
+            pairs.append((i, quantity.link[1]))
+    for j in range(1, len(found)):
+        for i in range(j - 1, max(-1, j - 4), -1):
+            one, two = found[i], found[j]
+            if one.kind != two.kind or one.unit != two.unit or not (one.value and two.value):
+                continue
+            if not _AGAINST.fullmatch(text[one.end : two.start]):
+                continue
+            linked = any(i in pair or j in pair for pair in pairs)
+            if not linked and _levels(text, one, two):
+                pairs.append((i, j))
+                break
+    return pairs
+
+
+def _levels(text: str, one: Quantity, two: Quantity) -> bool:
+    """Return whether two figures are measurements of one thing: not a change and a level."""
+    before = text[max(0, one.start - 14) : one.start].casefold()
+    if one.kind in ("money", "number", "percent"):
+        return one.is_level == two.is_level or before.rstrip().endswith((" to", " at", " of"))
+    return one.kind == two.kind
+
+
+def _rating_swaps(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
+    edits: list[Edit] = []
+    for match in _RATINGS.finditer(text):
+        names = ("old", "new") if match["old"] else ("new2", "old2")
+        if not all(_RATING.fullmatch(match[name]) for name in names):
+            continue
+        if not any(s <= match.start() and match.end() <= e for s, e in places):
+            continue
+        first, second = names
+        for name, other in ((first, second), (second, first)):
+            start, end = match.span(name)
+            edits.append(replace_at(text, start, end, match[other], "the ratings trade places"))
+    return edits
+
+
+def sign_edits(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
+    """Return edits that turn the signs of changes: +3% becomes -3%."""
+    edits: list[Edit] = []
+    for quantity in quantities(text):
+        sign = quantity.form.sign
+        if not sign or (quantity.is_level and quantity.kind != "percent"):
+            continue
+        if any(s <= quantity.start < e for s, e in places):
+            after = "-" if sign == "+" else "+"
+            at = text.index(sign, quantity.start)
+            edits.append(replace_at(text, at, at + 1, after, "the sign turns with the direction"))
     return edits

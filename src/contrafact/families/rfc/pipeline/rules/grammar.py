@@ -1,31 +1,52 @@
-"""Words of a paragraph with their part of speech and what they depend on.
+"""The grammar that the rules need: words of a paragraph, and the forms of those that are written.
 
-Headlines in title case are read in lower case: a tagger takes their verbs for names otherwise.
+A paragraph's words come with their part of speech and what they depend on. Headlines in title case
+are read in lower case: a tagger takes their verbs for names otherwise.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
-from contrafact.text.phrases import MAX_CHARACTERS
-from contrafact.text.pipeline import parsed
+from contrafact.text.parsing import MAX_CHARACTERS, parsed
+from contrafact.text.tokens import sentence_spans
 
 __all__ = [
     "Word",
+    "article_for",
+    "cased",
     "children",
     "covered",
+    "described",
+    "inflected",
+    "measures",
     "named_with",
     "parse",
-    "said_of",
-    "sentence_spans",
+    "plural",
     "subtree",
 ]
 
-_STOP = re.compile(
-    r"(?<!\b[A-Z])(?<!\b(?:Mr|Ms|Dr|St|vs|Co|No))(?<!\b(?:Inc|Ltd))[.!?…]+[\"'”’)]*\s+"
-    r"(?=[\"'“‘(]?[A-Z0-9$€£¥])|\n+|\s+[-–—|]\s+(?=[A-Z])"
-)
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+_IRREGULAR = {
+    "rise": ("rose", "risen"),
+    "fall": ("fell", "fallen"),
+    "shrink": ("shrank", "shrunk"),
+    "grow": ("grew", "grown"),
+    "lose": ("lost", "lost"),
+    "beat": ("beat", "beaten"),
+    "cut": ("cut", "cut"),
+    "slide": ("slid", "slid"),
+}
+_DOUBLED = frozenset({"drop", "cut", "slip", "trim"})
+_SILENT_H = ("hour", "honest", "honour", "honor", "heir")
+# Written with a vowel, spoken with "you" or "w".
+_CONSONANT_SOUND = re.compile(r"(?:uni(?!n|m)|use|usu|usag|util|eu|one(?!r)|once|ura|ufo)", re.I)
+# Letters whose names begin with a vowel: an S&P rise, an IPO.
+_VOWEL_NAMES = frozenset("AEFHILMNORSX")
+_SPOKEN_NUMBER = re.compile(r"[^\w\s]{0,2}(?:US|C|A)?[$€£¥]?\s?(?P<digits>\d[\d,]*)")
+_LETTERS = re.compile(r"[A-Za-z&.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +81,11 @@ class Word:
         return self.text.lower()
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences of a text begin and end; together they cover it."""
-    starts = [0, *(match.end() for match in _STOP.finditer(text))]
-    return [(s, e) for s, e in zip(starts, [*starts[1:], len(text)], strict=True) if e > s]
-
-
 def parse(text: str) -> list[Word]:
     """Return the words of a text, its first `MAX_CHARACTERS` characters."""
     words: list[Word] = []
     text = text[:MAX_CHARACTERS]
-    spans = sentence_spans(text)
+    spans = sentence_spans(text, dashes=True)
     sentences = [text[start:end] for start, end in spans]
     titled = [_titled(sentence) for sentence in sentences]
     read = [_lowered(s) if t else s for s, t in zip(sentences, titled, strict=True)]
@@ -118,8 +133,8 @@ def subtree(words: Sequence[Word], root: Word) -> list[Word]:
     return [word for word in words if word.index in inside]
 
 
-def said_of(quality: Word, words: Sequence[Word]) -> list[Word]:
-    """Return what a quality is said of: the noun beside it, or the subject of its verb.
+def described(quality: Word, words: Sequence[Word]) -> list[Word]:
+    """Return what a quality describes: the noun next to it, or the subject of its verb.
 
     The nouns that a noun is compounded with are returned too.
     """
@@ -133,6 +148,68 @@ def said_of(quality: Word, words: Sequence[Word]) -> list[Word]:
 def named_with(noun: Word, words: Sequence[Word]) -> list[Word]:
     """Return the words that a noun forms one name with, or is coordinated with."""
     return [w for w in children(words, noun) if w.dep in ("compound", "nmod", "conj")]
+
+
+@cache
+def measures() -> frozenset[str]:
+    """Return the nouns, in lower case, of what goes up and down and is called strong or weak."""
+    source = files("contrafact.families.rfc.pipeline.rules").joinpath("measures.txt")
+    return frozenset(source.read_text(encoding="utf-8").split())
+
+
+def inflected(verb: str, inflection: str) -> str:
+    """Return a verb as ``base``, ``third``, ``past``, ``participle`` or ``gerund``."""
+    if inflection == "third":
+        return plural(verb)
+    if inflection in ("past", "participle"):
+        if verb in _IRREGULAR:
+            return _IRREGULAR[verb][inflection == "participle"]
+        return verb + "d" if verb.endswith("e") else _stem(verb) + "ed"
+    if inflection == "gerund":
+        return (verb[:-1] if verb.endswith("e") else _stem(verb)) + "ing"
+    return verb
+
+
+def _stem(verb: str) -> str:
+    return verb + verb[-1] if verb in _DOUBLED else verb
+
+
+def plural(word: str) -> str:
+    """Return a noun's plural, which is spelled as a verb's third person is."""
+    if word.endswith(("s", "x", "sh", "ch")):
+        return word + "es"
+    return word[:-1] + "ies" if re.search(r"[^aeiou]y$", word) else word + "s"
+
+
+def cased(model: str, text: str) -> str:
+    """Return the text with the capitals of the model."""
+    if len(model) > 1 and model.isupper():
+        return text.upper()
+    return text[0].upper() + text[1:] if model[0].isupper() else text
+
+
+def article_for(text: str) -> str:
+    """Return "a" or "an", whichever goes before a text.
+
+    Numbers go by how they are spoken: an 8% rise, an $11 billion deal, a $110 target.
+    """
+    text = text.lstrip("\"'“‘( ")
+    if number := _SPOKEN_NUMBER.match(text):
+        digits = number["digits"].replace(",", "")
+        leading = len(digits) % 3 or 3
+        return "an" if digits[0] == "8" or digits[:leading] in ("11", "18") else "a"
+    word = _LETTERS.match(text)
+    if word is None:
+        return "a"
+    letters = word[0]
+    if len(letters) <= 5 and letters.replace("&", "").replace(".", "").isupper():
+        return "an" if letters[0] in _VOWEL_NAMES else "a"
+    plain = letters.casefold()
+    if plain.startswith(_SILENT_H):
+        return "an"
+    if plain[0] not in "aeiou" or _CONSONANT_SOUND.match(plain):
+        return "a"
+    return "an"
 
 
 def _titled(sentence: str) -> bool:

@@ -4,12 +4,18 @@ Equal quantities get equal values and the quantities of one unit one common fact
 sums and differences survive; percentages get a factor of their own, and what follows from them is
 worked out anew. The result is read back as text and kept only if every quantity changed within its
 range and every relation still holds.
+
+The rules choose inside the published ranges (points 4, 6 and 7): an increase becomes 1.5 to 2 times
+as large, or less than half as large; what stands for "about" there is not used up to the last
+decimal. Related numbers move consistently (point 8).
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from math import floor, log10
+from typing import Literal
 
 import numpy as np
 
@@ -21,18 +27,53 @@ from contrafact.families.rfc.pipeline.rules.edits import (
     replace_at,
     with_articles,
 )
-from contrafact.families.rfc.pipeline.rules.ranges import Strength, candidates, changeable, fits
-from contrafact.families.rfc.pipeline.rules.relations import Relation, holds, relations, solved
 from contrafact.records import Edit
 from contrafact.text.quantities import Quantity, quantities, render
+from contrafact.text.tokens import sentence_spans
 
-__all__ = ["rewrite_numerical"]
+__all__ = [
+    "Relation",
+    "Strength",
+    "candidate",
+    "changeable",
+    "fits",
+    "holds",
+    "relations",
+    "rewrite_numerical",
+    "solved",
+]
+
+Strength = Literal["stronger", "weaker"]
+"""Whether a rewrite puts the news stronger or weaker."""
 
 _DRAWS = 60
 _PERIOD = re.compile(r"\b(?:month(?:ly)?|m/m|MoM|quarter(?:ly)?|q/q|QoQ)\b", re.IGNORECASE)
-_SENTENCE_END = re.compile(
-    r"[.!?…]+[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9$€£¥])|\n+|\s+[-–—|]\s+(?=[A-Z])"
-)
+# Published upper bounds of declines: under 40% to 60%, under 60% to 90%, else to 100%.
+_DECLINE_TOPS = ((40.0, 60.0), (60.0, 90.0))
+_BOUNDED = frozenset({"share", "utilisation", "engagement"})
+# Macro-economic figures move in narrow bands (S.2, point 7).
+_MACRO_TOP = {"inflation": 30.0, "unemployment": 25.0, "gdp": 20.0}
+_MACRO_TOP_MONTH = {"inflation": 3.0, "gdp": 10.0}
+_POLICY_MOVE = 1.0  # percentage points
+_POLICY_STEPS = (0.1, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """An arithmetic relation that quantities of a text stand in.
+
+    Attributes:
+        kind: ``growth``: the level at ``parts[0]`` moves to the level at ``parts[1]``, which is the
+            percentage at ``parts[2]``; ``move``: the change at ``parts[0]`` takes a level to the
+            one at ``parts[1]``, which is the percentage at ``parts[2]``; ``difference``: the
+            levels at ``parts[0]`` and ``parts[1]`` are the amount at ``parts[2]`` apart.
+        parts: Indexes into the list of quantities.
+        sign: +1 where the first level grows, -1 where it shrinks.
+    """
+
+    kind: Literal["growth", "move", "difference"]
+    parts: tuple[int, int, int]
+    sign: int
 
 
 @dataclass(frozen=True)
@@ -77,11 +118,9 @@ def rewrite_numerical(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
 
 
 def _problem(text: str) -> _Problem:
-    found = quantities(text)
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    sentences = [sum(end <= quantity.start for end in ends) for quantity in found]
-    bounds = [0, *ends, len(text)]
-    monthly = [bool(_PERIOD.search(text, bounds[n], bounds[n + 1])) for n in sentences]
+    found, spans = quantities(text), sentence_spans(text, dashes=True)
+    sentences = [sum(end <= quantity.start for _, end in spans) for quantity in found]
+    monthly = [bool(_PERIOD.search(text, *spans[number])) for number in sentences]
     return _Problem(text, found, relations(found, sentences), monthly)
 
 
@@ -105,7 +144,7 @@ def _draw(
         size = abs(values[i])
         key = (quantity.kind, quantity.unit, round(size, 9), quantity.role == "policy rate")
         if key not in chosen:
-            new = abs(candidates(quantity, strength, factors[family]))
+            new = abs(candidate(quantity, strength, factors[family]))
             chosen[key] = _natural(quantity, size, new, rng)
         values[i] = chosen[key] if values[i] > 0 else -chosen[key]
     solved(problem.related, values, problem.found)
@@ -177,3 +216,203 @@ def _ordered(one: Quantity, two: Quantity) -> bool:
 def _sign(found: Sequence[Quantity], i: int, j: int) -> int:
     difference = (found[i].value or 0.0) - (found[j].value or 0.0)
     return (difference > 1e-9) - (difference < -1e-9)
+
+
+def changeable(quantity: Quantity) -> bool:
+    """Return whether the rules change a quantity: not durations, which are references to time,
+    and not vague words, which state no value.
+    """
+    return quantity.kind != "duration" and bool(quantity.value)
+
+
+def fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
+    """Return whether a quantity may become ``new`` (both in the measure of its value).
+
+    Args:
+        quantity: The quantity.
+        new: Its new value, signed as the old one.
+        monthly: Whether the sentence speaks of a month or a quarter, for macro-economic figures.
+    """
+    old = quantity.value
+    if not old or not new or (old < 0) != (new < 0) or abs(new - old) <= 1e-9 * abs(old):
+        return False
+    size, was = abs(new), abs(old)
+    if quantity.role == "policy rate":
+        return _policy_fits(quantity, size, was)
+    if quantity.kind == "percent":
+        if quantity.role in _BOUNDED and quantity.is_level:
+            return size < 100 and (size >= 1.1 * was or size <= was / 1.1)
+        top = _MACRO_TOP.get(quantity.role)
+        if top is not None:
+            if monthly and was <= (month_top := _MACRO_TOP_MONTH.get(quantity.role, top)):
+                top = month_top
+            if size > max(top, was):
+                return False
+        elif quantity.direction == "down" and not quantity.is_level:
+            if size >= 100:
+                return False
+            low = (1.5 if was < 60 else 1.3) * was
+            return size < 0.5 * was or low <= size <= _decline_top(was)
+        elif quantity.is_level and was <= 100 and size >= 100:
+            return False
+    if quantity.kind == "ratio" and was < 1 and size >= 1:  # a part of a whole stays one
+        return False
+    if quantity.form.style in ("fraction", "part"):  # words say few values
+        return True
+    return size < 0.5 * was or 1.5 * was - 1e-9 <= size <= 2 * was + 1e-9
+
+
+def _policy_fits(quantity: Quantity, size: float, was: float) -> bool:
+    """Return whether a central bank's rate, or its move, may have this size."""
+    point = 1.0 if quantity.kind == "percent" else 100.0
+    if quantity.is_level and quantity.kind == "percent":
+        return abs(size - was) <= _POLICY_MOVE * point + 1e-9
+    return size <= max(_POLICY_MOVE * point, 0.0) + 1e-9 and size != was
+
+
+def _decline_top(was: float) -> float:
+    return next((top for bound, top in _DECLINE_TOPS if was < bound), 99.0)
+
+
+def candidate(quantity: Quantity, strength: Strength, factor: float) -> float:
+    """Return the value that a quantity would take under a common factor.
+
+    Where a factor makes no sense (a policy rate, a share near the whole), the nearest value that
+    does is returned; `fits` has the last word.
+
+    Args:
+        quantity: The quantity.
+        strength: Whether the rewrite puts the news stronger or weaker.
+        factor: The factor of its kind: 1.5 to 2 if stronger, under a half if weaker.
+    """
+    old = quantity.value or 0.0
+    sign, was = (-1.0 if old < 0 else 1.0), abs(old)
+    if quantity.role == "policy rate":
+        point = 1.0 if quantity.kind == "percent" else 100.0
+        # The factor, spread over the steps in which central banks move.
+        place = factor - 1.5 if strength == "stronger" else 0.5 - factor
+        # Rates near zero stay near zero.
+        most = 3 if was >= 0.5 * point else 0
+        step = _POLICY_STEPS[1 + min(most, int(abs(place) * 8))] * point
+        if quantity.is_level and quantity.kind == "percent":
+            up = strength == "stronger" or was <= step
+            return sign * (was + step if up else was - step)
+        larger = [s * point for s in _POLICY_STEPS if s * point > was + 1e-9]
+        smaller = [s * point for s in _POLICY_STEPS if s * point < was - 1e-9]
+        pool = (larger or smaller) if strength == "stronger" else (smaller or larger)
+        return sign * (pool[min(len(pool) - 1, int(abs(place) * 2 * len(pool)))] if pool else was)
+    new = was * factor
+    bounded = quantity.kind == "percent" and quantity.is_level and was <= 100
+    if bounded and new >= 100:
+        # Part of the way to the whole, the farther the larger the factor.
+        new = was + (100 - was) * min(0.9, 0.4 + (factor - 1.5))
+    if quantity.kind == "percent" and quantity.direction == "down" and not quantity.is_level:
+        new = min(new, _decline_top(was))
+    return sign * new
+
+
+def relations(found: Sequence[Quantity], sentences: Sequence[int]) -> list[Relation]:
+    """Return the relations among quantities that stand in one sentence.
+
+    Args:
+        found: The quantities.
+        sentences: The number of the sentence that each stands in.
+    """
+    result: list[Relation] = []
+    for number in sorted(set(sentences)):
+        inside = [
+            i
+            for i, q in enumerate(found)
+            if sentences[i] == number and q.value and q.kind != "duration"
+        ]
+        if len(inside) > 12:  # a table, not a sentence: chance agreements would abound
+            continue
+        for a, b, c in permutations(inside, 3):
+            result += _related(found, a, b, c)
+    return result
+
+
+def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[Relation]:
+    one, two, three = found[a], found[b], found[c]
+    if not _alike(one, two):
+        return []
+    x, y, z = (abs(q.value or 0.0) for q in (one, two, three))
+    if three.kind == "percent" and one.kind != "percent":
+        if three.is_level and three.direction is None:
+            return []
+        if one.is_level and two.is_level and x != y:
+            if _near(100 * abs(y - x) / x, z, three):
+                return [Relation("growth", (a, b, c), 1 if y > x else -1)]
+        elif not one.is_level and two.is_level:
+            sign = -1 if "down" in (one.direction, three.direction) else 1
+            before = y - sign * x
+            if before > 0 and _near(100 * x / before, z, three):
+                return [Relation("move", (a, b, c), sign)]
+    elif a < b and _alike(one, three) and one.is_level and two.is_level and x != y:
+        if not three.is_level and abs(abs(y - x) - z) < 1e-6 * max(x, y):
+            return [Relation("difference", (a, b, c), 1 if y > x else -1)]
+    elif (
+        a < b
+        and (one.kind, three.kind) == ("percent", "basis points")
+        and one.is_level
+        and two.is_level
+        and abs(100 * abs(y - x) - z) < 1e-6
+    ):
+        return [Relation("difference", (a, b, c), 1 if y > x else -1)]
+    return []
+
+
+def _alike(one: Quantity, two: Quantity) -> bool:
+    units = {one.unit, two.unit}
+    return one.kind == two.kind and (len(units) == 1 or units == {None, "points"})
+
+
+def _near(exact: float, written: float, quantity: Quantity) -> bool:
+    """Return whether a percentage is the exact figure, as far as it is written out."""
+    digits = quantity.form.number.rpartition(".")[2] if "." in quantity.form.number else ""
+    return abs(exact - written) <= 0.51 * 10.0 ** -len(digits) + 0.005 * abs(exact)
+
+
+def solved(related: Sequence[Relation], values: list[float], found: Sequence[Quantity]) -> None:
+    """Change, in place, the values that follow from others so that every relation holds again.
+
+    Percentages and first levels are taken as given; second levels and changes follow.
+    """
+    for relation in related:
+        a, b, c = relation.parts
+        sign = relation.sign
+        x, y, z = (abs(values[i]) for i in relation.parts)
+        if relation.kind == "growth":
+            values[b] = _signed(x * (1 + sign * z / 100), found[b])
+        elif relation.kind == "move":
+            values[a] = _signed(y * (z / 100) / (1 + sign * z / 100), found[a])
+        else:
+            scale = _scale(found[a], found[c])
+            if any(r.kind == "growth" and set(r.parts[:2]) == {a, b} for r in related):
+                values[c] = _signed(scale * abs(y - x), found[c])
+            else:
+                values[b] = _signed(x + sign * z / scale, found[b])
+
+
+def _scale(level: Quantity, apart: Quantity) -> float:
+    """Return how many units of a difference are one unit of the levels: percent, basis points."""
+    return 100.0 if apart.kind == "basis points" and level.kind != "basis points" else 1.0
+
+
+def _signed(size: float, quantity: Quantity) -> float:
+    return -size if (quantity.value or 0) < 0 else size
+
+
+def holds(relation: Relation, values: Sequence[float], found: Sequence[Quantity]) -> bool:
+    """Return whether a relation holds among values as they are written out."""
+    a, _, c = relation.parts
+    x, y, z = (abs(values[i]) for i in relation.parts)
+    if relation.kind == "growth":
+        return (y > x) == (relation.sign > 0) and _near(100 * abs(y - x) / x, z, found[c])
+    if relation.kind == "move":
+        before = y - relation.sign * x
+        return before > 0 and _near(100 * x / before, z, found[c])
+    scale = _scale(found[a], found[c])
+    return (y > x) == (relation.sign > 0) and abs(scale * abs(y - x) - z) <= 1e-6 * max(
+        scale * x, scale * y
+    )

@@ -22,10 +22,16 @@ from contrafact.families.rfc.pipeline.rules.edits import (
     replace_at,
     with_articles,
 )
-from contrafact.families.rfc.pipeline.rules.grammar import Word, parse, said_of, sentence_spans
-from contrafact.families.rfc.pipeline.rules.inflections import cased, plural
-from contrafact.families.rfc.pipeline.rules.measures import measures
+from contrafact.families.rfc.pipeline.rules.grammar import (
+    Word,
+    cased,
+    described,
+    measures,
+    parse,
+    plural,
+)
 from contrafact.text.quantities import quantities
+from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import lexicon
 
 __all__ = ["rewrite_sentiment"]
@@ -67,7 +73,7 @@ def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     if sign == 0:
         return NoRewrite("its tone leans neither way")
     # A sentence that leans the other way is left as it is.
-    same = [(s, e) for s, e in sentence_spans(text) if _sign(text[s:e]) == sign]
+    same = [(s, e) for s, e in sentence_spans(text, dashes=True) if _sign(text[s:e]) == sign]
     offers = [
         offer
         for offer in _offers(text, "up" if sign > 0 else "down")
@@ -113,7 +119,7 @@ def _choose(
     more = int(rng.integers(_MOST))
     for index in rng.permutation(len(offers)):
         offer = offers[int(index)]
-        # Firmer words beside each other would be stacked: one to a stretch of text.
+        # Firmer words next to each other would be stacked: one to a stretch of text.
         if more and all(abs(offer.start - other.start) > 40 for other in chosen):
             chosen.append(offer)
             more -= 1
@@ -178,7 +184,7 @@ def _plain_word(word: Word, words: Sequence[Word], text: str) -> bool:
     before = words[word.index - 1] if word.index else None
     if before is not None and (before.pos == "ADV" or before.text == "-"):
         return False
-    if word.pos == "ADJ" and not any(w.lower in measures() for w in said_of(word, words)):
+    if word.pos == "ADJ" and not any(w.lower in measures() for w in described(word, words)):
         return False
     return not _NEGATED.search(text[max(0, word.start - 16) : word.start])
 

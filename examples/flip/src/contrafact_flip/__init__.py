@@ -1,0 +1,1 @@
+"""Label-flipping counterfactuals of short reviews: a family of contrafact outside the package."""

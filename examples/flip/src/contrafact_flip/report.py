@@ -1,0 +1,60 @@
+"""What the chapter of a report shows."""
+
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+from contrafact.family.report import Breakdown, Criterion, Examples, Measure, ReportSpec
+from contrafact.text.diff import normalised_edit_distance
+
+__all__ = ["SPEC", "diversity"]
+
+
+def diversity(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per system and review: how far its texts are from each other, on average."""
+    found: list[dict[str, Any]] = []
+    for (system, sample), own in rows.groupby(["system", "sample_id"], sort=False):
+        pairs = list(combinations(own["text"].dropna(), 2))
+        if pairs:
+            mean = sum(normalised_edit_distance(*pair) for pair in pairs) / len(pairs)
+            found.append({"system": system, "sample_id": sample, "diversity": mean})
+    return pd.DataFrame(found, columns=["system", "sample_id", "diversity"])
+
+
+SPEC = ReportSpec(
+    title="Reviews edited until their label flips",
+    eyebrow="Flip",
+    unit=("review", "reviews"),
+    output=("edit", "edits"),
+    clusters="reviews",
+    measures=(
+        Measure("flipped", "Flipped, by the judge", judged=True, compared="flip rate (judge)"),
+        Measure("flipped_by_classifier", "Flipped, by a classifier", compared="flip rate"),
+        Measure("fluent", "Fluent", judged=True, compared="fluency"),
+        Measure(
+            "edit_distance",
+            "Edit distance",
+            kind="number",
+            better="low",
+            forms=("all",),
+            compared="edit distance",
+        ),
+        Measure(
+            "perplexity", "Perplexity", kind="number", better="low", forms=("all",), fluency=True
+        ),
+        Measure("diversity", "Diversity", kind="number", forms=("all",), units=diversity),
+    ),
+    columns=("label", "review"),
+    texts=("review",),
+    criteria=(Criterion("flipped", "Flipped"), Criterion("fluent", "Fluent")),
+    without_judge="so flips are counted by the classifier alone",
+    breakdowns=(Breakdown("label"),),
+    examples=Examples(text="review", where=("{sample_id}", "from {label} to {wanted}")),
+    how=(
+        ("Flipped", "The edited review's opinion is the wanted label: said by a judge, and by a "
+         "classifier that was trained on the bundled reviews alone."),
+        ("Edit distance", "Share of the characters that were changed; less is a smaller edit."),
+        ("Diversity", "Mean edit distance between the texts that one system gave for one review."),
+    ),
+    samples="The reviews are bundled samples of our own writing.",
+)  # fmt: skip

@@ -1,0 +1,202 @@
+"""What an intervention does to every variable of a situation, and the proof of it.
+
+CoBe, section 3.2: what is not downstream stays, what is downstream changes, quantities move one
+way, latent facts stay. Here each is derived, by Pearl's three steps done literally: keep the noise
+settings under which the model gives the facts (abduction), change the model (action), and run it
+under each of them (prediction). A variable must stay, must change, or is not determined; and
+another algorithm, the twin network of `contrafact.causal.twin`, has to agree.
+"""
+
+from dataclasses import dataclass
+from math import isclose
+from typing import Literal
+
+from contrafact.causal.model import Assignment, Model, NoiseSetting, Value, Variable
+from contrafact.causal.twin import twin_joint
+
+__all__ = [
+    "Consequence",
+    "Direction",
+    "Disagreement",
+    "ImpossibleFacts",
+    "Joint",
+    "Kind",
+    "Posterior",
+    "Proof",
+    "abduct",
+    "consequences",
+    "counterfactual",
+]
+
+Joint = dict[str, dict[tuple[Value, Value], float]]
+"""For every variable: the probability of each (factual, counterfactual) pair of values."""
+
+
+class ImpossibleFacts(ValueError):
+    """The model cannot give these facts under any noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """What the facts say of the noise.
+
+    Attributes:
+        settings: The joint noise settings that are consistent with the facts.
+        weights: Their posterior probabilities, one in sum.
+    """
+
+    settings: tuple[NoiseSetting, ...]
+    weights: tuple[float, ...]
+
+
+def abduct(model: Model, facts: Assignment) -> Posterior:
+    """Return the posterior over noise settings given the facts.
+
+    Args:
+        model: The model.
+        facts: Values of some or all variables.
+
+    Raises:
+        ImpossibleFacts: If no setting gives the facts.
+        ValueError: If a fact names no variable, or a value that it cannot have.
+    """
+    for name, value in facts.items():
+        model.variable(name).rank(value)
+    kept = []
+    for setting, weight in model.settings():
+        values = model.predict(setting)
+        if all(values[name] == value for name, value in facts.items()):
+            kept.append((setting, weight))
+    total = sum(weight for _, weight in kept)
+    if not kept:
+        raise ImpossibleFacts(f"no noise gives the facts {dict(facts)}")
+    return Posterior(
+        tuple(setting for setting, _ in kept), tuple(weight / total for _, weight in kept)
+    )
+
+
+def counterfactual(model: Model, posterior: Posterior, intervention: Assignment) -> Joint:
+    """Return the joint of every variable's factual and counterfactual value.
+
+    Args:
+        model: The model.
+        posterior: What the facts say of its noise.
+        intervention: The variables that are set, and to what.
+    """
+    acted = model.act(intervention)
+    joint: Joint = {name: {} for name in model.order}
+    for setting, weight in zip(posterior.settings, posterior.weights, strict=True):
+        before, after = model.predict(setting), acted.predict(setting)
+        for name, pairs in joint.items():
+            pair = (before[name], after[name])
+            pairs[pair] = pairs.get(pair, 0.0) + weight
+    return joint
+
+
+Kind = Literal["set", "stays", "changes", "undetermined"]
+Direction = Literal["up", "down"]
+_CLOSE = 1e-9
+
+
+class Disagreement(AssertionError):
+    """The two algorithms differ: one of them is wrong, and nothing is proven."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What becomes of one variable.
+
+    Attributes:
+        variable: Its name.
+        kind: "set" by the intervention, "stays", "changes", or "undetermined".
+        before: Its value in fact; none where the facts leave it open.
+        after: Its value under the intervention; none where that is not one value.
+        direction: For an ordered variable that changes: the way it moves under every noise
+            setting; none where that differs.
+        path: For one that changes, a causal path from the intervention to it; else empty.
+    """
+
+    variable: str
+    kind: Kind
+    before: Value | None
+    after: Value | None
+    direction: Direction | None
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The consequences of an intervention, and what they rest on.
+
+    Attributes:
+        facts: The facts.
+        intervention: What was set.
+        posterior: The noise settings consistent with the facts.
+        consequences: One per variable, causes before effects.
+    """
+
+    facts: Assignment
+    intervention: Assignment
+    posterior: Posterior
+    consequences: tuple[Consequence, ...]
+
+    def of(self, variable: str) -> Consequence:
+        """Return the consequence for one variable.
+
+        Raises:
+            KeyError: If the model has no such variable.
+        """
+        for one in self.consequences:
+            if one.variable == variable:
+                return one
+        raise KeyError(variable)
+
+
+def consequences(model: Model, facts: Assignment, intervention: Assignment) -> Proof:
+    """Return what the intervention does to every variable, given the facts.
+
+    Args:
+        model: The model.
+        facts: Values of the observed variables.
+        intervention: The variables that are set, and to what.
+
+    Raises:
+        ImpossibleFacts: If the model cannot give the facts.
+        Disagreement: If enumeration and the twin network differ.
+        ValueError: If a name or value is not the model's.
+    """
+    posterior = abduct(model, facts)
+    joint = counterfactual(model, posterior, intervention)
+    for name, twin in twin_joint(model, facts, intervention).items():
+        pairs = joint[name]
+        if pairs.keys() != twin.keys() or not all(
+            isclose(p, twin[pair], abs_tol=_CLOSE) for pair, p in pairs.items()
+        ):
+            raise Disagreement(f"'{name}': enumeration {pairs}, twin network {twin}")
+    found = tuple(
+        _consequence(model, model.variable(name), joint, intervention) for name in model.order
+    )
+    return Proof(dict(facts), dict(intervention), posterior, found)
+
+
+def _consequence(
+    model: Model, variable: Variable, joint: Joint, intervention: Assignment
+) -> Consequence:
+    name = variable.name
+    pairs = joint[name]
+    before, after = ({pair[side] for pair in pairs} for side in (0, 1))
+    moves = {variable.rank(then) - variable.rank(was) for was, then in pairs}
+    kind: Kind = "stays" if moves == {0} else "undetermined" if 0 in moves else "changes"
+    if name in intervention:
+        kind = "set"
+    direction: Direction | None = None
+    if kind in ("set", "changes") and variable.ordered:
+        direction = "up" if min(moves) > 0 else "down" if max(moves) < 0 else None
+    return Consequence(
+        variable=name,
+        kind=kind,
+        before=next(iter(before)) if len(before) == 1 else None,
+        after=next(iter(after)) if len(after) == 1 else None,
+        direction=direction,
+        path=model.act(intervention).graph.path(intervention, name) if kind == "changes" else (),
+    )

@@ -1,0 +1,336 @@
+"""FIN-FORCE in self-rewarding training: what is asked, how replies are read, what checks say.
+
+FIN-FORCE, sections 4 and 5.3 and appendix B.2. The prompt for a pair is the method zero-shot's, so
+that a checkpoint is used as any model is; the reply is the JSON object that it asks for.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from contrafact.families.finforce.data import (
+    bundled_headlines,
+    bundled_shots,
+    load_headlines,
+    raw_items,
+)
+from contrafact.families.finforce.generation import Generation, read_pair
+from contrafact.families.finforce.methods import METHODS
+from contrafact.families.finforce.methods.few_shot import Prompted
+from contrafact.families.finforce.screen import proposal_by_rule
+from contrafact.family.training import (
+    Answer,
+    CheckedReply,
+    ReadReply,
+    TrainingItem,
+    TrainingMeasure,
+    TrainingSpec,
+)
+from contrafact.prompts import PromptPack
+from contrafact.records import SIDES, Headline, Side, content_id
+from contrafact.text.delimit import delimit
+from contrafact.text.diff import normalised_edit_distance
+from contrafact.text.parsing import entities_many
+from contrafact.text.words import lexicon
+
+__all__ = [
+    "KINDS",
+    "TRAINING",
+    "CheckedPair",
+    "PairPrompts",
+    "check_pairs",
+    "load_items",
+    "pair_reply",
+    "read_headline",
+    "read_reply",
+]
+
+# Data
+
+
+def load_items(path: Path | None) -> list[TrainingItem]:
+    """Return the headlines of a file, or the bundled ones, with their pairs where they have any.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    if path is None:
+        headlines = [*bundled_shots(), *bundled_headlines()]
+        lines: dict[str, int] = {}
+    else:
+        headlines = load_headlines(path)
+        lines = {
+            _headline_id(item.headline): item.line
+            for item in raw_items(path)
+            if isinstance(item.headline, str)
+        }
+    return [
+        TrainingItem(
+            one.id,
+            one.text,
+            None if one.reference is None else {s: one.reference.side(s) for s in SIDES},
+            lines.get(one.id),
+        )
+        for one in headlines
+    ]
+
+
+def _headline_id(text: str) -> str:
+    return content_id(text, prefix="h")
+
+
+def _row(headline: str, pair: Answer) -> dict[str, Any]:
+    return {"headline": headline, **{f"{side}_counterfactual": pair[side] for side in SIDES}}
+
+
+# Prompts and replies
+
+
+class PairPrompts:
+    """The prompts of a training, from one pack.
+
+    Args:
+        pack: The prompt pack.
+
+    Raises:
+        InputError: The pack lacks a template, or one does not know its variables.
+    """
+
+    def __init__(self, pack: PromptPack):
+        self._pair = Prompted("zero-shot", pack)
+        self._headline = pack.template("finforce/training/headline", required={"examples"})
+        self._judge = pack.template(
+            "finforce/training/judge-pair", required={"headline", "risk", "opportunity"}
+        )
+
+    def answer(self, item: str) -> str:
+        """Return the prompt for both counterfactuals of a headline (FIN-FORCE, table 8)."""
+        return self._pair.prompt(Headline.of(item))
+
+    def new_item(self, examples: Sequence[str]) -> str:
+        """Return the prompt for one new headline, from examples (FIN-FORCE, table 12)."""
+        return self._headline.render(examples=[delimit(one) for one in examples])
+
+    def score(self, item: str, answer: Answer) -> str:
+        """Return the prompt for a pair's points, 0 to 10 (FIN-FORCE, table 13)."""
+        sides = {side: delimit(answer[side]) for side in SIDES}
+        return self._judge.render(headline=delimit(item), **sides)
+
+
+def pair_reply(headline: str, pair: Answer) -> str:
+    """Return the reply that the prompt for a pair asks for."""
+    answer = {
+        "original_headline": delimit(headline),
+        **{f"{side}_counterfactual": delimit(pair[side]) for side in SIDES},
+    }
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def read_reply(text: str, ended: bool = True) -> ReadReply:
+    """Return the two counterfactuals in a reply, as every run reads them.
+
+    Args:
+        text: The reply.
+        ended: Whether the model came to its end.
+    """
+    from inspect_ai.model import ModelOutput
+
+    read = read_pair(
+        ModelOutput.from_content("training", text, stop_reason="stop" if ended else "max_tokens")
+    )
+    invalid = "; ".join(dict.fromkeys(read.invalid.values())) or None
+    return ReadReply({side: read.texts[side] for side in SIDES}, invalid, read.repairs)
+
+
+def _pair_of(generation: Generation) -> Answer | None:
+    return ReadReply({side: generation.texts[side] for side in SIDES}).answer
+
+
+_LONGEST = 250
+_FEWEST_WORDS = 4
+_WRAPS = re.compile(r"^</?example>|</?example>$|^[\"“'‘*\-•\s]+|[\"”'’*\s]+$")
+_LABEL = re.compile(r"^(?:new\s+)?(?:headline|title|news|answer)\s*\d*\s*[:.]\s*", re.IGNORECASE)
+
+
+def read_headline(text: str, ended: bool = True) -> tuple[str, str | None]:
+    """Return the headline in a reply, and why it is none; no reason if it is one.
+
+    Quotation marks, tags and a label around it are removed; of several lines the first counts.
+
+    Args:
+        text: The reply.
+        ended: Whether the model came to its end.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return "", "no text"
+    headline = lines[0]
+    for _ in range(3):
+        headline = _LABEL.sub("", _WRAPS.sub("", headline)).strip()
+    if not ended and len(lines) == 1:
+        return headline, "cut off at the token limit"
+    words = headline.split()
+    if len(words) < _FEWEST_WORDS:
+        return headline, f"under {_FEWEST_WORDS} words"
+    if len(headline) > _LONGEST:
+        return headline, f"over {_LONGEST} characters"
+    if delimit(headline) != headline:
+        return headline, "holds a tag or invisible characters"
+    if _repeats([word.casefold() for word in words]):
+        return headline, "says the same words twice"
+    ruled = proposal_by_rule(headline)
+    if ruled is not None and ruled.market_event is False:
+        return headline, f"no market event: {ruled.why}"
+    return headline, None
+
+
+def _repeats(words: Sequence[str]) -> bool:
+    """Tell whether three words in a row come again."""
+    threes = list(zip(words, words[1:], words[2:], strict=False))
+    return len(set(threes)) < len(threes)
+
+
+# Checks without a model
+
+KINDS = ("subject", "edit", "forward", "direction", "form")
+"""What a side has a point for, in the order of the paper's scale (FIN-FORCE, table 13)."""
+
+_HIGHEST = float(len(SIDES) * len(KINDS))
+_NAMES = {"ORG", "GPE", "PERSON", "NORP", "LOC", "PRODUCT", "FAC", "EVENT", "LAW"}
+_NEAR, _FAR = 0.35, 0.95  # edit distances up to which all of the point is given, and none
+_NEW_WORDS = 3
+_WORDS = (4, 45)
+_WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_SIDE_LABEL = re.compile(r"^\W*(?:risk|opportunity)\w*(?:\s+\w+)?\s*:", re.IGNORECASE)
+_CONTENT_LETTERS = 4  # of a word that carries a headline's subject
+
+
+@dataclass(frozen=True)
+class CheckedPair(CheckedReply):
+    """What the checks make of a pair.
+
+    Attributes:
+        sides: Each side's points by kind; empty where the reply cannot be read.
+    """
+
+    sides: Mapping[Side, Mapping[str, float]] = field(default_factory=dict)
+
+
+def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[CheckedPair]:
+    """Return the points of each reply, 0 to 10: what can be said of it without any model.
+
+    Five points a side, after the five kinds of the paper's scale (FIN-FORCE, table 13): subject,
+    minimal edit, a step forward, direction, form. They are shares where there is more and less, so
+    that candidates rarely tie. They see words and not sense: a scenario that could not happen has
+    its points all the same. A reply that has to be repaired to be read loses a point; one that
+    cannot be read has none.
+
+    Args:
+        headlines: What each is about.
+        replies: The replies, as they were read.
+    """
+    pairs = [reply.answer for reply in replies]
+    once = list(dict.fromkeys(headlines))
+    names = {
+        text: [one.text.casefold() for one in found if one.label in _NAMES]
+        for text, found in zip(once, entities_many(once), strict=True)
+    }
+    texts = list(
+        dict.fromkeys([*headlines, *(p[s] for p in pairs if p is not None for s in SIDES)])
+    )
+    polar = {
+        text: Counter((m.text.casefold(), m.polarity) for m in matches if m.polarity)
+        for text, matches in zip(texts, lexicon().find_many(texts), strict=True)
+    }
+    made = []
+    for headline, reply, pair in zip(headlines, replies, pairs, strict=True):
+        if pair is None:
+            made.append(CheckedPair(0.0))
+            continue
+        distances = {side: normalised_edit_distance(headline, pair[side]) for side in SIDES}
+        same = _words(pair["risk"]) == _words(pair["opportunity"])
+        sides: dict[Side, dict[str, float]] = {}
+        for side in SIDES:
+            added = polar[pair[side]] - polar[headline]
+            sides[side] = {
+                "subject": _subject_kept(headline, pair[side], names[headline]),
+                "edit": min(1.0, max(0.0, (_FAR - distances[side]) / (_FAR - _NEAR))),
+                "forward": float(not same and _adds(headline, pair[side])),
+                "direction": _direction(added, -1 if side == "risk" else 1),
+                "form": float(_is_one_headline(pair[side])),
+            }
+        total = sum(sum(points.values()) for points in sides.values()) - bool(reply.repairs)
+        values = {kind: float(np.mean([sides[side][kind] for side in SIDES])) for kind in KINDS}
+        values["edit_distance"] = float(np.mean(list(distances.values())))
+        made.append(CheckedPair(min(_HIGHEST, max(0.0, total)), values, sides))
+    return made
+
+
+def _subject_kept(headline: str, text: str, names: Sequence[str]) -> float:
+    """Return the share of the headline's names that the text has; of its words if it has none."""
+    folded = text.casefold()
+    if names:
+        return sum(name in folded for name in names) / len(names)
+    own = {word for word in _words(headline) if len(word) >= _CONTENT_LETTERS}
+    return len(own & set(_words(text))) / len(own) if own else 1.0
+
+
+def _adds(headline: str, text: str) -> bool:
+    """Tell whether a text has words that the headline lacks, and no numbers made up."""
+    new = set(_words(text)) - set(_words(headline))
+    numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(headline))
+    return len(new) >= _NEW_WORDS and not numbers
+
+
+def _direction(added: Counter[tuple[str, int]], wanted: int) -> float:
+    """Return the share of the added words of direction that point as wanted; 0 without any."""
+    right = sum(count for (_, polarity), count in added.items() if polarity == wanted)
+    total = sum(added.values())
+    return right / total if total else 0.0
+
+
+def _is_one_headline(text: str) -> bool:
+    """Tell whether a text has a headline's form: no label, no list, nothing repeated."""
+    words = _words(text)
+    return (
+        _WORDS[0] <= len(words) <= _WORDS[1]
+        and not _SIDE_LABEL.search(text)
+        and not any(sign in text for sign in "{}[]<>|")
+        and not _repeats(words)
+    )
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+TRAINING = TrainingSpec(
+    item="headline",
+    items="headlines",
+    answer="both counterfactuals",
+    presets=Path(__file__).parent / "training_presets",
+    load=load_items,
+    row=_row,
+    item_id=_headline_id,
+    prompts=PairPrompts,
+    reply=pair_reply,
+    read=read_reply,
+    read_item=read_headline,
+    check=check_pairs,
+    measures=(
+        TrainingMeasure("direction", "Direction", share=True, drawn=True),
+        TrainingMeasure("subject", "Subject kept", share=True),
+        TrainingMeasure("edit_distance", "Edit distance"),
+    ),
+    methods=METHODS,
+    method_input=Headline.of,
+    method_answer=_pair_of,
+)
+"""What training needs of this family."""

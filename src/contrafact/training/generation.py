@@ -1,0 +1,387 @@
+"""What the model writes in a training: replies in batches, new items, candidate answers.
+
+Each text is written under noise of its own, which its key and the seed give. So it is the same in
+every batch but for near ties (see `contrafact.models.whitebox.noise.decoding`), and batches are cut
+the same way after a restart, so that a killed stage goes on to the very result it was going to. The
+beginning that all prompts of a stage share, which is most of them, goes through the model once.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from contrafact.corpus.duplicates import Text, find_duplicates
+from contrafact.errors import InputError
+from contrafact.family.method import Method, MethodContext
+from contrafact.models.asking import Ask, Unanswered
+from contrafact.models.whitebox.kv_cache import Prefix, common_length, read_prefix
+from contrafact.models.whitebox.noise import (
+    Sampling,
+    continuation_text,
+    draw,
+    generate,
+    prompt_tokens,
+)
+from contrafact.models.whitebox.weights import CausalModel
+from contrafact.records import content_id
+from contrafact.training.context import TrainingContext
+from contrafact.training.stages import Journal
+
+__all__ = [
+    "Advance",
+    "Candidate",
+    "GeneratedItems",
+    "Reply",
+    "candidates_by_method",
+    "candidates_by_model",
+    "check_context",
+    "generate_items",
+    "generate_replies",
+    "open_method",
+    "run_concurrently",
+]
+
+_ROWS = 48  # on two cores the best measured; few rows cost nearly as much as many
+_ECHO = 6  # words in a row that are no coincidence
+_MARKS = ".,:;!?\"'“”‘’"
+
+Advance = Callable[[int], None]
+"""Called with how many more pieces of work are done."""
+
+
+# Replies
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A text that the model wrote, and whether it came to its end within the token limit."""
+
+    text: str
+    ended: bool
+
+
+def generate_replies(
+    causal: CausalModel,
+    prompts: Mapping[str, str],
+    *,
+    seed: int,
+    sampling: Sampling,
+    max_tokens: int,
+    journal: Journal,
+    advance: Advance = lambda _: None,
+) -> dict[str, Reply]:
+    """Return a reply to each prompt.
+
+    Args:
+        causal: The model.
+        prompts: By a key that says what the reply is for, and gives it its noise.
+        seed: Seed of the noise.
+        sampling: Temperature and top-p.
+        max_tokens: The most tokens of a reply.
+        journal: Where batches are kept and looked up.
+        advance: Called after each batch.
+
+    Raises:
+        InputError: A prompt is too long for the model, or its logits are not numbers.
+    """
+    keys = sorted(prompts, key=lambda key: (len(prompts[key]), key))
+    tokens = {key: tuple(prompt_tokens(causal, prompts[key])) for key in keys}
+    longest = max(map(len, tokens.values()), default=0)
+    if longest + max_tokens > causal.context:
+        raise InputError(
+            f"a prompt of {longest:,} tokens and {max_tokens:,} more do not fit the context of "
+            f"{causal.context:,} tokens that {causal.name} has",
+            hint="use a model with a longer context, or fewer max_tokens",
+        )
+    known: tuple[Prefix | None, int] | None = None
+    replies: dict[str, Reply] = {}
+    for start in range(0, len(keys), _ROWS):
+        batch = keys[start : start + _ROWS]
+        name = content_id(*batch, prefix="b")
+        if name not in journal:
+            if known is None:
+                # What the first and the last in order share, all do; each feeds something too.
+                first, last = min(tokens.values()), max(tokens.values())
+                shortest = min(map(len, tokens.values()))
+                shared = first[: min(common_length(first, last), shortest - 1)]
+                prefix = read_prefix(causal, shared, None, 0) if shared else None
+                known = prefix, len(prefix.tokens) if prefix else 0
+            made = generate(
+                causal,
+                [tokens[key] for key in batch],
+                [draw(seed, key) for key in batch],
+                max_tokens=max_tokens,
+                sampling=sampling,
+                known=[known] * len(batch),
+            )
+            journal.keep(name, [[continuation_text(causal, m.tokens), m.ended] for m in made])
+        for key, (text, ended) in zip(batch, journal[name], strict=True):
+            replies[key] = Reply(text, ended)
+        advance(len(batch))
+    return replies
+
+
+def check_context(causal: CausalModel, prompt: str, max_tokens: int, *, what: str) -> None:
+    """Check that a prompt and its reply fit the model's context.
+
+    Args:
+        causal: The model.
+        prompt: The longest prompt of its kind, or one like them.
+        max_tokens: The most tokens of the reply.
+        what: What is asked for, for the message.
+
+    Raises:
+        InputError: They do not.
+    """
+    tokens = len(prompt_tokens(causal, prompt))
+    if tokens + max_tokens > causal.context:
+        raise InputError(
+            f"the context of {causal.name} is too short: {causal.context:,} tokens, and {what} "
+            f"takes {tokens:,} to ask and up to {max_tokens:,} to answer",
+            hint="use a model with a longer context, a shorter prompt pack, or fewer max_tokens",
+        )
+
+
+# New items
+
+
+@dataclass(frozen=True)
+class GeneratedItems:
+    """What an iteration wrote: the items it keeps, and the others with the reason."""
+
+    kept: tuple[str, ...]
+    rejected: tuple[tuple[str, str], ...]
+
+
+def generate_items(
+    context: TrainingContext,
+    causal: CausalModel,
+    seeds: Sequence[str],
+    known: Sequence[str],
+    *,
+    iteration: int,
+    journal: Journal,
+    advance: Advance = lambda _: None,
+) -> GeneratedItems:
+    """Return new items; fewer than wanted where the tries do not suffice.
+
+    Each prompt shows examples, as in Yuan et al. (2024): some of the data, some of the model's own.
+
+    Args:
+        context: The training.
+        causal: The model.
+        seeds: Items of the data, to be shown as examples.
+        known: Items that are not new: of the data, held out, of earlier iterations.
+        iteration: Which iteration this is.
+        journal: Where replies are kept.
+        advance: Called with how many more items are kept.
+    """
+
+    def some(rng: np.random.Generator, texts: Sequence[str], count: int) -> list[str]:
+        count = min(count, len(texts))
+        return [texts[int(place)] for place in rng.choice(len(texts), size=count, replace=False)]
+
+    spec, settings, seed = context.spec, context.config.items, context.config.seed
+    before = [Text(spec.item_id(text), text) for text in dict.fromkeys([*seeds, *known])]
+    prompted = _word_runs(context.prompts.new_item([]))
+    kept: list[Text] = []
+    rejected: list[tuple[str, str]] = []
+    most = int(settings.tries * settings.count)
+    for start in range(0, most, _ROWS):
+        if len(kept) >= settings.count:
+            break
+        batch = {}
+        for number in range(start, min(most, start + _ROWS)):
+            rng = np.random.default_rng([seed, iteration, number])
+            own = min(settings.own_examples, len(kept))
+            examples = [
+                *some(rng, seeds, settings.seed_examples + settings.own_examples - own),
+                *some(rng, [one.text for one in kept], own),
+            ]
+            order = rng.permutation(len(examples))
+            batch[f"{spec.item} {iteration}.{number}"] = context.prompts.new_item(
+                [examples[int(place)] for place in order]
+            )
+        replies = generate_replies(
+            causal,
+            batch,
+            seed=seed,
+            sampling=Sampling(settings.temperature, settings.top_p),
+            max_tokens=settings.max_tokens,
+            journal=journal,
+        )
+        fresh: list[Text] = []
+        for key in batch:
+            text, reason = spec.read_item(replies[key].text, replies[key].ended)
+            if reason is None and prompted & _word_runs(text):
+                reason = "repeats what was asked"
+            if reason is None:
+                fresh.append(Text(spec.item_id(text), text))
+            else:
+                rejected.append((text, reason))
+        twins = {found.position: found for found in find_duplicates(fresh, [*before, *kept])}
+        new = [one for position, one in enumerate(fresh) if position not in twins]
+        rejected += [(fresh[position].text, found.reason) for position, found in twins.items()]
+        room = settings.count - len(kept)
+        kept += new[:room]
+        advance(len(new[:room]))
+    return GeneratedItems(tuple(one.text for one in kept), tuple(rejected))
+
+
+def _word_runs(text: str) -> set[tuple[str, ...]]:
+    """Return every run of `_ECHO` words."""
+    words = [word.strip(_MARKS).casefold() for word in text.split()]
+    return {tuple(words[at : at + _ECHO]) for at in range(len(words) - _ECHO + 1)}
+
+
+# Candidates
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A reply about an item, to be scored."""
+
+    key: str
+    item: str
+    reply: Reply
+
+
+def candidates_by_model(
+    context: TrainingContext,
+    causal: CausalModel,
+    items: Sequence[str],
+    *,
+    iteration: int,
+    journal: Journal,
+    advance: Advance = lambda _: None,
+) -> list[Candidate]:
+    """Return the model's own replies about all items, in order, each under noise of its own.
+
+    Args:
+        context: The training.
+        causal: The model.
+        items: The items.
+        iteration: Which iteration this is.
+        journal: Where replies are kept.
+        advance: Called with how many more there are.
+    """
+    settings = context.config.candidates
+    wanted = _wanted(context, items, iteration)
+    replies = generate_replies(
+        causal,
+        {key: context.prompts.answer(item) for key, (item, _) in wanted.items()},
+        seed=context.config.seed,
+        sampling=Sampling(settings.temperature, settings.top_p),
+        max_tokens=settings.max_tokens,
+        journal=journal,
+        advance=advance,
+    )
+    return [Candidate(key, item, replies[key]) for key, (item, _) in wanted.items()]
+
+
+def candidates_by_method(
+    context: TrainingContext,
+    model: str,
+    items: Sequence[str],
+    *,
+    iteration: int,
+    journal: Journal,
+    advance: Advance = lambda _: None,
+) -> list[Candidate]:
+    """Return the answers that a method gives, each as the reply that would have held it.
+
+    One that is invalid is an empty reply, which says nothing and is preferred to nothing.
+
+    Args:
+        context: The training.
+        model: The model's folder or name.
+        items: The items.
+        iteration: Which iteration this is.
+        journal: Where candidates are kept.
+        advance: Called with how many more there are.
+
+    Raises:
+        InputError: There is no such method, or it cannot work with this model.
+    """
+    from inspect_ai.model import GenerateConfig, get_model
+
+    spec, seed = context.spec, context.config.seed
+    name = f"whitebox/{model}"
+    method = open_method(context, seed=seed * 1_000 + iteration, models=(name,))
+    ask = Ask(get_model(name, config=GenerateConfig(**_sampling(context), seed=seed)))
+    wanted = _wanted(context, items, iteration)
+
+    async def one(key: str, item: str, number: int) -> None:
+        try:
+            answer = spec.method_answer(await method(spec.method_input(item), ask, draw=number + 1))
+        except Unanswered:
+            answer = None
+        journal.keep(key, "" if answer is None else spec.reply(item, answer))
+        advance(1)
+
+    todo = {key: of for key, of in wanted.items() if key not in journal}
+    advance(len(wanted) - len(todo))
+    run_concurrently((partial(one, key, *of) for key, of in todo.items()), at_once=_ROWS)
+    return [Candidate(key, item, Reply(journal[key], True)) for key, (item, _) in wanted.items()]
+
+
+def open_method(
+    context: TrainingContext, *, seed: int = 0, models: Sequence[str] = ()
+) -> Method[Any, Any]:
+    """Return the method that candidates are made by, its templates opened and checked.
+
+    Raises:
+        InputError: There is no such method, its prompts or options are not in order, or it cannot
+            work with one of the models.
+    """
+    methods = context.spec.methods
+    made_from = MethodContext(pack=context.pack, task=methods.task, seed=seed, models=models)
+    return methods.make(
+        methods.spec(context.config.candidates.method, _sampling(context)), made_from
+    )
+
+
+def _sampling(context: TrainingContext) -> dict[str, Any]:
+    """Return how candidates are sampled: by a method that samples itself, or through the model."""
+    settings = context.config.candidates
+    return settings.model_dump(include={"temperature", "top_p", "max_tokens"})
+
+
+def _wanted(
+    context: TrainingContext, items: Sequence[str], iteration: int
+) -> dict[str, tuple[str, int]]:
+    """Return each candidate's key, with its item and number."""
+    return {
+        f"candidate {iteration}.{context.spec.item_id(item)}.{number}": (item, number)
+        for item in items
+        for number in range(context.config.candidates.per_item)
+    }
+
+
+def run_concurrently(jobs: Iterable[Callable[[], Awaitable[None]]], *, at_once: int) -> None:
+    """Do asynchronous jobs, begun in order; when one fails, cancel the others and raise its error.
+
+    Args:
+        jobs: The jobs.
+        at_once: How many may be under way.
+    """
+
+    async def run() -> None:
+        free = asyncio.Semaphore(at_once)
+
+        async def one(job: Callable[[], Awaitable[None]]) -> None:
+            async with free:
+                await job()
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for job in jobs:
+                    group.create_task(one(job))
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    asyncio.run(run())

@@ -1,0 +1,212 @@
+"""The tables and figures of a training, from what its stages left."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contrafact.family.training import TrainingSpec
+from contrafact.files.atomic import write_bytes
+from contrafact.files.tables import write_frame
+from contrafact.report.drawing import Figure, render
+from contrafact.training.evaluation import measures_of, metrics_rows
+from contrafact.training.stages import read_json, read_lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Plot
+
+__all__ = ["loss_figure", "metrics_figure", "saturation_figure", "write_results"]
+
+Row = Mapping[str, Any]
+
+
+def write_results(
+    out: Path, spec: TrainingSpec, *, seed: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Write the tables and figures of what there is, and return two of the tables.
+
+    ``metrics.csv`` has a row for each checkpoint, ``saturation.csv`` for each iteration,
+    ``losses.csv`` for each step that was measured; the figures have the same names, and are drawn
+    where their table has changed.
+
+    Args:
+        out: The training's folder.
+        spec: What is trained.
+        seed: Seed of the resampling.
+
+    Returns:
+        The rows of metrics and of saturation.
+    """
+    import pandas as pd
+
+    steps = ["base", "warm-up"]
+    number = 1
+    while (out / f"iteration-{number}").is_dir():
+        steps.append(f"iteration-{number}")
+        number += 1
+    replies = {
+        step: read_lines(path)
+        for step in steps
+        if (path := out / step / "evaluation" / "answers.jsonl").exists()
+    }
+    saturation = [
+        {"iteration": step.rpartition("-")[2], **read_json(path)}
+        for step in steps
+        if (path := out / step / "preferences" / "saturation.json").exists()
+    ]
+    losses = {
+        step: read_lines(path)
+        for step in steps
+        if (path := out / step / "model" / "losses.jsonl").exists()
+    }
+    metrics = metrics_rows(replies, spec, seed=seed)
+    stages = [{"stage": step, **row} for step, own in losses.items() for row in own]
+    tables: list[tuple[str, Sequence[Row], Callable[[], Figure]]] = [
+        ("metrics", metrics, lambda: metrics_figure(metrics, spec)),
+        ("saturation", saturation, lambda: saturation_figure(saturation, spec)),
+        ("losses", stages, lambda: loss_figure(losses)),
+    ]
+    for name, rows, draw in tables:
+        if not rows:
+            continue
+        table, new = out / f"{name}.csv", out / f".{name}.csv"
+        images = [out / f"{name}.png", out / f"{name}.svg"]
+        write_frame(pd.DataFrame(rows), new)
+        # To draw takes longer than all else here. The table is last: where it is, the figure is.
+        same = table.exists() and table.read_bytes() == new.read_bytes()
+        if not same or not all(image.exists() for image in images):
+            figure = draw()
+            for image, content in zip(images, (figure.png, figure.svg), strict=True):
+                write_bytes(image, content)
+        new.replace(table)
+    return metrics, saturation
+
+
+def metrics_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
+    """Return the figure of metrics by checkpoint, with their intervals.
+
+    Args:
+        rows: As `evaluation.metrics_rows` returns them.
+        spec: What is trained.
+    """
+    panels = [
+        (
+            one.name,
+            one.label if one.name == "valid" else f"{one.label} (valid replies)",
+            100.0 if one.share else 1.0,
+            "%" if one.share else "",
+        )
+        for one in measures_of(spec)
+        if one.drawn and any(_known(row[one.name]) for row in rows)
+    ]
+    names = [str(row["checkpoint"]) for row in rows]
+
+    def draw(plot: "Plot", colours: dict[str, str]) -> None:
+        for at, (key, title, scale, unit) in enumerate(panels):
+            ax = plot.add_subplot(1, len(panels), at + 1)
+            shown = [(place, row) for place, row in enumerate(rows) if _known(row[key])]
+            places = [place for place, _ in shown]
+            ax.plot(
+                places, [scale * row[key] for _, row in shown], "o-", color=colours["opportunity"]
+            )
+            for place, row in shown:
+                if _known(row[f"{key}_low"]):
+                    low, high = scale * row[f"{key}_low"], scale * row[f"{key}_high"]
+                    ax.vlines(place, low, high, color=colours["ink"], linewidth=1.2)
+            _by_checkpoint(ax, title + (f", {unit}" if unit else ""), names)
+
+    alt = "; ".join(
+        f"{name}: "
+        + ", ".join(
+            f"{title.lower()} {scale * row[key]:.1f}{unit}"
+            for key, title, scale, unit in panels
+            if _known(row[key])
+        )
+        for name, row in zip(names, rows, strict=True)
+    )
+    caption = (
+        f"Every checkpoint answers the same held-out {spec.items} under the same noise. Bars are "
+        "95% intervals. Perplexity is by one scoring model throughout."
+    )
+    return render("metrics", "Metrics by checkpoint", caption, alt, draw, height=2.7)
+
+
+def saturation_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
+    """Return the figure of score saturation by iteration.
+
+    Args:
+        rows: What each iteration's ``saturation.json`` holds, with its ``iteration``.
+        spec: What is trained.
+    """
+    names = [str(row["iteration"]) for row in rows]
+    panels = (
+        ("spread", "Best less worst score", 1.0),
+        ("tie_share", f"Ties, % of {spec.items}", 100.0),
+        ("pairs", "Preference pairs", 1.0),
+    )
+
+    def draw(plot: "Plot", colours: dict[str, str]) -> None:
+        for at, (key, title, scale) in enumerate(panels):
+            ax = plot.add_subplot(1, len(panels), at + 1)
+            values = [scale * row[key] if _known(row[key]) else 0.0 for row in rows]
+            ax.bar(range(len(rows)), values, width=0.5, color=colours["risk"])
+            _by_checkpoint(ax, title, names)
+
+    alt = "; ".join(
+        f"iteration {name}: "
+        + ", ".join(
+            f"{title.lower()} {scale * row[key]:.2f}"
+            for key, title, scale in panels
+            if _known(row[key])
+        )
+        for name, row in zip(names, rows, strict=True)
+    )
+    caption = "What the scores of an iteration's candidates still tell apart."
+    return render("saturation", "Score saturation", caption, alt, draw, height=2.4)
+
+
+def loss_figure(losses: Mapping[str, Sequence[Row]]) -> Figure:
+    """Return the figure of losses and reward margins by step.
+
+    Args:
+        losses: By stage, what the trainers measured.
+    """
+    stages = [(name, rows) for name, rows in losses.items() if rows]
+
+    def draw(plot: "Plot", colours: dict[str, str]) -> None:
+        for at, (name, rows) in enumerate(stages):
+            ax = plot.add_subplot(1, len(stages), at + 1)
+            margins = any("eval_rewards/margins" in row for row in rows)
+            pairs = (
+                ("rewards/margins", "eval_rewards/margins") if margins else ("loss", "eval_loss")
+            )
+            for key, colour, mark in zip(
+                pairs, ("headline", "opportunity"), ("-", "o-"), strict=True
+            ):
+                known = [(row["step"], row[key]) for row in rows if _known(row.get(key))]
+                label = "validation" if key.startswith("eval_") else "training"
+                ax.plot(*zip(*known, strict=True), mark, color=colours[colour], label=label)
+            ax.set_title(f"{name}: {'reward margin' if margins else 'loss'}", loc="left")
+            ax.set_xlabel("Step")
+            ax.grid(axis="y")
+            ax.legend()
+
+    alt = "; ".join(
+        f"{name}: validation loss {rows[0].get('eval_loss', math.nan):.3f} at first, "
+        f"{[r['eval_loss'] for r in rows if 'eval_loss' in r][-1]:.3f} at last"
+        for name, rows in stages
+    )
+    caption = "Supervised warm-up by its loss on replies; DPO by the margin of its rewards."
+    return render("losses", "What was learned, step by step", caption, alt, draw, height=2.7)
+
+
+def _by_checkpoint(ax: "Axes", title: str, names: Sequence[str]) -> None:
+    ax.set_title(title, loc="left")
+    ax.set_xticks(range(len(names)), list(names), rotation=20 if max(map(len, names)) > 3 else 0)
+    ax.set_xlim(-0.6, len(names) - 0.4)
+    ax.grid(axis="y")
+
+
+def _known(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

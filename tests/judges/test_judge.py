@@ -1,0 +1,163 @@
+"""One character, read from probabilities where there are any; anything else is invalid."""
+
+import asyncio
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    Logprob,
+    Logprobs,
+    ModelOutput,
+    ModelUsage,
+    TopLogprob,
+    get_model,
+)
+
+from contrafact.judges.judge import PANEL, judge_letter, panel_verdict, read_letter
+from contrafact.records import Verdict
+
+
+def first(chosen, **top):
+    alternatives = [
+        TopLogprob(token=token.replace("_", " "), logprob=math.log(p), bytes=None)
+        for token, p in top.items()
+    ]
+    return Logprob(token=chosen, logprob=-1.0, bytes=None, top_logprobs=alternatives)
+
+
+@pytest.mark.parametrize(
+    ("reply", "passed"), [("T", True), ("F", False), (" T\n", True), ("\tF ", False)]
+)
+def test_the_one_character_is_read(reply, passed):
+    letter = read_letter(reply)
+    assert (letter.passed, letter.invalid, letter.probability) == (passed, None, None)
+
+
+@pytest.mark.parametrize("reply", ["True", "t", "T.", "TF", "T F", "**T**", "", "I think T", "1"])
+def test_anything_else_is_invalid_with_what_it_was(reply):
+    letter = read_letter(reply)
+    assert letter.passed is None
+    assert letter.invalid.startswith("neither T nor F: ")
+    assert reply[:10] in letter.invalid or not reply
+
+
+def test_probabilities_decide_where_they_are_given():
+    letter = read_letter("The", [first("The", The=0.5, T=0.06, F=0.02, _T=0.03, True_=0.1)])
+    assert letter.passed is True
+    assert letter.probability == pytest.approx(0.09 / 0.11)
+    assert letter.mass == pytest.approx(0.11)
+    letter = read_letter("T", [first("T", T=0.3, F=0.6)])
+    assert letter.passed is False, "what was sampled is one draw; the probabilities say more"
+
+
+def test_white_space_before_the_letter_is_passed_over():
+    tokens = [first("\n", _T=0.9), first("F", F=0.8, T=0.1)]
+    assert read_letter("\nF", tokens).passed is False
+
+
+def test_probabilities_that_say_nothing_leave_the_text():
+    nothing = first("Well", Well=0.99, T=0.004, F=0.001)
+    assert read_letter("Well", [nothing]).passed is None
+    assert read_letter("Well", [nothing]).probability == pytest.approx(0.8)
+    assert read_letter("F", [nothing]).passed is False
+    bare = Logprob(token="T", logprob=-0.1, bytes=None, top_logprobs=None)
+    assert read_letter("T", [bare]).probability is None
+    assert read_letter("T", [bare]).passed is True
+
+
+def test_a_tie_is_no_verdict_unless_the_text_is_one():
+    tie = first("x", T=0.4, F=0.4)
+    assert read_letter("x", [tie]).passed is None
+
+
+def asked(output, **options):
+    seen = []
+
+    def answer(messages, tools, tool_choice, config):
+        seen.append(config)
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    model = get_model("mockllm/judge", custom_outputs=answer, memoize=False)
+    return asyncio.run(judge_letter(model, "T or F?", "E1", **options)), seen[0]
+
+
+def test_a_call_asks_for_probabilities_and_keeps_reply_and_judge():
+    output = ModelOutput.from_content("mockllm/judge", "T")
+    content = [first("T", T=0.7, F=0.1)]
+    output.choices = [
+        ChatCompletionChoice(message=output.choices[0].message, logprobs=Logprobs(content=content))
+    ]
+    verdict, config = asked(output)
+    assert config.logprobs
+    assert config.top_logprobs == 20
+    assert config.max_tokens is None, "a judge may need tokens to reason with"
+    assert (verdict.passed, verdict.judge, verdict.reply) == (True, "mockllm/judge", "T")
+    assert verdict.probability == pytest.approx(0.875)
+    _, config = asked(ModelOutput.from_content("mockllm/judge", "T"), logprobs=False)
+    assert not config.logprobs
+
+
+@pytest.mark.parametrize(
+    ("stop", "why"), [("model_length", "too long"), ("content_filter", "content filter")]
+)
+def test_a_refusal_or_an_overlong_prompt_is_an_invalid_verdict(stop, why):
+    output = ModelOutput.from_content("mockllm/judge", "T", stop_reason=stop)
+    verdict, _ = asked(output)
+    assert verdict.passed is None
+    assert why in verdict.invalid
+
+
+@pytest.mark.parametrize(
+    ("said", "asked_again"), [("logprobs is not supported", True), ("broke", False)]
+)
+def test_a_service_that_refuses_probabilities_is_asked_without_them(said, asked_again):
+    configs = []
+
+    def answer(messages, tools, tool_choice, config):
+        configs.append(config)
+        if config.logprobs:
+            raise ValueError(said)
+        output = ModelOutput.from_content("mockllm/judge", "F")
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return output
+
+    model = get_model("mockllm/judge", custom_outputs=answer, memoize=False)
+    if asked_again:
+        verdict = asyncio.run(judge_letter(model, "T or F?", "E1"))
+        assert (verdict.passed, verdict.probability) == (False, None)
+        assert [config.top_logprobs for config in configs] == [20, None]
+    else:
+        with pytest.raises(ValueError, match="broke"):
+            asyncio.run(judge_letter(model, "T or F?", "E1"))
+
+
+def vote(passed, name="j"):
+    invalid = None if passed is not None else "unreadable"
+    return Verdict(criterion="c", passed=passed, invalid=invalid, judge=name)
+
+
+def test_a_panel_of_one_is_its_member():
+    assert panel_verdict([vote(True, "solo")]).judge == "solo"
+
+
+@given(st.lists(st.sampled_from([True, False, None]), min_size=2, max_size=9), st.randoms())
+def test_majority_of_the_valid_votes_in_any_order(votes, random):
+    verdict = panel_verdict([vote(v) for v in votes])
+    yes, no = votes.count(True), votes.count(False)
+    assert verdict.judge == PANEL
+    assert verdict.passed == (None if yes == no else yes > no)
+    assert verdict.invalid == (None if yes != no else "tie" if yes else "no valid verdict")
+    random.shuffle(votes)
+    assert panel_verdict([vote(v) for v in votes]) == verdict
+
+
+def test_votes_on_different_criteria_do_not_mix():
+    other = Verdict(criterion="d", passed=True, judge="j")
+    with pytest.raises(ValueError, match="one criterion"):
+        panel_verdict([vote(True), other])
+    with pytest.raises(ValueError, match="at least one"):
+        panel_verdict([])

@@ -1,0 +1,330 @@
+"""Completing in batches behind shared beginnings, against one plain pass for each prompt.
+
+And which schemas leave only a few replies open.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from inspect_ai.util import json_schema
+from pydantic import BaseModel
+
+from contrafact.errors import InputError
+from contrafact.judges.judge import bool_schema
+from contrafact.models.whitebox.completion import (
+    MOST_REPLIES,
+    Completer,
+    Completion,
+    CompletionRequest,
+    finite_replies,
+)
+from contrafact.models.whitebox.conversion import converted
+from contrafact.models.whitebox.noise import Sampling, draw
+from contrafact.models.whitebox.weights import CausalModel
+
+RUBRIC = tuple(np.random.default_rng(0).integers(2, 250, 150).tolist())
+OTHER = tuple(np.random.default_rng(1).integers(2, 250, 190).tolist())
+
+
+@pytest.fixture(scope="session")
+def byte_tokenizer(tiny_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(converted(tiny_gguf, tmp_path_factory.mktemp("bytes")))
+
+
+@pytest.fixture(scope="module", params=["llama", "gpt2", "mistral"])
+def causal(request: pytest.FixtureRequest, byte_tokenizer: Any) -> CausalModel:
+    return made(request.param, byte_tokenizer)
+
+
+@pytest.fixture(scope="module")
+def llama(byte_tokenizer: Any) -> CausalModel:
+    return made("llama", byte_tokenizer)
+
+
+def made(kind: str, tokenizer: Any) -> CausalModel:
+    """A small random model; `mistral` forgets what is more than 40 tokens back."""
+    import transformers
+
+    torch.manual_seed(0)
+    shared: dict[str, Any] = {"vocab_size": len(tokenizer), "initializer_range": 0.4}
+    ids = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": None}
+    sizes = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 512,
+    }
+    model: Any
+    if kind == "gpt2":
+        config = transformers.GPT2Config(
+            **shared, **ids, n_embd=32, n_layer=2, n_head=4, n_positions=512
+        )
+        model = transformers.GPT2LMHeadModel(config)
+    elif kind == "mistral":
+        model = transformers.MistralForCausalLM(
+            transformers.MistralConfig(**shared, **ids, **sizes, sliding_window=40)
+        )
+    else:
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**shared, **ids, **sizes))
+    return CausalModel(kind, model.eval(), tokenizer, torch.device("cpu"), 0, 512)
+
+
+def judge(tokens: Sequence[int], **options: Any) -> CompletionRequest:
+    return CompletionRequest(tuple(tokens), **{"max_tokens": 1, "alternatives": 20, **options})
+
+
+def judgements(count: int) -> list[CompletionRequest]:
+    rng = np.random.default_rng(2)
+    return [
+        judge((*(RUBRIC if number % 3 else OTHER), *rng.integers(2, 250, 5 + number).tolist()))
+        for number in range(count)
+    ]
+
+
+def plainly(causal: CausalModel, tokens: Sequence[int]) -> torch.Tensor:
+    """The next token's log-probabilities: one prompt, one pass, nothing kept."""
+    with torch.inference_mode():
+        logits: torch.Tensor = causal.model(input_ids=torch.tensor([list(tokens)])).logits
+    return logits[0, -1].log_softmax(-1)
+
+
+def written(causal: CausalModel, tokens: Sequence[int], count: int) -> tuple[int, ...]:
+    """The likeliest tokens, one plain pass each, up to the end token."""
+    text: list[int] = []
+    while len(text) < count and 1 not in text:
+        text.append(int(plainly(causal, [*tokens, *text]).argmax()))
+    return tuple(text)
+
+
+def assert_scores(causal: CausalModel, request: CompletionRequest, answer: Completion) -> None:
+    expected = plainly(causal, request.tokens)
+    (one,) = answer.scored
+    assert one.logprob == pytest.approx(float(expected[one.token]), abs=1e-3)
+    assert [logprob for _, logprob in one.others] == pytest.approx(
+        expected.topk(20).values.tolist(), abs=1e-3
+    )
+    for token, logprob in one.others:
+        assert logprob == pytest.approx(float(expected[token]), abs=1e-3)
+
+
+def test_judgements_behind_shared_rubrics_are_those_of_plain_passes(causal: CausalModel) -> None:
+    completer = Completer(causal)
+    for requests in (judgements(7), judgements(12)):
+        for request, answer in zip(requests, completer.complete(requests), strict=True):
+            assert_scores(causal, request, answer)
+
+
+def test_prompts_that_share_nothing_or_all_are_answered_too(causal: CausalModel) -> None:
+    rng = np.random.default_rng(5)
+    requests = [judge(rng.integers(2, 250, length).tolist()) for length in (1, 2, 90, 300)]
+    requests += [judge(RUBRIC), judge(RUBRIC), judge(RUBRIC[:140]), judge((*RUBRIC, 9, 9))]
+    completer = Completer(causal)
+    for _ in range(2):
+        for request, answer in zip(requests, completer.complete(requests), strict=True):
+            assert_scores(causal, request, answer)
+
+
+def test_only_one_judgement_pays_for_a_rubric(llama: CausalModel) -> None:
+    completer = Completer(llama)
+    requests = judgements(12)
+    reused = [answer.reused for answer in completer.complete(requests)]
+    assert sorted(reused) == [0, 0, *[len(RUBRIC)] * 7, *[len(OTHER)] * 3]
+    again = [answer.reused for answer in completer.complete(requests)]
+    assert min(again) == len(RUBRIC)
+
+
+def test_a_model_with_a_window_shares_nothing(byte_tokenizer: Any) -> None:
+    mistral = made("mistral", byte_tokenizer)
+    assert [answer.reused for answer in Completer(mistral).complete(judgements(6))] == [0] * 6
+
+
+def test_what_is_computed_together_is_bounded(
+    llama: CausalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from contrafact.models.whitebox import completion
+
+    asked = judgements(9)
+    whole = Completer(llama).complete(asked)
+    monkeypatch.setattr(completion, "_BATCH_TOKENS", 500)
+    parts = Completer(llama).complete(asked)
+    for one, two in zip(whole, parts, strict=True):
+        assert one.tokens == two.tokens
+        assert one.scored[0].logprob == pytest.approx(two.scored[0].logprob, abs=1e-3)
+
+
+def test_the_likeliest_text_is_written_whatever_the_batch(causal: CausalModel) -> None:
+    requests = [replace(one, max_tokens=12, alternatives=None) for one in judgements(6)]
+    expected = [written(causal, one.tokens, 12) for one in requests]
+    completer = Completer(causal)
+    assert [answer.tokens for answer in completer.complete(requests)] == expected
+    assert [completer.complete([one])[0].tokens for one in requests] == expected
+
+
+def test_sampled_answers_follow_their_noise_and_not_their_batch(llama: CausalModel) -> None:
+    requests = [
+        replace(one, max_tokens=8, sampling=Sampling(0.9), noise=draw(number, "x"))
+        for number, one in enumerate(judgements(5))
+    ]
+    together = [one.tokens for one in Completer(llama).complete(requests)]
+    alone = [Completer(llama).complete([one])[0].tokens for one in requests]
+    assert together == alone
+    other = replace(requests[0], noise=draw(99, "x"))
+    assert Completer(llama).complete([other])[0].tokens != together[0]
+
+
+def test_top_k_of_one_is_the_likeliest(llama: CausalModel) -> None:
+    (request,) = judgements(1)
+    greedy = replace(request, max_tokens=6)
+    drawn = replace(greedy, sampling=Sampling(3.0), noise=draw(1, "x"), top_k=1)
+    first, second = Completer(llama).complete([greedy, drawn])
+    assert first.tokens == second.tokens
+
+
+def test_bias_and_penalties_change_what_is_written_but_not_what_is_told(
+    llama: CausalModel,
+) -> None:
+    (request,) = judgements(1)
+    likeliest = int(plainly(llama, request.tokens).argmax())
+    (banned,) = Completer(llama).complete([replace(request, bias={likeliest: -100.0})])
+    assert banned.tokens[0] != likeliest
+    assert banned.scored[0].others[0][0] == likeliest
+    loop = replace(request, max_tokens=40, bias={9: 50.0}, alternatives=None)
+    (plain,) = Completer(llama).complete([loop])
+    (fresh,) = Completer(llama).complete([replace(loop, frequency_penalty=20.0)])
+    assert set(plain.tokens) == {9} and len(set(fresh.tokens)) > 1
+
+
+def test_an_answer_ends_at_its_end_token_a_stop_or_its_limit(llama: CausalModel) -> None:
+    (request,) = judgements(1)
+    biased = replace(request, max_tokens=30, bias={1: 1000.0}, alternatives=None)
+    (ended,) = Completer(llama).complete([biased])
+    assert (ended.tokens, ended.text, ended.stop) == ((1,), "", "stop")
+    (cut,) = Completer(llama).complete([replace(request, max_tokens=7)])
+    assert (len(cut.tokens), cut.stop) == (7, "max_tokens")
+    letter = llama.tokenizer("h", add_special_tokens=False)["input_ids"][0]
+    again = replace(biased, bias={letter: 1000.0}, stops=("zz", "hhh"))
+    (stopped,) = Completer(llama).complete([again])
+    assert (stopped.text, stopped.stop, len(stopped.tokens)) == ("", "stop", 3)
+
+
+def test_a_reply_of_few_is_told_by_where_they_part(llama: CausalModel) -> None:
+    (request,) = judgements(1)
+    replies = ((10, 11, 12, 20, 13), (10, 11, 12, 30, 13, 14), (10, 11, 99))
+    asked = replace(request, max_tokens=50, replies=replies)
+    (answer,) = Completer(llama).complete([asked])
+    at = plainly(llama, (*request.tokens, 10, 11))
+    after = plainly(llama, (*request.tokens, 10, 11, 12))
+    if at[99] > at[12]:
+        expected = replies[2]
+    else:
+        expected = replies[0] if after[20] > after[30] else replies[1]
+    assert (answer.tokens, answer.stop) == (expected, "stop")
+    # Told are only those that the model chose: not what had to come.
+    assert [one.token for one in answer.scored] == (
+        [99] if expected == replies[2] else [12, expected[3]]
+    )
+    (short,) = Completer(llama).complete([replace(asked, max_tokens=2)])
+    assert (short.tokens, short.stop) == ((10, 11), "max_tokens")
+    (only,) = Completer(llama).complete([replace(request, max_tokens=9, replies=((4, 5),))])
+    assert (only.tokens, only.stop, only.scored) == ((4, 5), "stop", ())
+
+
+def test_a_model_that_is_damaged_is_told(byte_tokenizer: Any) -> None:
+    broken = made("llama", byte_tokenizer)
+    with torch.no_grad():
+        broken.model.get_output_embeddings().weight.fill_(math.nan)
+    with pytest.raises(InputError, match="not finite"):
+        Completer(broken).complete(judgements(2))
+
+
+def test_work_ends_when_it_is_no_longer_wanted(llama: CausalModel) -> None:
+    calls = 0
+
+    class Enough(Exception):
+        pass
+
+    def check() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 5:
+            raise Enough
+
+    long = [replace(one, max_tokens=400, bias={9: 50.0}) for one in judgements(2)]
+    completer = Completer(llama)
+    with pytest.raises(Enough):
+        completer.complete(long, check)
+    assert calls == 6
+    request = judgements(1)[0]
+    assert_scores(llama, request, completer.complete([request])[0])  # and it goes on as before
+
+
+# Schemas
+
+
+BOOLEAN = {"type": "boolean"}
+
+
+def test_a_judges_schema_leaves_two_replies():
+    schema = bool_schema("directionality").json_schema.model_dump(exclude_none=True)
+    replies = finite_replies(schema)
+    assert replies is not None
+    assert [json.loads(reply) for reply in replies] == [
+        {"directionality": {"value": True}},
+        {"directionality": {"value": False}},
+    ]
+
+
+def test_labels_and_alternatives_are_listed():
+    schema = {
+        "type": "object",
+        "properties": {
+            "label": {"enum": ["up", "down"]},
+            "sure": {"anyOf": [BOOLEAN, {"type": "null"}]},
+        },
+        "required": ["label", "sure"],
+    }
+    replies = finite_replies(schema)
+    assert replies is not None and len(replies) == 6
+    assert '{"label": "down", "sure": null}' in replies
+
+
+class Free(BaseModel):
+    value: bool
+    why: str
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        json_schema(Free).model_dump(exclude_none=True),
+        {"type": "string"},
+        {"type": "object"},
+        {"type": "object", "properties": {"a": BOOLEAN}, "required": []},
+        {"enum": [1, 12]},  # the end of 1 cannot be told from the middle of 12
+        {"anyOf": [BOOLEAN, {"type": "number"}]},
+        {"type": "array", "items": BOOLEAN},
+        {},
+    ],
+)
+def test_what_cannot_be_listed_is_not(schema):
+    assert finite_replies(schema) is None
+
+
+def test_too_many_replies_are_not_listed():
+    names = [f"n{number}" for number in range(40)]
+    many = {"type": "object", "properties": dict.fromkeys(names, BOOLEAN), "required": names}
+    assert finite_replies(many) is None
+    assert finite_replies({"enum": [str(n) for n in range(MOST_REPLIES + 1)]}) is None
+    some = finite_replies({"enum": [str(n) for n in range(MOST_REPLIES)]})
+    assert some is not None and len(some) == MOST_REPLIES

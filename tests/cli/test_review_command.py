@@ -33,7 +33,7 @@ def imported(run, pairs, *more):
 def work(database, dissent=None):
     """Everybody passes everything; Dia fails one item, and the secondary review agrees with her."""
     with Store(str(database), seed=1) as store:
-        people = store.read("review", lambda board: list(board.people))
+        people = store.read("review", lambda state: list(state.people))
         for who in people * 3:
             while given := store.next("review", who):
                 answers = ANSWERS[given.stage]

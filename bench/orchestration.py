@@ -29,14 +29,14 @@ from bench import BenchResult
 from bench._clock import timed
 from bench._headlines import headlines
 from contrafact.families.finforce.generation import run_method
-from contrafact.families.finforce.judging import JUDGE_CONFIG, criteria_of
+from contrafact.families.finforce.judging import criteria_of
 from contrafact.judges.judge import judge_once
+from contrafact.judges.rubric import JUDGE_CONFIG
 from contrafact.models.asking import Ask
 from contrafact.records import SIDES
 from contrafact.runs import execute as executing
 from contrafact.runs import items
-from contrafact.runs.prepare import Prepared, prepare
-from contrafact.runs.settings import RunSettings
+from contrafact.runs.prepare import Prepared, make_settings, prepare
 
 TARGET = 10.0
 LATENCY = 0.2
@@ -69,16 +69,13 @@ def _prepared(texts: list[str], folder: Path) -> Prepared:
     data = folder / "headlines.jsonl"
     lines = [json.dumps({"headline": text}) + "\n" for text in texts]
     data.write_text("".join(lines), encoding="utf-8")
-    return prepare(
-        RunSettings(
-            task="finforce",
-            models=(WRITER,),
-            judges=(JUDGE,),
-            data=data,
-            fluency_model=None,
-            transport={"max_connections": CONNECTIONS},
-        )
-    )
+    given = {
+        "models": (WRITER,),
+        "judges": (JUDGE,),
+        "data": data,
+        "transport": {"max_connections": CONNECTIONS},
+    }
+    return prepare(make_settings("finforce", given, {"fluency_model": None}))
 
 
 def _run(texts: list[str]) -> float:
@@ -114,7 +111,7 @@ def _in_turn(texts: list[str]) -> None:
     assert judging is not None
 
     async def all_of_them() -> None:
-        for headline in prepared.headlines:
+        for headline in prepared.items:
             generation = await run_method(method, headline, Ask(writer))
             for side in SIDES:
                 text = generation.texts[side]

@@ -244,8 +244,9 @@ def rate(state, team, people, say):
 
 
 def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, review_team, tmp_path):
-    from contrafact.families.finforce.study import draw
     from contrafact.families.finforce.study_sheet import write_study
+
+    from contrafact.families.finforce.study import draw
 
     sheet, key = draw(judged_items(), 8, np.random.default_rng(0))
     write_study(sheet, key, tmp_path / "study.csv")
@@ -268,7 +269,7 @@ def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, revi
 
 
 def test_labels_of_a_runs_items_correct_its_judge(review_team, tmp_path):
-    from contrafact.exam.correct import corrected_by_labels
+    from contrafact.exam.correct import corrected_by_labels, examined_criteria
 
     frame = judged_items()
     frame.to_parquet(tmp_path / "items.parquet")
@@ -282,7 +283,9 @@ def test_labels_of_a_runs_items_correct_its_judge(review_team, tmp_path):
     })  # fmt: skip
     labels = pd.DataFrame(label_rows(state)).drop(columns="probability")
     assert len(labels) == 12 * 3 * 2
-    found = corrected_by_labels(frame, labels, family="finforce").set_index("criterion")
+    found = corrected_by_labels(
+        frame, labels, criteria=examined_criteria("finforce"), unit="side"
+    ).set_index("criterion")
     assert found.loc["directionality", "labelled"] == 12
     assert found.loc["directionality", "corrected"] == pytest.approx(0.5)
     assert found.loc["forward_compatibility", "corrected"] == 1.0

@@ -6,6 +6,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from contrafact.families.cobe.study_sheet import (
+    Answers,
+    KeyItem,
+    read_answers,
+    read_key,
+    write_study,
+)
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.published import (
@@ -15,13 +22,6 @@ from contrafact.families.cobe.published import (
     residuals,
 )
 from contrafact.families.cobe.study import draw_study, majority_of, score_study
-from contrafact.families.cobe.study_sheet import (
-    Answers,
-    KeyItem,
-    read_answers,
-    read_key,
-    write_study,
-)
 
 
 def rng():

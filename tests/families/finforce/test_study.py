@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
-
-from contrafact.errors import InputError
-from contrafact.families.finforce.commands.group import app
-from contrafact.families.finforce.study import AVERAGE, draw, score
 from contrafact.families.finforce.study_sheet import (
     SHEET_COLUMNS,
     read_answers,
     read_key,
     write_study,
 )
+from typer.testing import CliRunner
+
+from contrafact.errors import InputError
+from contrafact.families.finforce.commands.group import app
+from contrafact.families.finforce.study import AVERAGE, draw, score
 from contrafact.files.sheets import find_key
 from contrafact.files.tables import read_rows
 

@@ -13,11 +13,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from contrafact.exam.agreement import Agreement, agreement
-from contrafact.exam.ratings import Rating, RatingsTable, ratings_of
 from contrafact.review.export import rating_rows
 from contrafact.review.state import ReviewState
 from contrafact.stats.agreement import gwet_ac1, percent_agreement, with_interval
+from contrafact.study.agreement import Agreement, agreement
+from contrafact.study.ratings import Rating, RatingsTable, ratings_of
 
 __all__ = [
     "AgreementFigures",
@@ -187,7 +187,7 @@ def _point(table: RatingsTable, places: Sequence[int]) -> GrowthPoint:
     seen = {cell for row in table.cells for cell in row if cell is not None}
     known = sorted(seen, key=lambda one: (isinstance(one, str), one))
     columns = range(len(table.raters))
-    # The streams of `contrafact.exam.agreement`, so that the last point is what it prints.
+    # The streams of `contrafact.study.agreement`, so that the last point is what it prints.
     percent = with_interval(
         percent_agreement, cells, rng=np.random.default_rng([SEED, 1, *columns])
     )

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from contrafact.exam.agreement import Coefficient
 from contrafact.review.figures import plots
 from contrafact.review.figures.agreement import (
     AgreementFigures,
@@ -25,6 +24,7 @@ from contrafact.review.figures.progress import (
     throughput,
 )
 from contrafact.review.state import Event, ReviewState
+from contrafact.study.agreement import Coefficient
 
 __all__ = [
     "Panel",

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from contrafact.families.rfc.study_sheet import read_answers, read_key, write_study
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.study import GOLD, draw_study, score_study
-from contrafact.families.rfc.study_sheet import read_answers, read_key, write_study
 from contrafact.records import MANIPULATIONS, Rewrite
 
 

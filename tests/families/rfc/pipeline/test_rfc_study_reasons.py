@@ -3,10 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from contrafact.errors import InputError
-from contrafact.families.rfc.labels import ERROR_CLASSES
-from contrafact.families.rfc.study import JUDGE, OVERALL, score_study
 from contrafact.families.rfc.study_reasons import (
     UNDECIDED,
     class_shares,
@@ -14,6 +10,10 @@ from contrafact.families.rfc.study_reasons import (
     sorted_answers,
 )
 from contrafact.families.rfc.study_sheet import read_answers, read_key, write_study
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.labels import ERROR_CLASSES
+from contrafact.families.rfc.study import JUDGE, OVERALL, score_study
 
 SYSTEMS = ("tern/one · plain", "tern/two · reflect")
 

@@ -15,9 +15,10 @@ from contrafact.families.rfc.contracts.directional_cues import (
     direction_alignment,
     directional_cues,
 )
-from contrafact.families.rfc.contracts.pair import Pair, Side, Span, Token, read_once, stem
+from contrafact.families.rfc.contracts.pair import Pair, Side, Span, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, Rule, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import groups, is_function_word, pattern
+from contrafact.text.tokens import stem
 
 __all__ = [
     "Chain",

@@ -14,9 +14,10 @@ from contrafact.families.rfc.contracts.directional_cues import (
     rating_names,
 )
 from contrafact.families.rfc.contracts.names import kinds_kept
-from contrafact.families.rfc.contracts.pair import Change, Pair, Span, Token, stem
+from contrafact.families.rfc.contracts.pair import Change, Pair, Span, Token
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import groups, pattern, patterns, table, words
+from contrafact.text.tokens import stem
 
 __all__ = [
     "acts_added",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from contrafact.families.rfc.contracts.pair import Pair, Side, Token, normal, read_once
+from contrafact.families.rfc.contracts.pair import Pair, Side, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, rule
 from contrafact.families.rfc.contracts.vocabulary import (
     groups,
@@ -20,6 +20,7 @@ from contrafact.families.rfc.contracts.vocabulary import (
     table,
     words,
 )
+from contrafact.text.tokens import normal
 
 __all__ = [
     "Name",

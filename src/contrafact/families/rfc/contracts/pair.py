@@ -10,13 +10,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property, lru_cache, wraps
-from itertools import pairwise
+from functools import cached_property, wraps
 from typing import TypeVar, cast
 
 from contrafact.records import Manipulation
 from contrafact.text.parsing import Entity, entities
 from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
+from contrafact.text.tokens import normal, sentence_spans
 from contrafact.text.words import Match, lexicon
 
 __all__ = [
@@ -30,11 +30,9 @@ __all__ = [
     "TimeReference",
     "Token",
     "align",
-    "normal",
     "read_once",
     "relative_times",
     "sentences",
-    "stem",
     "time_parts",
     "tokenize",
 ]
@@ -55,13 +53,6 @@ TITLED_SHARE = 0.7
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:Inc|Corp|Co|Ltd|Plc|Mr|Mrs|Ms|Dr|St|vs|No|Jr|Sr|Bros|approx|est|Gov|Sen|Rep|Prof"
-    r"|(?<!/)[A-Z]|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|[ap]\.m|e\.g|i\.e)"
-    r"|\b(?:[A-Z]\.)+[A-Z])\Z"
-)
-_STOP = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|\n+|\s[-–—|]\s(?=[A-Z])")
-_ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "er", "est")
 _WHOLES = ("#", "@", "@t")  # the keys of tokens that are no word
 
 
@@ -97,27 +88,6 @@ class Sentence:
     titled: bool
 
 
-@lru_cache(maxsize=20_000)
-def normal(word: str) -> str:
-    """Return a word without case, possessive and points: ``U.S.'s`` and ``US`` are one."""
-    word = word.casefold().replace("’", "'").replace(".", "")
-    word = word.removesuffix("'s")
-    return word.removesuffix("'")
-
-
-@lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
-    """Return a rough stem, by which inflections of a word are equal."""
-    word = normal(word)
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
-            break
-    if len(word) > 3 and word[-1] == word[-2]:
-        word = word[:-1]
-    return word.rstrip("ey") if len(word) > 4 else word
-
-
 def tokenize(text: str, wholes: Iterable[tuple[int, int, str]]) -> list[Token]:
     """Return the tokens of a text; each of ``wholes`` (start, end, key) is one token."""
 
@@ -137,22 +107,12 @@ def tokenize(text: str, wholes: Iterable[tuple[int, int, str]]) -> list[Token]:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a text, in order; together they cover it."""
-    ends = [0]
-    for match in _STOP.finditer(text):
-        if match[0][0] == "." and _ABBREVIATION.search(
-            text, max(0, match.start() - 12), match.start()
-        ):
-            rest = text[match.end() :].lstrip()
-            # "Inc." may end a sentence; it does not where the sentence visibly goes on.
-            if not rest[:1].isupper() or not re.search(
-                r"(?:Inc|Corp|Co|Ltd|Plc|[ap]\.m|U\.S)\Z", text[: match.start()]
-            ):
-                continue
-        ends.append(match.end())
-    if len(text) > ends[-1]:
-        ends.append(len(text))
-    return [Sentence(a, b, _is_titled(text[a:b])) for a, b in pairwise(ends) if text[a:b].strip()]
+    """Return the sentences of a text, in order; a headline's dash ends one."""
+    return [
+        Sentence(start, end, _is_titled(text[start:end]))
+        for start, end in sentence_spans(text, dashes=True)
+        if text[start:end].strip()
+    ]
 
 
 def _is_titled(sentence: str) -> bool:

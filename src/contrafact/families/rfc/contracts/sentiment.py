@@ -14,15 +14,7 @@ from typing import Annotated
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.directional_cues import Tier, direction_alignment
-from contrafact.families.rfc.contracts.pair import (
-    Change,
-    Pair,
-    Polarity,
-    Span,
-    Token,
-    read_once,
-    stem,
-)
+from contrafact.families.rfc.contracts.pair import Change, Pair, Polarity, Span, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import (
     any_of,
@@ -32,6 +24,7 @@ from contrafact.families.rfc.contracts.vocabulary import (
     read_toml,
     words,
 )
+from contrafact.text.tokens import stem
 
 __all__ = [
     "Tone",

@@ -98,7 +98,9 @@ def first(
     if context.invoked_subcommand is None:
         from contrafact.family import tasks
 
-        typer.echo(_FIRST_STEPS.format(run=f"contrafact run {next(iter(tasks()))} --model M"), nl=False)
+        typer.echo(
+            _FIRST_STEPS.format(run=f"contrafact run {next(iter(tasks()))} --model M"), nl=False
+        )
 
 
 def main() -> None:

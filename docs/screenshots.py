@@ -15,8 +15,8 @@ import uvicorn
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from contrafact.review.importing import read_items
-from contrafact.review.loading import load_project
+from contrafact.review.field_mapping import read_items
+from contrafact.review.project import load_project
 from contrafact.review.web.app import create_app
 from contrafact.review.web.serve import bind
 from contrafact.review.web.studio import Studio, open_studio
@@ -59,7 +59,7 @@ def prepare(studio: Studio) -> None:
     store, project = studio.store, load_project("rfc-rewrite")
     store.define("spring", project, "Max")
     for name, roles in TEAM.items():
-        store.enlist("spring", name, roles, "Max")
+        store.set_roles("spring", name, roles, "Max")
     for name in (*TEAM, "Max"):
         secret = studio.accounts.invite(name, by="command line", manager=name == "Max")
         studio.accounts.accept(secret, PASSWORD)

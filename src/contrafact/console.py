@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Progress", "show_counts", "show_frame", "show_table"]
+__all__ = ["Progress", "show_counts", "show_frame", "show_records", "show_table"]
 
 
 class Progress:
@@ -139,6 +139,28 @@ def show_frame(
         for row in frame.to_dict("records")
     ]
     show_table(title, [column.replace("_", " ") for column in columns], rows)
+
+
+def show_records(
+    title: str,
+    frame: "pd.DataFrame",
+    *,
+    shares: Sequence[str] = (),
+    coefficients: Sequence[str] = (),
+) -> None:
+    """Print a data frame with too many columns for one line: a table of each of its rows.
+
+    Args:
+        title: The tables' title.
+        frame: The table, as `show_frame` takes it.
+        shares: Columns of shares from 0 to 1, shown in percent.
+        coefficients: Columns of coefficients, shown with three digits.
+    """
+    columns = [str(c) for c in frame.columns if not str(c).endswith(("_low", "_high"))]
+    for row in frame.to_dict("records"):
+        cells = [_cell(row, column, column in shares, column in coefficients) for column in columns]
+        names = [column.replace("_", " ") for column in columns]
+        show_table(title, ("figure", "value"), list(zip(names, cells, strict=True)))
 
 
 def show_counts(counts: Mapping[str, int]) -> None:

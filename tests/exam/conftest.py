@@ -21,11 +21,11 @@ def digest(prompt: str) -> str:
 
 def key(items, examiner) -> dict[str, bool]:
     """Every prompt that an exam on these items can ask, with the verdict it should get."""
-    from contrafact.exam.order import other_order
+    from contrafact.exam.questions import other_order
 
     verdicts = {}
     for item in items:
-        for criterion, prompt in examiner.questions(item).items():
+        for criterion, prompt in examiner.prompts(item).items():
             verdicts[digest(prompt)] = item.known[criterion]
             swapped = other_order(prompt, examiner.shown(item))
             if swapped is not None:
@@ -81,12 +81,14 @@ class Known:
 
     def truth(self, criterion: str, *, known: bool) -> tuple[int, int]:
         """How many FIN-FORCE items of a known verdict it gets right, of how many it answers."""
-        from contrafact.exam.finforce import FinforceExaminer, finforce_items
+        from contrafact.families.finforce.exam import examiner as examiner_of
+        from contrafact.families.finforce.exam import finforce_items
+        from contrafact.family.settings import StructuredOptions
         from contrafact.prompts import open_pack
 
-        examiner = FinforceExaminer(open_pack())
+        examiner = examiner_of(open_pack(), StructuredOptions())
         given = [
-            says("judge", examiner.questions(item)[criterion], self.key)
+            says("judge", examiner.prompts(item)[criterion], self.key)
             for item in finforce_items()
             if item.known.get(criterion) is known
         ]

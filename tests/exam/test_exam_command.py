@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from contrafact.exam.cobe import CobeExaminer, cobe_items
 from contrafact.exam.file import read_exam
-from contrafact.exam.finforce import FinforceExaminer, finforce_items
 from contrafact.families.cobe.data import (
     KnownAnswer,
     KnownStory,
@@ -14,14 +12,18 @@ from contrafact.families.cobe.data import (
     load_known,
     write_stories,
 )
+from contrafact.families.cobe.exam import CobeExamOptions, cobe_items
+from contrafact.families.cobe.exam import examiner as cobe_examiner
 from contrafact.families.cobe.phrasing import queries
+from contrafact.families.finforce.exam import examiner, finforce_items
+from contrafact.family.settings import StructuredOptions
 from contrafact.prompts import open_pack
 from contrafact.records import Story
 
 
 @pytest.fixture(scope="module")
 def verdicts(key_of):
-    return key_of(finforce_items(), FinforceExaminer(open_pack()))
+    return key_of(finforce_items(), examiner(open_pack(), StructuredOptions()))
 
 
 @pytest.mark.slow
@@ -167,7 +169,9 @@ def test_cobe_items_fail_one_criterion_each(stories):
 def test_the_verdict_on_a_response_is_measured_and_not_multiplied(
     quick_contrafact, tmp_path, start_judge, key_of, stories
 ):
-    verdicts = key_of(cobe_items(load_known(stories)), CobeExaminer(open_pack()))
+    verdicts = key_of(
+        cobe_items(load_known(stories)), cobe_examiner(open_pack(), CobeExamOptions())
+    )
     command = ("exam", "--family", "cobe", "--data", str(stories), "--out", "exam.json")
     with start_judge(verdicts, sensitivity=0.8, specificity=0.7) as judge:
         run = quick_contrafact(*command, "--judge", judge.judge, env=judge.environment)

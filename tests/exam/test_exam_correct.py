@@ -8,15 +8,17 @@ from contrafact.exam.correct import (
     NOT_EXAMINED,
     corrected_by_labels,
     corrected_scores,
+    examined_criteria,
     ranked_systems,
 )
-from contrafact.exam.file import Pack, Rate
-from contrafact.exam.rows import ExamRow
-from contrafact.exam.score import examine
+from contrafact.exam.file import Rate
+from contrafact.exam.score import ExamRow, examine
+from contrafact.family.run import PackRecord
 from contrafact.stats.correction import correct_rate
 from contrafact.stats.proportions import clustered_proportion
 
 FORWARD = "forward_compatibility"
+CRITERIA = examined_criteria("finforce")
 
 
 def exam(sensitivity, specificity, *, n=200, judge="j", **options):
@@ -33,7 +35,7 @@ def exam(sensitivity, specificity, *, n=200, judge="j", **options):
             )
         )  # fmt: skip
     given = {"family": "finforce", "task_version": "1-A", "items": "i", "seed": 0}
-    pack = Pack(name="default", hash="p")
+    pack = PackRecord(name="default", hash="p", templates={"finforce/judge": "p"})
     return examine(rows, judge=judge, pack=pack, resamples=200, **(given | options))
 
 
@@ -58,7 +60,7 @@ def items(truth, sensitivity, specificity, *, n=500, system="s", judge="j", seed
 def test_an_exam_corrects_what_the_raw_rate_gets_wrong():
     frame = items(0.8, 0.7, 0.9)
     found = corrected_scores(
-        frame, [exam(0.7, 0.9)], family="finforce", rng=np.random.default_rng(0)
+        frame, [exam(0.7, 0.9)], family="finforce", criteria=CRITERIA, rng=np.random.default_rng(0)
     )
     assert list(found["criterion"]) == [FORWARD]  # the other one has no verdicts
     row = found.iloc[0]
@@ -75,7 +77,7 @@ def test_an_exam_corrects_what_the_raw_rate_gets_wrong():
         ([], {}, NOT_EXAMINED),
         ([exam(0.7, 0.9, judge="other")], {}, NOT_EXAMINED),
         ([exam(0.7, 0.9, family="cobe")], {}, NOT_EXAMINED),
-        ([exam(0.7, 0.9)], {"packs": {"s": "q"}}, "other prompts"),
+        ([exam(0.7, 0.9)], {"packs": {"s": {"finforce/judge": "q"}}}, "other prompts"),
         (
             [exam(0.7, 0.9, settings={"structured": True})],
             {"settings": {"s": {"structured": False}}},
@@ -88,7 +90,7 @@ def test_an_exam_corrects_what_the_raw_rate_gets_wrong():
 def test_what_cannot_be_corrected_keeps_its_row_with_the_reason(exams, options, why):
     frame = items(0.8, 0.7, 0.9)
     found = corrected_scores(
-        frame, exams, family="finforce", rng=np.random.default_rng(0), **options
+        frame, exams, family="finforce", criteria=CRITERIA, rng=np.random.default_rng(0), **options
     )
     row = found.iloc[0]
     assert not row["usable"]
@@ -102,7 +104,7 @@ def test_unjudged_systems_and_unread_verdicts_count_for_nothing():
     frame.loc[:99, FORWARD] = np.nan
     unjudged = items(0.8, 0.7, 0.9, system="t", judge=None)
     found = corrected_scores(
-        pd.concat([frame, unjudged]), [exam(0.7, 0.9)], family="finforce",
+        pd.concat([frame, unjudged]), [exam(0.7, 0.9)], family="finforce", criteria=CRITERIA,
         rng=np.random.default_rng(0),
     )  # fmt: skip
     assert list(found["system"]) == ["s"]
@@ -125,10 +127,14 @@ def labels_of(frame, rows, *, annotators=3, **changed):
     return pd.DataFrame(told).assign(**changed)
 
 
+def by_labels(frame, labels):
+    return corrected_by_labels(frame, labels, criteria=CRITERIA, unit="side")
+
+
 def test_peoples_labels_of_a_part_correct_the_whole():
     frame = items(0.8, 0.6, 0.7, n=600)
     rows = np.random.default_rng(1).choice(600, 120, replace=False)
-    found = corrected_by_labels(frame, labels_of(frame, rows), family="finforce").iloc[0]
+    found = by_labels(frame, labels_of(frame, rows)).iloc[0]
     assert (found["n"], found["labelled"]) == (600, 120)
     assert found["usable"]
     assert found["low"] < frame["really"].mean() < found["high"]
@@ -149,7 +155,7 @@ def test_sides_drawn_with_unequal_probabilities_are_weighed_back():
     ]
     labels = labels_of(frame, chosen)
     labels["probability"] = np.where(labels["side"] == "risk", 200 / 400, 50 / 400)
-    found = corrected_by_labels(frame, labels, family="finforce").iloc[0]
+    found = by_labels(frame, labels).iloc[0]
     assert found["low"] < frame["really"].mean() < found["high"]
     plain = np.mean([frame.iloc[place]["really"] for place in chosen])
     assert plain > found["high"]
@@ -161,7 +167,7 @@ def test_items_on_which_people_are_split_have_no_label():
     labels.loc[labels.index[::2][:10], "answer"] = ~labels.loc[
         labels.index[::2][:10], "answer"
     ].astype(bool)
-    found = corrected_by_labels(frame, labels, family="finforce").iloc[0]
+    found = by_labels(frame, labels).iloc[0]
     assert found["labelled"] == 40
 
 
@@ -175,7 +181,7 @@ def test_systems_that_cannot_be_told_apart_share_a_rank():
         ]
     )
     rng = np.random.default_rng(0)
-    found = ranked_systems(frame, FORWARD, family="finforce", rng=rng, resamples=1_000)
+    found = ranked_systems(frame, FORWARD, unit="side", rng=rng, resamples=1_000)
     by_name = found.set_index("system")
     assert list(by_name["rank"][["good", "as good", "bad", "alone"]]) == [1, 1, 3, 1]
     assert list(by_name["rank_worst"][["good", "as good", "bad", "alone"]]) == [2, 2, 3, 1]

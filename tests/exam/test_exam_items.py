@@ -5,11 +5,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from contrafact.exam.finforce import FinforceExaminer, finforce_items
-from contrafact.exam.items import draw_items
-from contrafact.exam.order import other_order
+from contrafact.exam.questions import other_order
 from contrafact.families.finforce.data import CATEGORIES, bundled_headlines, bundled_shots
 from contrafact.families.finforce.error_classes import classify_many
+from contrafact.families.finforce.exam import examiner, finforce_items
+from contrafact.family.exam import draw_items
+from contrafact.family.settings import StructuredOptions
 from contrafact.prompts import open_pack
 from contrafact.records import SIDES
 
@@ -36,10 +37,10 @@ def test_no_headline_is_one_that_a_model_is_shown_or_run_on():
 
 def test_a_wrong_direction_is_the_other_sides_pass_and_unchanged_is_the_headline():
     items = finforce_items()
-    passes = {(i.cluster, i.side): i.text for i in items if i.kind == "pass"}
+    passes = {(i.cluster, i.facts["side"]): i.text for i in items if i.kind == "pass"}
     for item in items:
         if item.kind == "wrong-direction":
-            other = SIDES[1 - SIDES.index(item.side)]
+            other = SIDES[1 - SIDES.index(item.facts["side"])]
             assert item.text == passes[item.cluster, other]
             assert item.known == {"directionality": False}
         elif item.kind == "unchanged":
@@ -68,26 +69,26 @@ def test_what_passes_has_no_forbidden_number_and_is_no_copy():
 
 
 def test_a_draw_is_half_right_and_even_over_kinds_and_does_not_depend_on_anything_but_the_seed():
-    drawn = draw_items(finforce_items(), 60, np.random.default_rng(3))
+    drawn = draw_items(finforce_items(), 60, seed=3)
     kinds = Counter(item.kind for item in drawn)
     assert kinds["pass"] == 30
     assert all(7 <= kinds[kind] <= 8 for kind in kinds if kind != "pass")
-    again = draw_items(finforce_items(), 60, np.random.default_rng(3))
+    again = draw_items(finforce_items(), 60, seed=3)
     assert [item.id for item in again] == [item.id for item in drawn]
-    assert draw_items(finforce_items(), None, np.random.default_rng(0)) == list(finforce_items())
+    assert draw_items(finforce_items(), None, seed=0) == list(finforce_items())
 
 
 def test_what_one_half_lacks_the_other_gives():
-    drawn = draw_items(finforce_items(), 300, np.random.default_rng(3))
+    drawn = draw_items(finforce_items(), 300, seed=3)
     assert len(drawn) == 300
     assert sum(item.kind == "pass" for item in drawn) == 80
 
 
 def test_the_other_order_has_the_same_lines_with_the_texts_first():
-    examiner = FinforceExaminer(open_pack())
+    asks = examiner(open_pack(), StructuredOptions())
     for item in finforce_items()[::37]:
-        for prompt in examiner.questions(item).values():
-            other = other_order(prompt, examiner.shown(item))
+        for prompt in asks.prompts(item).values():
+            other = other_order(prompt, asks.shown(item))
             assert sorted(filter(None, other.split("\n"))) == sorted(
                 filter(None, prompt.split("\n"))
             )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.exam.file import Exam, Pack, read_exam, read_exams, write_exam
-from contrafact.exam.rows import ExamRow
-from contrafact.exam.score import examine
+from contrafact.exam.file import Exam, read_exam, read_exams, write_exam
+from contrafact.exam.score import ExamRow, examine
+from contrafact.family.run import PackRecord
 
 
 def row(number: int, known: bool, passed: bool | None, **changed) -> ExamRow:
@@ -32,7 +32,7 @@ def row(number: int, known: bool, passed: bool | None, **changed) -> ExamRow:
 
 def of(rows, **options) -> Exam:
     given = {"judge": "j", "family": "cobe", "task_version": "1-A", "items": "i.jsonl", "seed": 0}
-    given |= {"pack": Pack(name="default", hash="0"), "resamples": 500}
+    given |= {"pack": PackRecord(name="default", hash="0"), "resamples": 500}
     return examine(rows, **(given | options))
 
 

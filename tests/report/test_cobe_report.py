@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.exam.file import Exam, Pack
-from contrafact.exam.rows import ExamRow
-from contrafact.exam.score import examine
+from contrafact.exam.file import Exam
+from contrafact.exam.score import ExamRow, examine
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
+from contrafact.family.run import PackRecord
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.report.build import build_report
 from contrafact.report.chapter import TaskRuns
@@ -107,7 +107,7 @@ def exam(sensitivity: float, specificity: float, *, judge: str = JUDGE, n: int =
             )
         )  # fmt: skip
     return examine(
-        rows, judge=judge, pack=Pack(name="default", hash="p"), resamples=100,
+        rows, judge=judge, pack=PackRecord(name="default", hash="p"), resamples=100,
         family="cobe", task_version="1-A", items="i", seed=0,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.exam.correct import corrected_by_labels
+from contrafact.exam.correct import corrected_by_labels, examined_criteria
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, TaskRuns
 from contrafact.report.corrected import corrected_table, judged_rates
@@ -57,7 +57,9 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
     results = json.loads(paths.results.read_text())
     assert results["labels"] == len(rows)
     rates = {row["criterion"]: row for row in results["judged_rates"]}
-    (wanted,) = corrected_by_labels(tasks[0].items, labels, family="finforce").to_dict("records")
+    (wanted,) = corrected_by_labels(
+        tasks[0].items, labels, criteria=examined_criteria("finforce"), unit="side"
+    ).to_dict("records")
     shown = rates["directionality"]
     assert shown["by_labels"] == pytest.approx(wanted["corrected"])
     assert shown["by_labels_low"] == pytest.approx(wanted["low"])

@@ -9,22 +9,24 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.review.answers import asked
-from contrafact.review.board import Board
-from contrafact.review.intake import define, enlist, import_gold, import_items
-from contrafact.review.loading import load_project
-from contrafact.review.project import Project
+from contrafact.review.answers import asked_questions
+from contrafact.review.assignment import assign
+from contrafact.review.project import Project, load_project
+from contrafact.review.setup import define_project, import_gold, import_items, set_roles
+from contrafact.review.state import ReviewState
+from contrafact.review.workflow import answer
 
 NOW = datetime(2031, 3, 1, 9, 0, tzinfo=UTC)
 TEAMS = {
@@ -71,23 +73,23 @@ def gold_for(project: Project) -> dict[str, tuple[dict[str, Any], dict[str, str]
     return {f"g{n}": (made_item(100 + n), answers) for n in range(3)}
 
 
-def new_board(name: str = "rfc-rewrite", items: int = 0, *, trained: bool = True) -> Board:
+def new_state(name: str = "rfc-rewrite", items: int = 0, *, trained: bool = True) -> ReviewState:
     project = load_project(name)
-    board = Board(project)
-    define(board, project, "Max", NOW)
+    state = ReviewState(project)
+    define_project(state, project, "Max", NOW)
     for person, roles in TEAMS[name].items():
-        enlist(board, person, roles, "Max", NOW, trained=trained)
+        set_roles(state, person, roles, "Max", NOW, trained=trained)
     if not trained and any(stage.kind == "training" for stage in project.stages):
-        import_gold(board, gold_for(project), "Max", NOW)
-    import_items(board, {f"i{n}": made_item(n) for n in range(items)}, "Max", NOW)
-    return board
+        import_gold(state, gold_for(project), "Max", NOW)
+    import_items(state, {f"i{n}": made_item(n) for n in range(items)}, "Max", NOW)
+    return state
 
 
 def full_answers(project: Project, stage: str, pick: Callable[[Any], str]) -> dict[str, str]:
     """Return an answer to each question that is asked, as ``pick`` chooses of its options."""
     place, answers = project.stage(stage), {}
     for name in place.questions:
-        if name in asked(project, place, answers):
+        if name in asked_questions(project, place, answers):
             answers[name] = pick(project.question(name).options)
     return answers
 
@@ -101,7 +103,7 @@ def review_team() -> Any:
         teams = TEAMS
         item = staticmethod(made_item)
         gold = staticmethod(gold_for)
-        board = staticmethod(new_board)
+        state = staticmethod(new_state)
         answers = staticmethod(full_answers)
 
         @staticmethod
@@ -109,6 +111,84 @@ def review_team() -> Any:
             return np.random.default_rng(seed)
 
     return Team
+
+
+class Office:
+    """A review in which named people answer what they are given."""
+
+    annotated: ClassVar = {
+        "pass": {"category_correct": "true", "rewrite_valid": "pass"},
+        "fail": {"category_correct": "true", "rewrite_valid": "fail"},
+        "mis-category": {"category_correct": "false"},
+    }
+    event: ClassVar = {
+        "event_status": "true",
+        "material_relevance": "true",
+        "market_category": "Macroeconomic indicators",
+    }
+
+    def __init__(self, team, name="rfc-rewrite", items=1, **options):
+        self.team, self.now, self.rng = team, team.now, team.rng(3)
+        self.state = team.state(name, items, **options)
+        self.own = "i0"
+
+    def next(self, who):
+        return assign(self.state, who, self.now, self.rng)[0]
+
+    def say(self, who, answers, **options):
+        given = self.next(who)
+        assert given is not None, f"nothing for {who}"
+        where = (given.item, given.stage, given.round)
+        self.now += timedelta(minutes=1)
+        answer(self.state, who, *where, answers, now=self.now, rng=self.rng, **options)
+        return given
+
+    def item(self, name=None):
+        return self.state.items[name or self.own]
+
+
+@pytest.fixture
+def office(review_team):
+    return lambda *arguments, **options: Office(review_team, *arguments, **options)
+
+
+@pytest.fixture
+def rewritten(office):
+    """Makes an office where a rewrite, not audited itself, has been reviewed and annotated."""
+
+    def made_by(votes=("pass", "pass")):
+        made = office(items=0)
+        items = {name: made.team.item(0) for name in ("i0", "i1")}
+        import_items(made.state, items, "Max", made.now)
+        for _ in items:
+            made.say("Ada", {"review": "pass"})
+        audited = made.say("Ben", {"audit": "pass"}).item
+        made.own = next(name for name in items if name != audited)
+        for who, vote in zip(("Cem", "Dia"), votes, strict=True):
+            for _ in items:
+                mine = made.next(who).item == made.own
+                made.say(who, made.annotated[vote if mine else "pass"])
+        return made
+
+    return made_by
+
+
+@pytest.fixture(scope="session")
+def memory_folder() -> Iterator[Path]:
+    """Return a folder in memory where there is one: a studio's test mostly waits for the disk."""
+    memory = Path("/dev/shm")
+    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2**25
+    with tempfile.TemporaryDirectory(
+        prefix="contrafact-review-", dir=memory if roomy else None
+    ) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def tmp_path(memory_folder: Path) -> Iterator[Path]:
+    """Return a new folder, as pytest's own ``tmp_path`` does; it is removed after the test."""
+    with tempfile.TemporaryDirectory(dir=memory_folder) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")
@@ -137,8 +217,10 @@ def postgresql() -> Iterator[str]:
             stderr=log,
             **quiet,
         )
+        # What is committed need not survive the machine (-F): only clients are killed here.
+        listen = ["-p", str(port), "-h", "127.0.0.1", "-k", folder]
         server = subprocess.Popen(
-            [programs / "postgres", "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", folder],
+            [programs / "postgres", "-F", "-D", data, *listen],
             stderr=log,
             **quiet,
         )
@@ -227,7 +309,7 @@ class Browser:
 class Site:
     """A studio on a database, and browsers for it."""
 
-    def __init__(self, database: str, **options: Any) -> None:
+    def __init__(self, database: Any, **options: Any) -> None:
         from contrafact.review.web.app import create_app
         from contrafact.review.web.studio import open_studio
 
@@ -235,6 +317,7 @@ class Site:
         self.studio = open_studio(database, clock=lambda: self.now, **options)
         self.store, self.accounts = self.studio.store, self.studio.accounts
         self.app = create_app(self.studio)
+        self.base = ""
 
     def account(self, name: str, *, manager: bool = False) -> str:
         """Make an account with a password."""
@@ -262,7 +345,7 @@ class Site:
         """Open a review with its usual team, each with an account, and made-up items."""
         self.store.define(name, load_project(project), "Max")
         for person, roles in TEAMS[project].items():
-            self.store.enlist(name, person, roles, "Max", trained=True)
+            self.store.set_roles(name, person, roles, "Max", trained=True)
             if self.accounts.find(person) is None:
                 self.account(person)
         made = {f"i{n}": {**made_item(n), **fields} for n in range(items)}
@@ -274,21 +357,48 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     """Open studios whose passwords are hashed quickly."""
     from argon2 import PasswordHasher
 
-    from contrafact.review.store import passwords
+    from contrafact.review.store import accounts
 
     quick = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(passwords, "_hasher", lambda: quick)
-    passwords._nobodys.cache_clear()
+    monkeypatch.setattr(accounts, "password_hasher", lambda: quick)
+    accounts.unknown_password_hash.cache_clear()
     made: list[Site] = []
 
-    def open_site(database: str | None = None, **options: Any) -> Site:
+    def open_site(database: Any = None, **options: Any) -> Site:
         made.append(Site(database or str(tmp_path / "review.db"), **options))
         return made[-1]
 
     yield open_site
     for one in made:
         one.store.close()
-    passwords._nobodys.cache_clear()
+    accounts.unknown_password_hash.cache_clear()
+
+
+@pytest.fixture
+def served(site: Callable[..., Site]) -> Iterator[Callable[..., Site]]:
+    """Serve studios over HTTP, each on a free port of loopback."""
+    import uvicorn
+
+    from contrafact.review.web.serve import bind
+
+    started: list[tuple[uvicorn.Server, threading.Thread, socket.socket]] = []
+
+    def serve(database: Any = None, **options: Any) -> Site:
+        studio = site(database, **options)
+        listening = bind("127.0.0.1", 0, tls=False, allow_remote=False)
+        config = uvicorn.Config(studio.app, access_log=False, log_config=None)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        started.append((server, thread, listening))
+        studio.base = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        return studio
+
+    yield serve
+    for server, thread, listening in started:
+        server.should_exit = True
+        thread.join(timeout=30)
+        listening.close()
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from contrafact.review.plan import Frame, figures_of, next_wave
-from contrafact.review.plan_gain import DESIGNS, gains
+from contrafact.review.plan import DESIGNS, Frame, figures_of, gains, next_wave
 from contrafact.stats.sampling import Waves
 
 RATES = {"north": 0.50, "south": 0.55, "west": 0.95}
@@ -46,7 +45,7 @@ def test_the_second_wave_looks_where_the_judge_errs():
     source = rng(2)
     frame, y = study(source, 3_000)
     waves, _ = labelled(frame, y, 600, ["rate"], source)
-    passed = np.array(frame.level) == "passed"
+    passed = np.array(frame.judge_level) == "passed"
     north = np.array(frame.group) == "north"
     own = waves.probabilities[1]
     # Where it passes, it is often wrong; where it fails, hardly ever.

@@ -20,9 +20,15 @@ def load_module(name: str) -> Any:
 
 
 @pytest.mark.slow
-def test_a_server_killed_under_load_loses_and_doubles_nothing(database, tmp_path):
+def test_a_server_killed_under_load_loses_and_doubles_nothing(database, start_contrafact, tmp_path):
     found = load_module("review_load").run_load(
-        database, tmp_path, people=10, items=200, decisions=120, think=(0.05, 0.3), kill=True
+        *(database, tmp_path),
+        people=10,
+        items=200,
+        decisions=120,
+        think=(0.05, 0.3),
+        kill=True,
+        start=start_contrafact,
     )
     assert found["acknowledged_before_kill"] >= 60
     assert found["lost_by_kill"] == 0

@@ -1,4 +1,4 @@
-"""A whole review of rewrites by four simulated people in the real server's pages."""
+"""A whole review of rewrites by four simulated people in the studio's pages, over HTTP."""
 
 import importlib.util
 import json
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from contrafact.review.store.store import Store
 
 SUPPORT = Path(__file__).parents[1] / "support"
 
@@ -43,35 +45,31 @@ def printed_rows(text: str) -> set[tuple[str, ...]]:
 
 
 @pytest.mark.slow
-def test_a_review_from_import_to_the_finalized_set(quick_contrafact, tmp_path):
+def test_a_review_from_import_to_the_finalized_set(quick_contrafact, served, tmp_path):
     reviewers = load_module("reviewers")
     pairs = bundled_pairs(tmp_path / "pairs.jsonl")
     rng = np.random.default_rng(12)
     world = reviewers.world_of(pairs, flawed=0.3, rng=rng)
     team = reviewers.four_people(seed=5)
-    database, log = str(tmp_path / "review.db"), tmp_path / "server.log"
-    with reviewers.studio(database, log, seed=3) as running:
-        manager = reviewers.Browser(running.base)
-        manager.join(running.link, "the manager's own long password")
-        links = reviewers.open_review(
-            manager,
-            "pairs",
-            "rfc-rewrite",
-            tmp_path / "pairs.jsonl",
-            {p.name: p.roles for p in team},
-        )
-        for one in team:
-            one.browser = reviewers.Browser(running.base)
-            one.browser.join(links[one.name], f"a long password for {one.name}")
-        decided = reviewers.review_all(team, "pairs", world, rng)
-        # Whoever comes back finds that nothing is left.
-        assert team[0].browser.get("/r/pairs/work").heading == "All done"
-        page = manager.get("/manage/r/pairs")
-        for what in ("decisions", "items", "history", "ratings"):
-            query = "?stage=annotation" if what == "ratings" else ""
-            manager.save(f"/manage/r/pairs/export/{what}.jsonl{query}", tmp_path / f"{what}.jsonl")
-        for one in (manager, *(person.browser for person in team)):
-            one.close()
+    running = served(Store(str(tmp_path / "review.db"), seed=3))
+    manager = reviewers.Browser(running.base)
+    link = running.studio.invite_link("manager", running.base, by="command line", manager=True)
+    manager.join(link, "the manager's own long password")
+    links = reviewers.open_review(
+        manager, "pairs", "rfc-rewrite", tmp_path / "pairs.jsonl", {p.name: p.roles for p in team}
+    )
+    for one in team:
+        one.browser = reviewers.Browser(running.base)
+        one.browser.join(links[one.name], f"a long password for {one.name}")
+    decided = reviewers.review_all(team, "pairs", world, rng)
+    # Whoever comes back finds that nothing is left.
+    assert team[0].browser.get("/r/pairs/work").heading == "All done"
+    page = manager.get("/manage/r/pairs")
+    for what in ("decisions", "items", "history", "ratings"):
+        query = "?stage=annotation" if what == "ratings" else ""
+        manager.save(f"/manage/r/pairs/export/{what}.jsonl{query}", tmp_path / f"{what}.jsonl")
+    for one in (manager, *(person.browser for person in team)):
+        one.close()
 
     # Every decision that was sent is in the history, and the state is what the history says.
     history = read(tmp_path / "history.jsonl")

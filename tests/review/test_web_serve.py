@@ -4,7 +4,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -19,15 +18,13 @@ PASSWORD = "otter lantern gravel 7"
 class Server:
     """A server in a process of its own."""
 
-    def __init__(self, folder, *options):
-        command = [sys.executable, "-m", "contrafact.cli.main", "review", "serve"]
+    def __init__(self, start, folder, *options):
         self.log = folder / "server.log"
         with self.log.open("a") as log:
-            self.process = subprocess.Popen(
-                [*command, "--db", "review.db", "--port", "0", *options],
-                cwd=folder,
+            self.process = start(
+                *("review", "serve", "--db", "review.db", "--port", "0", *options),
                 stdout=subprocess.PIPE,
-                stderr=log,
+                stderr=log.fileno(),
                 text=True,
             )
         first = self.process.stdout.readline()
@@ -50,8 +47,8 @@ def hidden(page, name="csrf"):
     return re.search(rf'name="{name}" value="([^"]*)"', page.text)[1]
 
 
-def test_from_the_first_link_to_a_clean_stop(tmp_path, quick_contrafact):
-    server = Server(tmp_path)
+def test_from_the_first_link_to_a_clean_stop(tmp_path, quick_contrafact, start_contrafact):
+    server = Server(start_contrafact, tmp_path)
     try:
         link = server.link()
         with httpx.Client(base_url=server.base, follow_redirects=True, timeout=60) as http:
@@ -70,18 +67,18 @@ def test_from_the_first_link_to_a_clean_stop(tmp_path, quick_contrafact):
     assert "GET '/invite/[secret]' 200" in log and "GET '/manage' 200" in log
     assert link.rsplit("/", 1)[1] not in log and "Traceback" not in log
 
-    again = Server(tmp_path)
+    again = Server(start_contrafact, tmp_path)
     with httpx.Client(base_url=again.base, timeout=60) as http:
         http.get("/sign-in")
     assert again.stop(signal.SIGINT) == 0
 
 
-def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path):
+def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path, start_contrafact):
     made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
     named = "-keyout key.pem -out cert.pem -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
     command = ["openssl", *made.split(), *named.split()]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    server = Server(tmp_path, "--tls-cert", "cert.pem", "--tls-key", "key.pem")
+    server = Server(start_contrafact, tmp_path, "--tls-cert", "cert.pem", "--tls-key", "key.pem")
     try:
         assert server.base.startswith("https://127.0.0.1:")
         import ssl
@@ -144,7 +141,7 @@ def test_a_role_needs_its_review(quick_contrafact):
 
 
 def test_an_invitation_gives_a_role_in_the_review(tmp_path, quick_contrafact, review_team):
-    from contrafact.review.loading import load_project
+    from contrafact.review.project import load_project
     from contrafact.review.store.store import Store
 
     with Store(str(tmp_path / "review.db")) as store:

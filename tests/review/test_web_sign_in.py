@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select
 
-from contrafact.review.recorder import Refused
-from contrafact.review.store.sessions import Limits, Slowed
-from contrafact.review.store.tables import attempts, sessions
+from contrafact.review.state import NotAllowed
+from contrafact.review.store.database import attempts, sessions
+from contrafact.review.store.sessions import Limits, TooManyAttempts
 
 PASSWORD = "otter lantern gravel 7"
 
@@ -103,7 +103,7 @@ def test_an_invitation_works_once(site):
     assert location(taken) == "/"
     assert "Ada" in browser.get("/").text
     assert studio.browser().get(f"/invite/{secret}").status_code == 404
-    with pytest.raises(Refused, match="not good any more"):
+    with pytest.raises(NotAllowed, match="not good any more"):
         studio.accounts.accept(secret, PASSWORD)
 
 
@@ -129,7 +129,7 @@ def test_a_later_invitation_voids_the_earlier_and_ends_sessions_when_used(site):
 def test_weak_passwords_are_refused(site, password):
     studio = site()
     secret = studio.accounts.invite("Ada", by="Max")
-    with pytest.raises(Refused, match="password"):
+    with pytest.raises(NotAllowed, match="password"):
         studio.accounts.accept(secret, password)
     assert studio.accounts.invited(secret) == "Ada"
 
@@ -146,11 +146,11 @@ def test_guessing_at_an_account_is_slowed_and_logged(site, caplog):
     assert int(slowed.headers["retry-after"]) >= 1
     waits = []
     for _ in range(9):
-        with pytest.raises(Slowed) as refused:
+        with pytest.raises(TooManyAttempts) as refused:
             studio.studio.sessions.sign_in("Ada", "not the password")
         waits.append(refused.value.seconds)
         studio.now += refused.value.seconds
-        with pytest.raises(Refused, match="do not go together"):
+        with pytest.raises(NotAllowed, match="do not go together"):
             studio.studio.sessions.sign_in("Ada", "not the password")
     assert waits == [2, 3, 5, 9, 17, 33, 65, 121, 121]
     studio.now += 121
@@ -192,9 +192,9 @@ def test_many_guesses_at_once_do_not_get_round_the_waiting(site):
     def guess(n):
         try:
             studio.studio.sessions.sign_in("Ada", f"guess number {n}", address=f"192.0.2.{n}")
-        except Slowed:
+        except TooManyAttempts:
             return "slowed"
-        except Refused:
+        except NotAllowed:
             return "looked at"
 
     with ThreadPoolExecutor(20) as pool:

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from contrafact.review.loading import load_project
-from contrafact.review.store.verify import verify
+from contrafact.review.project import load_project
+from contrafact.review.store.store import verify
 from contrafact.review.web.pages import guidelines_html
 
 SCRIPT = "<script>alert('x')</script><img src=x onerror=alert(1)>"
@@ -161,7 +161,7 @@ def test_after_the_lease_it_is_said_clearly_and_what_was_typed_is_shown(site, re
     studio.store._clock = lambda: now[0]
     studio.review("ours", "cobe-rating", items=1)
     for name in ("Fay", "Gus", "Hal"):
-        studio.store.enlist("ours", name, ["rater"], "Max")
+        studio.store.set_roles("ours", name, ["rater"], "Max")
         studio.account(name)
     cem = studio.browser("Cem")
     page = cem.get(WORK)
@@ -206,7 +206,7 @@ def test_what_was_on_the_desk_while_undoing_comes_back(site):
     last = cem.get(WORK)
     assert 'value="i1"' in last.text
     cem.submit(last, {"rating": "No"})
-    assert studio.store.read("ours", lambda board: board.decided["Cem"]) == 2
+    assert studio.store.read("ours", lambda state: state.decided["Cem"]) == 2
 
 
 def test_undoing_too_late_is_refused(rating):
@@ -237,7 +237,7 @@ def test_training_tells_what_was_right_and_lets_nobody_pass_by(site, review_team
     studio = site()
     project = load_project("judge-agreement")
     studio.review("ours", "judge-agreement", items=1)
-    studio.store.enlist("ours", "Cem", ["annotator"], "Max", trained=False)
+    studio.store.set_roles("ours", "Cem", ["annotator"], "Max", trained=False)
     studio.store.import_gold("ours", review_team.gold(project), "Max")
     cem = studio.browser("Cem")
     wrong = {"forward_compatibility": "true", "directionality": "false"}
@@ -289,7 +289,7 @@ def test_adjudicators_see_what_was_said_and_not_by_whom(disputed):
     assert "Cem" not in page.text and "Dia" not in page.text
     assert "<script>alert" not in page.text and "&lt;script&gt;alert" in page.text
     assert gone_to(ben.submit(page, {"ruling": "pass"})) == "/r/ours/adjudicate"
-    assert disputed.store.read("ours", lambda board: board.decided["Ben"]) == 2
+    assert disputed.store.read("ours", lambda state: state.decided["Ben"]) == 2
 
 
 def test_annotators_are_blind_to_each_other(site):

@@ -29,13 +29,12 @@ import numpy as np
 from sqlalchemy import update
 
 sys.path.insert(0, str(Path(__file__).parent))
-from reviewers import studio
+from reviewers import start_command, studio
 
-from contrafact.review.loading import load_project
-from contrafact.review.project import Project
-from contrafact.review.store.passwords import hash_password
-from contrafact.review.store.tables import accounts
-from contrafact.review.store.verify import verify
+from contrafact.review.project import Project, load_project
+from contrafact.review.store.accounts import hash_password
+from contrafact.review.store.database import accounts
+from contrafact.review.store.store import verify
 from contrafact.review.web.studio import open_studio
 
 REVIEW = "load"
@@ -94,7 +93,7 @@ def made_pairs(count: int) -> dict[str, dict[str, Any]]:
             "freight. Net profit reached {profit} million, and the company kept its outlook for "
             "the year. Analysts had expected less: the shares, which had lost a tenth of their "
             "value since spring, gained 4% in early trading, while those of its larger rival "
-            "hardly moved. The board will propose a dividend of 42 cents a share."
+            "hardly moved. The state will propose a dividend of 42 cents a share."
         )
         pairs[f"load-{n:05d}"] = {
             "manipulation": ("flipping", "numerical", "sentiment", "causal")[n % 4],
@@ -112,7 +111,7 @@ def prepare(db: str, people: int, items: int) -> list[str]:
     with opened.store as store:
         store.define(REVIEW, load_review(), "manager")
         for name in names:
-            store.enlist(REVIEW, name, ["annotator"], "manager")
+            store.set_roles(REVIEW, name, ["annotator"], "manager")
             opened.accounts.invite(name, by="manager")
         # One hash is enough: they are slow to make, and every person has the same password.
         one = {"password": hash_password(PASSWORD)}
@@ -214,15 +213,19 @@ def run_load(
     think: tuple[float, float] = (2.0, 5.0),
     kill: bool = False,
     decisions: int | None = None,
+    start: Callable[..., Any] = start_command,
 ) -> dict[str, Any]:
     """Run all of it, and return what was seen; see the module's text.
 
-    With ``decisions`` it lasts until so many were acknowledged, however long that takes.
+    With ``decisions`` it lasts until so many were acknowledged, however long that takes. ``start``
+    starts the server's process.
     """
     names = prepare(db, people, items)
     log, port = Log(), _free_port()
     base = f"http://127.0.0.1:{port}"
-    found = asyncio.run(_drive(db, folder, names, base, port, seconds, decisions, think, kill, log))
+    found = asyncio.run(
+        _drive(db, folder, names, base, port, seconds, decisions, think, kill, log, start)
+    )
     return {
         "database": db.split(":")[0] if "://" in db else "sqlite",
         "people": people,
@@ -249,9 +252,10 @@ async def _drive(
     think: tuple[float, float],
     kill: bool,
     log: Log,
+    start: Callable[..., Any],
 ) -> dict[str, Any]:
     errors = folder / "server.log"
-    first = studio(db, errors, port=port)
+    first = studio(db, errors, port=port, start=start)
     server = (await asyncio.to_thread(first.__enter__)).process
     people = [Annotator(name, base, n, log, think) for n, name in enumerate(names)]
     for at in range(0, len(people), 4):
@@ -281,7 +285,7 @@ async def _drive(
     await asyncio.to_thread(first.__exit__, None, None, None)
     lost = _lost(await asyncio.to_thread(_kept, db), before)
     restarted = time.monotonic()
-    second = studio(db, errors, port=port)
+    second = studio(db, errors, port=port, start=start)
     await asyncio.to_thread(second.__enter__)
     took = round(time.monotonic() - restarted, 2)
     try:
@@ -307,9 +311,9 @@ def check(db: str, log: Log) -> dict[str, Any]:
     opened = open_studio(db)
     with opened.store as store:
         problems = verify(store, REVIEW)
-        board = store.read(REVIEW, lambda found: found)
-    votes = [(item.id, vote.who) for item in board.items.values() for vote in item.votes]
-    overfull = sum(len(item.votes) > 2 for item in board.items.values())
+        state = store.read(REVIEW, lambda found: found)
+    votes = [(item.id, vote.who) for item in state.items.values() for vote in item.votes]
+    overfull = sum(len(item.votes) > 2 for item in state.items.values())
     return {
         "kept": len(kept),
         "lost": len(_lost(kept, log.acknowledged)),

@@ -10,11 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
@@ -277,7 +278,7 @@ def review_all(people: list[Reviewer], review: str, world: World, rng: np.random
     while busy:
         busy = False
         for at in rng.permutation(len(people)).tolist():
-            # A few items in a row, as people do who take their turns at a desk.
+            # A few items in a row, as people work who take turns.
             for _ in range(int(rng.integers(1, 6))):
                 if not people[at].step(review, world):
                     break
@@ -302,54 +303,47 @@ def open_review(
     return links
 
 
-SERVE = """
-import sys
-from contrafact.review.store.store import Store
-from contrafact.review.web.serve import serve
-serve(Store(sys.argv[1], seed=int(sys.argv[2])), port=int(sys.argv[3]))
-"""
-
-
 @dataclass
 class Studio:
-    """A server that runs: where, as which process, and the first manager's link, if any."""
+    """A server that runs: where, and as which process."""
 
     base: str
-    process: "subprocess.Popen[bytes]"
-    link: str | None
+    process: Any
+
+
+def start_command(*arguments: str, **streams: Any) -> "subprocess.Popen[bytes]":
+    """Start the command line in a process of its own."""
+    command = [sys.executable, "-m", "contrafact.cli.main", *arguments]
+    return subprocess.Popen(command, **streams)
 
 
 @contextmanager
-def studio(database: str, log: Path, *, port: int = 0, seed: int | None = None) -> Iterator[Studio]:
-    """Run the real server in a process of its own.
-
-    With a seed its samples are the same in every run; the command line has no such option, so that
-    what the command does is then done by a line of Python.
-    """
-    command = [sys.executable, "-m", "contrafact.cli.main", "review", "serve", "--db", database]
-    command += ["--port", str(port)]
-    if seed is not None:
-        command = [sys.executable, "-c", SERVE, database, str(seed), str(port)]
-    told = log.with_suffix(".out")
-    with log.open("a") as errors, told.open("w") as out:
-        process = subprocess.Popen(
-            command, stdout=out, stderr=errors, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+def studio(
+    database: str, log: Path, *, port: int = 0, start: Callable[..., Any] = start_command
+) -> Iterator[Studio]:
+    """Run the real server in a process of its own, which ``start`` starts."""
+    output = log.with_suffix(".out")
+    with log.open("a") as errors, output.open("w") as out:
+        process = start(
+            *("review", "serve", "--db", database, "--port", str(port)),
+            stdout=out.fileno(),
+            stderr=errors.fileno(),
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
     try:
-        base = _wait_for(process, told, log)
-        link = re.search(r"http://\S+/invite/\S+", told.read_text())
-        yield Studio(base, process, link.group() if link else None)
+        base = _wait_for(process, output, log)
+        yield Studio(base, process)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=60)
 
 
-def _wait_for(process: "subprocess.Popen[bytes]", told: Path, log: Path) -> str:
+def _wait_for(process: Any, output: Path, log: Path) -> str:
     """Return the address of a server once it answers there."""
     for _ in range(1200):
         assert process.poll() is None, f"the server did not start: {log.read_text()}"
-        found = re.search(r"http://[0-9.]+:\d+", told.read_text())
+        found = re.search(r"http://[0-9.]+:\d+", output.read_text())
         if found is not None:
             try:
                 httpx.get(f"{found.group()}/sign-in", timeout=60).raise_for_status()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.exam.agreement import Against, Agreement, Coefficient
+    from contrafact.study.agreement import Against, Agreement, Coefficient
 
 __all__ = ["agree"]
 
@@ -61,9 +61,9 @@ def agree(
     import json
 
     from contrafact.errors import InputError
-    from contrafact.exam.agreement import agreement, agreement_object
-    from contrafact.exam.ratings import read_ratings
     from contrafact.files.atomic import write_text
+    from contrafact.study.agreement import agreement, agreement_object
+    from contrafact.study.ratings import read_ratings
 
     if out is not None and (out.suffix != ".json" or out.is_dir()):
         raise InputError("the result is a JSON file", file=out, hint="name it .json")

@@ -1,22 +1,24 @@
 """``contrafact exam``: how far can this judge be trusted?"""
 
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from contrafact.cli.lazy import option_of
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from contrafact.exam.file import CriterionExam, Exam, Figure, Rate
-    from contrafact.exam.items import Examiner
+    from contrafact.family.settings import TaskOptions
 
-__all__ = ["exam"]
+__all__ = ["command"]
 
 _TRANSPORT = "How calls are made"
 
 
-def exam(
+def _common(
     judge: Annotated[
         list[str],
         typer.Option("--judge", metavar="J", help="The judge; several form a panel."),
@@ -24,18 +26,17 @@ def exam(
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="The result, JSON; for `report --exam`.")
     ],
-    family: Annotated[
-        Literal["cobe", "finforce"], typer.Option(help="Whose questions it is to answer.")
-    ] = "finforce",
+    family: Annotated[str, typer.Option(help="Whose questions it is to answer.")] = "",
     n: Annotated[
         int | None,
-        typer.Option("--n", min=2, metavar="N", help="Items. [320, or all of FILE's]"),
+        typer.Option(
+            "--n",
+            min=2,
+            metavar="N",
+            help="Items; if not given, the family's number.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the draw of items.")] = 0,
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="cobe: stories with known answers; fresh ones if none."),
-    ] = None,
     repeats: Annotated[
         int, typer.Option(min=1, metavar="R", help="Put each question so often.")
     ] = 1,
@@ -46,13 +47,6 @@ def exam(
     prompts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
     ] = None,
-    judge_context: Annotated[
-        bool, typer.Option("--judge-context", help="cobe: show the judge story and query as well.")
-    ] = False,
-    structured: Annotated[
-        bool,
-        typer.Option("--structured/--no-structured", help="finforce: ask for JSON by schema."),
-    ] = True,
     judge_arg: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,13 +70,93 @@ def exam(
         typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for one attempt. [300]"),
     ] = None,
 ) -> None:
-    """Put items whose verdict is known to a judge, and say how often it is right.
+    """The options of every exam."""
 
-    Answers are kept in FILE's name with .answers.jsonl as they come: killed and run again, it goes
-    on, and nothing is asked twice. The items with every verdict stand in .items.jsonl.
 
-    Example: contrafact exam --judge embedded/smollm2-135m --family finforce --n 60 --out exam.json
+def command() -> Callable[..., None]:
+    """Return the function of the command: it has the options of every family's exam.
+
+    Raises:
+        InputError: If two families have options of one name and different types.
     """
+    options = _options()
+    own = _own_parameters(options)
+    common = dict(inspect.signature(_common, eval_str=True).parameters)
+    # The family with the lowest rank is examined if none is named.
+    annotation = common["family"].annotation
+    common["family"] = common["family"].replace(
+        annotation=Annotated[(cast(Any, Literal)[tuple(options)], *annotation.__metadata__)],
+        default=next(iter(options)),
+    )
+
+    def exam(**values: Any) -> None:
+        given = {name: values.pop(name) for name in own}
+        _exam(values, _chosen(options, values["family"], given))
+
+    parameters = [*common.values(), *own.values()]
+    exam.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    exam.__annotations__ = {one.name: one.annotation for one in parameters}
+    exam.__doc__ = (
+        "Put items whose verdict is known to a judge, and say how often it is right.\n\n"
+        "Answers are kept in FILE's name with .answers.jsonl as they come: killed and run again, "
+        "it goes on, and nothing is asked twice. The items with every verdict stand in "
+        ".items.jsonl.\n\n"
+        f"Example: contrafact exam --judge embedded/smollm2-135m --family {next(iter(options))} "
+        "--n 60 --out exam.json"
+    )
+    return exam
+
+
+def _options() -> "dict[str, type[TaskOptions]]":
+    """Return the options of each family's exam, by family."""
+    from contrafact.family import families
+
+    return {name: one.exam.load().options for name, one in families().items() if one.exam}
+
+
+def _own_parameters(
+    options: "Mapping[str, type[TaskOptions]]",
+) -> dict[str, inspect.Parameter]:
+    """Return the options that some families' exams have; their help says whose they are."""
+    from contrafact.errors import InputError
+
+    of: dict[str, list[str]] = {}
+    for family, model in options.items():
+        for name in model.model_fields:
+            of.setdefault(name, []).append(family)
+    found = {}
+    for name, owners in of.items():
+        fields = [options[family].model_fields[name] for family in owners]
+        if len({str(field.annotation) for field in fields}) > 1:
+            raise InputError(
+                f"the exams of {' and '.join(owners)} have an option '{name}' of different kinds",
+                hint="uninstall one of them",
+            )
+        found[name] = option_of(name, fields[0], panel=None, prefix=f"{', '.join(owners)}: ")
+    return found
+
+
+def _chosen(
+    options: "Mapping[str, type[TaskOptions]]", family: str, given: Mapping[str, Any]
+) -> "TaskOptions":
+    """Return a family's options as they were given.
+
+    Raises:
+        InputError: If one was given that is other families'.
+    """
+    from contrafact.errors import InputError
+
+    model = options[family]
+    known = {name: value for name, value in given.items() if value is not None}
+    for name in known:
+        if name not in model.model_fields:
+            owners = [one for one, other in options.items() if name in other.model_fields]
+            flag = f"--{name.replace('_', '-')}"
+            raise InputError(f"{flag} is for {' and '.join(owners)}", hint="leave it out")
+    return model(**known)
+
+
+def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
     import asyncio
 
     from inspect_ai.model import GenerateConfig
@@ -90,81 +164,58 @@ def exam(
     from contrafact.cli.key_values import key_values
     from contrafact.console import Progress
     from contrafact.errors import InputError
-    from contrafact.exam.run import conclude, items_for
-    from contrafact.exam.sitting import questions_of, sit
+    from contrafact.exam.questions import put
+    from contrafact.exam.run import prepare_exam
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import Journal
     from contrafact.models.opening import TRANSPORT, open_model, without_secrets
     from contrafact.prompts import open_pack
 
+    out: Path = values["out"]
     if out.suffix != ".json":
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
-    guard_output(out, data)
-    pack = open_pack(prompts)
-    examiner: Examiner
-    if family == "finforce":
-        from contrafact.exam.finforce import FinforceExaminer
-
-        if judge_context:
-            raise InputError("--judge-context is for cobe", hint="leave it out")
-        examiner = FinforceExaminer(pack, structured=structured)
-        settings: dict[str, Any] = {"structured": structured}
-    else:
-        from contrafact.exam.cobe import CobeExaminer
-
-        examiner = CobeExaminer(pack, context=judge_context)
-        settings = {"judge_context": judge_context}
-    judges = list(dict.fromkeys(judge))
-    items = items_for(family, n=n, seed=seed, data=data)
-    questions = questions_of(items, examiner, judges, repeats=repeats, order=order)
-    given = {
-        "max_retries": max_retries,
-        "timeout": timeout,
-        "attempt_timeout": attempt_timeout,
-    }
+    guard_output(out, *(value for _, value in options if isinstance(value, Path)))
+    judge_args = key_values("--judge-arg", values["judge_arg"])
+    prepared = prepare_exam(
+        values["family"],
+        values["judge"],
+        open_pack(values["prompts"]),
+        options,
+        **{name: values[name] for name in ("n", "seed", "repeats", "order")},
+        settings={"judge_args": without_secrets(judge_args)} if judge_args else {},
+    )
+    bounds = ("max_connections", "max_retries", "timeout", "attempt_timeout")
     calls: dict[str, Any] = {
         **TRANSPORT,
-        **{name: value for name, value in given.items() if value is not None},
-        "max_connections": max_connections,
+        **{name: values[name] for name in bounds if values[name] is not None},
     }
-    judge_args = key_values("--judge-arg", judge_arg)
-    if judge_args:
-        settings["judge_args"] = without_secrets(judge_args)
     models = {
-        name: open_model(name, config=GenerateConfig(**calls), **judge_args) for name in judges
+        name: open_model(name, config=GenerateConfig(**calls), **judge_args)
+        for name in prepared.judges
     }
-    facts = {
-        "judge": judges,
-        "family": family,
-        "task": examiner.task_version,
-        "prompts": pack.used_hash,
-        **settings,
-    }
-    with Journal(out.with_name(f"{out.stem}.answers.jsonl"), facts) as answers:
-        left = len({q.key for q in questions if q.key not in answers.known})
+    with Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts) as answers:
+        left = len({q.key for q in prepared.questions if q.key not in answers.known})
         with Progress("questions", left) as steps:
-            sitting = asyncio.run(
-                sit(questions, examiner, models, answers, at_once=max_connections, each=steps.step)
+            failures = asyncio.run(
+                put(
+                    prepared.questions,
+                    prepared.examiner,
+                    models,
+                    answers,
+                    at_once=values["max_connections"],
+                    each=steps.step,
+                )
             )
-        if sitting.failures:
-            _tell_failures(list(sitting.failures.values()), left)
-        result = conclude(
-            out,
-            items=items,
-            questions=questions,
-            answers=answers.known,
-            judges=judges,
-            examiner=examiner,
-            seed=seed,
-            settings=settings,
-        )
+        if failures:
+            _show_failures(list(failures.values()), left)
+        result = prepared.conclude(out, answers.known)
     if not left:
         typer.echo("every question had its answer: no model was called")
     _show(result)
     typer.echo(f"exam: {out}")
 
 
-def _tell_failures(causes: "Sequence[str]", asked: int) -> None:
+def _show_failures(causes: Sequence[str], asked: int) -> None:
     """Say which calls failed.
 
     Raises:
@@ -172,8 +223,8 @@ def _tell_failures(causes: "Sequence[str]", asked: int) -> None:
     """
     from collections import Counter
 
-    said = f"{len(causes)} of {asked} questions failed; the same command tries them again:"
-    typer.echo(said, err=True)
+    text = f"{len(causes)} of {asked} questions failed; the same command tries them again:"
+    typer.echo(text, err=True)
     for cause, count in Counter(causes).most_common(5):
         typer.echo(f"  {count} x {cause}", err=True)
     raise typer.Exit(1)
@@ -210,18 +261,18 @@ def _show(exam: "Exam") -> None:
 
 
 def _remarks(name: str, one: "CriterionExam") -> list[str]:
-    said = []
+    lines = []
     right, wrong = one.sensitivity.estimate, one.specificity.estimate
     if right is not None and wrong is not None and right + wrong <= 1.0:
-        said.append(f"{name}: this judge cannot tell (the two shares sum to {right + wrong:.2f})")
+        lines.append(f"{name}: this judge cannot tell (the two shares sum to {right + wrong:.2f})")
     if one.order is not None and one.order.changed.n:
         changed = one.order.changed
-        said.append(f"{name}: {changed.k} of {changed.n} verdicts change with the order of parts")
+        lines.append(f"{name}: {changed.k} of {changed.n} verdicts change with the order of parts")
     if _clear(one.length) and one.length.estimate is not None:
         more = "more" if one.length.estimate > 0 else "less"
         points = abs(100 * one.length.estimate)
-        said.append(f"{name}: longer texts pass {more} often, by {points:.0f} points")
-    return said
+        lines.append(f"{name}: longer texts pass {more} often, by {points:.0f} points")
+    return lines
 
 
 def _clear(figure: "Figure") -> bool:

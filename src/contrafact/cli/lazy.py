@@ -1,13 +1,14 @@
-"""Commands that are found when they are asked for: those of families, and one a task."""
+"""Commands that are found when they are asked for, and options made from a model's fields."""
 
+import inspect
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["LazyGroup", "command_of"]
+__all__ = ["LazyGroup", "command_of", "option_of"]
 
 
 @cache
@@ -16,6 +17,47 @@ def command_of(name: str, function: Callable[..., None]) -> Any:
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, add_completion=False)
     app.command(name)(function)
     return typer.main.get_command(app)
+
+
+def option_of(name: str, field: Any, *, panel: str | None, prefix: str = "") -> inspect.Parameter:
+    """Return the command-line option that a field of a model of options is.
+
+    It is None where it is not given, so that the model's default counts.
+
+    Args:
+        name: The field's name.
+        field: The field, as pydantic has it.
+        panel: The panel of the help page in which it stands.
+        prefix: What stands before its description.
+    """
+    flag = f"--{name.replace('_', '-')}"
+    extra = field.json_schema_extra or {}
+    bounds = {kind: getattr(one, kind) for one in field.metadata for kind in ("ge", "le")
+              if hasattr(one, kind)}  # fmt: skip
+    described = f"{prefix}{field.description or ''}"
+    if field.annotation is bool:
+        kind: Any = bool | None
+        names = [f"{flag}/--no-{flag[2:]}"] if field.default else [flag]
+    else:
+        kind = field.annotation | None
+        names = [flag]
+        if field.default not in (None, 0):
+            described += f" [{field.default}]"
+    option = typer.Option(
+        *names,
+        help=described,
+        metavar=extra.get("metavar"),
+        min=bounds.get("ge"),
+        max=bounds.get("le"),
+        show_default=False,
+        rich_help_panel=panel,
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=None,
+        annotation=Annotated[kind, option],
+    )
 
 
 class LazyGroup(TyperGroup):

@@ -17,6 +17,7 @@ from contrafact.cli import (
     report,
     review,
     run,
+    study,
     train,
     whatif,
 )
@@ -37,19 +38,16 @@ class CommandGroup(LazyGroup):
         return ["demo", *(name for name in super().list_commands(ctx) if name != "demo")]
 
     def more_names(self) -> list[str]:
-        """Return the names of the families' commands."""
-        return ["demo", *_family_commands()]
+        """Return the names of the commands that are made of what families say."""
+        return ["demo", "exam", *_family_commands()]
 
     def more(self, name: str) -> Any:
         """Return a family's command or group of commands."""
         if name == "demo":
             return command_of(name, demo.command())
-        found = _family_commands()[name].app.load()
-        if isinstance(found, typer.Typer):
-            group = typer.main.get_command(found)
-            group.name = name
-            return group
-        return command_of(name, found)
+        if name == "exam":
+            return command_of(name, exam.command())
+        return _family_command(name)
 
 
 app = typer.Typer(
@@ -63,7 +61,6 @@ app = typer.Typer(
 )
 app.add_typer(run.app, name="run")
 app.command("report")(report.report)
-app.command("exam")(exam.exam)
 app.command("agree")(agree.agree)
 app.command("whatif")(whatif.whatif)
 app.add_typer(data.app, name="data")
@@ -76,7 +73,7 @@ _FIRST_STEPS = """\
 contrafact generates, builds, detects and judges counterfactual text, and says how well.
 
   contrafact demo                      the main job, offline, in minutes
-  contrafact run finforce --model M    evaluate a model (add --judge J for verdicts)
+  {run:<37}evaluate a model (add --judge J for verdicts)
   contrafact report DIR                tables, figures and report.html from runs
   contrafact generate FILE --method zero-shot --model M --out FILE
                                        risk and opportunity scenarios for your headlines
@@ -99,7 +96,11 @@ def first(
         typer.echo(f"contrafact {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(_FIRST_STEPS, nl=False)
+        from contrafact.family import tasks
+
+        typer.echo(
+            _FIRST_STEPS.format(run=f"contrafact run {next(iter(tasks()))} --model M"), nl=False
+        )
 
 
 def main() -> None:
@@ -135,12 +136,34 @@ def main() -> None:
 
 
 @cache
-def _family_commands() -> "dict[str, Command]":
+def _family_commands() -> "dict[str, Command | None]":
+    """Return the families' commands by name; None for a group that holds studies alone."""
     from contrafact.family import families
 
-    return {
-        name: command for family in families().values() for name, command in family.commands.items()
-    }
+    found: dict[str, Command | None] = {}
+    for family in families().values():
+        if family.study:
+            found[family.name] = None
+        found |= family.commands
+    return found
+
+
+@cache
+def _family_command(name: str) -> Any:
+    """Return a family's command, or its group of commands with that of its studies."""
+    from contrafact.family import families
+
+    command = _family_commands()[name]
+    family = families().get(name)
+    found = command.app.load() if command else typer.Typer(callback=lambda: None)
+    if not isinstance(found, typer.Typer):
+        return command_of(name, found)
+    group: Any = typer.main.get_group(found)
+    group.name = name
+    if family is not None and family.study:
+        group.help = group.help or f"{family.title}. {family.question}"
+        group.add_command(study.study_group(family))
+    return group
 
 
 def _die(message: str) -> None:

@@ -10,7 +10,6 @@ from contrafact.cli import news_prepare
 if TYPE_CHECKING:
     from contrafact.corpus.fetch import Fetched, Pages, Window
     from contrafact.corpus.news_items import NewsNotes
-    from contrafact.corpus.sources.base import Source
     from contrafact.files.journal import Journal
 
 __all__ = ["app"]
@@ -20,7 +19,6 @@ SourceName = Literal["file", "rss", "newsapi", "yahoo"]
 app = typer.Typer(help="Acquire news, and prepare it for a benchmark.", no_args_is_help=True)
 app.command("dedupe")(news_prepare.dedupe)
 app.command("anonymise")(news_prepare.anonymise)
-_DAY = "%Y-%m-%d"
 
 
 @app.callback()
@@ -70,13 +68,16 @@ def fetch(
 
     Example: contrafact news fetch yahoo AAPL MSFT --out news.jsonl
     """
-    from contrafact.corpus.fetch import fetch_pages
-    from contrafact.corpus.sources.base import open_client
+    from contrafact.corpus.fetch import Window, fetch_pages, open_source
+    from contrafact.corpus.sources.base import defaults, open_client
     from contrafact.errors import InputError
     from contrafact.files.atomic import guard_output
+    from contrafact.files.download import sha256_of
     from contrafact.files.journal import Journal
 
-    window, asked = _window(source, since, until), _asked(source, what or [])
+    usual = defaults().get(source)
+    asked = list(what or (usual.asked if usual else ()))
+    window = Window.of(since, until, usual if source == "newsapi" else None)
     guard_output(out, *(asked if source == "file" else ()))
     settings: dict[str, Any] = {
         "source": source,
@@ -88,8 +89,8 @@ def fetch(
     if source == "newsapi":
         settings |= {"days": days, "language": language}
     if source == "file":
-        settings["contents"] = [_sum(path) for path in asked]
-    origin = _source(source, asked, window, days, language, base_url)
+        settings["contents"] = [sha256_of(path) if Path(path).is_file() else None for path in asked]
+    origin = open_source(source, asked, window, days=days, language=language, base=base_url)
     journal = Journal.of_output(out, settings, what="`news fetch`")
     if journal.finished() and not add:
         typer.echo(
@@ -177,66 +178,3 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     from contrafact.files.tables import read_rows
 
     return [row for _, row in read_rows(path)] if path.exists() and path.stat().st_size else []
-
-
-def _window(source: str, since: str | None, until: str | None) -> "Window":
-    from contrafact.corpus.fetch import Window
-    from contrafact.corpus.sources.base import defaults
-    from contrafact.errors import InputError
-
-    window = Window(_day(since), _day(until))
-    if source == "newsapi":
-        usual = defaults()["newsapi"]
-        window = Window(window.since or usual.since, window.until or usual.until)
-    if window.since and window.until and window.since > window.until:
-        raise InputError("the window ends before it begins", hint="fix --from and --to")
-    return window
-
-
-def _day(text: str | None) -> str | None:
-    from datetime import datetime
-
-    from contrafact.errors import InputError
-
-    if text is None:
-        return None
-    try:
-        return datetime.strptime(text, _DAY).date().isoformat()
-    except ValueError:
-        raise InputError(f"'{text}' is not a day", hint="write it as 2025-04-18") from None
-
-
-def _asked(source: str, what: list[str]) -> list[str]:
-    from contrafact.corpus.sources.base import defaults
-
-    usual = defaults().get(source)
-    return list(what) or (list(usual.asked) if usual else [])
-
-
-def _source(
-    name: str,
-    asked: list[str],
-    window: "Window",
-    days: int | None,
-    language: str,
-    base: str | None,
-) -> "Source":
-    from contrafact.corpus.sources.feeds import Rss, Yahoo
-    from contrafact.corpus.sources.files import Files
-    from contrafact.corpus.sources.newsapi import NewsApi
-
-    if name == "file":
-        return Files(asked)
-    if name == "rss":
-        return Rss(asked)
-    if name == "yahoo":
-        return Yahoo(asked, base=base)
-    return NewsApi(
-        asked, window.since or "", window.until or "", days=days, language=language, base=base
-    )
-
-
-def _sum(path: str) -> str | None:
-    from contrafact.files.download import sha256_of
-
-    return sha256_of(path) if Path(path).is_file() else None

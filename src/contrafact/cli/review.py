@@ -1,16 +1,12 @@
 """``contrafact review``: human quality assurance. Items in, decisions out, and the proof."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from contrafact.cli.review_plan import estimate, plan, residual
-from contrafact.cli.review_serve import invite, serve
-from contrafact.cli.review_store import open_store
-
-if TYPE_CHECKING:
-    from contrafact.review.store.store import Store
+from contrafact.review.store import open_store
 
 __all__ = ["app"]
 
@@ -22,16 +18,100 @@ _Database = Annotated[
 ]
 _COUNTED = {"history": "events", "sheet": "answered items"}
 _Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
-app.command("serve")(serve)
-app.command("invite")(invite)
-app.command("plan")(plan)
-app.command("estimate")(estimate)
-app.command("residual")(residual)
 
 
 @app.callback()
 def group() -> None:
     """Human quality assurance: from the first label to adjudication."""
+
+
+@app.command("serve")
+def serve(
+    db: _Database = "review.db",
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0 for any.")
+    ] = 8000,
+    host: Annotated[str, typer.Option(metavar="H", help="The address to listen on.")] = "127.0.0.1",
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="A certificate (PEM).")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key (PEM).")
+    ] = None,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Let others reach it without TLS.")
+    ] = False,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy", help="A proxy on this machine ends TLS and says who comes from where."
+        ),
+    ] = False,
+) -> None:
+    """Serve the review studio, to this machine alone unless an option says otherwise.
+
+    Where nobody manages it yet, a one-time link for its manager is printed.
+
+    Example: contrafact review serve --db review.db --port 8000
+    """
+    _check_installed()
+    from contrafact.review.web import serve as server
+
+    server.serve(
+        db,
+        host=host,
+        port=port,
+        certificate=tls_cert,
+        key=tls_key,
+        allow_remote=allow_remote,
+        behind_proxy=behind_proxy,
+        say=typer.echo,
+    )
+
+
+@app.command("invite")
+def invite(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The person, as reviews name them.")],
+    db: _Database = "review.db",
+    role: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE", help="'manager', or a role in the review; repeatable."),
+    ] = None,
+    review: Annotated[
+        str | None, typer.Option("--review", metavar="NAME", help="The review of the roles.")
+    ] = None,
+    url: Annotated[
+        str, typer.Option(metavar="URL", help="The studio's address, for the link.")
+    ] = "http://127.0.0.1:8000",
+) -> None:
+    """Print a one-time link at which somebody chooses a password; it voids earlier ones.
+
+    Example: contrafact review invite Ada --review review --role expert-a
+    """
+    from contrafact.errors import InputError
+
+    _check_installed()
+    from contrafact.review.web.studio import open_studio
+
+    roles = [one for one in role or [] if one != "manager"]
+    if roles and review is None:
+        raise InputError(f"'{roles[0]}' is a role in a review", hint="name it with --review")
+    studio = open_studio(db)
+    with studio.store as store:
+        if review is not None:
+            known = store.read(review, lambda state: state.people.get(name))
+            if roles or known is None:
+                trained = known is not None and known.trained
+                store.set_roles(review, name, roles, "command line", trained=trained)
+        manager = len(roles) < len(role or [])
+        link = studio.invite_link(name, url.rstrip("/"), by="command line", manager=manager)
+        if manager:
+            studio.accounts.set_manager(name, True, by="command line")
+    typer.echo(link)
+
+
+for _command in (plan, estimate, residual):
+    app.command()(_command)
 
 
 @app.command("project")
@@ -42,9 +122,9 @@ def project(
 ) -> None:
     """Check a project and show its stages and rules; without NAME, list those built in.
 
-    Example: contrafact review project rfc-rewrite
+    Example: contrafact review project headline-screening
     """
-    from contrafact.review.loading import builtin_projects, load_project
+    from contrafact.review.project import builtin_projects, load_project
 
     if name is None:
         for known in builtin_projects():
@@ -99,20 +179,24 @@ def import_(
     ] = None,
     by: Annotated[str, typer.Option(metavar="NAME", help="Who imports.")] = "manager",
 ) -> None:
-    """Bring items into a review, and open it if it is new. What is there already is left as it is.
+    """Import items into a review, and open it if it is new. What is there already stays as it is.
 
-    With --from, decisions made elsewhere are taken in, as far as they fit, and marked as such; what
-    does not fit is told with its line. There --field is QUESTION=NAME.
+    With --from, decisions made elsewhere are imported, as far as they fit, and marked as such; what
+    does not fit is listed with its line. There --field is QUESTION=NAME.
 
-    Example: contrafact review import pairs.jsonl --project rfc-rewrite --person Ada=expert-a
+    Example: contrafact review import news.jsonl --project headline-screening --person Ada=verifier
     """
     from contrafact.errors import InputError
-    from contrafact.review.desk import staffing_problems
-    from contrafact.review.importing import read_gold, read_items
-    from contrafact.review.loading import load_project
+    from contrafact.review.assignment import staffing_problems
+    from contrafact.review.external_formats import read_annotations
+    from contrafact.review.field_mapping import name_pairs, read_gold, read_items
+    from contrafact.review.import_annotations import import_annotations
+    from contrafact.review.project import load_project
 
-    names = _pairs(field or [], "--field", "FIELD=NAME")
-    people = _pairs(person or [], "--person", "NAME=ROLE,ROLE")
+    names = name_pairs(field or (), "FIELD=NAME", "--field")
+    people = name_pairs(person or (), "NAME=ROLE,ROLE", "--person")
+    known = name_pairs((a for a in annotator or () if "=" in a), "THEIRS=OURS", "--annotator")
+    everybody = [one.strip() for one in annotator or () if "=" not in one]
     if made_with is None and (stage is not None or annotator):
         raise InputError("--stage and --annotator go with --from", hint="name the tool with --from")
     if made_with is not None and training:
@@ -128,12 +212,38 @@ def import_(
         # The file is read before anything is opened, so that a bad one leaves nothing behind.
         gold = read_gold(file, found, names) if training else {}
         items = {} if training or made_with else read_items(file, found, names)
+        annotations = (
+            read_annotations(file, made_with, annotator=everybody[-1] if everybody else None)
+            if made_with
+            else []
+        )
         if project is not None:
             store.define(review, load_project(project), by)
         for name, roles in people.items():
-            store.enlist(review, name, [role.strip() for role in roles.split(",")], by)
+            store.set_roles(review, name, [role.strip() for role in roles.split(",")], by)
         if made_with is not None:
-            _take_decisions(store, review, file, made_with, stage, annotator or [], names, by)
+            tool = made_with
+            result = store.change(
+                review,
+                lambda state, now, rng: import_annotations(
+                    state,
+                    annotations,
+                    by,
+                    tool=tool,
+                    file=file,
+                    stage=stage,
+                    names=names,
+                    people=known,
+                    now=now,
+                    rng=rng,
+                ),
+            )
+            for problem in result.problems:
+                typer.echo(problem, err=True)
+            typer.echo(
+                f"{review}: decisions imported: {result.imported:,}, already there: "
+                f"{result.duplicates:,}, left out: {len(result.problems):,}"
+            )
             return
         if training:
             added = store.import_gold(review, gold, by)
@@ -143,43 +253,6 @@ def import_(
             typer.echo(f"{review}: {added:,} of {len(items):,} items are new")
         for problem in store.read(review, staffing_problems):
             typer.echo(f"Not yet: {problem}", err=True)
-
-
-def _take_decisions(
-    store: "Store",
-    review: str,
-    file: str,
-    tool: Literal["label-studio", "potato"],
-    stage: str | None,
-    annotators: list[str],
-    names: dict[str, str],
-    by: str,
-) -> None:
-    from contrafact.review.adopt import adopt
-    from contrafact.review.elsewhere import read_foreign
-
-    everybody = [one.strip() for one in annotators if "=" not in one]
-    people = _pairs([one for one in annotators if "=" in one], "--annotator", "THEIRS=OURS")
-    decisions = read_foreign(file, tool, annotator=everybody[-1] if everybody else None)
-    found = store.change(
-        review,
-        lambda board, now, rng: adopt(
-            board,
-            decisions,
-            by,
-            tool=tool,
-            file=file,
-            stage=stage,
-            names=names,
-            people=people,
-            now=now,
-            rng=rng,
-        ),
-    )
-    for problem in found.problems:
-        typer.echo(problem, err=True)
-    said = f"decisions taken in: {found.taken:,}, there already: {found.known:,}"
-    typer.echo(f"{review}: {said}, left out: {len(found.problems):,}")
 
 
 @app.command("export")
@@ -206,20 +279,19 @@ def export(
 ) -> None:
     """Write what came out of a review, at any time.
 
-    Decisions feed `contrafact rfc finalize --decisions`, ratings `contrafact agree`.
+    Decisions feed a family's own stages (`finalize --decisions`), ratings `contrafact agree`.
 
     Example: contrafact review export --db review.db --what decisions --out decisions.jsonl
     """
     from contrafact.errors import InputError
-    from contrafact.review.export import history_rows, rows_of
-    from contrafact.review.rows_out import form_of, write_rows
+    from contrafact.review.export import export_rows, history_rows, table_format, write_rows
 
-    form_of(out)
+    table_format(out)
     with open_store(db) as store:
         if what == "history":
             made = history_rows(store.history(review))
         else:
-            made = store.read(review, lambda b: rows_of(b, what, stage or (), question))
+            made = store.read(review, lambda b: export_rows(b, what, stage or (), question))
     if not made:
         raise InputError(f"the review '{review}' has no {what} yet", hint="export it later")
     write_rows(made, out)
@@ -232,7 +304,7 @@ def prove(review: _Review = "review", db: _Database = "review.db") -> None:
 
     Example: contrafact review prove --db review.db
     """
-    from contrafact.review.store.verify import verify
+    from contrafact.review.store.store import verify
 
     with open_store(db) as store:
         problems = verify(store, review)
@@ -244,13 +316,14 @@ def prove(review: _Review = "review", db: _Database = "review.db") -> None:
     typer.echo(f"{review}: the state is what its {events:,} events say")
 
 
-def _pairs(given: list[str], option: str, form: str) -> dict[str, str]:
+def _check_installed() -> None:
+    from importlib.util import find_spec
+
     from contrafact.errors import InputError
 
-    pairs = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            raise InputError(f"{option} {text[:40]} is not of the form {form}")
-        pairs[name.strip()] = value.strip()
-    return pairs
+    for package in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "multipart"):
+        if find_spec(package) is None:
+            raise InputError(
+                f"the review studio needs the package {package}",
+                hint="pip install 'contrafact[review]'",
+            )

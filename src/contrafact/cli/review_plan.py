@@ -1,32 +1,36 @@
 """``contrafact review plan``, ``estimate``, ``residual``: what to label, and what labels say."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.cli.review_plan_show import (
-    figures_object,
-    residual_object,
-    show_draw,
-    show_figures,
-    show_gains,
-    show_residual,
-    tell_labels,
-)
-from contrafact.cli.review_store import open_store
+from contrafact.console import show_table
+from contrafact.review.store import open_store
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
-    from contrafact.review.plan import Figure
-    from contrafact.review.plan_frame import Labels
-    from contrafact.review.plan_key import Key
-    from contrafact.review.residual import Residual
+    from contrafact.review.plan import Figure, Figures, Gain
+    from contrafact.review.plan_files import Key, Labels
+    from contrafact.review.residual import Residual, Share
+    from contrafact.review.state import ReviewState
+    from contrafact.stats.intervals import Interval
 
-__all__ = ["estimate", "plan", "residual"]
+__all__ = [
+    "estimate",
+    "figures_object",
+    "plan",
+    "residual",
+    "show_draw",
+    "show_figures",
+    "show_gains",
+    "show_label_notes",
+    "show_residual",
+]
 
 _Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
 _Seed = Annotated[int, typer.Option(min=0, metavar="S", help="Seed of what is drawn.")]
@@ -44,7 +48,7 @@ _Label = Annotated[
 ]
 _Positive = Annotated[
     list[str] | None,
-    typer.Option(metavar="VALUE", help="A label that counts as yes, beside none else; repeatable."),
+    typer.Option(metavar="VALUE", help="A label that counts as yes, and no other; repeatable."),
 ]
 _Row = tuple[int, Mapping[str, Any]]
 
@@ -59,7 +63,9 @@ def plan(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="The items to label; the key lies beside it."),
+        typer.Option(
+            "--out", metavar="FILE", help="The items to label; the key is written next to it."
+        ),
     ] = None,
     figure: Annotated[
         list[str] | None,
@@ -118,55 +124,58 @@ def plan(
     import numpy as np
 
     from contrafact.errors import InputError
-    from contrafact.review.plan import next_wave
-    from contrafact.review.plan_gain import gains
-    from contrafact.review.plan_key import Key, write_plan
+    from contrafact.review.plan import gains, next_wave
+    from contrafact.review.plan_files import Key, items_to_label, true_labels, write_plan
 
     if out is None and simulate is None:
         raise InputError("there is nothing to do", hint="name a file with --out, or --simulate R")
     wanted = _figures(figure or [])
-    rows, name = _rows(file, db, review)
+    rows, name, state = _rows(file, db, review)
     rng = np.random.default_rng(seed)
-    key = _key(rows, name, earlier, wanted, by, judge, judge_positive, db, review, rng)
+    key = _key(rows, name, earlier, wanted, by, judge, judge_positive, state, rng)
     if "ranking" in key.figures and len(key.frame.groups) < 2:
         raise InputError("a ranking needs groups to rank", hint="say which field: --by FIELD")
     known = _labels(key, labels, label, positive, rows, name)
-    tell_labels(key, known)
+    show_label_notes(key, known)
     left = int(key.waves.open(known.values).sum())
     if left < budget:
         raise InputError(f"{left} items can still be drawn", hint=f"use --budget {left} or less")
     if simulate is not None:
-        told = None if truth is None else _truth(key, rows, name, truth, positive)
+        known_truth = (
+            None
+            if truth is None
+            else true_labels(rows, key.frame, name, field=truth, positive=positive or ())
+        )
         made = gains(
             key.frame,
             key.waves,
             known.values,
             budget,
             key.figures,
-            truth=told,
+            truth=known_truth,
             rounds=simulate,
             parts=parts,
             uniform=uniform,
             rng=np.random.default_rng([seed, 1]),
         )
-        show_gains(made, simulate, budget, told is not None)
+        show_gains(made, simulate, budget, known_truth is not None)
     if out is None:
         return
     waves = next_wave(
         key.frame, key.waves, known.values, budget, key.figures, uniform=uniform, rng=rng
     )
     drawn = np.flatnonzero(waves.drawn_in == waves.count)
-    # What a review has come to is nothing for those who are to judge anew.
+    # Who labels anew is not to see what the review has come to.
     outcomes = [f for _, row in rows[:1] for f in row if f.startswith(("review_", "answer_"))]
     hidden = [judge, label, truth, *(hide or ()), *(outcomes if db else ())]
-    shown = _shown(rows, name, key, hidden)
+    shown = items_to_label(rows, key.frame, name, hidden)
     planned = Key(key.frame, waves, key.figures)
-    beside = write_plan(out, shown, planned, rng.permutation(drawn).tolist())
+    key_file = write_plan(out, shown, planned, rng.permutation(drawn).tolist())
     show_draw(planned, known.values)
     typer.echo(
         f"{out}: {len(drawn):,} of {len(key.frame.items):,} items to label, wave {waves.count}"
     )
-    typer.echo(f"{beside}: the key, with the probability of each; keep it for `review estimate`")
+    typer.echo(f"{key_file}: the key, with the probability of each; keep it for `review estimate`")
 
 
 def estimate(
@@ -186,12 +195,11 @@ def estimate(
     Example: contrafact review estimate plan.key.csv --labels labels.csv --out figures.json
     """
     from contrafact.review.plan import figures_of
-    from contrafact.review.plan_frame import read_labels
-    from contrafact.review.plan_key import read_key
+    from contrafact.review.plan_files import read_key, read_labels
 
     read = read_key(key)
     known = read_labels(labels, read.frame, field=label, positive=positive or ())
-    tell_labels(read, known)
+    show_label_notes(read, known)
     found = figures_of(read.frame, read.waves, known.values)
     if out is not None:
         _write_json(out, figures_object(read, found))
@@ -212,20 +220,27 @@ def residual(
 ) -> None:
     """Estimate what share of a review's final items is wrong, from how people voted.
 
-    It takes people to err independently of each other; `review plan --figure residual` plans an
+    It assumes that people err independently of each other; `review plan --figure residual` plans an
     audit of final items that does not.
 
     Example: contrafact review residual --db review.db --out residual.json
     """
-    found = _residual(db, review, seed)
+    import numpy as np
+
+    from contrafact.review.residual import residual_error
+
+    with open_store(db) as store:
+        state = store.read(review, lambda found: found)
+    # Outside the store, which a running studio may want meanwhile.
+    found = residual_error(state, rng=np.random.default_rng(seed))
     if out is not None:
-        _write_json(out, residual_object(found))
+        _write_json(out, asdict(found))
     show_residual(found)
     if out is not None:
         typer.echo(f"written to {out}")
 
 
-def _write_json(out: Path, told: Mapping[str, Any]) -> None:
+def _write_json(out: Path, figures: Mapping[str, Any]) -> None:
     import json
 
     from contrafact.errors import InputError
@@ -233,7 +248,7 @@ def _write_json(out: Path, told: Mapping[str, Any]) -> None:
 
     if out.suffix != ".json" or out.is_dir():
         raise InputError("the figures are a JSON file", file=out, hint="name it .json")
-    write_text(out, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    write_text(out, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
 
 
 def _figures(named: Sequence[str]) -> "tuple[Figure, ...]":
@@ -247,7 +262,10 @@ def _figures(named: Sequence[str]) -> "tuple[Figure, ...]":
     return tuple(figure for figure in FIGURES if figure in named)
 
 
-def _rows(file: str | None, db: str | None, review: str) -> tuple[list[_Row], str]:
+def _rows(
+    file: str | None, db: str | None, review: str
+) -> "tuple[list[_Row], str, ReviewState | None]":
+    """Return the items, what they come from, and the review if they come from one."""
     from contrafact.errors import InputError
     from contrafact.files.tables import read_rows, source_name
     from contrafact.review.export import item_rows
@@ -255,9 +273,10 @@ def _rows(file: str | None, db: str | None, review: str) -> tuple[list[_Row], st
     if (file is None) == (db is None):
         raise InputError("items come from a file or from a review", hint="name FILE, or --db URL")
     if db is None:
-        return list(read_rows(str(file))), source_name(str(file))
+        return list(read_rows(str(file))), source_name(str(file)), None
     with open_store(db) as store:
-        return list(enumerate(store.read(review, item_rows), start=1)), f"review '{review}'"
+        state = store.read(review, lambda found: found)
+    return list(enumerate(item_rows(state), start=1)), f"review '{review}'", state
 
 
 def _key(
@@ -268,14 +287,15 @@ def _key(
     by: str | None,
     judge: str | None,
     judge_positive: Sequence[str] | None,
-    db: str | None,
-    review: str,
+    state: "ReviewState | None",
     rng: "np.random.Generator",
 ) -> "Key":
     """Return the key as it stands before this wave."""
+    import numpy as np
+
     from contrafact.errors import InputError
-    from contrafact.review.plan_frame import frame_of_finals, frame_of_rows
-    from contrafact.review.plan_key import Key, read_key
+    from contrafact.review.plan_files import Key, frame_of_finals, frame_of_rows, read_key
+    from contrafact.review.residual import residual_error
     from contrafact.stats.sampling import Waves
 
     if earlier is not None:
@@ -286,33 +306,17 @@ def _key(
             raise InputError("that key is of another figure", file=earlier, hint="plan anew")
         return Key(read.frame, read.waves, wanted or read.figures)
     if "residual" in wanted:
-        if db is None or wanted != ("residual",):
+        if state is None or wanted != ("residual",):
             raise InputError(
                 "the residual error is that of a review's final items",
                 hint="use --db URL --figure residual alone",
             )
-        found = _residual(db, review, int(rng.integers(1 << 31)))
-        frame = frame_of_finals([row for _, row in rows], found, by or _category(db, review))
+        seeded = np.random.default_rng(int(rng.integers(1 << 31)))
+        found = residual_error(state, rng=seeded)
+        frame = frame_of_finals([row for _, row in rows], found, by or state.project.category)
     else:
         frame = frame_of_rows(rows, name, by=by, judge=judge, positive=judge_positive or ())
     return Key(frame, Waves.none(len(frame.items)), wanted or ("rate",))
-
-
-def _residual(db: str, review: str, seed: int) -> "Residual":
-    import numpy as np
-
-    from contrafact.review.residual import residual_error
-
-    with open_store(db) as store:
-        board = store.read(review, lambda found: found)
-    # Outside the store, which a running studio may want meanwhile.
-    return residual_error(board, rng=np.random.default_rng(seed))
-
-
-def _category(db: str, review: str) -> str | None:
-
-    with open_store(db) as store:
-        return store.read(review, lambda board: board.project.category)
 
 
 def _labels(
@@ -325,7 +329,7 @@ def _labels(
 ) -> "Labels":
     import numpy as np
 
-    from contrafact.review.plan_frame import Labels, labels_in_rows, read_labels
+    from contrafact.review.plan_files import Labels, labels_in_rows, read_labels
 
     words = positive or ()
     if labels is not None:
@@ -335,35 +339,147 @@ def _labels(
     return Labels(np.full(len(key.frame.items), np.nan), 0, 0)
 
 
-def _truth(
-    key: "Key", rows: Sequence[_Row], name: str, field: str, positive: Sequence[str] | None
-) -> "NDArray[np.float64]":
+def show_label_notes(key: "Key", found: "Labels") -> None:
+    """Print which labels do not count, and which are missing."""
     import numpy as np
 
-    from contrafact.errors import InputError
-    from contrafact.review.plan_frame import labels_in_rows
+    if found.tied:
+        typer.echo(f"note: {found.tied} items are labelled both ways and count as open", err=True)
+    if found.outside:
+        typer.echo(f"note: {found.outside} labels are of other items", err=True)
+    waiting = int(((key.waves.drawn_in > 0) & np.isnan(found.values)).sum())
+    if waiting:
+        note = "drawn items have no label, and are taken for missing at random"
+        typer.echo(f"note: {waiting} {note}", err=True)
 
-    found = labels_in_rows(rows, key.frame, name, field=field, positive=positive or ()).values
-    lacking = int(np.isnan(found).sum())
-    if lacking:
-        problem = f"'{field}' is empty for {lacking} items, and a truth has none missing"
-        raise InputError(problem, file=name, hint="leave those items out")
-    return found
+
+def show_draw(key: "Key", labels: Any) -> None:
+    """Print what the last wave drew, by group and level."""
+    import numpy as np
+
+    frame, waves = key.frame, key.waves
+    expected = frame.expected(labels).mean
+    last, known = waves.probabilities[-1], ~np.isnan(labels)
+    rows = []
+    for cell in np.unique(frame.cells):
+        own = frame.cells == cell
+        at = int(np.flatnonzero(own)[0])
+        open_ = own & ~np.isnan(last)
+        rows.append(
+            (
+                frame.group[at],
+                frame.judge_level[at] or "–",
+                f"{own.sum():,}",
+                f"{(own & known).sum():,}",
+                _percent(float(expected[own].mean())),
+                f"{(waves.drawn_in[own] == waves.count).sum():,}",
+                f"{last[open_].mean():.4f}" if open_.any() else "–",
+            )
+        )
+    titles = ("group", "judge", "items", "labelled", "expected yes", "drawn", "probability")
+    show_table(f"wave {waves.count}", titles, rows)
 
 
-def _shown(
-    rows: Sequence[_Row], name: str, key: "Key", hidden: Sequence[str | None]
-) -> list[dict[str, Any]]:
-    """Return each item of the frame as whoever labels it is to see it."""
-    from contrafact.errors import InputError
-    from contrafact.review.plan_frame import item_id
-
-    own = {item_id(row, name, line): row for line, row in rows}
-    lacking = [one for one in key.frame.items if one not in own]
-    if lacking:
-        problem = f"item '{lacking[0][:40]}' of the key is not there any more"
-        raise InputError(problem, file=name, hint="give the same items as before")
-    return [
-        {"item_id": one} | {k: v for k, v in own[one].items() if k not in (*hidden, "item_id")}
-        for one in key.frame.items
+def show_gains(gains: Sequence["Gain"], rounds: int, budget: int, real: bool) -> None:
+    """Print how the designs compare, and what the plan's labels are worth."""
+    pairs = any(gain.apart is not None for gain in gains)
+    base = {gain.figure: gain for gain in gains if gain.design == "uniform"}
+    rows = [
+        (
+            gain.figure,
+            gain.design,
+            f"{100 * gain.width:.2f}",
+            f"{100 * gain.rmse:.2f}",
+            _percent(gain.coverage),
+            f"{gain.width / base[gain.figure].width:.2f}",
+            *(("–" if gain.apart is None else f"{gain.apart:.1f}",) if pairs else ()),
+        )
+        for gain in gains
     ]
+    columns = ("figure", "design", "width", "error", "covers", "width ratio")
+    source = "the labels known" if real else "labels as expected"
+    title = f"{rounds} rounds of {budget:,} labels each, {source}; in points of 100"
+    show_table(title, (*columns, *(("pairs apart",) if pairs else ())), rows)
+
+
+def show_figures(key: "Key", found: "Figures") -> None:
+    """Print figures of planned labels."""
+    wrong = "residual" in key.figures
+    rows = [("all", *_cells(found.overall, wrong), "")]
+    if found.pairs:
+        for name, one in found.by_group.items():
+            rank = found.ranks[name]
+            place = str(rank.best) if rank.best == rank.worst else f"{rank.best} to {rank.worst}"
+            rows.append((name, *_cells(one, wrong), "" if wrong else place))
+    items = len(key.frame.items)
+    title = f"{'residual error' if wrong else 'share of yes'}, of {items:,} items"
+    show_table(title, ("group", "share", "95% interval", "labels", "rank"), rows)
+    if found.pairs and not wrong:
+        typer.echo(f"{found.apart} of {found.pairs} pairs are told apart")
+
+
+def figures_object(key: "Key", found: "Figures") -> dict[str, Any]:
+    """Return the figures as they are written."""
+    wrong = "residual" in key.figures
+    figure = "residual error" if wrong else "share of yes"
+    ranks = {} if wrong else {name: vars(rank) for name, rank in found.ranks.items()}
+    return {
+        "figure": figure,
+        "items": len(key.frame.items),
+        "waves": key.waves.count,
+        "overall": _interval(found.overall, wrong),
+        "by_group": {name: _interval(one, wrong) for name, one in found.by_group.items()},
+        "ranks": ranks,
+        "pairs": found.pairs,
+        "pairs_apart": found.apart,
+    }
+
+
+def show_residual(found: "Residual") -> None:
+    """Print what a review has let through, and how accurate everybody is found to be."""
+    rows = [_share(one) for one in (found.wrong, *found.by_way)]
+    show_table("wrong, of final items", ("items", "n", "share", "95% interval"), rows)
+    if found.lost is not None:
+        show_table("right, of removed items", ("items", "n", "share", "95% interval"), [
+            _share(found.lost)
+        ])  # fmt: skip
+    people = [
+        (
+            one.name,
+            one.work,
+            str(one.votes),
+            *_share(one.passes_right)[2:],
+            *_share(one.fails_wrong)[2:],
+        )
+        for one in found.people
+    ]
+    titles = ("person", "work", "votes", "passes right", "95%", "fails wrong", "95%")
+    show_table("people, as far as the votes tell", titles, people)
+    typer.echo("This assumes that people err independently of each other; see docs/review-plan.md.")
+    if not found.rhat <= 1.05:
+        typer.echo(f"note: the draws have not settled (R-hat {found.rhat:.2f})", err=True)
+
+
+def _cells(one: "Interval", wrong: bool) -> tuple[str, str, str]:
+    figure = _interval(one, wrong)
+    bounds = one.method.removeprefix("no interval: ")
+    if figure["low"] is not None:
+        bounds = f"{_percent(figure['low'])} to {_percent(figure['high'])}"
+    return _percent(figure["estimate"]), bounds, str(one.n)
+
+
+def _interval(one: "Interval", wrong: bool) -> dict[str, Any]:
+    estimate, low, high = one.estimate, one.low, one.high
+    if wrong:
+        estimate, low, high = 1.0 - estimate, 1.0 - high, 1.0 - low
+    bounds = {name: None if isnan(v) else v for name, v in (("low", low), ("high", high))}
+    return {"estimate": estimate, **bounds, "level": one.level, "labels": one.n, "how": one.method}
+
+
+def _share(one: "Share") -> tuple[str, str, str, str]:
+    bounds = f"{_percent(one.low)} to {_percent(one.high)}"
+    return one.name, str(one.items), _percent(one.estimate), bounds
+
+
+def _percent(value: float) -> str:
+    return "undefined" if value is None or value != value else f"{100 * value:.1f}%"

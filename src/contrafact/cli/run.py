@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from contrafact.cli.lazy import LazyGroup, command_of
+from contrafact.cli.lazy import LazyGroup, command_of, option_of
 
 if TYPE_CHECKING:
     from contrafact.family import Task
@@ -64,7 +64,7 @@ app = typer.Typer(
 def group() -> None:
     """Evaluate models and methods on a task; killed and started again, it goes on.
 
-    Example: contrafact run finforce --model embedded/smollm2-135m --limit 10
+    Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
 
 
@@ -196,7 +196,10 @@ def _command(task: "Task") -> Callable[..., None]:
 
     model = task.options.load() if task.options else TaskOptions
     common = inspect.signature(_common, eval_str=True).parameters
-    own = {name: _option(name, field) for name, field in model.model_fields.items()}
+    own = {
+        name: option_of(name, field, panel="Options of this task")
+        for name, field in model.model_fields.items()
+    }
     if clash := sorted(own.keys() & common.keys()):
         raise ValueError(f"the task {task.name} has an option '{clash[0]}' that every run has")
 
@@ -214,38 +217,6 @@ def _command(task: "Task") -> Callable[..., None]:
         "--temperature 0"
     )
     return command
-
-
-def _option(name: str, field: Any) -> inspect.Parameter:
-    """Return the command-line option that a field of a task's options is."""
-    flag = f"--{name.replace('_', '-')}"
-    extra = field.json_schema_extra or {}
-    bounds = {kind: getattr(one, kind) for one in field.metadata for kind in ("ge", "le")
-              if hasattr(one, kind)}  # fmt: skip
-    described = field.description or ""
-    if field.annotation is bool:
-        kind: Any = bool | None
-        names = [f"{flag}/--no-{flag[2:]}"] if field.default else [flag]
-    else:
-        kind = field.annotation | None
-        names = [flag]
-        if field.default not in (None, 0):
-            described += f" [{field.default}]"
-    option = typer.Option(
-        *names,
-        help=described,
-        metavar=extra.get("metavar"),
-        min=bounds.get("ge"),
-        max=bounds.get("le"),
-        show_default=False,
-        rich_help_panel="Options of this task",
-    )
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=None,
-        annotation=Annotated[kind, option],
-    )
 
 
 def _run(task: str, values: dict[str, Any], options: dict[str, Any]) -> None:

@@ -3,25 +3,39 @@
 RFC-BENCH, section 2.2.1 (unique articles, each a title and a summary); FIN-FORCE, section 3.1.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal, Self
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.corpus.news_items import NewsNotes, item_of, news_record
 from contrafact.corpus.sources.base import (
+    Defaults,
     Get,
-    NewsPage,
     Request,
     RequestFailed,
     Source,
     Unreachable,
 )
+from contrafact.corpus.sources.feeds import Rss, Yahoo
+from contrafact.corpus.sources.files import Files
+from contrafact.corpus.sources.newsapi import NewsApi
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal
 from contrafact.records import content_id
 
-__all__ = ["Fetched", "Pages", "Window", "assemble", "fetch_pages"]
+__all__ = [
+    "Fetched",
+    "Pages",
+    "SourceName",
+    "Window",
+    "assemble",
+    "fetch_pages",
+    "open_source",
+]
+
+SourceName = Literal["file", "rss", "newsapi", "yahoo"]
 
 _STAGE = "fetch"
 _BEFORE = "items before"
@@ -33,6 +47,32 @@ class Window:
 
     since: str | None = None
     until: str | None = None
+
+    @classmethod
+    def of(cls, since: str | None, until: str | None, usual: Defaults | None = None) -> Self:
+        """Return the window between two days as a user writes them.
+
+        Args:
+            since: First day, YYYY-MM-DD.
+            until: Last day.
+            usual: Where a day is taken from that is not given.
+
+        Raises:
+            InputError: What is given is no day, or the window ends before it begins.
+        """
+        days: list[str | None] = []
+        for text in (since, until):
+            try:
+                day = datetime.strptime(text, "%Y-%m-%d") if text is not None else None
+            except ValueError:
+                raise InputError(f"'{text}' is not a day", hint="write it as 2025-04-18") from None
+            days.append(day.date().isoformat() if day else None)
+        since, until = days
+        if usual is not None:
+            since, until = since or usual.since, until or usual.until
+        if since and until and since > until:
+            raise InputError("the window ends before it begins", hint="fix --from and --to")
+        return cls(since, until)
 
     def reason_against(self, day: str | None) -> str | None:
         """Return why an item of that day is not wanted; none if it is."""
@@ -73,6 +113,38 @@ class Fetched:
     """Items outside the window."""
     known: int = 0
     """Items that an earlier fetch had."""
+
+
+def open_source(
+    name: SourceName,
+    what: Sequence[str],
+    window: Window,
+    *,
+    days: int | None = None,
+    language: str = "en",
+    base: str | None = None,
+) -> Source:
+    """Return a source of news.
+
+    Args:
+        name: Which kind: files, feeds, NewsAPI or Yahoo Finance.
+        what: Files; addresses of feeds; keywords; tickers.
+        window: The days that are wanted; NewsAPI is asked for them.
+        days: NewsAPI: days in one search.
+        language: NewsAPI: two letters.
+        base: NewsAPI, Yahoo: another address of the service.
+
+    Raises:
+        InputError: As the source's own.
+    """
+    if name == "file":
+        return Files(what)
+    if name == "rss":
+        return Rss(what)
+    if name == "yahoo":
+        return Yahoo(what, base=base)
+    since, until = window.since or "", window.until or ""
+    return NewsApi(what, since, until, days=days, language=language, base=base)
 
 
 def fetch_pages(
@@ -140,21 +212,19 @@ def _chain(
         seen.add(place)
         key = f"{first.label} #{len(seen)}"
         if key not in journal.known:
-            journal.keep(key, _entry(source.read(request, get)))
+            page = source.read(request, get)
+            entry = {
+                "rows": list(page.rows),
+                "rejected": [asdict(rejected) for rejected in page.rejected],
+                "following": asdict(page.following) if page.following else None,
+                "notes": list(page.notes),
+            }
+            journal.keep(key, entry)
         entry = journal.known[key]
         pages.rows += entry["rows"]
         pages.rejected += entry["rejected"]
         pages.notes += entry["notes"]
         request = Request(**entry["following"]) if entry["following"] else None
-
-
-def _entry(page: NewsPage) -> dict[str, Any]:
-    return {
-        "rows": list(page.rows),
-        "rejected": [asdict(rejected) for rejected in page.rejected],
-        "following": asdict(page.following) if page.following else None,
-        "notes": list(page.notes),
-    }
 
 
 def assemble(
@@ -201,14 +271,11 @@ def assemble(
             fetched.items.append(record)
             fetched.events.append(_event(item.id, "kept", source, f"found by {found_by}"))
     fetched.dropped += [{**gone, "dropped_because": gone["why"]} for gone in pages.rejected]
-    fetched.events += _rejections(pages, source)
-    return fetched
-
-
-def _rejections(pages: Pages, source: str) -> Iterator[LedgerEvent]:
     for gone in pages.rejected:
         identity = content_id(gone["place"], str(gone["raw"]), prefix="x")
-        yield _event(identity, "dropped", source, f"{gone['place']}: {gone['why']}")
+        why = f"{gone['place']}: {gone['why']}"
+        fetched.events.append(_event(identity, "dropped", source, why))
+    return fetched
 
 
 def _event(item: str, decision: Decision, source: str, why: str) -> LedgerEvent:

@@ -6,12 +6,13 @@ was tested.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrafact.exam.file import RESPONSE, Exam
+from contrafact.exam.file import Exam
+from contrafact.family import families
 from contrafact.stats.correction import correct_rate, ppi_mean
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.ranks import Difference, compare_all, rank_intervals
@@ -20,33 +21,34 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "CRITERIA_OF",
     "NOT_EXAMINED",
     "corrected_by_labels",
     "corrected_scores",
+    "examined_criteria",
     "ranked_systems",
 ]
 
-Family = Literal["finforce", "cobe"]
-
-CRITERIA_OF: dict[str, dict[str, str]] = {
-    "finforce": {name: name for name in ("forward_compatibility", "directionality")},
-    "cobe": {**{f"E{n}": f"E{n}" for n in range(1, 6)}, "correct": RESPONSE},
-}
-"""Of each family, the judged columns of its items frame, and what an exam calls them."""
-
 NOT_EXAMINED = "this judge was not examined"
 
-_UNITS = {"finforce": "side", "cobe": "phrasing"}
 _UNEQUAL = 1.05
 """Inclusion probabilities that differ by more than this factor are taken apart into strata."""
+
+
+def examined_criteria(family: str) -> Mapping[str, str]:
+    """Return the judged columns of a family's items frame, and what its exam calls them.
+
+    There are none where the family has no exam.
+    """
+    known = families()[family]
+    return known.exam.load().criteria if known.exam else {}
 
 
 def corrected_scores(
     items: "pd.DataFrame",
     exams: Sequence[Exam],
     *,
-    family: Family,
+    family: str,
+    criteria: Mapping[str, str],
     packs: Mapping[str, Mapping[str, str]] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     rng: np.random.Generator,
@@ -62,6 +64,7 @@ def corrected_scores(
         items: The family's items frame, of one run or many.
         exams: What is known of judges.
         family: Whose items they are.
+        criteria: The judged columns, and what an exam calls them.
         packs: For each system, the templates of its run and their hashes, where they are
             known; an exam with other prompts is not of the same judge.
         settings: For each system, how its judge was asked (``judge_context``, ``structured``),
@@ -84,7 +87,7 @@ def corrected_scores(
     for (system, judge), own in _by_system(items):
         exam = known.get((judge, family))
         why = _other_exam(exam, system, packs or {}, settings or {})
-        for column, name in CRITERIA_OF[family].items():
+        for column, name in criteria.items():
             values, clusters = _verdicts(own, column)
             if not len(values):
                 continue
@@ -110,18 +113,20 @@ def corrected_by_labels(
     items: "pd.DataFrame",
     labels: "pd.DataFrame",
     *,
-    family: Family,
+    criteria: Collection[str],
+    unit: str = "",
     level: float = 0.95,
 ) -> "pd.DataFrame":
     """Return the rates that people would give, from their labels of a random part of the items.
 
     Args:
         items: The family's items frame.
-        labels: One row per answer of a person: ``system``, ``judge``, ``sample_id``, ``side`` or
-            ``phrasing``, ``question`` (a column of ``CRITERIA_OF``) and ``answer``; ``draw`` and
-            ``item``, ``probability`` (of being drawn) where there are any. What most people say
-            of an item is its label; where they are split it has none.
-        family: Whose items they are.
+        labels: One row per answer of a person: ``system``, ``judge``, ``sample_id``, the unit,
+            ``question`` (a judged column) and ``answer``; ``draw`` and ``item``, ``probability``
+            (of being drawn) where there are any. What most people say of an item is its label;
+            where they are split it has none.
+        criteria: The judged columns.
+        unit: The column that tells the items of one sample apart, as ``side`` does; "" if none.
         level: Confidence level.
 
     Returns:
@@ -134,12 +139,12 @@ def corrected_by_labels(
     rows = []
     for (system, judge), own in _by_system(items):
         theirs = labels[(labels["system"] == system) & (labels["judge"] == judge)]
-        for column in CRITERIA_OF[family]:
+        for column in criteria:
             asked = theirs[theirs["question"] == column]
             if asked.empty:
                 continue
             row = {"system": system, "judge": judge, "criterion": column}
-            found = _from_labels(own, asked, column, _UNITS[family], level)
+            found = _from_labels(own, asked, column, unit, level)
             if found is not None:
                 rows.append({**row, **found, "by": "labels"})
     return pd.DataFrame(rows)
@@ -149,7 +154,7 @@ def ranked_systems(
     items: "pd.DataFrame",
     column: str,
     *,
-    family: Family,
+    unit: str = "",
     rng: np.random.Generator,
     level: float = 0.95,
     resamples: int = 10_000,
@@ -162,7 +167,7 @@ def ranked_systems(
     Args:
         items: The family's items frame.
         column: The judged column.
-        family: Whose items they are.
+        unit: The column that tells the items of one sample apart, as ``side`` does; "" if none.
         rng: Where randomness comes from.
         level: One less the chance of any false difference among the systems of a judge.
         resamples: How many random sign patterns of clusters.
@@ -174,10 +179,10 @@ def ranked_systems(
     """
     import pandas as pd
 
-    unit = [name for name in ("sample_id", _UNITS[family]) if name in items.columns]
+    units = [name for name in ("sample_id", unit) if name in items.columns]
     rows: list[dict[str, Any]] = []
     for judge, own in items.groupby("judge", sort=False):
-        means = own[own[column].notna()].groupby(["system", *unit])[column].mean()
+        means = own[own[column].notna()].groupby(["system", *units])[column].mean()
         table = means.unstack("system")
         if table.empty:
             continue

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
+from contrafact.family.run import PackRecord
 from contrafact.files.atomic import os_problem, write_text
 from contrafact.stats.correction import ExamRate
 from contrafact.stats.intervals import Interval
@@ -16,14 +17,12 @@ from contrafact.stats.proportions import Proportion
 
 __all__ = [
     "FORMAT",
-    "RESPONSE",
     "VERSION",
     "CriterionExam",
     "Exam",
     "Figure",
     "KindRate",
     "OrderEffect",
-    "Pack",
     "Rate",
     "Repeats",
     "read_exam",
@@ -33,8 +32,6 @@ __all__ = [
 
 FORMAT: Literal["contrafact-exam"] = "contrafact-exam"
 VERSION: Literal[1] = 1
-RESPONSE = "response"
-"""Names the verdict on a response as a whole, beside the criteria."""
 
 
 def _number(value: Any) -> Any:
@@ -55,7 +52,7 @@ class Rate(_Part):
     k: int = Field(ge=0, description="How many.")
     n: int = Field(ge=0, description="Of how many.")
     n_effective: float = Field(ge=0, description="Independent items that would say as much.")
-    clusters: int = Field(ge=0, description="Headlines or stories behind them.")
+    clusters: int = Field(ge=0, description="Clusters (headlines, stories) behind them.")
     estimate: Number = Field(description="k / n; none without items.")
     low: Number = Field(description="Lower bound; none with too few clusters.")
     high: Number = Field(description="Upper bound; none with too few clusters.")
@@ -132,25 +129,15 @@ class Repeats(_Part):
     )
 
 
-class Pack(_Part):
-    """The prompts that were used."""
-
-    name: str = Field(description="The pack.")
-    hash: str = Field(description="Hash over the templates that the judge was asked with.")
-    templates: dict[str, str] = Field(
-        default_factory=dict, description="Those templates: name to the hash of its text."
-    )
-
-
 class Exam(_Part):
     """An exam's result."""
 
     format: Literal["contrafact-exam"] = Field(default=FORMAT, description="Names the format.")
     version: Literal[1] = Field(default=VERSION, description="Its version.")
     judge: str = Field(description="The judge, or the members of a panel joined by ' + '.")
-    family: Literal["finforce", "cobe"] = Field(description="Whose questions were asked.")
+    family: str = Field(description="Whose questions were asked.")
     task_version: str = Field(description="The version of the family's task.")
-    pack: Pack = Field(description="The prompts.")
+    pack: PackRecord = Field(description="The prompts.")
     settings: dict[str, Any] = Field(default_factory=dict, description="How the judge was asked.")
     n: int = Field(ge=0, description="Items.")
     seed: int = Field(description="Seed of the draw of items and of the intervals.")
@@ -161,7 +148,7 @@ class Exam(_Part):
         "ROC curve. 'judge' is this judge's verdict, on the same items."
     )
     repeats: Repeats = Field(description="Self-consistency.")
-    items: str = Field(description="The file of items, beside this one.")
+    items: str = Field(description="The file of items, next to this one.")
     notes: list[str] = Field(default_factory=list, description="What a reader should know.")
 
 
@@ -189,7 +176,7 @@ def read_exam(path: str | Path) -> Exam:
         raise InputError("is no exam", file=path, hint=hint)
     if given.get("version") != VERSION:
         problem = f"is an exam of version {given.get('version')}, and this program knows {VERSION}"
-        raise InputError(problem, file=path, hint="sit the exam again")
+        raise InputError(problem, file=path, hint="examine the judge again")
     try:
         return Exam.model_validate(given)
     except ValidationError as error:

@@ -1,98 +1,153 @@
-"""An exam from items to its two files."""
+"""An exam from its settings to its two files."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
+from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.exam.file import Exam, Pack, write_exam
-from contrafact.exam.items import Examiner, ExamItem, draw_items
-from contrafact.exam.rows import exam_rows, row_object
-from contrafact.exam.score import examine
-from contrafact.exam.sitting import Question
+from contrafact.exam.file import Exam, write_exam
+from contrafact.exam.questions import Question, questions_of
+from contrafact.exam.score import exam_rows, examine, row_object
+from contrafact.family import family_named, task_named
+from contrafact.family.exam import Examiner, ExamItem, ExamSpec
+from contrafact.family.run import PackRecord
+from contrafact.family.settings import TaskOptions
 from contrafact.files.tables import write_frame
+from contrafact.prompts import PromptPack
 
-__all__ = ["DRAWN", "ITEMS", "conclude", "items_for"]
-
-DRAWN = 320
-"""How many CoBe items are drawn where neither a number nor a file is given: some 32 that fail each
-criterion."""
-
-ITEMS = "items"
+__all__ = ["PreparedExam", "prepare_exam"]
 
 
-def items_for(
-    family: Literal["finforce", "cobe"], *, n: int | None, seed: int, data: Path | None
-) -> list[ExamItem]:
-    """Return the items of an exam.
+@dataclass(frozen=True)
+class PreparedExam:
+    """An exam that is ready to start: its items drawn, its templates opened and checked.
+
+    Attributes:
+        family: The family.
+        spec: Its exam.
+        pack: The prompt pack.
+        examiner: How the judges are asked.
+        items: The items.
+        questions: Every call that it takes.
+        judges: The judges' names; several form a panel.
+        seed: Seed of the draw of items and of the intervals.
+        settings: How the judges are asked, for the exam's file.
+    """
+
+    family: str
+    spec: ExamSpec
+    pack: PromptPack
+    examiner: Examiner
+    items: Sequence[ExamItem]
+    questions: Sequence[Question]
+    judges: Sequence[str]
+    seed: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def task_version(self) -> str:
+        """The version of the task whose judge is examined."""
+        return task_named(self.spec.task).run.load().version
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What decides the answers. Of templates, those that the judge is asked with."""
+        return {
+            "judge": list(self.judges),
+            "family": self.family,
+            "task": self.task_version,
+            "prompts": self.pack.used_hash,
+            **self.settings,
+        }
+
+    def conclude(
+        self, out: Path, answers: Mapping[str, Mapping[str, Any]], notes: Sequence[str] = ()
+    ) -> Exam:
+        """Score the exam, whose questions are all answered, write its two files, and return it.
+
+        Args:
+            out: The exam's file; that of its items stands next to it.
+            answers: Verdicts by the questions' keys.
+            notes: What a reader should know.
+        """
+        import pandas as pd
+
+        rows = exam_rows(self.items, self.questions, answers)
+        items = out.with_name(f"{out.stem}.items.jsonl")
+        exam = examine(
+            rows,
+            judge=" + ".join(self.judges),
+            family=self.family,
+            task_version=self.task_version,
+            pack=PackRecord(
+                name=self.pack.name, hash=self.pack.used_hash, templates=self.pack.used
+            ),
+            items=items.name,
+            seed=self.seed,
+            settings=dict(self.settings),
+            notes=notes,
+            surface_of=self.spec.surface_of,
+            surface_features=self.spec.surface_features,
+        )
+        write_frame(pd.DataFrame([row_object(row) for row in rows], dtype=object), items)
+        write_exam(out, exam)
+        return exam
+
+
+def prepare_exam(
+    family: str,
+    judges: Sequence[str],
+    pack: PromptPack,
+    options: TaskOptions,
+    *,
+    n: int | None = None,
+    seed: int = 0,
+    repeats: int = 1,
+    order: bool = True,
+    settings: Mapping[str, Any] | None = None,
+) -> PreparedExam:
+    """Draw an exam's items and make its questions.
 
     Args:
         family: The family.
-        n: How many; all of FIN-FORCE's or of the file's where none is named.
+        judges: The judges' names; several form a panel.
+        pack: The prompt pack.
+        options: The exam's own options.
+        n: How many items; None for what the family says.
         seed: Seed of the draw.
-        data: For CoBe, a file of stories with known answers; else stories are drawn.
+        repeats: How often each question is put, in the order of runs.
+        order: Whether each is put once more in the other order.
+        settings: How the judges are asked besides, without secrets.
 
     Raises:
-        InputError: The file is no use, or there is none to read for FIN-FORCE.
+        InputError: The family has no exam, a template or a file of items is no use, or there are
+            fewer items than asked for.
     """
-    if family == "finforce":
-        from contrafact.exam.finforce import finforce_items
-
-        if data is not None:
-            raise InputError("--data is for cobe", hint="leave it out: the items are our own")
-        pool = list(finforce_items())
-    else:
-        from contrafact.exam.cobe import cobe_items, drawn_known
-        from contrafact.families.cobe.data import load_known
-
-        if data is None:
-            n = n or DRAWN
-            # Two items a story, so that stories are many and each weighs little.
-            known = drawn_known(max(10, (n + 1) // 2), seed)
-        else:
-            known = load_known(data)
-        pool = cobe_items(known)
-    items = draw_items(pool, n, np.random.default_rng([seed, 0]))
+    known = family_named(family)
+    if known.exam is None:
+        raise InputError(f"{family} has no exam", hint="name another family with --family")
+    spec = known.exam.load()
+    judges = list(dict.fromkeys(judges))
+    examiner = spec.examiner(pack, options)
+    items = spec.items(options, n, seed)
     if n is not None and len(items) < n:
         raise InputError(
             f"there are {len(items)} items, not {n}", hint=f"give --n {len(items)} or leave it out"
         )
-    return items
-
-
-def conclude(
-    out: Path,
-    *,
-    items: Sequence[ExamItem],
-    questions: Sequence[Question],
-    answers: Mapping[str, Mapping[str, Any]],
-    judges: Sequence[str],
-    examiner: Examiner,
-    seed: int,
-    settings: dict[str, Any],
-    notes: Sequence[str] = (),
-) -> Exam:
-    """Score an exam whose questions are all answered, write its two files, and return it."""
-    import pandas as pd
-
-    rows = exam_rows(items, questions, answers)
-    beside = out.with_name(f"{out.stem}.{ITEMS}.jsonl")
-    assert examiner.family in ("finforce", "cobe")
-    exam = examine(
-        rows,
-        judge=" + ".join(judges),
-        family="cobe" if examiner.family == "cobe" else "finforce",
-        task_version=examiner.task_version,
-        pack=Pack(
-            name=examiner.pack.name, hash=examiner.pack.used_hash, templates=examiner.pack.used
-        ),
-        items=beside.name,
+    own = {
+        name: value
+        for name, value in options.model_dump(mode="json").items()
+        if "Path" not in str(type(options).model_fields[name].annotation)
+    }
+    return PreparedExam(
+        family=family,
+        spec=spec,
+        pack=pack,
+        examiner=examiner,
+        items=items,
+        questions=questions_of(items, examiner, judges, repeats=repeats, order=order),
+        judges=judges,
         seed=seed,
-        settings=settings,
-        notes=notes,
+        settings={**own, **(settings or {})},
     )
-    write_frame(pd.DataFrame([row_object(row) for row in rows], dtype=object), beside)
-    write_exam(out, exam)
-    return exam

@@ -1,51 +1,181 @@
-"""From rows to the exam's figures."""
+"""From a judge's answers to the exam's figures: one row an item and criterion, then the rates.
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+Surface features say what a score of likeness to a reference would have made of the same texts: BLEU
+by sacreBLEU (sentence level, its default smoothing), ROUGE-L by Google's `rouge-score` (F-measure,
+no stemming), and character edits (one less Levenshtein's distance over the longer length). A right
+text need not look like its reference, and a wrong one may differ from it in a single word.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.exam.file import (
-    RESPONSE,
     CriterionExam,
     Exam,
     Figure,
     KindRate,
     OrderEffect,
-    Pack,
     Rate,
     Repeats,
 )
-from contrafact.exam.rows import ExamRow
-from contrafact.exam.surface import surface_scores
+from contrafact.exam.questions import Question
+from contrafact.family.exam import RESPONSE, ExamItem
+from contrafact.family.run import PackRecord
+from contrafact.judges.judge import all_pass, panel_verdict
+from contrafact.records import Verdict
 from contrafact.stats.classification import auroc
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.proportions import clustered_proportion, difference_between_groups
+from contrafact.text.diff import normalised_edit_distance
 
-__all__ = ["examine"]
+__all__ = ["ExamRow", "exam_rows", "examine", "likeness", "row_object"]
+
+SurfaceFeatures = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[float]]]
 
 _STREAMS = {"criterion": 1, "surface": 2, "repeats": 3}
+
+
+@dataclass(frozen=True)
+class ExamRow:
+    """What a judge said of one item by one criterion.
+
+    Attributes:
+        item: The item's id.
+        cluster: What it shares with items that resemble it.
+        kind: How it was made.
+        criterion: What was asked; ``response`` for the item as a whole.
+        known: The verdict that it should have.
+        passed: The verdict it got the first time; None where it was invalid.
+        invalid: Why, where it was.
+        probability: The judge's probability of true, where the provider gave one.
+        repeats: All verdicts, the first among them.
+        swapped: The verdict in the other order; None where invalid or not asked.
+        asked_swapped: Whether it was asked in the other order.
+        words: Length of the text.
+        text: The text.
+        members: A panel's own verdicts, by judge.
+        about: What the text is about.
+        facts: What the family says of the item besides.
+        reference: The text that it is compared with by surface features.
+    """
+
+    item: str
+    cluster: str
+    kind: str
+    criterion: str
+    known: bool
+    passed: bool | None
+    invalid: str | None
+    probability: float | None
+    repeats: tuple[bool | None, ...]
+    swapped: bool | None
+    asked_swapped: bool
+    words: int
+    text: str
+    members: Mapping[str, bool | None] = field(default_factory=dict)
+    about: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    reference: str | None = None
+
+
+def row_object(row: ExamRow) -> dict[str, Any]:
+    """Return a row as the file of items has it."""
+    fields: dict[str, Any] = {}
+    for name, value in asdict(row).items():
+        fields |= value if name == "facts" else {name: value}
+    return fields | {"repeats": list(row.repeats), "members": dict(row.members)}
+
+
+def exam_rows(
+    items: Sequence[ExamItem],
+    questions: Sequence[Question],
+    answers: Mapping[str, Mapping[str, Any]],
+) -> list[ExamRow]:
+    """Return the rows of an exam whose questions all have an answer.
+
+    Several judges are a panel: its verdict is the majority of the valid ones, each time.
+
+    Args:
+        items: The items.
+        questions: As `contrafact.exam.questions.questions_of` returns them.
+        answers: Verdicts by the questions' keys.
+    """
+    votes: dict[tuple[str, str, int, bool], dict[str, Mapping[str, Any]]] = {}
+    for q in questions:
+        place = (q.item, q.criterion, q.repeat, q.swapped)
+        votes.setdefault(place, {})[q.judge] = answers[q.key]
+    times = range(1, max((q.repeat for q in questions), default=1) + 1)
+    rows: list[ExamRow] = []
+    for item in items:
+        own = []
+        for criterion, known in item.known.items():
+            given = [_panel(votes[item.id, criterion, time, False]) for time in times]
+            first = votes[item.id, criterion, 1, False]
+            other = votes.get((item.id, criterion, 1, True))
+            chances = [c for vote in first.values() if (c := vote.get("probability")) is not None]
+            own.append(
+                _row(
+                    item,
+                    criterion,
+                    known,
+                    passed=given[0].passed,
+                    invalid=given[0].invalid,
+                    probability=sum(chances) / len(chances) if chances else None,
+                    repeats=tuple(verdict.passed for verdict in given),
+                    swapped=_panel(other).passed if other else None,
+                    asked_swapped=other is not None,
+                    members={judge: vote["passed"] for judge, vote in first.items()},
+                )
+            )
+        rows += own
+        if item.whole is not None:
+            rows.append(_whole(item, own))
+    return rows
+
+
+def likeness(texts: Sequence[str], references: Sequence[str]) -> dict[str, list[float]]:
+    """Return each text's likeness to its reference by score; 0 to 1, higher is more alike.
+
+    Raises:
+        ValueError: If there is not one reference per text.
+    """
+    # Heavy, and needed here alone.
+    import sacrebleu
+    from rouge_score.rouge_scorer import RougeScorer
+
+    rouge = RougeScorer(["rougeL"])
+    scores: dict[str, list[float]] = {"bleu": [], "rouge_l": [], "edit_similarity": []}
+    for text, reference in zip(texts, references, strict=True):
+        scores["bleu"].append(sacrebleu.sentence_bleu(text, [reference]).score / 100.0)
+        scores["rouge_l"].append(float(rouge.score(reference, text)["rougeL"].fmeasure))
+        scores["edit_similarity"].append(1.0 - normalised_edit_distance(text, reference))
+    return scores
 
 
 def examine(
     rows: Sequence[ExamRow],
     *,
     judge: str,
-    family: Literal["finforce", "cobe"],
+    family: str,
     task_version: str,
-    pack: Pack,
+    pack: PackRecord,
     items: str,
     seed: int,
     settings: dict[str, Any] | None = None,
     notes: Sequence[str] = (),
+    surface_of: str = RESPONSE,
+    surface_features: SurfaceFeatures | None = None,
     level: float = 0.95,
     resamples: int = 10_000,
 ) -> Exam:
     """Return what an exam's rows say of the judge.
 
     Intervals of rates are Wilson's at the effective number of items, all others resample clusters
-    (headlines or stories).
+    (headlines, stories).
 
     Args:
         rows: As `exam_rows` returns them.
@@ -57,13 +187,15 @@ def examine(
         seed: Seed of the resampling; the draw of items had it, too.
         settings: How the judge was asked.
         notes: What a reader should know.
+        surface_of: The criterion for which surface features are compared with the judge.
+        surface_features: Returns the features of texts; `likeness` if not given.
         level: Confidence level.
         resamples: How many times clusters are drawn.
     """
     by_criterion: dict[str, list[ExamRow]] = {}
     for row in sorted(rows, key=lambda row: (row.criterion == RESPONSE, row.criterion)):
         by_criterion.setdefault(row.criterion, []).append(row)
-    maker = _Maker(level, resamples, seed)
+    figures = _Figures(level, resamples, seed)
     return Exam(
         judge=judge,
         family=family,
@@ -73,18 +205,20 @@ def examine(
         n=len({row.item for row in rows}),
         seed=seed,
         level=level,
-        criteria={name: maker.criterion(name, own) for name, own in by_criterion.items()},
-        surface_scores=maker.surface(by_criterion.get(RESPONSE, [])),
+        criteria={name: figures.criterion(name, own) for name, own in by_criterion.items()},
+        surface_scores=figures.surface(
+            by_criterion.get(surface_of, []), surface_features or likeness
+        ),
         repeats=Repeats(
             times=max((len(row.repeats) for row in rows), default=1),
-            same=maker.repeats(by_criterion),
+            same=figures.repeats(by_criterion),
         ),
         items=items,
         notes=list(notes),
     )
 
 
-class _Maker:
+class _Figures:
     """The settings that all figures share. Each has a random stream of its own."""
 
     def __init__(self, level: float, resamples: int, seed: int) -> None:
@@ -106,7 +240,7 @@ class _Maker:
         apart = difference_between_groups(
             right, known, clusters, level=self.level, resamples=self.resamples, rng=rng
         )
-        told = [row for row in read if row.probability is not None]
+        with_chance = [row for row in read if row.probability is not None]
         return CriterionExam(
             sensitivity=self._rate([r for r in read if r.known], lambda r: bool(r.passed)),
             specificity=self._rate([r for r in read if not r.known], lambda r: not r.passed),
@@ -117,7 +251,9 @@ class _Maker:
                 high=apart.high / 2.0,
                 n=apart.n,
             ),
-            auroc=self._auroc(told, _column(told, lambda r: r.probability), rng) if told else None,
+            auroc=self._auroc(with_chance, _column(with_chance, lambda r: r.probability), rng)
+            if with_chance
+            else None,
             length=self._length(read, passed, known, clusters, rng),
             order=self._order(rows, rng),
             kinds={
@@ -128,8 +264,8 @@ class _Maker:
             },
         )
 
-    def surface(self, rows: Sequence[ExamRow]) -> dict[str, Figure]:
-        # The representative answer is as like itself as can be: that is no test of a score.
+    def surface(self, rows: Sequence[ExamRow], features: SurfaceFeatures) -> dict[str, Figure]:
+        # A text that is its own reference is as like it as can be: that is no test of a score.
         others = [
             row
             for row in rows
@@ -137,14 +273,13 @@ class _Maker:
         ]
         if not others:
             return {}
-        scores = surface_scores(
-            [row.text for row in others], [row.reference or "" for row in others]
-        )
+        texts, references = zip(*((row.text, row.reference or "") for row in others), strict=True)
+        scores = {**features(texts, references)}
         scores["judge"] = [float(bool(row.passed)) for row in others]
-        found = {}
-        for name, values in scores.items():
-            found[name] = self._auroc(others, np.array(values), self.rng("surface", name))
-        return found
+        return {
+            name: self._auroc(others, np.array(values), self.rng("surface", name))
+            for name, values in scores.items()
+        }
 
     def repeats(self, by_criterion: dict[str, list[ExamRow]]) -> dict[str, Figure]:
         found = {}
@@ -244,3 +379,49 @@ def _by_kind(rows: Sequence[ExamRow]) -> dict[str, list[ExamRow]]:
         for known, own in by_known.items():
             found[kind if len(by_known) == 1 else f"{kind} ({str(known).lower()})"] = own
     return found
+
+
+def _row(item: ExamItem, criterion: str, known: bool, **found: Any) -> ExamRow:
+    return ExamRow(
+        item=item.id,
+        cluster=item.cluster,
+        kind=item.kind,
+        criterion=criterion,
+        known=known,
+        words=len(item.text.split()),
+        text=item.text,
+        about=item.about,
+        facts=item.facts,
+        reference=item.reference,
+        **found,
+    )
+
+
+def _whole(item: ExamItem, rows: Sequence[ExamRow]) -> ExamRow:
+    """Return the verdict on the item as a whole: a conjunction, time by time."""
+    passed = all_pass(row.passed for row in rows)
+    why = "; ".join(f"{row.criterion}: {row.invalid}" for row in rows if row.invalid)
+    swapped = all(row.asked_swapped for row in rows)
+    return _row(
+        item,
+        RESPONSE,
+        bool(item.whole),
+        passed=passed,
+        invalid=why if passed is None else None,
+        probability=None,
+        repeats=tuple(map(all_pass, zip(*(row.repeats for row in rows), strict=True))),
+        swapped=all_pass(row.swapped for row in rows) if swapped else None,
+        asked_swapped=swapped,
+        members={},
+    )
+
+
+def _panel(votes: Mapping[str, Mapping[str, Any]]) -> Verdict:
+    # What a provider's verdict holds besides is kept in the answers, and not counted here.
+    names = Verdict.model_fields
+    return panel_verdict(
+        [
+            Verdict.model_validate({name: vote[name] for name in names if name in vote})
+            for vote in votes.values()
+        ]
+    )

@@ -1,10 +1,177 @@
-"""What a family says of its exam (in work)."""
+"""What a family says of its exam: items of known verdict, and how a judge is asked."""
 
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ExamSpec"]
+from contrafact.family.settings import TaskOptions
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
+
+    from contrafact.prompts import PromptPack
+    from contrafact.records import Verdict
+
+__all__ = [
+    "RESPONSE",
+    "Ask",
+    "ExamItem",
+    "ExamSpec",
+    "Examiner",
+    "draw_items",
+    "letter",
+    "true_or_false",
+]
+
+RESPONSE = "response"
+"""Names the verdict on a response as a whole, next to the criteria."""
+
+Ask = Callable[["Model", str, str], Awaitable["Verdict"]]
+"""Asks one judge about one criterion with one prompt."""
+
+
+@dataclass(frozen=True)
+class ExamItem:
+    """A text, and what a judge should say of it.
+
+    Attributes:
+        id: Names the item, and is the same whenever the item is.
+        cluster: What it shares with items that resemble it: its headline, story, review.
+        kind: How it was made, as in ``contradiction``.
+        about: The text that it is about: the headline, the story, the review.
+        text: The text to judge.
+        known: The verdict on each criterion for which it is certain.
+        whole: Whether the text as a whole is right; None where the family has no such verdict.
+        reference: A text that it is compared with by surface features, where there is one.
+        facts: Further columns of the file of items.
+        material: What the family's prompts are made from, besides the text.
+    """
+
+    id: str
+    cluster: str
+    kind: str
+    about: str
+    text: str
+    known: Mapping[str, bool]
+    whole: bool | None = None
+    reference: str | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    material: Any = None
+
+    @property
+    def should_pass(self) -> bool:
+        """Whether all that is known of it is that it passes."""
+        return self.whole if self.whole is not None else all(self.known.values())
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """How a family puts its questions, exactly as its runs do.
+
+    Attributes:
+        prompts: Returns the prompt for each criterion whose verdict is known of an item.
+        shown: Returns the texts to judge, as they stand in the prompts.
+        ask: Asks one judge one question.
+    """
+
+    prompts: Callable[[ExamItem], Mapping[str, str]]
+    shown: Callable[[ExamItem], Sequence[str]]
+    ask: Ask
 
 
 @dataclass(frozen=True)
 class ExamSpec:
-    """What an engine needs of a family."""
+    """A family's exam.
+
+    Attributes:
+        task: The task whose judge is examined; its version is kept with the result.
+        criteria: The judged columns of the task's per-item table, and what they are called here.
+        items: Returns the items, drawn by `draw_items`, for options, how many are asked for (None
+            if that is not said) and the seed of the draw.
+        examiner: Returns how a judge is asked, its templates opened and checked, for a pack and
+            options.
+        options: The exam's own options. One that is a path names a file of items.
+        surface_of: The criterion by which texts are told apart, where surface features are
+            compared with the judge. It is done where items have a reference.
+        surface_features: Returns each text's features, by name, for texts and their references;
+            more is to mean right. BLEU, ROUGE-L and likeness by edits if not given.
+    """
+
+    task: str
+    criteria: Mapping[str, str]
+    items: Callable[[Any, int | None, int], Sequence[ExamItem]]
+    examiner: Callable[["PromptPack", Any], Examiner]
+    options: type[TaskOptions] = TaskOptions
+    surface_of: str = RESPONSE
+    surface_features: (
+        Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[float]]] | None
+    ) = None
+
+
+def true_or_false(*, structured: bool = True) -> Ask:
+    """Return how a judge is asked that answers with true or false in JSON.
+
+    Args:
+        structured: Whether to ask for schema-constrained JSON.
+    """
+
+    async def ask(judge: "Model", criterion: str, prompt: str) -> "Verdict":
+        from inspect_ai.model import GenerateConfig
+
+        from contrafact.judges.judge import judge_once
+
+        config = GenerateConfig(temperature=0.0)
+        return await judge_once(judge, prompt, criterion, structured=structured, config=config)
+
+    return ask
+
+
+def letter(*, logprobs: bool = True) -> Ask:
+    """Return how a judge is asked that answers with T or F.
+
+    Args:
+        logprobs: Whether to ask for the probabilities of T and F.
+    """
+
+    async def ask(judge: "Model", criterion: str, prompt: str) -> "Verdict":
+        from inspect_ai.model import GenerateConfig
+
+        from contrafact.judges.judge import judge_letter
+
+        config = GenerateConfig(temperature=0.0)
+        return await judge_letter(judge, prompt, criterion, logprobs=logprobs, config=config)
+
+    return ask
+
+
+def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
+    """Draw items at random: half that should pass and half that should not, evenly over kinds.
+
+    What one kind lacks goes to the others of its half, what one half lacks to the other. They
+    come back in the order in which they were given.
+
+    Args:
+        items: All there are.
+        n: How many to draw; None for all.
+        seed: Seed of the draw.
+    """
+    import numpy as np
+
+    if n is None or n >= len(items):
+        return list(items)
+    rng = np.random.default_rng([seed, 0])
+    halves: list[list[int]] = []
+    for passing in (True, False):
+        kinds: dict[str, list[int]] = {}
+        for place, item in enumerate(items):
+            if item.should_pass is passing:
+                kinds.setdefault(item.kind, []).append(place)
+        shuffled = [rng.permutation(kinds[kind]).tolist() for kind in sorted(kinds)]
+        longest = max(map(len, shuffled), default=0)
+        # One of each kind, then another of each, and so on.
+        halves.append([own[turn] for turn in range(longest) for own in shuffled if turn < len(own)])
+    passes, fails = halves
+    first = max(n - n // 2, n - len(fails))
+    chosen = passes[:first]
+    chosen += fails[: n - len(chosen)]
+    return [items[place] for place in sorted(chosen)]

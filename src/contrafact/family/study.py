@@ -1,10 +1,352 @@
-"""What a family says of its study (in work)."""
+"""What a family says of a study with people: what is drawn, shown and asked, and what comes out.
 
-from dataclasses import dataclass
+A study draws outputs of systems (or pairs of a file), writes a sheet for people to fill in and a
+key that is kept from them, and makes tables of their answers. Most of it is the same everywhere; a
+`StudySpec` says what is particular. Where a family's tables are its own, they are made from an
+`AnsweredStudy`, whose figures all have intervals that resample clusters.
 
-__all__ = ["StudySpec"]
+A spec is loaded for help pages, too: import what is heavy in functions.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from contrafact.stats.intervals import Interval
+
+__all__ = [
+    "TRUE_FALSE",
+    "Answer",
+    "AnsweredStudy",
+    "Choose",
+    "Question",
+    "StudyItem",
+    "StudySpec",
+    "StudyTable",
+    "at_random",
+    "spread_over",
+]
+
+TRUE_FALSE: Mapping[str, str] = {
+    **dict.fromkeys(("t", "yes", "y", "1", "1.0", "pass"), "true"),
+    **dict.fromkeys(("f", "no", "n", "0", "0.0", "fail"), "false"),
+}
+"""What people write for TRUE and FALSE."""
+
+_JOINED = re.compile(r"(?<=\w)[\s_-]+(?=\w)")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What people are asked of every item: a column of the sheet to fill in.
+
+    Attributes:
+        name: The column.
+        answers: The answers. Of a question that can pass and fail the first passes the item, the
+            second fails it, and others decide nothing.
+        spellings: What people may write besides the answers themselves, in lower case, and the
+            answer that it stands for.
+        wanted: What people are told to write, for messages; see `choices`.
+        passes: Whether an item can pass and fail it; else its answers are classes.
+        optional: Whether a blank is no omission: a mark that is set or not.
+        verdict: The key's column of what people's answers are held against; empty if there is none.
+        criterion: The judged column of the per-item table that asks the same; the key's column
+            ``verdict`` is then made of it, and people's labels can correct the judge's rate.
+    """
+
+    name: str
+    answers: tuple[str, ...] = ("true", "false")
+    spellings: Mapping[str, str] = field(default_factory=lambda: TRUE_FALSE)
+    wanted: str = ""
+    passes: bool = True
+    optional: bool = False
+    verdict: str = ""
+    criterion: str = ""
+
+    def read(self, cell: str) -> str | None:
+        """Return the answer that a cell holds; None where it holds none of them.
+
+        Case does not matter, nor a full stop, nor whether words are joined by a space, a hyphen or
+        an underscore.
+        """
+        known = {_folded(answer): answer for answer in self.answers}
+        meant = {_folded(text): _folded(answer) for text, answer in self.spellings.items()}
+        return known.get(meant.get(_folded(cell), _folded(cell)))
+
+    @property
+    def choices(self) -> str:
+        """What people are told to write."""
+        if self.wanted:
+            return self.wanted
+        return "TRUE or FALSE" if self.spellings is TRUE_FALSE else ", ".join(self.answers)
+
+    def passed(self, answer: str | None) -> bool | None:
+        """Return whether an answer passes the item; None where it decides nothing."""
+        return {self.answers[0]: True, self.answers[1]: False}.get(answer or "")
+
+
+@dataclass(frozen=True)
+class StudyItem:
+    """An item as the key has it.
+
+    Attributes:
+        name: What it is called in the sheet; it says nothing.
+        probability: With which it was drawn.
+        check: The hash of what the sheet shows of it.
+        facts: The key's columns.
+        cluster: What it shares with items that resemble it.
+        verdicts: By question, the answer that people's are held against, where there is one.
+    """
+
+    name: str
+    probability: float
+    check: str
+    facts: Mapping[str, str]
+    cluster: str
+    verdicts: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, column: str) -> str:
+        return self.facts[column]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person answered to a question about an item."""
+
+    item: str
+    person: str
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """A table that comes out of a study.
+
+    Attributes:
+        name: The name of its file, without the ending; empty for one that is only shown.
+        title: Its heading on the screen. Names of columns in braces make one table of each of
+            their values. A table without a title is not shown.
+        frame: The figures; each may have its bounds next to it, in ``_low`` and ``_high``.
+        shares: Columns of shares from 0 to 1, shown in percent.
+        coefficients: Columns of coefficients, shown with three digits.
+        empty: What is said where it has no rows.
+        undefined: Columns that say ``undefined`` in the file where a figure is.
+    """
+
+    name: str
+    title: str
+    frame: "pd.DataFrame"
+    shares: tuple[str, ...] = ()
+    coefficients: tuple[str, ...] = ()
+    empty: str = ""
+    undefined: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AnsweredStudy:
+    """A study with people's answers: what its tables are made from.
+
+    Attributes:
+        items: The key's items, in its order.
+        answers: The answers that can be used, in the order in which they were read.
+        people: Who filled in a sheet, in the order in which they were met.
+        rng: Where the resampling's randomness comes from.
+        level: Confidence level of all intervals.
+        resamples: How many times clusters are drawn.
+    """
+
+    items: Sequence[StudyItem]
+    answers: Sequence[Answer]
+    people: Sequence[str]
+    rng: "np.random.Generator"
+    level: float = 0.95
+    resamples: int = 10_000
+
+    def given(self, question: str) -> dict[str, dict[str, str]]:
+        """Return the answers to a question by person and item, without people who gave none."""
+        found: dict[str, dict[str, str]] = {person: {} for person in self.people}
+        for one in self.answers:
+            if one.question == question:
+                found[one.person][one.item] = one.answer
+        return {person: own for person, own in found.items() if own}
+
+    def verdicts(self, question: str) -> dict[str, str]:
+        """Return what people's answers to a question are held against, by item."""
+        return {
+            item.name: item.verdicts[question] for item in self.items if question in item.verdicts
+        }
+
+    def mean(
+        self,
+        items: Sequence[StudyItem],
+        values: Sequence[float],
+        *,
+        weights: Sequence[float] | None = None,
+    ) -> "Interval":
+        """Return the mean over the sample as it was drawn; NaN without values.
+
+        Args:
+            items: The items.
+            values: One value for each.
+            weights: One weight for each; equal ones if not given.
+        """
+        from contrafact.stats.intervals import cluster_bootstrap
+
+        clusters = [item.cluster for item in items]
+        return cluster_bootstrap(
+            [float(value) for value in values],
+            clusters,
+            weights=weights if len(items) else None,
+            **self._settings,
+        )
+
+    def weighted_mean(self, items: Sequence[StudyItem], values: Sequence[float]) -> "Interval":
+        """Return the mean over all that could be drawn, by inverse probability (Hajek)."""
+        from contrafact.stats.sampling import horvitz_thompson_mean
+
+        return horvitz_thompson_mean(
+            [float(value) for value in values],
+            [item.probability for item in items],
+            clusters=[item.cluster for item in items],
+            **self._settings,
+        )
+
+    def coefficient(
+        self,
+        function: Callable[..., float],
+        items: Sequence[StudyItem],
+        ratings: Sequence[Sequence[str | None]],
+        *,
+        weighted: bool = False,
+    ) -> "Interval":
+        """Return a coefficient of agreement.
+
+        Args:
+            function: The coefficient, of `contrafact.stats.agreement`.
+            items: The items.
+            ratings: For each item one rating a rater; None where missing.
+            weighted: Whether items weigh by their inverse probability.
+        """
+        import numpy as np
+
+        from contrafact.stats.agreement import with_interval
+
+        return with_interval(
+            function,
+            np.array([list(row) for row in ratings], dtype=object),
+            clusters=[item.cluster for item in items],
+            weights=[1.0 / item.probability for item in items] if weighted else None,
+            **self._settings,
+        )
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {"level": self.level, "resamples": self.resamples, "rng": self.rng}
+
+
+Choose = Callable[["pd.DataFrame", int, "np.random.Generator"], Sequence[int]]
+"""Chooses so many rows of a stratum, by their places."""
+
+
+def at_random(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
+    """Choose so many rows of a stratum at random."""
+    return [int(place) for place in rng.permutation(len(stratum))[:size]]
+
+
+def spread_over(column: str) -> Choose:
+    """Return how rows are chosen at random, each value of a column once before any a second time.
+
+    Args:
+        column: The column, as ``sample_id``.
+    """
+
+    def choose(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
+        values = stratum[column].tolist()
+        seen: dict[Any, int] = {}
+        turns: list[tuple[int, int, int]] = []
+        for place in at_random(stratum, len(values), rng):
+            turn = seen[values[place]] = seen.get(values[place], -1) + 1
+            turns.append((turn, len(turns), place))
+        return [place for _, _, place in sorted(turns)[:size]]
+
+    return choose
 
 
 @dataclass(frozen=True)
 class StudySpec:
-    """What an engine needs of a family."""
+    """One kind of study of a family.
+
+    Attributes:
+        summary: What people are asked, as a short sentence for help.
+        noun: What an item is, in the plural.
+        shown: The sheet's columns that show an item, and the columns of what can be drawn that
+            they are taken from.
+        questions: What is asked.
+        guidelines: The file of guidelines for people, plain text.
+        key: The key's columns, in order: with ``item``, ``probability`` and ``check`` those of what
+            can be drawn that lead back to an item, and each question's ``verdict``. One called
+            ``kind`` is the kind of study.
+        task: The task from whose run folders is drawn.
+        load: Where it is drawn from one file instead: returns what is in it.
+        source: What is drawn from, as a help text.
+        pool: Returns those rows of a run's items (or of what was loaded) that can be drawn. If not
+            given: rows in which all that is shown is there, and that a judge judged where any
+            question has a criterion.
+        strata: Columns of the key: every combination of their values is drawn from.
+        each: Whether ``--n`` is the number of each stratum; else that of all, shared evenly.
+        n: How many are drawn where it is not said.
+        choose: How rows of a stratum are chosen.
+        assign: Fills in what hangs on the draw itself: called with the drawn rows, which have their
+            place within their stratum's in the column ``place``.
+        order_first: Whether the order of the sheet is drawn before the items' names, which say
+            nothing. It decides what a seed draws, and nothing else.
+        cluster: The key's column by which figures are resampled.
+        allowed: Values that columns of the key may have.
+        reference: What people's answers are held against: ``judge``, or ``gold`` where it is right.
+        refuse: Returns why an answer cannot be given for an item, or an empty text.
+        labels: The key's columns that a table of labels has, which ``contrafact report --labels``
+            takes; without any there is no such table.
+        tables: Makes the tables; if not given: raters among each other, the reference against
+            their majority, every two raters, and all ratings.
+        published: Returns what the paper found, as tables and sentences.
+    """
+
+    summary: str
+    noun: str
+    shown: Mapping[str, str]
+    questions: tuple[Question, ...]
+    guidelines: Path
+    key: tuple[str, ...]
+    task: str = ""
+    load: Callable[[Path], "pd.DataFrame"] | None = None
+    source: str = "Run folders, judged."
+    pool: Callable[["pd.DataFrame"], "pd.DataFrame"] | None = None
+    strata: tuple[str, ...] = ("system", "judge")
+    each: bool = False
+    n: int = 100
+    choose: Choose = at_random
+    assign: Callable[["pd.DataFrame"], "pd.DataFrame"] | None = None
+    order_first: bool = False
+    cluster: str = "sample_id"
+    allowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reference: str = "judge"
+    refuse: Callable[[StudyItem, str, str], str] | None = None
+    labels: tuple[str, ...] = ()
+    tables: Callable[[AnsweredStudy], Sequence[StudyTable]] | None = None
+    published: Callable[[], Sequence[StudyTable | str]] | None = None
+
+    @property
+    def asked(self) -> list[Question]:
+        """The questions that are to be answered for every item."""
+        return [question for question in self.questions if not question.optional]
+
+
+def _folded(text: str) -> str:
+    return _JOINED.sub(" ", text.strip().rstrip(".").casefold())

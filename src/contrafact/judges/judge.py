@@ -10,7 +10,7 @@ failure is an error of the sample, never a "false".
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inspect_ai.model import (
@@ -36,6 +36,7 @@ __all__ = [
     "TOP_LOGPROBS",
     "Letter",
     "LetterVerdict",
+    "all_pass",
     "bool_schema",
     "judge_letter",
     "judge_once",
@@ -242,6 +243,18 @@ def panel_verdict(verdicts: Sequence[Verdict]) -> Verdict:
     passed = majority(valid)
     reason = None if passed is not None else "tie" if valid else "no valid verdict"
     return Verdict(criterion=criterion, passed=passed, invalid=reason, judge=PANEL)
+
+
+def all_pass(passed: Iterable[bool | None]) -> bool | None:
+    """Return whether all of several verdicts on one text passed.
+
+    One failure decides, whatever the others are. Without one, an invalid verdict (None) leaves it
+    open, and so does having no verdict at all.
+    """
+    verdicts = list(passed)
+    if False in verdicts:
+        return False
+    return None if not verdicts or None in verdicts else True
 
 
 def judges_of_role() -> list[Model]:

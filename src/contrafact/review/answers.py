@@ -1,25 +1,25 @@
-"""From answers to a vote, and from votes to the rule that holds."""
+"""From answers to a ballot, and from ballots to the rule that holds."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from contrafact.errors import InputError
 from contrafact.review.project import Project, Rule, Stage
+from contrafact.stats.votes import majority
 
-__all__ = ["Ballot", "asked", "ballot_of", "majority_of", "rule_for"]
+__all__ = ["Ballot", "asked_questions", "ballot_of", "rule_for"]
 
 
 @dataclass(frozen=True)
 class Ballot:
-    """What a person said about an item at one stage.
+    """What a person decided about an item at one stage.
 
     Attributes:
         answers: By question, the answer.
         verdict: What the answers come to.
         flagged: Whether the person is not sure.
-        comment: What they said besides.
-        correction: The text as it is to be; none where nothing was written anew.
+        comment: What they added.
+        correction: The text as it is to be; none where nothing was rewritten.
     """
 
     answers: Mapping[str, str]
@@ -29,7 +29,7 @@ class Ballot:
     correction: str | None = None
 
 
-def asked(project: Project, stage: Stage, answers: Mapping[str, str]) -> tuple[str, ...]:
+def asked_questions(project: Project, stage: Stage, answers: Mapping[str, str]) -> tuple[str, ...]:
     """Return the questions that are asked, given the answers so far, in order."""
     found: list[str] = []
     for name in stage.questions:
@@ -59,9 +59,9 @@ def ballot_of(
     unknown = sorted(set(answers) - set(stage.questions))
     if unknown:
         raise InputError(f"'{unknown[0][:40]}' is not asked in stage '{stage.id}'")
-    said = comment.strip()
+    comment = comment.strip()
     given: dict[str, str] = {}
-    for name in asked(project, stage, answers):
+    for name in asked_questions(project, stage, answers):
         question = project.question(name)
         answer = answers.get(name, "").strip()
         if not answer:
@@ -73,13 +73,25 @@ def ballot_of(
                 f"'{answer[:40]}' is no answer to '{name}'",
                 hint=f"answer {', '.join(question.options)}",
             )
-        if answer in question.comment_on and not said and stage.kind != "training":
+        if answer in question.comment_on and not comment and stage.kind != "training":
             raise InputError(f"'{answer}' needs a comment", hint="say why in a few words")
         given[name] = answer
-    if flagged and not said:
+    if flagged and not comment:
         raise InputError("a flag needs a comment", hint="say what is not clear")
-    verdict = _verdict(stage, given)
-    return Ballot(given, verdict, flagged, said, _correction(stage, verdict, correction))
+    if isinstance(stage.verdict, str):
+        verdict = given[stage.verdict]
+    else:
+        verdict = next(
+            rule.verdict
+            for rule in stage.verdict
+            if all(given.get(name) in wanted for name, wanted in rule.when.items())
+        )
+    if stage.corrects and verdict == stage.corrects.on:
+        if not (correction or "").strip():
+            raise InputError(f"'{verdict}' needs a new text", hint="write it, or answer otherwise")
+    elif correction is not None:
+        raise InputError(f"a new text does not go with '{verdict}' in stage '{stage.id}'")
+    return Ballot(given, verdict, flagged, comment, correction)
 
 
 def rule_for(
@@ -93,42 +105,16 @@ def rule_for(
         flagged: Whether somebody flagged the item there.
         carried: The verdict that the item came with.
     """
-    return next(rule for rule in stage.rules if _holds(rule, verdicts, flagged, carried))
 
+    def holds(rule: Rule) -> bool:
+        return (
+            (not rule.all or (bool(verdicts) and set(verdicts) <= set(rule.all)))
+            and (not rule.some or bool(set(verdicts) & set(rule.some)))
+            and (not rule.none or not set(verdicts) & set(rule.none))
+            and (not rule.same or len(set(verdicts)) == 1)
+            and (not rule.majority or majority(verdicts) in rule.majority)
+            and (not rule.flagged or flagged)
+            and (not rule.carried or carried in rule.carried)
+        )
 
-def majority_of(verdicts: Sequence[str]) -> str | None:
-    """Return what more than half of the votes say; none where there is no such thing."""
-    counted = Counter(verdicts).most_common(1)
-    return counted[0][0] if counted and 2 * counted[0][1] > len(verdicts) else None
-
-
-def _holds(rule: Rule, verdicts: Sequence[str], flagged: bool, carried: str | None) -> bool:
-    return (
-        (not rule.all or (bool(verdicts) and set(verdicts) <= set(rule.all)))
-        and (not rule.some or bool(set(verdicts) & set(rule.some)))
-        and (not rule.none or not set(verdicts) & set(rule.none))
-        and (not rule.same or len(set(verdicts)) == 1)
-        and (not rule.majority or majority_of(verdicts) in rule.majority)
-        and (not rule.flagged or flagged)
-        and (not rule.carried or carried in rule.carried)
-    )
-
-
-def _verdict(stage: Stage, given: Mapping[str, str]) -> str:
-    if isinstance(stage.verdict, str):
-        return given[stage.verdict]
-    return next(
-        rule.verdict
-        for rule in stage.verdict
-        if all(given.get(name) in wanted for name, wanted in rule.when.items())
-    )
-
-
-def _correction(stage: Stage, verdict: str, correction: str | None) -> str | None:
-    if stage.corrects and verdict == stage.corrects.on:
-        if not (correction or "").strip():
-            raise InputError(f"'{verdict}' needs a new text", hint="write it, or answer otherwise")
-        return correction
-    if correction is not None:
-        raise InputError(f"a new text does not go with '{verdict}' in stage '{stage.id}'")
-    return None
+    return next(rule for rule in stage.rules if holds(rule))

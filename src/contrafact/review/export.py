@@ -1,71 +1,76 @@
-"""What comes out of a review: where items ended, what people decided, and the whole history."""
+"""What comes out of a review, as rows and as files.
 
+Exports: where items ended, what people decided, and the whole history. JSON Lines hold rows as they
+are; in CSV and Parquet lists and objects are JSON text, and a column of Parquet has one type. In
+CSV an apostrophe stands before a cell that a spreadsheet would take for a formula; the project's
+own commands take it off again.
+"""
+
+import io
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
 
 from contrafact.errors import InputError
-from contrafact.review.answers import majority_of
-from contrafact.review.board import Board, Item, Vote
-from contrafact.review.events import Event
+from contrafact.files.atomic import write_bytes
+from contrafact.files.sheets import guarded
+from contrafact.review.field_mapping import file_formats
 from contrafact.review.project import Project
+from contrafact.review.state import Event, ReviewItem, ReviewState, Vote
+from contrafact.stats.votes import majority
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "EXPORTS",
+    "TABLE_FORMATS",
     "Export",
+    "TableFormat",
+    "agreed_answers",
+    "available_exports",
     "decision_rows",
-    "exports_of",
+    "export_rows",
     "history_rows",
     "item_rows",
     "label_rows",
     "rating_rows",
-    "rows_of",
+    "render_rows",
     "sheet_rows",
+    "table_format",
+    "write_rows",
 ]
+
 
 Export = Literal["decisions", "items", "ratings", "labels", "sheet", "history"]
 EXPORTS: tuple[Export, ...] = ("decisions", "items", "ratings", "labels", "sheet", "history")
 
-# What `finforce study score` and `cobe study score` call what is shown, and what is answered.
-_SHEETS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
-    "judge-agreement": (
-        {"headline": "headline", "side": "side", "counterfactual": "counterfactual"},
-        {"forward_compatibility": "forward_compatibility", "directionality": "directionality"},
-    ),
-    "cobe-rating": (
-        {"original_text": "text", "request": "query", "response": "edit"},
-        {"judgement": "rating"},
-    ),
-}
-# What a question is about in a run's items, and what its answers come to there.
-_JUDGED: dict[str, dict[str, str]] = {
-    "judge-agreement": {
-        "forward_compatibility": "forward_compatibility",
-        "directionality": "directionality",
-    },
-    "cobe-rating": {"rating": "correct"},
-}
+TableFormat = Literal["jsonl", "csv", "parquet"]
+TABLE_FORMATS: tuple[TableFormat, ...] = ("jsonl", "csv", "parquet")
+
 _TRUE, _FALSE = frozenset(("true", "yes")), frozenset(("false", "no"))
 _RUN = ("system", "judge", "draw", "sample_id", "side", "phrasing")
+_LARGEST = 2**63  # of what a column of whole numbers holds
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?", re.ASCII)
 
 
-def exports_of(project: Project) -> tuple[Export, ...]:
+def available_exports(project: Project) -> tuple[Export, ...]:
     """Return what can be exported of a project's reviews: sheets and labels of a study's only."""
-    return tuple(
-        what
-        for what in EXPORTS
-        if (what != "sheet" or project.name in _SHEETS)
-        and (what != "labels" or project.name in _JUDGED)
-    )
+    formats = file_formats(project.name)
+    without = {
+        *(("sheet",) if formats.sheet is None else ()),
+        *(() if formats.judged else ("labels",)),
+    }
+    return tuple(what for what in EXPORTS if what not in without)
 
 
-def rows_of(
-    board: Board, what: Export, stage: str | Sequence[str] = (), question: str | None = None
+def export_rows(
+    state: ReviewState, what: Export, stage: str | Sequence[str] = (), question: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return the rows of an export that follows from the board; the history does not.
+    """Return the rows of an export that follows from the state; ``history`` does not.
 
     Args:
-        board: The review.
+        state: The review.
         what: What is exported.
         stage: Of ratings, the stages; those that are blind if none is named.
         question: Of ratings, the question; the verdict if none is named.
@@ -74,30 +79,30 @@ def rows_of(
         InputError: There is no such stage or question, or the project has no such export.
     """
     stages = [stage] if isinstance(stage, str) and stage else list(stage)
-    known = {s.id for s in board.project.flow}
+    known = {s.id for s in state.project.flow}
     for name in stages:
         if name not in known:
             raise InputError(
                 f"'{name[:40]}' is no stage of this review",
-                hint=f"use {', '.join(s.id for s in board.project.flow)}",
+                hint=f"use {', '.join(s.id for s in state.project.flow)}",
             )
-    if question and question not in {q.id for q in board.project.questions}:
+    if question and question not in {q.id for q in state.project.questions}:
         raise InputError(
             f"'{question[:40]}' is no question of this review",
-            hint=f"use {', '.join(q.id for q in board.project.questions)}",
+            hint=f"use {', '.join(q.id for q in state.project.questions)}",
         )
     if what == "ratings":
-        return list(rating_rows(board, stages=stages, question=question or None))
+        return list(rating_rows(state, stages=stages, question=question or None))
     makers = {
         "decisions": decision_rows,
         "items": item_rows,
         "labels": label_rows,
         "sheet": sheet_rows,
     }
-    return makers[what](board)
+    return makers[what](state)
 
 
-def decision_rows(board: Board) -> list[dict[str, Any]]:
+def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
     """Return the decisions that stand, in order of time, as `rfc finalize` reads them.
 
     Fields: ``item_id``, ``stage``, ``decided_by``, ``decision``, ``when``, ``why``, ``rewritten``
@@ -106,8 +111,8 @@ def decision_rows(board: Board) -> list[dict[str, Any]]:
     that was made elsewhere: where, by whom, when).
     """
     rows = []
-    for item, vote in _votes(board):
-        batch = board.batches[vote.batch] if vote.batch else None
+    for item, vote in _votes(state):
+        batch = state.batches[vote.batch] if vote.batch else None
         rows.append(
             {
                 "item_id": item.id,
@@ -130,15 +135,15 @@ def decision_rows(board: Board) -> list[dict[str, Any]]:
     return rows
 
 
-def item_rows(board: Board) -> list[dict[str, Any]]:
+def item_rows(state: ReviewState) -> list[dict[str, Any]]:
     """Return every item: its fields as they are now, and what became of it.
 
     Added fields: ``item_id``, ``review_outcome`` (None while it is under way), ``review_stage``,
-    ``review_why``, ``review_verdict``, and ``answer_<question>``: what more than half of the last
-    who voted on it said.
+    ``review_why``, ``review_verdict``, and ``answer_<question>``: what more than half of those who
+    voted on it last answered.
     """
     rows = []
-    for item in board.items.values():
+    for item in state.items.values():
         added = {
             "item_id": item.id,
             "review_outcome": item.outcome,
@@ -146,60 +151,72 @@ def item_rows(board: Board) -> list[dict[str, Any]]:
             "review_why": item.why,
             "review_verdict": item.verdict,
         }
-        rows.append({**item.fields, **added, **_agreed(board, item)})
+        rows.append({**item.fields, **added, **agreed_answers(state, item)})
     return rows
 
 
+def agreed_answers(state: ReviewState, item: ReviewItem) -> dict[str, str | None]:
+    """Return by ``answer_<question>`` what more than half of those who voted last answered."""
+    judged = [v for v in item.votes if state.project.stage(v.stage).kind != "audit"]
+    last = [v for v in judged if (v.stage, v.round) == (judged[-1].stage, judged[-1].round)]
+    agreed = {}
+    for question in state.project.questions:
+        # More than half of all who voted: who was not asked has not answered so.
+        answers = [vote.ballot.answers.get(question.id, "") for vote in last]
+        agreed[f"answer_{question.id}"] = majority(answers) or None
+    return agreed
+
+
 def rating_rows(
-    board: Board, *, stages: Sequence[str] = (), question: str | None = None
+    state: ReviewState, *, stages: Sequence[str] = (), question: str | None = None
 ) -> list[dict[str, str]]:
     """Return independent answers as `contrafact agree` reads them: ``item``, ``rater``, ``rating``.
 
     Of an item that came to a stage more than once, the last round counts.
 
     Args:
-        board: The review.
+        state: The review.
         stages: The stages whose votes are taken; all that are blind if none is named.
         question: The question; the verdict if none is named.
     """
-    chosen = stages or _blind(board)
+    chosen = stages or _blind_stages(state)
     rows = []
-    for item, vote in _last_votes(board, chosen):
-        said = vote.ballot.verdict if question is None else vote.ballot.answers.get(question)
-        if said is not None:
+    for item, vote in _last_votes(state, chosen):
+        rating = vote.ballot.verdict if question is None else vote.ballot.answers.get(question)
+        if rating is not None:
             name = item.id if len(chosen) == 1 else f"{item.id} {vote.stage}"
-            rows.append({"item": name, "rater": vote.who, "rating": said})
+            rows.append({"item": name, "rater": vote.who, "rating": rating})
     return rows
 
 
-def sheet_rows(board: Board) -> list[dict[str, Any]]:
+def sheet_rows(state: ReviewState) -> list[dict[str, Any]]:
     """Return independent answers as a filled sheet for `study score` (of `finforce` or `cobe`).
 
     One row per item and person, named in ``annotator``. The items have to be those of a sheet that
-    the family's `study sample` wrote, so that the key beside it knows them.
+    the family's `study sample` wrote, so that the sheet's key knows them.
 
     Raises:
-        InputError: The project is none of the two that judge what a study's sheet shows.
+        InputError: The project judges no study's sheet.
     """
-    if board.project.name not in _SHEETS:
+    sheet = file_formats(state.project.name).sheet
+    if sheet is None:
         raise InputError(
-            f"the answers of '{board.project.name}' are no study's",
+            f"the answers of '{state.project.name}' are no study's",
             hint="export decisions or ratings instead",
         )
-    shown, answered = _SHEETS[board.project.name]
     return [
         {
             "item": item.id,
-            **{column: item.fields.get(name) for column, name in shown.items()},
-            **{column: vote.ballot.answers.get(name, "") for column, name in answered.items()},
+            **{column: item.fields.get(name) for column, name in sheet.shown.items()},
+            **{column: vote.ballot.answers.get(q, "") for column, q in sheet.answered.items()},
             "comment": vote.ballot.comment,
             "annotator": vote.who,
         }
-        for item, vote in _last_votes(board, _blind(board))
+        for item, vote in _last_votes(state, _blind_stages(state))
     ]
 
 
-def label_rows(board: Board) -> list[dict[str, Any]]:
+def label_rows(state: ReviewState) -> list[dict[str, Any]]:
     """Return people's labels of a run's items, as `contrafact report --labels` reads them.
 
     One row per answer: ``item``, ``annotator``, ``question`` (the judged column), ``answer`` (True
@@ -210,26 +227,26 @@ def label_rows(board: Board) -> list[dict[str, Any]]:
     Raises:
         InputError: The project judges no run, or the items were not imported from one.
     """
-    asked = _JUDGED.get(board.project.name)
-    if asked is None:
+    judged = file_formats(state.project.name).judged
+    if not judged:
         raise InputError(
-            f"the answers of '{board.project.name}' are about no run of a model",
+            f"the answers of '{state.project.name}' are about no run of a model",
             hint="export decisions or ratings instead",
         )
     rows = []
-    for item, vote in _last_votes(board, _blind(board)):
+    for item, vote in _last_votes(state, _blind_stages(state)):
         facts = {name: item.fields[name] for name in _RUN if item.fields.get(name) is not None}
         if not {"system", "judge", "sample_id"} <= facts.keys():
             raise InputError(
                 f"item '{item.id[:40]}' is of no run: it has no system, judge or sample_id",
                 hint="import a run's items.parquet, or score a study's sheet",
             )
-        for question, column in asked.items():
-            said = vote.ballot.answers.get(question, "").casefold()
-            if said in _TRUE or said in _FALSE:
+        for question, column in judged.items():
+            answer = vote.ballot.answers.get(question, "").casefold()
+            if answer in _TRUE or answer in _FALSE:
                 about = {"item": item.id, "annotator": vote.who, "question": column}
                 chance = item.fields.get("probability")
-                rows.append(about | {"answer": said in _TRUE, "probability": chance} | facts)
+                rows.append(about | {"answer": answer in _TRUE, "probability": chance} | facts)
     return rows
 
 
@@ -253,31 +270,100 @@ def history_rows(events: Iterable[Event]) -> list[dict[str, Any]]:
     ]
 
 
-def _blind(board: Board) -> list[str]:
-    return [stage.id for stage in board.project.flow if stage.kind == "independent"]
+def _blind_stages(state: ReviewState) -> list[str]:
+    return [stage.id for stage in state.project.flow if stage.kind == "independent"]
 
 
-def _last_votes(board: Board, stages: Sequence[str]) -> list[tuple[Item, Vote]]:
+def _last_votes(state: ReviewState, stages: Sequence[str]) -> list[tuple[ReviewItem, Vote]]:
     """Return the votes of an item's last round at each of the stages, in order of time."""
     return [
         (item, vote)
-        for item, vote in _votes(board)
+        for item, vote in _votes(state)
         if vote.stage in stages and vote.round == item.rounds[vote.stage]
     ]
 
 
-def _votes(board: Board) -> list[tuple[Item, Vote]]:
-    found = [(item, vote) for item in board.items.values() for vote in item.votes]
+def _votes(state: ReviewState) -> list[tuple[ReviewItem, Vote]]:
+    found = [(item, vote) for item in state.items.values() for vote in item.votes]
     return sorted(found, key=lambda pair: pair[1].seq)
 
 
-def _agreed(board: Board, item: Item) -> dict[str, str | None]:
-    judged = [v for v in item.votes if board.project.stage(v.stage).kind != "audit"]
-    last = [v for v in judged if (v.stage, v.round) == (judged[-1].stage, judged[-1].round)]
-    said: dict[str, str | None] = {}
-    for question in board.project.questions:
-        answers = [v.ballot.answers[question.id] for v in last if question.id in v.ballot.answers]
-        # More than half of all who voted: who was not asked it did not say it.
-        agreed = majority_of([*answers, *[""] * (len(last) - len(answers))]) if last else None
-        said[f"answer_{question.id}"] = agreed or None
-    return said
+def table_format(path: str | Path) -> TableFormat:
+    """Return the format that a file's suffix names.
+
+    Raises:
+        InputError: It names none.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix.removeprefix(".") not in TABLE_FORMATS:
+        raise InputError(
+            f"tables are not written as '{suffix}'",
+            file=path,
+            hint="name the file .csv, .jsonl or .parquet",
+        )
+    return cast(TableFormat, suffix.removeprefix("."))
+
+
+def write_rows(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
+    """Write rows to a file in the format that its suffix names, whole or not at all.
+
+    Raises:
+        InputError: The suffix names no format, or the file cannot be written.
+    """
+    write_bytes(path, render_rows(rows, table_format(path)))
+
+
+def render_rows(rows: Sequence[Mapping[str, Any]], form: TableFormat) -> bytes:
+    """Return rows as the bytes of a file.
+
+    Args:
+        rows: The rows; the columns are those of all of them, in the order met.
+        form: The file's format.
+    """
+    columns: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        columns[replace_surrogates(name)] = [row.get(name) for row in rows]
+    if form == "parquet":
+        import pyarrow  # type: ignore[import-untyped]
+        from pyarrow import parquet
+
+        sink = io.BytesIO()
+        uniform = {name: _uniform(own) for name, own in columns.items()}
+        parquet.write_table(pyarrow.table(uniform), sink)
+        return sink.getvalue()
+    import pandas as pd
+
+    from contrafact.files.tables import render_csv, render_jsonl
+
+    def safe(value: Any) -> Any:
+        # A negative number is no formula, and would be no number any more behind an apostrophe.
+        if not isinstance(value, str) or _NUMBER.fullmatch(value):
+            return value
+        return guarded(value)
+
+    if form == "csv":
+        columns = {safe(name): [safe(cell) for cell in own] for name, own in columns.items()}
+    # Objects, lest a column of texts be made one of another type, which holds no lone surrogates.
+    frame = pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in columns.items()})
+    return (render_csv(frame) if form == "csv" else render_jsonl(frame)).encode()
+
+
+def _uniform(column: Sequence[Any]) -> list[Any]:
+    """Return a column whose values have one type: texts, where they have several or are nested."""
+    kinds = {type(value) for value in column if value is not None}
+    numbers = kinds <= {int, float} and all(
+        value is None or abs(value) < _LARGEST for value in column
+    )
+    if kinds <= {bool}:
+        return list(column)
+    if numbers and float in kinds:
+        return [None if value is None else float(value) for value in column]
+    return list(column) if numbers else [_text(value) for value in column]
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    return replace_surrogates(value)

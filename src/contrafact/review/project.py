@@ -1,12 +1,20 @@
 """A review project: what is asked, of whom, in which stages, and which rule leads where.
 
-Four projects ship as TOML files, and a user writes another without code.
+Four projects ship as TOML files, and a user writes another without code. Everything that can be
+wrong with one is found when it is read: :func:`validate_project` checks statements about its rules,
+so they hold of every item that will ever go through it.
 """
 
+import tomllib
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from contrafact.errors import InputError
+from contrafact.files.atomic import os_problem
 from contrafact.records import content_id
 
 __all__ = [
@@ -19,6 +27,18 @@ __all__ = [
     "Stage",
     "StageKind",
     "VerdictRule",
+    "builtin_projects",
+    "check_audit",
+    "check_disputes",
+    "check_names",
+    "check_paths",
+    "check_questions",
+    "check_rules",
+    "check_stages",
+    "check_verdict",
+    "load_project",
+    "parse_project",
+    "validate_project",
 ]
 
 StageKind = Literal[
@@ -32,14 +52,16 @@ StageKind = Literal[
 ]
 Outcome = Literal["final", "removed", "hard case"]
 OUTCOMES: tuple[Outcome, ...] = ("final", "removed", "hard case")
+
 _BARRIERS = ("audit", "disagreement-set")
+_BLIND = ("training", "independent")
+_HINT = "compare it with a built-in project: contrafact review project NAME"
 
-
-def _many(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-Words = Annotated[tuple[str, ...], BeforeValidator(_many)]
+# A single name stands for a list of one.
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+]
 
 
 class _Part(BaseModel):
@@ -52,10 +74,10 @@ class Question(_Part):
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$", description="Its name in files and exports.")
     text: str = Field(min_length=1, description="The question, as people read it.")
     options: tuple[str, ...] = Field(default=(), description="The answers; none for free text.")
-    asked_when: dict[str, Words] = Field(
+    asked_when: dict[str, Names] = Field(
         default={}, description="Asked only where these questions have one of these answers."
     )
-    comment_on: Words = Field(default=(), description="Answers that need a comment.")
+    comment_on: Names = Field(default=(), description="Answers that need a comment.")
     required: bool = Field(default=True, description="Whether it has to be answered.")
 
 
@@ -63,21 +85,21 @@ class VerdictRule(_Part):
     """What answers come to: the verdict of the first rule whose answers were given."""
 
     verdict: str = Field(min_length=1, description="The verdict.")
-    when: dict[str, Words] = Field(default={}, description="Answers by question; none for always.")
+    when: dict[str, Names] = Field(default={}, description="Answers by question; none for always.")
 
 
 class Rule(_Part):
     """Where an item goes from a stage. The first rule that holds is taken; all parts must hold."""
 
     to: str = Field(description="A stage, or an outcome: final, removed, hard case.")
-    why: str = Field(min_length=1, description="The reason, as the history tells it.")
-    all: Words = Field(default=(), description="There are votes, and each is one of these.")
-    some: Words = Field(default=(), description="At least one vote is one of these.")
-    none: Words = Field(default=(), description="No vote is one of these.")
+    why: str = Field(min_length=1, description="The reason, as the history gives it.")
+    all: Names = Field(default=(), description="There are votes, and each is one of these.")
+    some: Names = Field(default=(), description="At least one vote is one of these.")
+    none: Names = Field(default=(), description="No vote is one of these.")
     same: bool = Field(default=False, description="All votes are the same.")
-    majority: Words = Field(default=(), description="More than half are one and the same of these.")
+    majority: Names = Field(default=(), description="More than half are one and the same of these.")
     flagged: bool = Field(default=False, description="Somebody flagged the item.")
-    carried: Words = Field(default=(), description="The verdict so far is one of these.")
+    carried: Names = Field(default=(), description="The verdict so far is one of these.")
 
     @property
     def unconditional(self) -> bool:
@@ -92,10 +114,10 @@ class Rule(_Part):
 
 
 class Correction(_Part):
-    """Lets whoever reviews write a field anew."""
+    """Lets whoever reviews rewrite a field."""
 
     field: str = Field(description="The item's field.")
-    on: str = Field(description="The verdict that brings a new text with it.")
+    on: str = Field(description="The verdict that comes with a new text.")
 
 
 class Stage(_Part):
@@ -121,7 +143,7 @@ class Stage(_Part):
     apart_from: tuple[str, ...] = Field(
         default=(), description="Whoever voted in these stages on an item does not vote here."
     )
-    corrects: Correction | None = Field(default=None, description="What may be written anew.")
+    corrects: Correction | None = Field(default=None, description="What may be rewritten.")
     rules: tuple[Rule, ...] = Field(default=(), description="Where items go from here.")
     sample: int = Field(default=60, ge=1, description="Training: items in a round.")
     threshold: float = Field(
@@ -135,7 +157,7 @@ class Stage(_Part):
     rates: dict[str, Annotated[float, Field(gt=0.0, le=1.0)]] = Field(
         default={}, description="Audit: the share to draw of a stratum, where another."
     )
-    passes: Words = Field(default=(), description="Audit: the verdicts that are a pass.")
+    passes: Names = Field(default=(), description="Audit: the verdicts that are a pass.")
     floor: float = Field(
         default=0.0, ge=0.0, le=1.0, description="Audit: a pass rate under it returns the batch."
     )
@@ -180,13 +202,13 @@ class Project(_Part):
         default=None, description="The field that says which items belong together."
     )
     category: str | None = Field(default=None, description="The field that figures are split by.")
-    guidelines: str = Field(min_length=1, description="What people are told, as Markdown.")
+    guidelines: str = Field(min_length=1, description="The instructions to people, as Markdown.")
     questions: tuple[Question, ...] = Field(min_length=1, description="Everything that is asked.")
     stages: tuple[Stage, ...] = Field(min_length=1, description="The stages, in order.")
 
     @property
     def guidelines_version(self) -> str:
-        """A content hash of everything that tells people how to decide."""
+        """A content hash of the guidelines and of the wording of the questions."""
         asked = [text for q in self.questions for text in (q.id, q.text, *q.options)]
         return content_id(self.guidelines, *asked, prefix="g")
 
@@ -235,3 +257,244 @@ class Project(_Part):
             if not more:
                 return frozenset(found - {name})
             found |= more
+
+
+def validate_project(project: Project) -> str | None:
+    """Return the first thing that is wrong with a project, in a sentence; none if it is valid."""
+    # In this order: the later ones rely on what the earlier ones have checked.
+    checks: tuple[Callable[[Project], Iterator[str]], ...] = (
+        check_names,
+        check_questions,
+        check_stages,
+        check_rules,
+        check_paths,
+        check_disputes,
+    )
+    return next((problem for check in checks for problem in check(project)), None)
+
+
+def check_names(project: Project) -> Iterator[str]:
+    """Yield names that are there twice, and names of what is not there."""
+    for what, names in (
+        ("question", [q.id for q in project.questions]),
+        ("stage", [s.id for s in project.stages]),
+    ):
+        for name in names:
+            if names.count(name) > 1:
+                yield f"there are two {what}s '{name}'"
+    if not project.flow:
+        yield "there is no stage but training"
+    if project.compare and not set(project.compare) <= set(project.show):
+        yield "'compare' names a field that 'show' does not"
+
+
+def check_questions(project: Project) -> Iterator[str]:
+    """Yield questions that can never be asked, or never be answered."""
+    before: dict[str, tuple[str, ...]] = {}
+    for question in project.questions:
+        for other, answers in question.asked_when.items():
+            if other not in before:
+                yield f"question '{question.id}' hangs on '{other}', which is not asked before it"
+            elif not set(answers) <= set(before[other]):
+                yield f"question '{question.id}' waits for an answer that '{other}' does not have"
+        if not set(question.comment_on) <= set(question.options):
+            yield f"question '{question.id}' wants a comment on an answer that it does not have"
+        if len(set(question.options)) < len(question.options) or len(question.options) == 1:
+            yield f"question '{question.id}' needs two answers or more, each once (or none)"
+        before[question.id] = question.options
+
+
+def check_stages(project: Project) -> Iterator[str]:
+    """Yield stages that cannot do what their kind is for."""
+    known = {question.id: question for question in project.questions}
+    for stage in project.stages:
+        name = f"stage '{stage.id}'"
+        missing = [q for q in stage.questions if q not in known]
+        if missing:
+            yield f"{name} asks '{missing[0]}', which is no question"
+            return
+        if stage.kind == "disagreement-set":
+            if stage.roles or stage.questions:
+                yield f"{name} is a set that items wait in: it has no roles and asks nothing"
+        elif not stage.roles or not stage.questions:
+            yield f"{name} needs roles and questions"
+        else:
+            yield from check_verdict(project, stage)
+        for others in (stage.shows, stage.counts, stage.apart_from):
+            if not set(others) <= {s.id for s in project.flow}:
+                yield f"{name} names a stage that is not there in shows, counts or apart_from"
+        if stage.kind in _BLIND and stage.shows:
+            yield f"{name} is blind, and shows no other votes"
+        if stage.kind in ("full-review", "audit", "arbitration") and len(stage.roles) != 1:
+            yield f"{name} is one person's work: it has one role"
+        if stage.corrects and (len(stage.roles) != 1 or stage.kind == "training"):
+            yield f"{name} lets several people rewrite one text"
+        if stage.kind == "audit":
+            yield from check_audit(project, stage)
+
+
+def check_verdict(project: Project, stage: Stage) -> Iterator[str]:
+    """Yield ways in which a stage's answers could come to no verdict."""
+    name = f"stage '{stage.id}'"
+    asked = {q.id: q for q in project.questions if q.id in stage.questions}
+    for question in asked.values():
+        if not set(question.asked_when) <= set(asked):
+            yield f"{name} asks '{question.id}' without the question that it hangs on"
+    if isinstance(stage.verdict, str):
+        question_ = asked.get(stage.verdict)
+        if question_ is None or not question_.options:
+            yield f"{name} takes its verdict from '{stage.verdict}', which it does not ask"
+        elif question_.asked_when or not question_.required:
+            yield f"{name} takes its verdict from a question that may stay unanswered"
+        return
+    if not stage.verdict or stage.verdict[-1].when:
+        yield f"{name}: the last verdict needs to hold always, without 'when'"
+    for rule in stage.verdict:
+        for other, answers in rule.when.items():
+            if other not in asked or not set(answers) <= set(asked[other].options):
+                yield f"{name}: the verdict '{rule.verdict}' hangs on an answer nobody can give"
+
+
+def check_audit(project: Project, stage: Stage) -> Iterator[str]:
+    """Yield what an audit lacks to pass a batch or to return it."""
+    name = f"stage '{stage.id}'"
+    verdicts = stage.verdicts({q.id: q for q in project.questions})
+    if not stage.passes or not set(stage.passes) <= set(verdicts):
+        yield f"{name} does not say which of its verdicts pass"
+    if stage.floor and stage.returns_to not in {s.id for s in project.flow}:
+        yield f"{name} has a floor, and no stage to return to"
+    elif stage.returns_to and stage.returns_to not in project.upstream(stage.id):
+        yield f"{name} returns to '{stage.returns_to}', which does not lead to it again"
+    if stage.rates and not stage.strata:
+        yield f"{name} has rates of strata, and no strata"
+
+
+def check_rules(project: Project) -> Iterator[str]:
+    """Yield rules that lead nowhere or can never hold, and stages where none may hold."""
+    known = {question.id: question for question in project.questions}
+    ends = {*OUTCOMES, *(stage.id for stage in project.flow)}
+    for stage in project.stages:
+        name = f"stage '{stage.id}'"
+        if stage.kind == "training":
+            if stage.rules:
+                yield f"{name} is training: it has no rules"
+            continue
+        if not stage.rules or not stage.rules[-1].unconditional:
+            yield f"{name}: its last rule needs to hold always, or items are stuck"
+        for place, rule in enumerate(stage.rules, start=1):
+            if rule.to not in ends:
+                yield f"{name}, rule {place} leads to '{rule.to}', which is no stage and no outcome"
+            if rule.unconditional and place < len(stage.rules):
+                yield f"{name}, rule {place} always holds, so what follows it never does"
+            if rule.to == stage.id:
+                yield f"{name}, rule {place} leads back to the stage itself"
+            expected = {*rule.all, *rule.some, *rule.none, *rule.majority}
+            counted = [stage, *(project.stage(other) for other in stage.counts)]
+            possible = {v for s in counted for v in s.verdicts(known)} if stage.roles else set()
+            if unknown := expected - possible:
+                yield f"{name}, rule {place} waits for '{min(unknown)}', which nobody votes"
+
+
+def check_paths(project: Project) -> Iterator[str]:
+    """Yield stages that no item reaches or leaves, and those that would wait for each other."""
+    reached = {project.start.id}
+    for _ in project.flow:
+        for stage in project.flow:
+            if stage.id in reached:
+                reached |= set(stage.targets())
+    for stage in project.flow:
+        if stage.id not in reached:
+            yield f"no rule leads to stage '{stage.id}'"
+    ending: set[str] = set(OUTCOMES)
+    for _ in project.flow:
+        ending |= {stage.id for stage in project.flow if ending & set(stage.targets())}
+    for stage in project.flow:
+        if stage.id not in ending:
+            yield f"from stage '{stage.id}' no outcome can be reached"
+    barriers = [stage.id for stage in project.flow if stage.barrier]
+    for one in barriers:
+        for other in barriers:
+            if one in project.upstream(other) and other in project.upstream(one):
+                yield f"'{one}' and '{other}' would wait for each other"
+
+
+def check_disputes(project: Project) -> Iterator[str]:
+    """Yield rules that end a disagreement without a vote on it."""
+    known = {question.id: question for question in project.questions}
+    disputed: set[str] = set()
+    for _ in project.flow:
+        for stage in project.flow:
+            disputed |= {rule.to for rule in stage.rules if _disputed(stage, rule, disputed, known)}
+    if "final" not in disputed:
+        return
+    for stage in project.flow:
+        for place, rule in enumerate(stage.rules, start=1):
+            if rule.to == "final" and _disputed(stage, rule, disputed, known):
+                yield (
+                    f"stage '{stage.id}', rule {place} makes an item final "
+                    "although people may disagree about it"
+                )
+
+
+def _disputed(stage: Stage, rule: Rule, entered: set[str], questions: dict[str, Question]) -> bool:
+    if stage.kind == "disagreement-set":
+        return stage.id in entered
+    if stage.kind == "audit":
+        # What the auditor failed is in dispute between the auditor and whoever voted before.
+        failed = set(stage.verdicts(questions)) - set(stage.passes)
+        return stage.id in entered or not failed <= set(rule.none)
+    return not (rule.resolves or (len(stage.roles) == 1 and not stage.counts))
+
+
+def builtin_projects() -> tuple[str, ...]:
+    """Return the names of the projects that ship."""
+    folder = files("contrafact.review").joinpath("projects")
+    names = (entry.name for entry in folder.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+
+
+def load_project(name: str | Path) -> Project:
+    """Return a project: a built-in one by name, or one from a TOML file.
+
+    Raises:
+        InputError: There is none, or it is not valid; the message says what is wrong with it.
+    """
+    if isinstance(name, str) and name in builtin_projects():
+        text = files("contrafact.review").joinpath("projects", f"{name}.toml").read_text("utf-8")
+        return parse_project(text, name)
+    path = Path(name)
+    if not path.exists() and path.suffix != ".toml":
+        raise InputError(
+            f"there is no review project '{name}'",
+            hint=f"name one of {', '.join(builtin_projects())}, or a .toml file",
+        )
+    try:
+        return parse_project(path.read_text("utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8", file=path, hint="save it as UTF-8") from error
+    except FileNotFoundError as error:
+        raise InputError("no such file", file=path, hint="check the path") from error
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be read") from error
+
+
+def parse_project(text: str, name: str | Path) -> Project:
+    """Return the project that a TOML text describes; ``name`` is for messages.
+
+    Raises:
+        InputError: It is no TOML, or no valid project.
+    """
+    try:
+        project = Project.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"is not TOML: {error}", file=name, hint="fix the file") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        raise InputError(
+            f"{place}: {message}" if place else message, file=name, hint=_HINT
+        ) from error
+    if problem := validate_project(project):
+        raise InputError(problem, file=name, hint=_HINT)
+    return project

@@ -1,6 +1,6 @@
 """What a review has let through: the share of its final items that are wrong after all.
 
-Two annotators who pass a wrong item agree, so that no disagreement tells of it. How often that
+Two annotators who pass a wrong item agree, so that no disagreement shows it. How often that
 happens follows from how often they disagree, who is found to be right where somebody else looks
 again (the audit's random sample, the adjudication), and how many items are wrong to begin with:
 :mod:`contrafact.stats.votes` draws all of that together.
@@ -10,27 +10,32 @@ What it takes for granted:
 - people err independently of each other given the truth. Where items are hard for everybody alike,
   more is wrong than this says; only an audit of final items finds that
   (``contrafact review plan --figure residual`` plans one);
-- an adjudicator who has seen the votes is taken to judge anew;
-- within a category, what was written anew apart, every item is as likely to be wrong as any other.
+- an adjudicator who has seen the votes is taken to judge independently of them;
+- within a category, rewritten items apart, every item is as likely to be wrong as any other.
 
 RFC-BENCH, sections 2.2.3 and 2.2.4.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
-from contrafact.review.board import Board, Item, Vote
-from contrafact.review.project import Project, Stage
-from contrafact.stats.votes import Latent, latent_truth
+from contrafact.review.project import Project
+from contrafact.review.state import ReviewItem, ReviewState
+from contrafact.stats.votes import latent_truth
 
-__all__ = ["Person", "Residual", "Share", "residual_error"]
+__all__ = [
+    "RaterAccuracy",
+    "Residual",
+    "Share",
+    "judging_votes",
+    "passing_verdicts",
+    "residual_error",
+]
 
 _JUDGING = ("independent", "audit", "adjudication", "arbitration")
-_RULING = ("adjudication", "arbitration")
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,8 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Person:
-    """How good somebody is found to be at one kind of work.
+class RaterAccuracy:
+    """How accurate somebody is found to be at one kind of work.
 
     Attributes:
         name: Who.
@@ -80,18 +85,18 @@ class Residual:
         by_way: The same for each way in which items became final.
         lost: The share of removed items and hard cases that were right, of those that were
             voted on: what a first reviewer alone removed is not known.
-        people: How good everybody is found to be.
+        people: How accurate everybody is found to be.
         risk: By final item, the chance that it is wrong.
         way: By final item, how it became final: the rule's reason.
         level: The level of all intervals.
-        rhat: How far the chains differ; above 1.05 the draws are too few, or the votes too few to
-            tell one story from another.
+        rhat: How far the chains differ; above 1.05 there are too few draws, or too few votes to
+            decide between explanations.
     """
 
     wrong: Share
     by_way: tuple[Share, ...]
     lost: Share | None
-    people: tuple[Person, ...]
+    people: tuple[RaterAccuracy, ...]
     risk: dict[str, float]
     way: dict[str, str]
     level: float
@@ -99,14 +104,14 @@ class Residual:
 
 
 def residual_error(
-    board: Board, *, level: float = 0.95, draws: int = 1_000, rng: np.random.Generator
+    state: ReviewState, *, level: float = 0.95, draws: int = 1_000, rng: np.random.Generator
 ) -> Residual:
     """Return what share of a review's final items is wrong, estimated from its votes.
 
     Only votes on an item's present text count, and of each person at each kind of stage the last.
 
     Args:
-        board: The review; it need not be finished.
+        state: The review; it need not be finished.
         level: The level of the intervals (equal-tailed, of the posterior).
         draws: How many draws each of four chains keeps.
         rng: Where randomness comes from.
@@ -114,32 +119,51 @@ def residual_error(
     Raises:
         InputError: The project makes items final on no verdict of all voters, or nothing is final.
     """
-    good = _passing(board.project)
-    judged = [item for item in board.items.values() if _votes(board.project, item, good)]
+    project = state.project
+    good = passing_verdicts(project)
+    votes_of = {item.id: judging_votes(project, item, good) for item in state.items.values()}
+    judged = [item for item in state.items.values() if votes_of[item.id]]
     finals = np.array([item.outcome == "final" for item in judged], dtype=bool)
     if not finals.any():
         raise InputError("no item is final yet", hint="estimate it once the review is further on")
-    votes, people = _matrix(board.project, judged, good)
-    ended = [f"{item.outcome} {item.why}" for item in judged]
+    people = sorted({person for item in judged for person in votes_of[item.id]})
+    votes = np.array(
+        [[int(votes_of[item.id].get(person, -1)) for person in people] for item in judged],
+        dtype=np.int8,
+    )
+
+    def group(item: ReviewItem) -> str:
+        if any(vote.ballot.correction is not None for vote in item.votes):
+            return "rewritten"
+        return f"as imported, {item.fields.get(project.category, '') if project.category else ''}"
+
+    groups = np.array([group(item) for item in judged], dtype=object)
+    ended = np.array([f"{item.outcome} {item.why}" for item in judged], dtype=object)
     found = latent_truth(
         votes,
-        _codes(_group(board.project, item) for item in judged),
-        _codes(ended),
+        np.unique(groups, return_inverse=True)[1],
+        np.unique(ended, return_inverse=True)[1],
         draws=draws,
         rng=rng,
     )
+
+    def share(name: str, wrong: bool, items: NDArray[np.bool_]) -> Share:
+        count = int(items.sum())
+        drawn = found.wrong(items) / count
+        return _share(name, drawn if wrong else 1.0 - drawn, count, level)
+
     ways = np.array([item.why for item in judged], dtype=object)
     gone = np.array([item.outcome in ("removed", "hard case") for item in judged], dtype=bool)
     risk = found.risk()
     return Residual(
-        wrong=_wrong("final items", found, finals, level),
+        wrong=share("final items", True, finals),
         by_way=tuple(
-            _wrong(str(way), found, finals & (ways == way), level)
+            share(str(way), True, finals & (ways == way))
             for way in dict.fromkeys(ways[finals].tolist())
         ),
-        lost=_right("removed after votes", found, gone, level) if gone.any() else None,
+        lost=share("removed after votes", False, gone) if gone.any() else None,
         people=tuple(
-            Person(
+            RaterAccuracy(
                 name,
                 work,
                 int((votes[:, at] >= 0).sum()),
@@ -155,8 +179,12 @@ def residual_error(
     )
 
 
-def _passing(project: Project) -> frozenset[str]:
-    """Return the verdicts that make an item final where all who judge it apart give them."""
+def passing_verdicts(project: Project) -> frozenset[str]:
+    """Return the verdicts that make an item final where all who judge it apart give them.
+
+    Raises:
+        InputError: There are none: no verdict of several people tells right items from wrong ones.
+    """
     good = {
         verdict
         for stage in project.flow
@@ -173,58 +201,33 @@ def _passing(project: Project) -> frozenset[str]:
     return frozenset(good)
 
 
-def _votes(project: Project, item: Item, good: frozenset[str]) -> dict[tuple[str, str], bool]:
-    """Return who passed an item, by person and kind of work."""
+def judging_votes(
+    project: Project, item: ReviewItem, good: frozenset[str]
+) -> dict[tuple[str, str], bool]:
+    """Return who passed an item and who failed it, by person and kind of stage.
+
+    Args:
+        project: The project.
+        item: The item; votes on earlier texts of it do not count.
+        good: The verdicts that pass an item.
+    """
     found: dict[tuple[str, str], bool] = {}
     for vote in item.votes:
         stage = project.stage(vote.stage)
-        passed = vote.ballot.verdict in good
         if vote.text_version != item.text_version or stage.kind not in _JUDGING:
             continue
-        if passed or _fails(stage, vote, good):
+        # A vote that does not pass an item may not fail it either: 'unresolved' does neither.
+        if stage.kind == "independent":
+            fails = True
+        elif stage.kind == "audit":
+            fails = set(stage.passes) <= good
+        else:
+            ruled = {v for rule in stage.rules for v in (*rule.all, *rule.some, *rule.majority)}
+            fails = vote.ballot.verdict in ruled
+        passed = vote.ballot.verdict in good
+        if passed or fails:
             found[vote.who, stage.kind] = passed
     return found
-
-
-def _fails(stage: Stage, vote: Vote, good: frozenset[str]) -> bool:
-    """Return whether a vote that does not pass an item fails it: 'unresolved' does neither."""
-    if stage.kind == "independent":
-        return True
-    if stage.kind == "audit":
-        return set(stage.passes) <= good
-    told = {v for rule in stage.rules for v in (*rule.all, *rule.some, *rule.majority)}
-    return stage.kind in _RULING and vote.ballot.verdict in told
-
-
-def _matrix(
-    project: Project, items: list[Item], good: frozenset[str]
-) -> tuple[NDArray[np.int8], list[tuple[str, str]]]:
-    cast = [_votes(project, item, good) for item in items]
-    people = sorted({person for votes in cast for person in votes})
-    table = [[int(votes.get(person, -1)) for person in people] for votes in cast]
-    return np.array(table, dtype=np.int8), people
-
-
-def _group(project: Project, item: Item) -> str:
-    if any(vote.ballot.correction is not None for vote in item.votes):
-        return "written anew"
-    return "as it came, " + (str(item.fields.get(project.category, "")) if project.category else "")
-
-
-def _codes(names: Iterable[str]) -> NDArray[np.intp]:
-    listed = list(names)
-    known = {name: code for code, name in enumerate(sorted(set(listed)))}
-    return np.array([known[name] for name in listed], dtype=np.intp)
-
-
-def _wrong(name: str, found: Latent, items: NDArray[np.bool_], level: float) -> Share:
-    count = int(items.sum())
-    return _share(name, found.wrong(items) / count, count, level)
-
-
-def _right(name: str, found: Latent, items: NDArray[np.bool_], level: float) -> Share:
-    count = int(items.sum())
-    return _share(name, 1.0 - found.wrong(items) / count, count, level)
 
 
 def _share(name: str, draws: NDArray[np.float64], items: int, level: float) -> Share:

@@ -1,32 +1,53 @@
-"""The workflow: what may happen next, and what follows. Pure: no clock, no chance, no database.
+"""The workflow: decisions, the transitions that follow from them, audits, and a manager's control.
 
-Every function takes a board, checks, and applies events to it, which it returns for whoever keeps
-them. It refuses before it changes anything. The time and the randomness are arguments.
+Pure: no clock, no chance, no database. Functions with a :class:`ReviewState` check, apply events to
+it, and return them for the store; they refuse before they change anything. Functions with a
+:class:`Recorder` are steps of those. The time and the randomness are arguments.
 
-RFC-BENCH, sections 2.2.3 and 2.2.4; FIN-FORCE, section 3.3; CoBe, appendix C.3.
+RFC-BENCH, sections 2.2.3 and 2.2.4, table 2; FIN-FORCE, section 3.3; CoBe, appendix C.3.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
-from contrafact.review.answers import Ballot, ballot_of
-from contrafact.review.board import Board, Item, Vote
-from contrafact.review.events import Event
-from contrafact.review.moves import close_if_complete, leave, release, waiting_at
+from contrafact.review.answers import ballot_of, rule_for
 from contrafact.review.project import Stage
-from contrafact.review.recorder import Recorder, Refused
+from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState, Vote
+from contrafact.stats.votes import majority
 
-__all__ = ["LEASE", "answer", "settle", "undo", "undoable"]
+__all__ = [
+    "LEASE",
+    "AuditRow",
+    "answer",
+    "audit_rows",
+    "close_audit_if_complete",
+    "draw_audit",
+    "draw_sample",
+    "is_due",
+    "items_waiting",
+    "move",
+    "reissue",
+    "release_due",
+    "set_stage_open",
+    "settle",
+    "shortfall",
+    "slot_to_fill",
+    "transition",
+    "undo",
+    "undoable",
+]
+
 
 LEASE = timedelta(minutes=30)
 """How long an item stays with somebody who does not answer."""
 
 
 def answer(
-    board: Board,
+    state: ReviewState,
     who: str,
     item: str,
     stage: str,
@@ -42,13 +63,13 @@ def answer(
     request: str | None = None,
     origin: Mapping[str, Any] | None = None,
 ) -> list[Event]:
-    """Take somebody's decision on an item, and move on what it moves.
+    """Take somebody's decision on an item, and make the transitions that follow from it.
 
     The same decision sent again changes nothing. One that comes after its lease ran out is taken
     where its place, or another that the person may take, is still free.
 
     Args:
-        board: The board.
+        state: The review.
         who: The person.
         item: The item.
         stage: The stage they were shown it at.
@@ -57,9 +78,9 @@ def answer(
         now: The time.
         rng: Draws the audit's sample, where this decision completes a batch.
         flagged: Whether they are not sure.
-        comment: What they say besides.
-        correction: The text as it is to be.
-        guidelines_version: The guidelines they saw; the present ones if not said.
+        comment: What they add.
+        correction: The new text, where the stage lets it be corrected.
+        guidelines_version: The guidelines they saw; the present ones if None.
         request: A key under which the same decision may be sent again.
         origin: Where a decision that was made elsewhere comes from.
 
@@ -67,30 +88,33 @@ def answer(
         What happened; nothing where all of it had happened before.
 
     Raises:
-        Refused: They were not shown the item, have decided otherwise, or the item has gone on.
+        NotAllowed: They were not shown the item, have decided otherwise, or the item has gone on.
         InputError: The answers are not whole.
     """
-    if request is not None and request in board.requests:
+    if request is not None and request in state.requests:
         return []
-    known = board.items.get(item)
+    known = state.items.get(item)
     if known is None:
-        raise Refused(f"there is no item '{item[:40]}'")
-    place = next((s for s in board.project.flow if s.id == stage), None)
+        raise NotAllowed(f"there is no item '{item[:40]}'")
+    place = next((s for s in state.project.flow if s.id == stage), None)
     if place is None:
-        raise Refused(f"there is no stage '{stage[:40]}'")
+        raise NotAllowed(f"there is no stage '{stage[:40]}'")
     ballot = ballot_of(
-        board.project, place, answers, flagged=flagged, comment=comment, correction=correction
+        state.project, place, answers, flagged=flagged, comment=comment, correction=correction
     )
-    cast = _cast(known, who, stage, round_)
-    if cast is not None:
-        if cast.ballot == ballot:
-            return []
-        raise Refused("you have decided on this item already", hint="undo it first")
+    for vote in known.votes:
+        if (vote.who, vote.stage, vote.round) == (who, stage, round_):
+            if vote.ballot == ballot:
+                return []
+            raise NotAllowed("you have decided on this item already", hint="undo it first")
     if (known.stage, known.round) != (stage, round_):
-        raise Refused("the item has gone on without this decision", hint="go on with the next")
-    slot = _slot_of(board, known, who, now)
-    _check_correction(known, place, ballot)
-    record = Recorder(board, now)
+        raise NotAllowed("the item has gone on without this decision", hint="go on with the next")
+    slot = slot_to_fill(state, known, who, now)
+    if ballot.correction is not None and place.corrects is not None:
+        present = str(known.fields.get(place.corrects.field, ""))
+        if ballot.correction.strip() == present.strip():
+            raise NotAllowed("the new text is the old one", hint="change it, or answer otherwise")
+    record = Recorder(state, now)
     record.add(
         "answered",
         who,
@@ -99,7 +123,7 @@ def answer(
         round=round_,
         slot=slot,
         text_version=known.text_version,
-        guidelines_version=guidelines_version or board.project.guidelines_version,
+        guidelines_version=guidelines_version or state.project.guidelines_version,
         request=request,
         body={
             "answers": dict(ballot.answers),
@@ -111,30 +135,35 @@ def answer(
         },
     )
     if place.kind == "audit":
-        close_if_complete(record, place, str(board.items[item].batch))
-    elif all(slot.filled for slot in board.items[item].slots):
-        leave(record, board.items[item], place)
-    release(record, rng)
+        close_audit_if_complete(record, place, str(state.items[item].batch))
+    elif all(slot.filled for slot in state.items[item].slots):
+        transition(record, state.items[item], place)
+    release_due(record, rng)
     return record.events
 
 
 def undo(
-    board: Board, who: str, now: datetime, *, lease: timedelta = LEASE, request: str | None = None
+    state: ReviewState,
+    who: str,
+    now: datetime,
+    *,
+    lease: timedelta = LEASE,
+    request: str | None = None,
 ) -> list[Event]:
     """Take somebody's last decision back, and give them the item again.
 
     Raises:
-        Refused: There is none, or something has been built on it.
+        NotAllowed: There is none, or something has been built on it.
     """
-    if request is not None and request in board.requests:
+    if request is not None and request in state.requests:
         return []
-    vote = undoable(board, who)
-    if vote is None and who not in board.last:
-        raise Refused("there is no decision of yours to undo")
+    vote = undoable(state, who)
+    if vote is None and who not in state.last:
+        raise NotAllowed("there is no decision of yours to undo")
     if vote is None:
-        raise Refused("others have gone on from your last decision", hint="tell the manager")
-    name, seq = board.last[who]
-    record = Recorder(board, now)
+        raise NotAllowed("others have gone on from your last decision", hint="tell the manager")
+    name, seq = state.last[who]
+    record = Recorder(state, now)
     body = {"answer": seq, "until": (now + lease).isoformat()}
     record.add(
         "undone",
@@ -149,14 +178,14 @@ def undo(
     return record.events
 
 
-def undoable(board: Board, who: str) -> Vote | None:
+def undoable(state: ReviewState, who: str) -> Vote | None:
     """Return the vote that somebody may take back: their last, if nobody has built on it."""
-    if who not in board.last:
+    if who not in state.last:
         return None
-    name, seq = board.last[who]
-    item = board.items[name]
+    name, seq = state.last[who]
+    item = state.items[name]
     vote = next((v for v in item.votes if v.seq == seq), None)
-    if vote is None or (item.batch is not None and board.batches[item.batch].result is not None):
+    if vote is None or (item.batch is not None and state.batches[item.batch].result is not None):
         return None
     here = (item.stage, item.round) == (vote.stage, vote.round)
     latest = item.before is not None and item.votes[-1].seq == seq
@@ -164,54 +193,317 @@ def undoable(board: Board, who: str) -> Vote | None:
 
 
 def settle(
-    board: Board, now: datetime, rng: np.random.Generator, *, force: str | None = None
+    state: ReviewState, now: datetime, rng: np.random.Generator, *, force: str | None = None
 ) -> list[Event]:
-    """Let go on what has waited long enough: draw audits that are due, release complete sets.
+    """Release what has waited long enough: draw audits that are due, end disagreement sets.
 
     Args:
-        board: The board.
+        state: The review.
         now: The time, for windows that have run out.
         rng: Draws the samples.
         force: A stage whose waiting items go on now, complete or not: the manager's choice.
 
     Raises:
-        Refused: Nothing waits at the stage named, or it is not one where items wait.
+        NotAllowed: Nothing waits at the stage named, or it is not one where items wait.
     """
     if force is not None:
-        stage = next((s for s in board.project.flow if s.id == force), None)
+        stage = next((s for s in state.project.flow if s.id == force), None)
         if stage is None or not stage.barrier:
-            raise Refused(f"'{force[:40]}' is no stage where items wait for each other")
-        if not waiting_at(board, stage):
-            raise Refused(f"nothing waits at '{force}'")
-    record = Recorder(board, now)
-    release(record, rng, force)
+            raise NotAllowed(f"'{force[:40]}' is no stage where items wait for each other")
+        if not items_waiting(state, stage):
+            raise NotAllowed(f"nothing waits at '{force}'")
+    record = Recorder(state, now)
+    release_due(record, rng, force)
     return record.events
 
 
-def _cast(item: Item, who: str, stage: str, round_: int) -> Vote | None:
-    votes = (v for v in item.votes if (v.who, v.stage, v.round) == (who, stage, round_))
-    return next(votes, None)
+def slot_to_fill(state: ReviewState, item: ReviewItem, who: str, now: datetime) -> int:
+    """Return the place that a person's vote fills: the one they hold, or one that is free.
 
-
-def _slot_of(board: Board, item: Item, who: str, now: datetime) -> int:
-    """Return the place that a person's vote fills: the one they hold, or one that is free."""
+    Raises:
+        NotAllowed: They were not shown the item, or it went to somebody else.
+    """
     for place, slot in enumerate(item.slots):
         if slot.person == who and not slot.filled:
             return place
-    person = board.people.get(who)
+    person = state.people.get(who)
     if person is None or (str(item.stage), item.round, who) not in item.shown:
-        raise Refused("this item is not yours", hint="ask for the next one")
+        raise NotAllowed("this item is not yours", hint="ask for the next one")
     for place, slot in enumerate(item.slots):
-        free = slot.person is None or (slot.until is not None and slot.until <= now)
+        free = slot.person is None or slot.lapsed(now)
         if not slot.filled and free and slot.role in person.roles:
             return place
-    raise Refused(
+    raise NotAllowed(
         "the time for this item ran out, and it went to somebody else", hint="go on with the next"
     )
 
 
-def _check_correction(item: Item, stage: Stage, ballot: Ballot) -> None:
-    if ballot.correction is None or stage.corrects is None:
+def release_due(record: Recorder, rng: np.random.Generator, force: str | None = None) -> None:
+    """Draw every audit that is due and release every disagreement set that is complete.
+
+    Both are due when no item can come to them any more, or their window has run out; ``force``
+    names one that is taken to be due.
+    """
+    state = record.state
+    going = True
+    while going:
+        going = False
+        for stage in state.project.flow:
+            if not stage.barrier or not (stage.id == force or is_due(state, stage, record.now)):
+                continue
+            items = items_waiting(state, stage)
+            going = going or bool(items)
+            if stage.kind == "audit" and items:
+                draw_audit(record, stage, items, rng)
+            else:
+                for item in items:
+                    transition(record, item, stage)
+        force = None
+
+
+def is_due(state: ReviewState, stage: Stage, now: datetime) -> bool:
+    """Return whether what waits at a stage goes on: nothing more can come, or time is up."""
+    first = next((i for i in state.at[stage.id] if state.items[i].batch is None), None)
+    if first is None:
+        return False
+    if not any(state.at[other] for other in state.project.upstream(stage.id)):
+        return True
+    window = stage.window_days
+    return window is not None and now - state.items[first].arrived >= timedelta(days=window)
+
+
+def items_waiting(state: ReviewState, stage: Stage) -> list[ReviewItem]:
+    """Return the items that wait at a stage and are in no batch yet, in order of arrival."""
+    items = (state.items[name] for name in state.at[stage.id])
+    return [item for item in items if item.batch is None]
+
+
+def draw_audit(
+    record: Recorder, stage: Stage, items: Sequence[ReviewItem], rng: np.random.Generator
+) -> None:
+    """Make a batch of the items that wait at an audit, and draw its sample."""
+    if stage.strata == "person":
+        strata = {item.id: item.votes[-1].who if item.votes else "" for item in items}
+    elif stage.strata:
+        strata = {item.id: str(item.fields[stage.strata]) for item in items}
+    else:
+        strata = {item.id: "all" for item in items}
+    drawn = draw_sample(stage, strata, rng)
+    number = 1 + sum(batch.stage == stage.id for batch in record.state.batches.values())
+    body = {
+        "batch": f"{stage.id}-{number}",
+        "members": list(strata),
+        "drawn": drawn,
+        "strata": strata,
+    }
+    record.add("drawn", stage=stage.id, round=number, body=body)
+
+
+def close_audit_if_complete(record: Recorder, stage: Stage, name: str) -> None:
+    """Decide an audit once its whole sample is judged: its batch goes on, or returns."""
+    state = record.state
+    batch = state.batches[name]
+    verdicts = {i: v.ballot.verdict for i in batch.drawn for v in state.items[i].here()}
+    if len(verdicts) < len(batch.drawn):
         return
-    if ballot.correction.strip() == str(item.fields.get(stage.corrects.field, "")).strip():
-        raise Refused("the new text is the old one", hint="change it, or answer otherwise")
+    rows = audit_rows(stage, batch.strata, verdicts)
+    short = shortfall(stage, rows)
+    body = {
+        "batch": name,
+        "result": "returned" if short else "passed",
+        "rows": [vars(row) for row in rows],
+    }
+    record.add("closed", stage=stage.id, body=body)
+    for member in batch.members:
+        item = state.items[member]
+        if short:
+            move(record, item, str(stage.returns_to), short, None, disputed=False)
+        else:
+            transition(record, item, stage)
+
+
+def transition(record: Recorder, item: ReviewItem, stage: Stage) -> None:
+    """Move an item on by the first rule that holds."""
+    votes = item.counted(stage)
+    verdicts = [vote.ballot.verdict for vote in votes]
+    flagged = any(vote.ballot.flagged for vote in item.here())
+    rule = rule_for(stage, verdicts, flagged=flagged, carried=item.verdict)
+    if stage.barrier:
+        failed = stage.kind == "audit" and any(v not in stage.passes for v in verdicts)
+        move(record, item, rule.to, rule.why, item.verdict, disputed=item.disputed or failed)
+        return
+    agreed = majority(verdicts) if rule.majority else None
+    if len(set(verdicts)) == 1:
+        agreed = verdicts[0]
+    move(record, item, rule.to, rule.why, agreed, disputed=agreed is None)
+
+
+def move(
+    record: Recorder, item: ReviewItem, to: str, why: str, verdict: str | None, *, disputed: bool
+) -> None:
+    """Move an item to another stage, or to its outcome.
+
+    Args:
+        record: Takes the event.
+        item: The item.
+        to: The stage or outcome.
+        why: The reason, as the history gives it.
+        verdict: What the voters agreed on, if they did.
+        disputed: Whether they did not.
+    """
+    body = {"to": to, "why": why, "verdict": verdict, "disputed": disputed}
+    record.add("moved", item=item.id, stage=item.stage, round=item.round, body=body)
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """A line of table 2: a stratum's sample and how much of it passed.
+
+    Attributes:
+        stratum: The stratum; ``overall`` for all.
+        size: Items of it in the batch.
+        sample: Items drawn.
+        passed: Of these, those that passed.
+    """
+
+    stratum: str
+    size: int
+    sample: int
+    passed: int
+
+    @property
+    def rate(self) -> float:
+        """The share of the sample that passed, from 0 to 1; NaN without a sample."""
+        return self.passed / self.sample if self.sample else float("nan")
+
+
+def draw_sample(
+    stage: Stage, strata: Mapping[str, str], rng: np.random.Generator
+) -> dict[str, float]:
+    """Return an audit's sample: the drawn items, each with the probability of being drawn.
+
+    The probability is recorded, so that figures of the sample speak for the batch.
+
+    Of every stratum its rate's share is drawn, rounded down as in table 2, and at least one item.
+
+    Args:
+        stage: The audit.
+        strata: By item, its stratum; in order.
+        rng: Where randomness comes from.
+    """
+    members: dict[str, list[str]] = {}
+    for item, stratum in strata.items():
+        members.setdefault(stratum, []).append(item)
+    drawn: set[str] = set()
+    probability: dict[str, float] = {}
+    for stratum in sorted(members):
+        own = members[stratum]
+        # 0.15 of 20 is 3 items, and 0.29 of 100 is 29: not the float's 28.999...
+        size = max(1, int(round(stage.rates.get(stratum, stage.rate) * len(own), 9)))
+        chosen = rng.choice(len(own), size=size, replace=False)
+        drawn |= {own[int(index)] for index in chosen}
+        probability |= dict.fromkeys(own, size / len(own))
+    return {item: probability[item] for item in strata if item in drawn}
+
+
+def audit_rows(
+    stage: Stage, strata: Mapping[str, str], verdicts: Mapping[str, str]
+) -> list[AuditRow]:
+    """Return a row for each stratum, in order of names, and one over all.
+
+    Args:
+        stage: The audit.
+        strata: By item of the batch, its stratum.
+        verdicts: By item of the sample, the auditor's verdict.
+    """
+    names = sorted(set(strata.values()))
+    rows = []
+    for name in (*names, "overall"):
+        own = [item for item, stratum in strata.items() if name in (stratum, "overall")]
+        seen = [verdicts[item] for item in own if item in verdicts]
+        passed = sum(verdict in stage.passes for verdict in seen)
+        rows.append(AuditRow(name, len(own), len(seen), passed))
+    return rows
+
+
+def shortfall(stage: Stage, rows: Sequence[AuditRow]) -> str | None:
+    """Return why the batch has to return, in a sentence; none where the audit lets it through."""
+    short = [
+        row
+        for row in rows
+        if (row.stratum == "overall") == (stage.floor_of == "batch") and row.rate < stage.floor
+    ]
+    if not short:
+        return None
+    rates = ", ".join(f"{row.stratum} {row.passed} of {row.sample}" for row in short)
+    return f"the audit's pass rate is under {stage.floor:.0%}: {rates}"
+
+
+def set_stage_open(
+    state: ReviewState, stage: str, open_: bool, who: str, now: datetime
+) -> list[Event]:
+    """Open or close a stage; nothing happens where it is so already.
+
+    While a stage is closed nobody is given an item there. Whoever has one in hand may still answer.
+
+    Args:
+        state: The review.
+        stage: The stage.
+        open_: Whether it is to be open.
+        who: Who says so.
+        now: The time.
+
+    Raises:
+        NotAllowed: It is no stage in which people work on items.
+    """
+    place = next((s for s in state.project.flow if s.id == stage), None)
+    if place is None or not place.roles:
+        raise NotAllowed(f"'{stage[:40]}' is no stage in which people work on items")
+    record = Recorder(state, now)
+    if (stage in state.closed) == open_:
+        record.add("stage", who, stage=stage, body={"open": open_})
+    return record.events
+
+
+def reissue(
+    state: ReviewState,
+    who: str,
+    now: datetime,
+    *,
+    item: str | None = None,
+    person: str | None = None,
+) -> list[Event]:
+    """Take items back from who has them in hand, so that others are given them at once.
+
+    They may still answer while the place is free, as after a lease that ran out.
+
+    Args:
+        state: The review.
+        who: Who says so.
+        now: The time.
+        item: The item; every one that ``person`` has, if none is named.
+        person: From whom; from everybody if none is named.
+
+    Raises:
+        NotAllowed: There is no such item, or neither item nor person is named.
+    """
+    if item is None and person is None:
+        raise NotAllowed("say which item is taken back, or from whom")
+    if item is not None and item not in state.items:
+        raise NotAllowed(f"there is no item '{item[:40]}'")
+    record = Recorder(state, now)
+    for name in list(state.items) if item is None else [item]:
+        found = state.items[name]
+        for place, slot in enumerate(found.slots):
+            if slot.filled or slot.person is None or person not in (None, slot.person):
+                continue
+            record.add(
+                "reissued",
+                who,
+                item=name,
+                stage=found.stage,
+                round=found.round,
+                slot=place,
+                body={"from": slot.person},
+            )
+    return record.events

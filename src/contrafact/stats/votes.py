@@ -23,7 +23,6 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 __all__ = ["Latent", "latent_truth", "majority"]
 
@@ -116,6 +115,9 @@ def latent_truth(
     Raises:
         ValueError: If there are no items or no people, or lengths differ.
     """
+    # Every judge counts votes, and few ask what lies behind them: SciPy is loaded for those alone.
+    from scipy import special
+
     if votes.ndim != 2 or 0 in votes.shape or len(groups) != len(votes):
         raise ValueError("there must be items, people, and a group for each item")
     apart = np.zeros(len(votes), dtype=np.intp) if kinds is None else kinds

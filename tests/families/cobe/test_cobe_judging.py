@@ -7,7 +7,8 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.families.cobe.data import bundled_known, bundled_stories
 from contrafact.families.cobe.failure_modes import failure_modes, suggested_mode
-from contrafact.families.cobe.judging import Judging, correct, criteria_of, judge_response
+from contrafact.families.cobe.judging import Judging, criteria_of, judge_response
+from contrafact.judges.judge import all_pass
 
 STORIES = {story.id: story for story in bundled_stories()}
 TITLES = {
@@ -100,7 +101,7 @@ def test_a_hostile_response_cannot_close_its_tag():
     ],
 )
 def test_one_failure_decides_and_an_invalid_verdict_leaves_it_open(verdicts, whole):
-    assert correct(verdicts) is whole
+    assert all_pass(verdicts) is whole
 
 
 def test_a_panel_votes_criterion_by_criterion():

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
@@ -33,33 +32,6 @@ def axe(tmp_path_factory):
     if run.returncode:
         pytest.skip(f"npm could not get {AXE}: {run.stderr[-200:]}")
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
-
-
-@pytest.fixture
-def served(site):
-    """A studio served over HTTP on a free port of loopback."""
-    import uvicorn
-
-    from contrafact.review.web.serve import bind
-
-    started = []
-
-    def serve(**options):
-        studio = site(**options)
-        listening = bind("127.0.0.1", 0, tls=False, allow_remote=False)
-        config = uvicorn.Config(studio.app, access_log=False, log_config=None)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        started.append((server, thread, listening))
-        studio.base = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        return studio
-
-    yield serve
-    for server, thread, listening in started:
-        server.should_exit = True
-        thread.join(timeout=30)
-        listening.close()
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ def test_from_an_empty_studio_to_the_exports(manager, open_tab, review_team, tmp
         assert len(list(csv.DictReader(file))) == 9
     assert len(pd.read_parquet(downloaded(manager, "Decisions as parquet", tmp_path))) == 9
     history = downloaded(manager, "History as jsonl", tmp_path).read_text().splitlines()
-    assert len(history) == manager.studio.store.read("edits", lambda board: board.seq)
+    assert len(history) == manager.studio.store.read("edits", lambda state: state.seq)
     page.goto("/manage/log")
     log = page.inner_text("table")
     assert "exported" in log and "edits: decisions.parquet" in log and "items.jsonl" in log
@@ -122,7 +122,7 @@ def test_a_closed_stage_gives_nothing_out_and_what_is_held_can_be_taken_back(man
     page.goto("/manage/r/ours")
     page.get_by_text("In hand: 1 item").click()
     go(manager, page.get_by_role("button", name=f"Take {held} back from Cem").click)
-    assert studio.store.read("ours", lambda board: dict(board.held)) == {}
+    assert studio.store.read("ours", lambda state: dict(state.held)) == {}
     go(manager, page.get_by_role("button", name="Close", exact=False).first.click)
     cem.page.goto("/r/ours/work")
     assert "Nothing for you now" in cem.page.inner_text("h1")
@@ -144,5 +144,5 @@ def test_a_file_that_does_not_fit_is_told_by_its_line_and_nothing_is_taken(
     import_items(manager, bad)
     told = page.inner_text("[role=alert]")
     assert "Nothing was imported" in told and "bad.jsonl:2:" in told
-    assert studio.store.read("ours", lambda board: len(board.items)) == 0
+    assert studio.store.read("ours", lambda state: len(state.items)) == 0
     manager.said.clear()  # the browser says that the answer was a 422

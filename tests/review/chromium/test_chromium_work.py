@@ -47,7 +47,7 @@ def test_ten_items_by_keyboard_alone_then_a_flag_an_undo_and_a_ruling(served, op
     assert ben.page.url.endswith("/adjudicate")
     assert "1 figure is not turned" in ben.page.inner_text("main")
     ben.press("1", "Enter")
-    assert studio.store.read("ours", lambda board: board.decided["Ben"]) == 1 + sum(
+    assert studio.store.read("ours", lambda state: state.decided["Ben"]) == 1 + sum(
         v.stage == "audit"
         for i in studio.store.read("ours", lambda b: b.items).values()
         for v in i.votes
@@ -63,7 +63,7 @@ def test_a_flag_without_a_word_is_stopped_and_keys_can_be_turned_off(served, ope
     for key in ("1", "f", "Escape", "Enter"):
         tab.page.keyboard.press(key)
     assert tab.page.evaluate("document.activeElement.id") == "comment"
-    assert studio.store.read("ours", lambda board: board.decided["Cem"]) == 0
+    assert studio.store.read("ours", lambda state: state.decided["Cem"]) == 0
     tab.page.keyboard.press("Escape")
     tab.page.keyboard.press("?")
     assert tab.page.is_visible("#help")
@@ -95,4 +95,4 @@ def test_it_works_on_a_phone_and_without_javascript(served, open_tab):
     tab.page.fill("#correction", "Shares of Alder Works sank.")
     tab.page.click("#submit")
     assert "All" in tab.page.inner_text("h1") or "Nothing" in tab.page.inner_text("h1")
-    assert studio.store.read("ours", lambda board: board.decided["Ada"]) == 1
+    assert studio.store.read("ours", lambda state: state.decided["Ada"]) == 1

@@ -25,6 +25,8 @@ FAMILY = Family(
             Lazy(f"{_HERE}.commands.group:app"),
         ),
     },
+    study={"": Lazy(f"{_HERE}.study:STUDY")},
+    exam=Lazy(f"{_HERE}.exam:EXAM"),
     data={"cobe": Lazy(f"{_HERE}.check:SPEC")},
     rank=3,
     demo=Lazy(f"{_HERE}.demo:PARTS"),

@@ -6,13 +6,13 @@ sees whose response it is. The question comes first in the prompt, so that prefi
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inspect_ai.model import CachePolicy, GenerateConfig, Model
 
 from contrafact.families.cobe.items import CRITERION_NAMES
-from contrafact.judges.judge import LetterVerdict, judge_letter, panel_verdict
+from contrafact.judges.judge import LetterVerdict, all_pass, judge_letter, panel_verdict
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import Criterion, Story, Verdict
 from contrafact.text.delimit import delimit
@@ -22,7 +22,6 @@ __all__ = [
     "Judged",
     "Judging",
     "StoryCriterion",
-    "correct",
     "criteria_of",
     "judge_response",
 ]
@@ -71,8 +70,8 @@ class Judged:
 
     @property
     def correct(self) -> bool | None:
-        """Whether all criteria pass; none where that is open. See `correct`."""
-        return correct(verdict.passed for verdict in self.panel.values())
+        """Whether all criteria pass; none where that is open. See `all_pass`."""
+        return all_pass(verdict.passed for verdict in self.panel.values())
 
     def probability(self, name: str) -> float | None:
         """Return the members' mean probability of T against F; none where nobody gave one."""
@@ -97,18 +96,6 @@ def criteria_of(story: Story) -> list[StoryCriterion]:
         for name in CRITERION_NAMES
         if (text := texts[name]) or name == "E3"
     ]
-
-
-def correct(passed: Iterable[bool | None]) -> bool | None:
-    """Return whether all of several verdicts passed (section 4.2).
-
-    One failure decides, whatever the others are. Without one, an invalid verdict (None) leaves it
-    open, and so does having no verdict at all.
-    """
-    verdicts = list(passed)
-    if False in verdicts:
-        return False
-    return None if not verdicts or None in verdicts else True
 
 
 @dataclass

@@ -30,6 +30,8 @@ FAMILY = Family(
             Lazy(f"{_HERE}.commands.generate:generate"),
         ),
     },
+    study={"": Lazy(f"{_HERE}.study:STUDY")},
+    exam=Lazy(f"{_HERE}.exam:EXAM"),
     training=Lazy(f"{_HERE}.training:TRAINING"),
     presets=Lazy(f"{_HERE}.presets:PRESETS"),
     data={"finforce": Lazy(f"{_HERE}.check:SPEC")},

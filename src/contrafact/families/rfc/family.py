@@ -32,6 +32,10 @@ FAMILY = Family(
             Lazy(f"{_HERE}.commands.group:app"),
         ),
     },
+    study={
+        kind: Lazy(f"{_HERE}.study:{kind.upper()}")
+        for kind in ("agreement", "detect", "diagnose", "reasons")
+    },
     rank=2,
     demo=Lazy(f"{_HERE}.demo:PARTS"),
 )

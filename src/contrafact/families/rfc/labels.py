@@ -23,6 +23,7 @@ __all__ = [
     "ERROR_CLASSES",
     "FALSE",
     "LENGTH_BANDS",
+    "MANIPULATION_SPELLINGS",
     "RIGHT_ONLY",
     "TRUE",
     "MisinformationType",
@@ -62,8 +63,7 @@ _DENIAL = re.compile(
     r"necessarily|really|completely))*\s*[\"'“‘*`]*$",
     re.IGNORECASE,
 )
-# What published files call the four manipulations.
-_SPELLINGS: dict[str, Manipulation] = {
+MANIPULATION_SPELLINGS: dict[str, Manipulation] = {
     "numerical perturbation": "numerical",
     "numeric": "numerical",
     "directional flipping": "flipping",
@@ -73,6 +73,7 @@ _SPELLINGS: dict[str, Manipulation] = {
     "causal distortion": "causal",
     "false attribution": "causal",
 }
+"""What published files call the four manipulations."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def manipulation_named(name: object) -> Manipulation | None:
     for manipulation in MANIPULATIONS:
         if plain == manipulation:
             return manipulation
-    return _SPELLINGS.get(plain)
+    return MANIPULATION_SPELLINGS.get(plain)
 
 
 def _pattern(labels: tuple[str, ...]) -> re.Pattern[str]:

@@ -1,191 +1,211 @@
-"""The human studies: agreement on rewrites (table 3) and human baselines (table 7).
+"""The studies with people: agreement on rewrites (table 3), human baselines (table 7), and reasons.
 
-RFC-BENCH, sections 2.2.3 and 3.3, appendix F. The same number of items is drawn from each
+RFC-BENCH, sections 2.2.3, 3.3 and 3.5, appendix F. The same number of items is drawn from each
 manipulation; figures are of that sample, and the percentage in all is also weighted back.
+
+- ``agreement``: is the manipulation the right one, and does the rewrite keep its rules?
+- ``detect``: is the paragraph unmanipulated? Every item is one member of a pair, of each
+  manipulation half are unmanipulated, and no two items come from one pair.
+- ``diagnose``: which manipulation?
+- ``reasons``: a model that was asked for reasons gave them with its label. People read those of
+  wrong and of right answers and name a class for each; they see neither the model nor the class
+  that a judge gave. Of every system, wrong and right answers are drawn apart.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Any
-
-import numpy as np
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.labels import ERROR_CLASSES, FALSE, TRUE
-from contrafact.families.rfc.study_sheet import (
-    CATEGORIES,
-    STEPS,
-    Answers,
-    KeyItem,
-    StudyKind,
-    shown_columns,
+from contrafact.families.rfc.labels import (
+    ERROR_CLASSES,
+    FALSE,
+    MANIPULATION_SPELLINGS,
+    RIGHT_ONLY,
+    TRUE,
 )
-from contrafact.files.sheets import item_check, item_names
-from contrafact.records import MANIPULATIONS, Rewrite
-from contrafact.stats.agreement import cohen_kappa, gwet_ac1, percent_agreement, with_interval
-from contrafact.stats.classification import classification
-from contrafact.stats.sampling import horvitz_thompson_mean
-from contrafact.text.delimit import printable
+from contrafact.family.study import (
+    AnsweredStudy,
+    Question,
+    StudyItem,
+    StudySpec,
+    StudyTable,
+)
+from contrafact.records import MANIPULATIONS
 
-__all__ = ["GOLD", "JUDGE", "OVERALL", "draw_study", "score_study"]
+if TYPE_CHECKING:
+    import pandas as pd
 
-GOLD = "gold"
-"""What stands for the second rater where answers are held against what is right."""
-JUDGE = "judge"
-"""The same in a study of reasons, where they are held against the class that a judge gave."""
+__all__ = [
+    "AGREEMENT",
+    "DETECT",
+    "DIAGNOSE",
+    "OVERALL",
+    "REASONS",
+    "RIGHT",
+    "UNDECIDED",
+    "WRONG",
+]
+
 OVERALL = "overall"
-_LABELS = {"manipulation": MANIPULATIONS, "reason_class": ERROR_CLASSES}
+"""What stands for the category in rows over all of them."""
+WRONG = "wrong"
+RIGHT = "right"
+"""Whether the answer whose reasons are sorted was the right one."""
+UNDECIDED = "undecided"
+"""Stands for the class where no class has more than half of the people."""
+
+_FIGURES = ("percent", "macro_f1", "kappa", "ac1")
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    pair: Rewrite
-    probability: float
-    member: str = ""
+def _pairs(path: Path) -> "pd.DataFrame":
+    """Return the pairs of a file."""
+    import pandas as pd
 
+    from contrafact.families.rfc.data import load_pairs
 
-def draw_study(
-    pairs: Sequence[Rewrite], kind: StudyKind, per_category: int, rng: np.random.Generator
-) -> tuple[list[dict[str, str]], list[KeyItem]]:
-    """Draw items for people: so many of each manipulation, or all where there are fewer.
-
-    In a study of detection every item is one member of a pair, and of each manipulation half are
-    unmanipulated; no two items come from one pair.
-
-    Args:
-        pairs: Pairs with their originals.
-        kind: ``agreement``: is the manipulation the right one, and does the rewrite keep its
-            rules? ``detect``: is the paragraph unmanipulated? ``diagnose``: which manipulation?
-        per_category: How many items to draw of each manipulation.
-        rng: Where randomness comes from.
-
-    Returns:
-        The sheet's rows in random order, and the key's items in order of their names.
-
-    Raises:
-        InputError: There are no pairs, or one has no original.
-    """
+    pairs = load_pairs(path)
     if not pairs:
-        raise InputError("there are no pairs to draw from")
+        raise InputError("there are no pairs to draw from", file=path)
     if any(not pair.original for pair in pairs):
         raise InputError(
             "some pairs have no original to show",
             hint="give them back with `contrafact rfc hydrate`",
         )
-    drawn: list[_Drawn] = []
-    for category in MANIPULATIONS:
-        own = [pair for pair in pairs if pair.manipulation == category]
-        size = min(per_category, len(own))
-        chosen = rng.permutation(len(own))[:size]
-        for place, index in enumerate(chosen):
-            member = (TRUE, FALSE)[place % 2] if kind == "detect" else ""
-            drawn.append(_Drawn(own[int(index)], size / len(own), member))
-    names = item_names(len(drawn), rng)
-    rows, key = [], []
-    for name, place in zip(names, rng.permutation(len(drawn)), strict=True):
-        one = drawn[int(place)]
-        shown = _shown(kind, one)
-        rows.append({"item": name} | shown)
-        key.append(
-            KeyItem(
-                item=name,
-                kind=kind,
-                pair_id=one.pair.id,
-                article_id=one.pair.article_id,
-                category=one.pair.manipulation,
-                gold=_gold(kind, one),
-                probability=one.probability,
-                check=item_check(shown[column] for column in shown_columns(kind)),
-            )
+    frame = pd.DataFrame(
+        [
+            {
+                "pair_id": pair.id,
+                "article_id": pair.article_id,
+                "category": pair.manipulation,
+                "original": pair.original,
+                "rewritten": pair.rewritten,
+            }
+            for pair in pairs
+        ]
+    )
+    return frame.assign(category=pd.Categorical(frame["category"], MANIPULATIONS))
+
+
+def _without_gold(pairs: "pd.DataFrame") -> "pd.DataFrame":
+    return pairs.assign(gold="")
+
+
+def _with_manipulation(pairs: "pd.DataFrame") -> "pd.DataFrame":
+    return pairs.assign(gold=pairs["category"].astype(str))
+
+
+def _members(drawn: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the drawn pairs with the member that is shown, in turn one and the other."""
+    original = drawn["place"] % 2 == 0
+    return drawn.assign(
+        paragraph=drawn["original"].where(original, drawn["rewritten"]),
+        gold=original.map({True: TRUE, False: FALSE}),
+    )
+
+
+def _reasoned(items: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the valid answers of models that came with reasons, as people see them."""
+    import numpy as np
+
+    from contrafact.models.opening import NO_MODEL
+
+    reasoned = items["rationale"].notna() & items["predicted"].notna()
+    pool = items[reasoned & items["model"].ne(NO_MODEL)]
+    if pool.empty:
+        raise InputError(
+            "no valid answer in these runs came with reasons",
+            hint="run rfc-detect with --rationale, or with the method stepwise or reflect",
         )
-    return rows, sorted(key, key=lambda item: item.item)
+    # The text before the change is there only where there was one.
+    manipulated = pool["gold"].eq(FALSE) & pool["original"].notna()
+    return pool.assign(
+        category=np.where(pool["predicted"].eq(pool["gold"]), RIGHT, WRONG),
+        paragraph=pool["shown"],
+        original=pool["original"].where(manipulated, ""),
+        right_label=pool["gold"],
+        gold=pool["error_class"],
+    )
 
 
-def score_study(
-    answers: Answers,
-    key: Sequence[KeyItem],
-    rng: np.random.Generator,
+def _only_for_right_answers(item: StudyItem, question: str, answer: str) -> str:
+    refused = item["category"] == WRONG and answer in RIGHT_ONLY
+    return "which is for right answers only" if refused else ""
+
+
+def _tables(
+    study: AnsweredStudy,
     *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-) -> list[dict[str, Any]]:
-    """Return the figures of a study, per step, pair of raters and category.
+    questions: Sequence[Question],
+    categories: Sequence[str],
+    reference: str,
+) -> list[StudyTable]:
+    """Return the figures per step, pair of raters and category.
 
-    Raters are every two people; in a study of detection or diagnosis also each person and what
-    is right, in one of reasons each person and the judge, if one sorted them. A row has ``step``,
-    ``rater``, ``other``, ``category`` ("overall" for all), ``n`` and
+    Raters are every two people, and each person and what answers are held against. A row has
+    ``step``, ``rater``, ``other``, ``category`` ("overall" for all), ``n`` and
 
-    - ``percent``: the share of equal answers, with ``percent_low`` and ``percent_high``; against
-      what is right it is the accuracy;
+    - ``percent``: the share of equal answers; against what is right it is the accuracy;
     - ``macro_f1``: the mean F1 of the answers that occur, one rater taken for the truth (with two
       raters it does not matter which);
     - ``kappa`` (Cohen) and ``ac1`` (Gwet);
-    - ``weighted``: the percentage weighted back to all pairs by inverse probability.
+    - ``weighted``: the percentage weighted back to all by inverse probability.
 
-    Each has its ``_low`` and ``_high``, from resampling articles. A figure is NaN where it is
-    undefined, as kappa where both raters gave one and the same answer throughout.
-
-    Raises:
-        InputError: No cell holds an answer.
+    A figure is NaN where it is undefined, as kappa where both raters gave one and the same answer.
     """
-    kind = key[0].kind
-    if not any(person for step in answers.given.values() for person in step.values()):
-        raise InputError(
-            "no cell of these sheets is filled in",
-            hint=f"write answers in {' and '.join(STEPS[kind])}",
-        )
-    held_against = {item.item: item.gold for item in key if item.gold}
-    second_rater = JUDGE if kind == "reasons" else GOLD
+    import pandas as pd
+
     rows = []
-    for step in STEPS[kind]:
-        given = answers.given[step]
-        raters = [person for person in answers.people if person in given]
-        against = [(person, second_rater) for person in raters if held_against]
-        for one, other in [*against, *combinations(raters, 2)]:
-            second = held_against if (one, other) in against else given[other]
-            for category in (*CATEGORIES[kind], OVERALL):
+    for question in questions:
+        given, verdicts = study.given(question.name), study.verdicts(question.name)
+        compared = [(one, reference, verdicts) for one in given if verdicts] + [
+            (one, other, given[other]) for one, other in combinations(given, 2)
+        ]
+        for one, other, second in compared:
+            for category in (*categories, OVERALL):
                 own = [
                     item
-                    for item in key
-                    if category in (OVERALL, item.category)
-                    and item.item in given[one]
-                    and item.item in second
+                    for item in study.items
+                    if category in (OVERALL, item["category"])
+                    and item.name in given[one]
+                    and item.name in second
                 ]
                 if own:
-                    about = {"step": step, "rater": one, "other": other, "category": category}
-                    left = [given[one][item.item] for item in own]
-                    right = [second[item.item] for item in own]
-                    figures = _figures(step, own, left, right, rng, level, resamples)
-                    rows.append(about | {"n": len(own)} | figures)
-    return rows
+                    about = {"step": question.name, "rater": one, "other": other}
+                    pairs = [(given[one][item.name], second[item.name]) for item in own]
+                    figures = _figures(study, own, pairs, question.answers)
+                    rows.append(about | {"category": category, "n": len(own)} | figures)
+    nothing = "Nobody answered an item that somebody else answered: nothing to compare."
+    title = "{step}: {rater} and {other}"
+    shares, frame = ("percent", "weighted"), pd.DataFrame(rows)
+    return [StudyTable("figures", title, frame, shares, _FIGURES[1:], nothing, _FIGURES)]
 
 
 def _figures(
-    step: str,
-    items: Sequence[KeyItem],
-    left: Sequence[str],
-    right: Sequence[str],
-    rng: np.random.Generator,
-    level: float,
-    resamples: int,
+    study: AnsweredStudy,
+    items: Sequence[StudyItem],
+    pairs: Sequence[tuple[str, str]],
+    answers: Sequence[str],
 ) -> dict[str, float]:
-    labels = _LABELS.get(step, (TRUE, FALSE))
-    table = np.array(list(zip(left, right, strict=True)), dtype=object)
-    clusters = [item.article_id for item in items]
-    settings: dict[str, Any] = {"level": level, "resamples": resamples, "rng": rng}
+    from contrafact.stats.agreement import cohen_kappa, gwet_ac1, percent_agreement
+    from contrafact.stats.classification import classification
+
     percent, kappa, ac1 = (
-        with_interval(function, table, clusters=clusters, **settings)
-        for function in (percent_agreement, cohen_kappa, partial(gwet_ac1, categories=labels))
+        study.coefficient(function, items, pairs)
+        for function in (percent_agreement, cohen_kappa, partial(gwet_ac1, categories=answers))
     )
-    matched = classification(list(right), list(left), labels, clusters, **settings)
-    weighted = horvitz_thompson_mean(
-        [float(a == b) for a, b in zip(left, right, strict=True)],
-        [item.probability for item in items],
-        clusters=clusters,
-        **settings,
+    matched = classification(
+        [right for _, right in pairs],
+        [left for left, _ in pairs],
+        answers,
+        [item.cluster for item in items],
+        level=study.level,
+        resamples=study.resamples,
+        rng=study.rng,
     )
+    weighted = study.weighted_mean(items, [left == right for left, right in pairs])
     return (
         percent.columns("percent")
         | matched.figures["f1", "valid"].columns("macro_f1")
@@ -195,13 +215,158 @@ def _figures(
     )
 
 
-def _shown(kind: StudyKind, one: _Drawn) -> dict[str, str]:
-    pair = one.pair
-    if kind == "detect":
-        return {"paragraph": printable(pair.original if one.member == TRUE else pair.rewritten)}
-    both = {"original": printable(pair.original), "rewritten": printable(pair.rewritten)}
-    return ({"claimed_manipulation": pair.manipulation} if kind == "agreement" else {}) | both
+def _reason_tables(study: AnsweredStudy) -> list[StudyTable]:
+    """Return how people sorted the answers of each system, how far they agree, and every answer.
+
+    - ``classes``: one row per system, outcome and class, and one for the undecided where there are
+      any: ``count``, ``n`` (answers that somebody sorted) and ``share``. What more than half of
+      those who sorted an answer say is its class. Within a system and outcome answers were drawn
+      alike, so that the share speaks of all its answers with that outcome that came with reasons;
+    - ``labels``: one row per answer that somebody sorted, to lead from a class back to its run.
+    """
+    import pandas as pd
+
+    from contrafact.stats.votes import majority
+
+    (question,) = REASONS.questions
+    figures = _tables(
+        study, questions=REASONS.questions, categories=(WRONG, RIGHT), reference="judge"
+    )
+    given = study.given(question.name)
+    votes = {
+        item.name: [own[item.name] for own in given.values() if item.name in own]
+        for item in study.items
+    }
+    most = {name: majority(own) or UNDECIDED for name, own in votes.items() if own}
+    rows: list[dict[str, Any]] = []
+    for system in sorted({item["system"] for item in study.items}):
+        for outcome in (WRONG, RIGHT):
+            own = [
+                item
+                for item in study.items
+                if (item["system"], item["category"]) == (system, outcome) and item.name in most
+            ]
+            classes = [most[item.name] for item in own]
+            possible = [c for c in ERROR_CLASSES if outcome == RIGHT or c not in RIGHT_ONLY]
+            undecided = [UNDECIDED] if UNDECIDED in classes else []
+            for name in [*possible, *undecided] if classes else []:
+                hits = [one == name for one in classes]
+                about = {"system": system, "answers": outcome, "reason_class": name}
+                counts = {"count": sum(hits), "n": len(hits)}
+                rows.append(about | counts | study.mean(own, hits).columns("share"))
+    columns = ("system", "sample_id", "draw", "pair_id", "article_id")
+    labels = [
+        {"item": item.name}
+        | {column: item[column] for column in columns}
+        | {"answers": item["category"], "probability": item.probability}
+        | {person: own.get(item.name) for person, own in given.items()}
+        | {"majority": most[item.name], "judge": item.verdicts.get(question.name)}
+        for item in study.items
+        if item.name in most
+    ]
+    title = "{system}: reasons of {answers} answers"
+    return [
+        StudyTable("classes", title, pd.DataFrame(rows), ("share",)),
+        *figures,
+        StudyTable("labels", "", pd.DataFrame(labels)),
+    ]
 
 
-def _gold(kind: StudyKind, one: _Drawn) -> str:
-    return {"detect": one.member, "diagnose": one.pair.manipulation}.get(kind, "")
+def _published(kind: str) -> Sequence[StudyTable | str]:
+    """Return tables 3 and 7 as printed, of other items and other people."""
+    from contrafact.families.rfc.published import published_table
+
+    if kind == "agreement":
+        title = "Published: two annotators on other rewrites (RFC-BENCH, table 3)"
+        coefficients = ("macro_f1", "cohen_kappa", "gwet_ac1")
+        return [StudyTable("", title, published_table("agreement"), ("accuracy",), coefficients)]
+    title = "Published: accuracy of other people on other items (RFC-BENCH, table 7)"
+    human = published_table("human")
+    own = human[human["task"].eq(f"rfc-{kind}")]
+    return [StudyTable("", title, own, ("overall", *MANIPULATIONS))]
+
+
+def _of_pairs(
+    kind: str,
+    summary: str,
+    shown: Sequence[str],
+    questions: tuple[Question, ...],
+    pool: "Callable[[pd.DataFrame], pd.DataFrame] | None" = None,
+    assign: "Callable[[pd.DataFrame], pd.DataFrame] | None" = None,
+) -> StudySpec:
+    """Return a study of pairs."""
+    return StudySpec(
+        summary=summary,
+        noun="items",
+        load=_pairs,
+        source="Pairs with their originals.",
+        shown={column: "category" if column.startswith("claimed") else column for column in shown},
+        questions=questions,
+        guidelines=Path(__file__).with_name(f"study_{kind}.txt"),
+        key=_KEY,
+        pool=pool,
+        strata=("category",),
+        each=True,
+        n=20,
+        assign=assign,
+        cluster="article_id",
+        allowed={"category": MANIPULATIONS},
+        reference="gold",
+        tables=partial(_tables, questions=questions, categories=MANIPULATIONS, reference="gold"),
+        published=partial(_published, kind),
+    )
+
+
+_KEY = ("item", "kind", "pair_id", "article_id", "category", "gold", "probability", "check")
+
+AGREEMENT = _of_pairs(
+    "agreement",
+    "whether rewrites are good",
+    ("claimed_manipulation", "original", "rewritten"),
+    (Question("category_correct"), Question("rewrite_valid")),
+    pool=_without_gold,
+)
+DETECT = _of_pairs(
+    "detect",
+    "whether a paragraph is manipulated",
+    ("paragraph",),
+    (Question("label", verdict="gold"),),
+    pool=_without_gold,
+    assign=_members,
+)
+DIAGNOSE = _of_pairs(
+    "diagnose",
+    "how it is manipulated",
+    ("original", "rewritten"),
+    (
+        Question(
+            "manipulation", MANIPULATIONS, MANIPULATION_SPELLINGS, passes=False, verdict="gold"
+        ),
+    ),
+    pool=_with_manipulation,
+)
+REASONS = StudySpec(
+    summary="why a model answered as it did",
+    noun="items",
+    task="rfc-detect",
+    source="Runs of rfc-detect with reasons.",
+    shown={
+        "paragraph": "paragraph",
+        "original": "original",
+        "right_label": "right_label",
+        "given_label": "predicted",
+        "reasons": "rationale",
+    },
+    questions=(Question("reason_class", ERROR_CLASSES, {}, passes=False, verdict="gold"),),
+    guidelines=Path(__file__).with_name("study_reasons.txt"),
+    key=(*_KEY, "system", "sample_id", "draw"),
+    pool=_reasoned,
+    strata=("system", "category"),
+    each=True,
+    n=20,
+    cluster="article_id",
+    allowed={"category": (WRONG, RIGHT)},
+    refuse=_only_for_right_answers,
+    tables=_reason_tables,
+    published=lambda: ["The paper counts no reasons: its classes come from reading (section 3.5)."],
+)

@@ -1,1 +1,1 @@
-"""What a manager wants to know of a review: figures as pure functions of its board and history."""
+"""What a manager wants to know of a review: figures as pure functions of its state and history."""

@@ -13,21 +13,22 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from contrafact.exam.agreement import Agreement, agreement
-from contrafact.exam.ratings import Rating, RatingsTable, ratings_of
-from contrafact.review.board import Board
 from contrafact.review.export import rating_rows
+from contrafact.review.state import ReviewState
 from contrafact.stats.agreement import gwet_ac1, percent_agreement, with_interval
+from contrafact.study.agreement import Agreement, agreement
+from contrafact.study.ratings import Rating, RatingsTable, ratings_of
 
 __all__ = [
     "AgreementFigures",
+    "DisagreementMatrix",
     "GrowthPoint",
-    "Matrix",
     "agreement_figures",
     "disagreement_matrix",
     "growth",
+    "rated_questions",
     "rated_table",
-    "votable_questions",
+    "twice_rated",
 ]
 
 SEED = 0
@@ -55,7 +56,7 @@ class GrowthPoint:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class DisagreementMatrix:
     """What two people say of one item.
 
     Attributes:
@@ -97,41 +98,41 @@ class AgreementFigures:
     found: Agreement | None
     why: str
     growth: tuple[GrowthPoint, ...]
-    matrix: Matrix | None
+    matrix: DisagreementMatrix | None
 
 
-def votable_questions(board: Board, stage: str) -> tuple[str | None, ...]:
+def rated_questions(state: ReviewState, stage: str) -> tuple[str | None, ...]:
     """Return what agreement can be asked about at a stage: the verdict, then its questions."""
-    place = board.project.stage(stage)
-    asked = [q for q in place.questions if board.project.question(q).options]
-    # Where one question is the verdict, it would be told twice.
+    place = state.project.stage(stage)
+    asked = [q for q in place.questions if state.project.question(q).options]
+    # Where one question is the verdict, it would be shown twice.
     return (None, *(q for q in asked if q != place.verdict))
 
 
-def rated_table(board: Board, stage: str, question: str | None = None) -> RatingsTable | None:
+def rated_table(state: ReviewState, stage: str, question: str | None = None) -> RatingsTable | None:
     """Return the ratings of a stage; None while fewer than two people have rated."""
-    rows = rating_rows(board, stages=(stage,), question=question)
+    rows = rating_rows(state, stages=(stage,), question=question)
     if len({row["rater"] for row in rows}) < 2:
         return None
     return ratings_of([(line, dict(row)) for line, row in enumerate(rows, start=2)], "ratings")
 
 
 def agreement_figures(
-    board: Board, stage: str, question: str | None = None, *, points: int = 8
+    state: ReviewState, stage: str, question: str | None = None, *, points: int = 8
 ) -> AgreementFigures:
     """Return agreement at a stage on a question, with its growth and matrix.
 
     Args:
-        board: The review.
+        state: The review.
         stage: The stage.
         question: The question; the verdict if none is named.
         points: How many points the growth has at most.
     """
-    table = rated_table(board, stage, question)
+    table = rated_table(state, stage, question)
     if table is None:
         why = "fewer than two people have answered here"
         return AgreementFigures(stage, question, None, why, (), None)
-    if not _pairs(table):
+    if not twice_rated(table):
         why = "no item has two answers yet"
         return AgreementFigures(stage, question, None, why, (), None)
     found = agreement(table, seed=SEED)
@@ -147,12 +148,12 @@ def growth(table: RatingsTable, points: int = 8) -> tuple[GrowthPoint, ...]:
         table: The ratings; its items in the order in which they were first rated.
         points: How many points at most, evenly over the items.
     """
-    twice = _pairs(table)
+    twice = twice_rated(table)
     sizes = sorted({math.ceil(len(twice) * k / points) for k in range(1, points + 1)})
     return tuple(_point(table, twice[:size]) for size in sizes if size)
 
 
-def disagreement_matrix(table: RatingsTable) -> Matrix:
+def disagreement_matrix(table: RatingsTable) -> DisagreementMatrix:
     """Return how often two people give which answers to one item."""
     seen = {cell for row in table.cells for cell in row if cell is not None}
     known: list[Rating] = sorted(seen, key=lambda one: (isinstance(one, str), one))
@@ -168,10 +169,11 @@ def disagreement_matrix(table: RatingsTable) -> Matrix:
         if directed is not None and None not in row:
             directed[place[row[0]], place[row[1]]] += 1
     raters = table.raters if directed is not None else ()
-    return Matrix(tuple(map(_word, known)), counts, directed, raters)
+    names = (str(int(one) if isinstance(one, float) and one.is_integer() else one) for one in known)
+    return DisagreementMatrix(tuple(names), counts, directed, raters)
 
 
-def _pairs(table: RatingsTable) -> list[int]:
+def twice_rated(table: RatingsTable) -> list[int]:
     """Return the places of the items with at least two ratings, in order."""
     return [
         place for place, row in enumerate(table.cells) if sum(cell is not None for cell in row) > 1
@@ -179,13 +181,13 @@ def _pairs(table: RatingsTable) -> list[int]:
 
 
 def _point(table: RatingsTable, places: Sequence[int]) -> GrowthPoint:
-    whole = len(places) == len(_pairs(table))
+    whole = len(places) == len(twice_rated(table))
     rows = table.cells if whole else tuple(table.cells[place] for place in places)
     cells = np.array([list(row) for row in rows], dtype=object)
     seen = {cell for row in table.cells for cell in row if cell is not None}
     known = sorted(seen, key=lambda one: (isinstance(one, str), one))
     columns = range(len(table.raters))
-    # The streams of `contrafact.exam.agreement`, so that the last point is what it prints.
+    # The streams of `contrafact.study.agreement`, so that the last point is what it prints.
     percent = with_interval(
         percent_agreement, cells, rng=np.random.default_rng([SEED, 1, *columns])
     )
@@ -197,9 +199,3 @@ def _point(table: RatingsTable, places: Sequence[int]) -> GrowthPoint:
         *(percent.estimate, percent.low, percent.high),
         *(ac1.estimate, ac1.low, ac1.high),
     )
-
-
-def _word(category: Rating) -> str:
-    if isinstance(category, float) and category.is_integer():
-        return str(int(category))
-    return str(category)

@@ -3,15 +3,21 @@
 RFC-BENCH, section 2.2.3 and table 2; FIN-FORCE, section 3.3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from contrafact.review.audit import audit_rows
-from contrafact.review.board import Batch, Board
+from contrafact.review.state import Batch, ReviewState
+from contrafact.review.workflow import audit_rows
 from contrafact.stats.proportions import clustered_proportion
 
-__all__ = ["AuditFigures", "StratumFigures", "TrainingRound", "audits", "training"]
+__all__ = [
+    "AuditFigures",
+    "StratumFigures",
+    "TrainingRound",
+    "audit_figures",
+    "audits",
+    "training",
+]
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ class TrainingRound:
         round: Which round, from 1.
         items: Items in it.
         answered: Of these, how many are answered.
-        right: Of these, how many rightly.
+        right: Of these, how many correctly.
         accuracy: The share of answered items that is right; NaN without any.
         low: Lower bound (95%); NaN with fewer than five answers.
         high: Upper bound; NaN with fewer than five answers.
@@ -97,28 +103,30 @@ class TrainingRound:
     passed: bool | None
 
 
-def audits(board: Board) -> list[AuditFigures]:
+def audits(state: ReviewState) -> list[AuditFigures]:
     """Return every audit that was drawn, in order.
 
     A rate's interval is a Wilson interval at the effective number of items; items of one cluster
     (the project's ``cluster``) resemble each other.
     """
     judged: dict[str, dict[str, str]] = {}
-    for item in board.items.values():
+    for item in state.items.values():
         for vote in item.votes:
             if vote.batch is not None:
                 judged.setdefault(vote.batch, {})[item.id] = vote.ballot.verdict
-    return [_audit(board, batch, judged.get(batch.id, {})) for batch in board.batches.values()]
+    return [
+        audit_figures(state, batch, judged.get(batch.id, {})) for batch in state.batches.values()
+    ]
 
 
-def training(board: Board) -> list[TrainingRound]:
+def training(state: ReviewState) -> list[TrainingRound]:
     """Return every round of training of everybody, in order of people."""
     rows = []
-    for (person, name), trainee in sorted(board.trainees.items()):
-        stage = board.project.stage(name)
+    for (person, name), trainee in sorted(state.trainees.items()):
+        stage = state.project.stage(name)
         for number, answers in enumerate(trainee.rounds, start=1):
             given = [right for right in answers.values() if right is not None]
-            whole = len(given) == len(answers)
+            complete = len(given) == len(answers)
             share = clustered_proportion(given)
             rows.append(
                 TrainingRound(
@@ -132,20 +140,30 @@ def training(board: Board) -> list[TrainingRound]:
                     share.low,
                     share.high,
                     stage.threshold,
-                    share.estimate >= stage.threshold if whole else None,
+                    share.estimate >= stage.threshold if complete else None,
                 )
             )
     return rows
 
 
-def _audit(board: Board, batch: Batch, verdicts: dict[str, str]) -> AuditFigures:
-    stage = board.project.stage(batch.stage)
+def audit_figures(state: ReviewState, batch: Batch, verdicts: Mapping[str, str]) -> AuditFigures:
+    """Return one audit's figures.
+
+    Args:
+        state: The review.
+        batch: The batch.
+        verdicts: By item that is judged already, the auditor's verdict.
+    """
+    stage, field = state.project.stage(batch.stage), state.project.cluster
     rows = []
     for row in audit_rows(stage, batch.strata, verdicts):
         own = [i for i, s in batch.strata.items() if row.stratum in (s, "overall")]
         seen = [name for name in own if name in verdicts]
         passed = [verdicts[name] in stage.passes for name in seen]
-        share = clustered_proportion(passed, _clusters(board, seen))
+        clusters = [
+            str(state.items[name].fields.get(field) or name) if field else name for name in seen
+        ]
+        share = clustered_proportion(passed, clusters)
         rows.append(
             StratumFigures(
                 *(row.stratum, row.size, row.sample, row.passed),
@@ -164,8 +182,3 @@ def _audit(board: Board, batch: Batch, verdicts: dict[str, str]) -> AuditFigures
         stage.floor_of,
         tuple(rows),
     )
-
-
-def _clusters(board: Board, names: Sequence[str]) -> list[Any]:
-    field = board.project.cluster
-    return [str(board.items[name].fields.get(field) or name) if field else name for name in names]

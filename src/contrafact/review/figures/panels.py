@@ -1,6 +1,6 @@
-"""Panels: each figure as a manager sees it, a plot with its words and the table beside it.
+"""Panels: each figure as a manager sees it, a plot with its description and its table.
 
-The words say what the plot shows, for a reader who cannot see it. Agreement is written as
+The description says what the plot shows, for a reader who cannot see it. Agreement is written as
 `contrafact agree` prints it.
 """
 
@@ -8,21 +8,35 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
-from contrafact.exam.agreement import Coefficient
-from contrafact.review.board import Board
-from contrafact.review.events import Event
 from contrafact.review.figures import plots
 from contrafact.review.figures.agreement import (
     AgreementFigures,
     agreement_figures,
-    votable_questions,
+    rated_questions,
 )
 from contrafact.review.figures.audits import AuditFigures, TrainingRound, audits, training
-from contrafact.review.figures.pace import Pace, pace
-from contrafact.review.figures.progress import Progress, progress
+from contrafact.review.figures.progress import (
+    ReviewProgress,
+    Throughput,
+    review_progress,
+    throughput,
+)
+from contrafact.review.state import Event, ReviewState
+from contrafact.study.agreement import Coefficient
 
-__all__ = ["Panel", "agreement_panels", "panels_of"]
+__all__ = [
+    "Panel",
+    "agreement_panel",
+    "agreement_panels",
+    "audits_panel",
+    "matrix_panel",
+    "panels_of",
+    "progress_panel",
+    "throughput_panel",
+    "training_panel",
+]
 
 _COEFFICIENTS = {
     "percent": "agreement",
@@ -42,59 +56,68 @@ class Panel:
     Attributes:
         key: Its name in addresses.
         title: What it shows.
-        said: What it shows, in words and numbers.
+        description: What it shows, in words and numbers.
         columns: The heads of its table.
         rows: The table's cells, as texts.
-        numbers: Which columns hold numbers, from 0.
         draw: How it is drawn; None where there is nothing to draw yet.
         height: Of the drawing, in inches.
     """
 
     key: str
     title: str
-    said: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: frozenset[int]
+    description: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, ...]]
     draw: plots.Draw | None
     height: float = 3.0
 
+    @cached_property
+    def numbers(self) -> frozenset[int]:
+        """Which columns hold numbers, from 0."""
 
-def panels_of(board: Board, events: Iterable[Event], now: datetime) -> list[Panel]:
-    """Return every panel of a review: progress, pace, agreement, audits, training.
+        def numeric(cell: str) -> bool:
+            return cell[:1].isdigit() or cell[:1] == "-" or cell in ("", "undefined", "–")
+
+        places = range(1, len(self.columns)) if self.rows else ()
+        return frozenset(at for at in places if all(numeric(row[at]) for row in self.rows))
+
+
+def panels_of(state: ReviewState, events: Iterable[Event], now: datetime) -> list[Panel]:
+    """Return every panel of a review: progress, throughput, agreement, audits, training.
 
     Args:
-        board: The review.
+        state: The review.
         events: Its history, for who took how long.
         now: The time.
     """
-    found = [_progress(progress(board, now)), _pace(pace(events))]
-    for stage in board.project.flow:
+    found = [progress_panel(review_progress(state, now)), throughput_panel(throughput(events))]
+    for stage in state.project.flow:
         if stage.kind == "independent" and len(stage.roles) > 1:
-            found += agreement_panels(board, stage.id)
-    if any(stage.kind == "audit" for stage in board.project.flow):
-        found.append(_audits(audits(board)))
-    if any(stage.kind == "training" for stage in board.project.stages):
-        found.append(_training(training(board)))
+            found += agreement_panels(state, stage.id)
+    if any(stage.kind == "audit" for stage in state.project.flow):
+        found.append(audits_panel(audits(state)))
+    if any(stage.kind == "training" for stage in state.project.stages):
+        found.append(training_panel(training(state)))
     return found
 
 
-def agreement_panels(board: Board, stage: str) -> list[Panel]:
+def agreement_panels(state: ReviewState, stage: str) -> list[Panel]:
     """Return a stage's agreement on its verdict and on each question, each with its matrix."""
     found = []
-    for question in votable_questions(board, stage):
-        figures = agreement_figures(board, stage, question)
+    for question in rated_questions(state, stage):
+        figures = agreement_figures(state, stage, question)
         about = "the verdict" if question is None else question
-        title = f"{board.project.stage(stage).title}: agreement on {about}"
+        title = f"{state.project.stage(stage).title}: agreement on {about}"
         key = f"{stage}.{question or 'verdict'}"
-        found.append(_agreement(figures, key, title))
+        found.append(agreement_panel(figures, key, title))
         if figures.found is None:
             break  # who has not answered has not answered any of the questions either
-        found.append(_matrix(figures, key, title.replace("agreement on", "who says what on")))
+        found.append(matrix_panel(figures, key, title.replace("agreement on", "who says what on")))
     return found
 
 
-def _progress(found: Progress) -> Panel:
+def progress_panel(found: ReviewProgress) -> Panel:
+    """Return how far a review has come, by stage and outcome."""
     names = [stage.title for stage in found.stages] + [f"ended: {o}" for o in found.outcomes]
     counts = [stage.by_category for stage in found.stages] + list(found.outcomes.values())
     parts = {
@@ -106,34 +129,35 @@ def _progress(found: Progress) -> Panel:
         rows.append(
             (
                 name + (" (closed)" if stage.closed else ""),
-                *([_n(parts[c][len(rows)]) for c in found.categories] if several else []),
-                *map(_n, (stage.items, stage.places, stage.held, stage.votes)),
+                *([_count(parts[c][len(rows)]) for c in found.categories] if several else []),
+                *map(_count, (stage.items, stage.places, stage.held, stage.votes)),
             )
         )
     for outcome, name in zip(found.outcomes, names[len(found.stages) :], strict=True):
         own = found.outcomes[outcome]
-        by = [_n(own.get(c, 0)) for c in found.categories] if several else []
-        rows.append((name, *by, _n(sum(own.values())), "", "", ""))
+        by = [_count(own.get(c, 0)) for c in found.categories] if several else []
+        rows.append((name, *by, _count(sum(own.values())), "", "", ""))
     heads = ("items", "decisions open", "in hand", "decisions made")
     columns = ("stage", *(found.categories if several else ()), *heads)
     ended = ", ".join(f"{sum(own.values()):,} {name}" for name, own in found.outcomes.items())
     at = [f"{stage.items:,} at {stage.title}" for stage in found.stages if stage.items]
-    said = (
+    text = (
         f"Of {found.items:,} items {found.ended:,} have ended ({_percent(found.share)}): {ended}."
     )
     if at:
         roles = ", ".join(f"{number:,} for {role}" for role, number in found.by_role.items())
-        said += f" Under way: {', '.join(at)}. Decisions open now: {found.places:,}"
-        said += f" ({roles})." if roles else "."
+        text += f" Under way: {', '.join(at)}. Decisions open now: {found.places:,}"
+        text += f" ({roles})." if roles else "."
     draw = plots.bars(names, parts, "items") if found.items else None
-    return _panel("progress", "Progress", said, columns, rows, draw, 1.0 + 0.32 * len(names))
+    return Panel("progress", "Progress", text, columns, rows, draw, 1.0 + 0.32 * len(names))
 
 
-def _pace(found: Sequence[Pace]) -> Panel:
+def throughput_panel(found: Sequence[Throughput]) -> Panel:
+    """Return everybody's throughput."""
     rows = [
         (
             one.person,
-            _n(one.decisions),
+            _count(one.decisions),
             _decimal(one.hours, 1),
             _decimal(one.per_hour, 1),
             _decimal(one.seconds, 0),
@@ -142,61 +166,63 @@ def _pace(found: Sequence[Pace]) -> Panel:
     ]
     columns = ("person", "decisions", "hours worked", "decisions per hour", "median seconds each")
     total = sum(one.decisions for one in found)
-    said = f"{total:,} decisions by {len(found):,} people, imported ones apart."
+    text = f"{total:,} decisions by {len(found):,} people, imported ones apart."
     if known := [one for one in found if not math.isnan(one.per_hour)]:
         fastest = max(known, key=lambda one: one.per_hour)
         slowest = min(known, key=lambda one: one.per_hour)
-        said += (
+        text += (
             f" From {_decimal(slowest.per_hour, 1)} an hour ({slowest.person}) to "
             f"{_decimal(fastest.per_hour, 1)} ({fastest.person}); pauses are left out."
         )
     draw = plots.cumulative({one.person: one.times for one in found}) if total else None
-    return _panel("pace", "Throughput", said, columns, rows, draw)
+    return Panel("pace", "Throughput", text, columns, rows, draw)
 
 
-def _agreement(figures: AgreementFigures, key: str, title: str) -> Panel:
+def agreement_panel(figures: AgreementFigures, key: str, title: str) -> Panel:
+    """Return agreement at a stage on a question, as `contrafact agree` prints it."""
     columns = ("coefficient", "raters", "value", "95% interval", "items")
     if figures.found is None:
-        return _panel(f"agreement-{key}", title, f"None yet: {figures.why}.", columns, [], None)
+        return Panel(f"agreement-{key}", title, f"None yet: {figures.why}.", columns, [], None)
     found = figures.found
     rows = [_coefficient(one, len(found.raters)) for one in found.coefficients]
     percent = next(row for row in rows if row[0] == "agreement")
     ac1 = next(row for row in rows if row[0] == "Gwet's AC1")
-    said = (
+    text = (
         f"{found.items:,} items, {len(found.raters)} raters, {found.ratings:,} ratings. "
         f"Agreement {percent[2]} ({percent[3] or 'no interval'}), "
         f"Gwet's AC1 {ac1[2]} ({ac1[3] or 'no interval'}); "
         f"rated differently: {sum(one.count for one in found.disagreements):,} items."
     )
-    return _panel(
-        f"agreement-{key}", title, said, columns, rows, plots.growth_lines(figures.growth)
-    )
+    return Panel(f"agreement-{key}", title, text, columns, rows, plots.growth_lines(figures.growth))
 
 
-def _matrix(figures: AgreementFigures, key: str, title: str) -> Panel:
+def matrix_panel(figures: AgreementFigures, key: str, title: str) -> Panel:
+    """Return how often two people give which answers to one item."""
     matrix = figures.matrix
     assert matrix is not None, "a matrix is made wherever agreement is"
     counts = matrix.shown
     rows = [
-        (name, *(_n(int(value)) for value in own))
+        (name, *(_count(int(value)) for value in own))
         for name, own in zip(matrix.categories, counts, strict=True)
     ]
     corner = f"{matrix.raters[0]} \\ {matrix.raters[1]}" if matrix.raters else "one \\ another"
-    told = [
+    differing = [
         (int(matrix.counts[one, other]), matrix.categories[one], matrix.categories[other])
         for one in range(len(matrix.categories))
         for other in range(one + 1, len(matrix.categories))
         if matrix.counts[one, other]
     ]
-    pairs = ", ".join(f"{first} and {second}: {n:,}" for n, first, second in sorted(told)[::-1])
-    said = f"Pairs of people who differ on an item: {pairs or 'none'}."
-    height = 1.6 + 0.5 * len(rows)
-    return _panel(
-        f"matrix-{key}", title, said, (corner, *matrix.categories), rows, plots.heat(matrix), height
+    pairs = ", ".join(
+        f"{first} and {second}: {n:,}" for n, first, second in sorted(differing)[::-1]
     )
+    text = f"Pairs of people who differ on an item: {pairs or 'none'}."
+    height = 1.6 + 0.5 * len(rows)
+    columns = (corner, *matrix.categories)
+    return Panel(f"matrix-{key}", title, text, columns, rows, plots.heat(matrix), height)
 
 
-def _audits(found: Sequence[AuditFigures]) -> Panel:
+def audits_panel(found: Sequence[AuditFigures]) -> Panel:
+    """Return audits' pass rates by stratum."""
     columns = (
         "batch",
         "stratum",
@@ -211,7 +237,7 @@ def _audits(found: Sequence[AuditFigures]) -> Panel:
         (
             audit.batch,
             row.stratum,
-            *map(_n, (row.size, row.sample, row.passed)),
+            *map(_count, (row.size, row.sample, row.passed)),
             _percent(row.rate),
             _bounds(row.low, row.high),
             audit.result or f"under way, {audit.judged} of {audit.drawn} judged",
@@ -219,27 +245,28 @@ def _audits(found: Sequence[AuditFigures]) -> Panel:
         for audit in found
         for row in audit.rows
     ]
-    told = []
+    results = []
     for audit in found:
         row = audit.rows[-1]
         result = audit.result or f"under way with {audit.judged} of {audit.drawn} judged"
-        told.append(f"{audit.batch}: {row.passed:,} of {row.sample:,} passed, {result}")
-    said = "; ".join(told) + "." if told else "No audit was drawn yet."
+        results.append(f"{audit.batch}: {row.passed:,} of {row.sample:,} passed, {result}")
+    text = "; ".join(results) + "." if results else "No audit was drawn yet."
     last = [audit for audit in found[-_SHOWN_AUDITS:] if audit.judged]
     lines = sum(bool(row.sample) for audit in last for row in audit.rows)
     draw = plots.intervals(last) if lines else None
-    return _panel("audits", "Audits", said, columns, rows, draw, 1.0 + 0.3 * lines)
+    return Panel("audits", "Audits", text, columns, rows, draw, 1.0 + 0.3 * lines)
 
 
-def _training(found: Sequence[TrainingRound]) -> Panel:
+def training_panel(found: Sequence[TrainingRound]) -> Panel:
+    """Return everybody's rounds of training."""
     columns = ("person", "round", "answered", "right", "accuracy", "95% interval", "threshold", "")
     words = {True: "passed", False: "not passed", None: "under way"}
     rows = [
         (
             one.person,
-            _n(one.round),
+            _count(one.round),
             f"{one.answered:,} of {one.items:,}",
-            _n(one.right),
+            _count(one.right),
             _percent(one.accuracy),
             _bounds(one.low, one.high),
             _percent(one.threshold),
@@ -248,33 +275,13 @@ def _training(found: Sequence[TrainingRound]) -> Panel:
         for one in found
     ]
     latest = {one.person: one for one in found}
-    told = [
+    results = [
         f"{who}: round {one.round}, {_percent(one.accuracy)}, {words[one.passed]}"
         for who, one in latest.items()
     ]
-    said = "; ".join(told) + "." if told else "Nobody has trained yet."
+    text = "; ".join(results) + "." if results else "Nobody has trained yet."
     draw = plots.rounds(found) if any(one.answered for one in found) else None
-    return _panel("training", "Training", said, columns, rows, draw)
-
-
-def _panel(
-    key: str,
-    title: str,
-    said: str,
-    columns: tuple[str, ...],
-    rows: Sequence[tuple[str, ...]],
-    draw: plots.Draw | None,
-    height: float = 3.0,
-) -> Panel:
-    def numeric(cell: str) -> bool:
-        return cell[:1].isdigit() or cell in ("", "undefined", "–") or cell[:1] == "-"
-
-    numbers = frozenset(
-        place
-        for place in range(1, len(columns))
-        if rows and all(numeric(row[place]) for row in rows)
-    )
-    return Panel(key, title, said, columns, tuple(rows), numbers, draw, height)
+    return Panel("training", "Training", text, columns, rows, draw)
 
 
 def _coefficient(one: Coefficient, raters: int) -> tuple[str, ...]:
@@ -283,11 +290,11 @@ def _coefficient(one: Coefficient, raters: int) -> tuple[str, ...]:
         bounds = one.why.removeprefix("undefined: ")
     else:
         bounds = f"{value(one.low)} to {value(one.high)}"
-    told = "all" if len(one.raters) == raters > 2 else " and ".join(one.raters)
-    return _COEFFICIENTS.get(one.name, one.name), told, value(one.estimate), bounds, str(one.n)
+    who = "all" if len(one.raters) == raters > 2 else " and ".join(one.raters)
+    return _COEFFICIENTS.get(one.name, one.name), who, value(one.estimate), bounds, str(one.n)
 
 
-def _n(number: int) -> str:
+def _count(number: int) -> str:
     return f"{number:,}"
 
 

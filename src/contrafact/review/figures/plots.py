@@ -11,7 +11,7 @@ from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-from contrafact.review.figures.agreement import GrowthPoint, Matrix
+from contrafact.review.figures.agreement import DisagreementMatrix, GrowthPoint
 from contrafact.review.figures.audits import AuditFigures, TrainingRound
 from contrafact.text.delimit import printable
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Draw",
-    "PlotForm",
+    "PlotFormat",
     "bars",
     "cumulative",
     "draw_plot",
@@ -28,10 +28,10 @@ __all__ = [
     "heat",
     "intervals",
     "rounds",
-    "short",
+    "shorten",
 ]
 
-PlotForm = Literal["svg", "png"]
+PlotFormat = Literal["svg", "png"]
 Draw = Callable[["Axes"], None]
 """Draws into empty axes."""
 
@@ -59,10 +59,10 @@ _SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "contrafact",
 }
 # Matplotlib's settings are the process's, and a server draws for several people at once.
-_ALONE = Lock()
+_DRAWING = Lock()
 
 
-def draw_plot(draw: Draw, form: PlotForm, *, height: float) -> bytes:
+def draw_plot(draw: Draw, form: PlotFormat, *, height: float) -> bytes:
     """Return a drawing as the bytes of a file; the same figures give the same bytes.
 
     Args:
@@ -70,7 +70,7 @@ def draw_plot(draw: Draw, form: PlotForm, *, height: float) -> bytes:
         form: The file's form.
         height: In inches; the width is always the same.
     """
-    with _ALONE, warnings.catch_warnings():
+    with _DRAWING, warnings.catch_warnings():
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -88,7 +88,7 @@ def draw_plot(draw: Draw, form: PlotForm, *, height: float) -> bytes:
     return sink.getvalue()
 
 
-def short(name: str, length: int = 28) -> str:
+def shorten(name: str, length: int = 28) -> str:
     """Return a name that fits into a drawing, without what cannot be printed."""
     plain = " ".join(printable(name).split())
     return plain if len(plain) <= length else plain[: length - 1].rstrip() + "…"
@@ -102,13 +102,13 @@ def bars(names: Sequence[str], parts: Mapping[str, Sequence[int]], unit: str) ->
         left = [0.0] * len(names)
         for number, (part, values) in enumerate(_at_most(parts).items()):
             colour = _COLOURS[number % len(_COLOURS)]
-            axes.barh(places, list(values), left=left, color=colour, label=short(part))
+            axes.barh(places, list(values), left=left, color=colour, label=shorten(part))
             left = [before + value for before, value in zip(left, values, strict=True)]
         for place, total in enumerate(left):
             axes.annotate(
                 f"{total:,.0f}", (total, place), (3, 0), textcoords="offset points", va="center"
             )
-        axes.set_yticks(list(places), [short(name) for name in names])
+        axes.set_yticks(list(places), [shorten(name) for name in names])
         axes.invert_yaxis()
         axes.set_xlabel(unit)
         axes.set_xlim(0, max([1.0, *left]) * 1.1)
@@ -139,7 +139,7 @@ def cumulative(times: Mapping[str, Sequence[datetime]]) -> Draw:
                 where="post",
                 color=_COLOURS[number % len(_COLOURS)],
                 linestyle=("-", "--", ":")[number // len(_COLOURS) % 3],
-                label=short(who),
+                label=shorten(who),
             )
         axes.set_xlabel(f"{'days' if days else 'hours'} since the first decision")
         axes.set_ylabel("decisions")
@@ -172,14 +172,14 @@ def growth_lines(points: Sequence[GrowthPoint]) -> Draw:
     return draw
 
 
-def heat(matrix: Matrix) -> Draw:
+def heat(matrix: DisagreementMatrix) -> Draw:
     """Return how to draw who says what where another says what."""
 
     def draw(axes: "Axes") -> None:
         counts = matrix.shown
         axes.imshow(counts, cmap="Blues", vmin=0, vmax=max(1, int(counts.max())))
         top = int(counts.max())
-        names = [short(name, 18) for name in matrix.categories]
+        names = [shorten(name, 18) for name in matrix.categories]
         places = list(range(len(names)))
         axes.set_xticks(places, names, rotation=30, ha="right")
         axes.set_yticks(places, names)
@@ -189,8 +189,8 @@ def heat(matrix: Matrix) -> Draw:
                 ink = "#ffffff" if value > 0.6 * top else _INK
                 axes.text(column, row, f"{value:,}", ha="center", va="center", color=ink)
         first, second = matrix.raters or ("one says", "another says")
-        axes.set_ylabel(short(first))
-        axes.set_xlabel(short(second))
+        axes.set_ylabel(shorten(first))
+        axes.set_xlabel(shorten(second))
 
     return draw
 
@@ -205,7 +205,7 @@ def intervals(audits: Sequence[AuditFigures]) -> Draw:
                 if not row.sample:
                     continue
                 place = len(names)
-                names.append(f"{short(audit.batch, 18)}: {short(row.stratum, 18)}")
+                names.append(f"{shorten(audit.batch, 18)}: {shorten(row.stratum, 18)}")
                 colour = _COLOURS[0] if row.rate >= audit.floor else _ALERT
                 if not math.isnan(row.low):
                     axes.plot([row.low, row.high], [place, place], color=colour, linewidth=2)
@@ -235,7 +235,7 @@ def rounds(done: Sequence[TrainingRound]) -> Draw:
                 [one.accuracy for one in own],
                 marker="os^Dv"[number % 5],
                 color=_COLOURS[number % len(_COLOURS)],
-                label=short(who),
+                label=shorten(who),
             )
         for threshold in {one.threshold for one in done}:
             axes.axhline(threshold, color=_ALERT, linestyle="--", linewidth=1)

@@ -1,17 +1,33 @@
-"""How far a review has come: items by stage, outcome and category, and the decisions still open."""
+"""How far a review has come, and how fast: items by stage and category, decisions by person."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import pairwise
+from math import nan
+from statistics import median
 
-from contrafact.review.board import Board, Item
 from contrafact.review.project import OUTCOMES, StageKind
+from contrafact.review.state import Event, ReviewItem, ReviewState
 
-__all__ = ["ALL", "Progress", "StageProgress", "category_of", "progress"]
+__all__ = [
+    "ALL",
+    "PAUSE",
+    "ReviewProgress",
+    "StageProgress",
+    "Throughput",
+    "category_of",
+    "review_progress",
+    "throughput",
+]
 
 ALL = "all"
 """What stands for the category where a project has none."""
+PAUSE = timedelta(minutes=10)
+"""A gap longer than this between two acts of a person is a pause, and no work."""
+
+_ACTS = ("assigned", "answered", "undone")
 
 
 @dataclass(frozen=True)
@@ -46,7 +62,7 @@ class StageProgress:
 
 
 @dataclass(frozen=True)
-class Progress:
+class ReviewProgress:
     """A whole review, as it is now.
 
     Attributes:
@@ -72,29 +88,29 @@ class Progress:
     @property
     def share(self) -> float:
         """The share of items that have an outcome, from 0 to 1; NaN without items."""
-        return self.ended / self.items if self.items else float("nan")
+        return self.ended / self.items if self.items else nan
 
 
-def category_of(board: Board, item: Item) -> str:
+def category_of(state: ReviewState, item: ReviewItem) -> str:
     """Return the category that figures count an item under."""
-    field = board.project.category
-    said = str(item.fields.get(field) or "").strip() if field else ""
-    return said or ALL
+    field = state.project.category
+    category = str(item.fields.get(field) or "").strip() if field else ""
+    return category or ALL
 
 
-def progress(board: Board, now: datetime) -> Progress:
+def review_progress(state: ReviewState, now: datetime) -> ReviewProgress:
     """Return how far a review has come.
 
     Args:
-        board: The review.
-        now: The time, which tells a held item from an abandoned one.
+        state: The review.
+        now: The time, which decides whether an item is held or abandoned.
     """
-    category = {item.id: category_of(board, item) for item in board.items.values()}
-    votes = Counter(vote.stage for item in board.items.values() for vote in item.votes)
+    category = {item.id: category_of(state, item) for item in state.items.values()}
+    votes = Counter(vote.stage for item in state.items.values() for vote in item.votes)
     roles: Counter[str] = Counter()
     stages = []
-    for stage in board.project.flow:
-        here = [board.items[name] for name in board.at[stage.id]]
+    for stage in state.project.flow:
+        here = [state.items[name] for name in state.at[stage.id]]
         open_ = [slot for item in here for slot in item.slots if not slot.filled]
         roles.update(slot.role for slot in open_)
         held = sum(slot.until is not None and slot.until > now for slot in open_)
@@ -104,7 +120,7 @@ def progress(board: Board, now: datetime) -> Progress:
                 stage.id,
                 stage.title,
                 stage.kind,
-                stage.id in board.closed,
+                stage.id in state.closed,
                 len(here),
                 Counter(category[item.id] for item in here),
                 votes[stage.id],
@@ -114,9 +130,9 @@ def progress(board: Board, now: datetime) -> Progress:
                 sum(item.batch is None for item in waiting),
             )
         )
-    ended = [item for item in board.items.values() if item.outcome is not None]
-    return Progress(
-        len(board.items),
+    ended = [item for item in state.items.values() if item.outcome is not None]
+    return ReviewProgress(
+        len(state.items),
         len(ended),
         tuple(sorted(set(category.values()))),
         Counter(category.values()),
@@ -128,3 +144,72 @@ def progress(board: Board, now: datetime) -> Progress:
         sum(stage.places for stage in stages),
         roles,
     )
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """One person's work, training and decisions imported from elsewhere apart.
+
+    Attributes:
+        person: Who.
+        decisions: How many decisions they made that stand.
+        hours: How long they worked, in hours, pauses left out.
+        per_hour: Decisions per hour of work; NaN where it is not known.
+        seconds: Median seconds from being given an item to deciding; NaN where it is not known.
+        times: When each of the decisions was made, in order.
+    """
+
+    person: str
+    decisions: int
+    hours: float
+    per_hour: float
+    seconds: float
+    times: tuple[datetime, ...]
+
+
+def throughput(events: Iterable[Event], *, pause: timedelta = PAUSE) -> list[Throughput]:
+    """Return everybody's throughput, in order of their first act.
+
+    Time worked is the time between one act and the next of the same person, where it is no longer
+    than a pause. A decision that took longer than that says how long the pause was, and does not
+    enter the median.
+
+    Args:
+        events: The history, in order.
+        pause: From when on a gap is no work.
+    """
+    acts: dict[str, list[datetime]] = {}
+    given: dict[tuple[str, str, str | None, int], datetime] = {}
+    answers: dict[str, dict[int, tuple[datetime, float | None]]] = {}
+    for event in events:
+        if event.kind not in _ACTS or event.item is None or "origin" in event.body:
+            continue
+        acts.setdefault(event.who, []).append(event.when)
+        key = (event.who, event.item, event.stage, event.round)
+        own = answers.setdefault(event.who, {})
+        if event.kind == "answered":
+            began = given.pop(key, None)
+            took = None if began is None else (event.when - began).total_seconds()
+            own[event.seq] = (event.when, took)
+            continue
+        given[key] = event.when
+        if event.kind == "undone":
+            own.pop(int(event.body["answer"]), None)
+    found = []
+    for who, times in acts.items():
+        gaps = [later - earlier for earlier, later in pairwise(times)]
+        worked = sum((gap for gap in gaps if gap <= pause), timedelta())
+        hours = worked.total_seconds() / 3600.0
+        decided = answers[who].values()
+        seconds = [s for _, s in decided if s is not None and s <= pause.total_seconds()]
+        found.append(
+            Throughput(
+                who,
+                len(decided),
+                hours,
+                len(decided) / hours if hours > 0 else nan,
+                median(seconds) if seconds else nan,
+                tuple(when for when, _ in decided),
+            )
+        )
+    return found

@@ -1,7 +1,8 @@
-"""Accounts: who may sign in, one-time invitations, and the audit log.
+"""Accounts: who may sign in, their passwords, one-time invitations, and the audit log.
 
 An account bears the name that its owner has in reviews. Managers make accounts; their owners choose
-a password at a one-time link. Of links, and of sessions, the database keeps hashes only.
+a password at a one-time link. Of links and sessions the database keeps hashes only, of passwords
+Argon2id hashes.
 """
 
 import hashlib
@@ -9,21 +10,44 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
+from threading import BoundedSemaphore
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
-from contrafact.review.intake import is_plain
-from contrafact.review.recorder import Refused
-from contrafact.review.store.database import reading
-from contrafact.review.store.passwords import check_password, hash_password
-from contrafact.review.store.tables import accounts, audit, invites, sessions
+from contrafact.review.setup import is_valid_name
+from contrafact.review.state import NotAllowed
+from contrafact.review.store.database import accounts, audit, invites, reading, sessions
 
-__all__ = ["INVITE_LIFE", "Account", "Accounts", "AuditEntry", "account_of", "secret_hash"]
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+__all__ = [
+    "INVITE_LIFE",
+    "LONGEST",
+    "SHORTEST",
+    "Account",
+    "Accounts",
+    "AuditEntry",
+    "account_of",
+    "check_password",
+    "hash_password",
+    "password_matches",
+    "password_outdated",
+    "secret_hash",
+]
 
 INVITE_LIFE = timedelta(days=7)
 """How long an invitation can be used."""
+SHORTEST = 12
+"""Characters of a password, at least. Length is what makes one strong; no signs are demanded."""
+LONGEST = 200
+"""Characters of a password, at most: hashing a longer one would cost whoever serves."""
+
+# Each hash takes 64 MiB and a core: many at once would starve everything else.
+_HASHING = BoundedSemaphore(2)
 
 
 @dataclass(frozen=True)
@@ -59,6 +83,66 @@ def secret_hash(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def check_password(password: str, name: str) -> None:
+    """Refuse a password that is too weak.
+
+    Raises:
+        NotAllowed: It is too short or too long, nearly all one character, or made of their name.
+    """
+    if len(password) < SHORTEST:
+        raise NotAllowed(
+            f"the password is shorter than {SHORTEST} characters", hint="use a longer one"
+        )
+    if len(password) > LONGEST:
+        raise NotAllowed(
+            f"the password is longer than {LONGEST} characters", hint="use a shorter one"
+        )
+    rest = password.casefold().replace(name.casefold(), "")
+    if len(set(rest)) < 5:
+        raise NotAllowed(
+            "the password is easy to guess", hint="use several words that do not belong together"
+        )
+
+
+def hash_password(password: str) -> str:
+    """Return a password's Argon2id hash, with its parameters and salt."""
+    with _HASHING:
+        return password_hasher().hash(password)
+
+
+def password_matches(hashed: str | None, password: str) -> bool:
+    """Return whether a password is the one that was hashed; as slow where there is no hash."""
+    from argon2.exceptions import VerifyMismatchError
+
+    with _HASHING:
+        try:
+            return (
+                password_hasher().verify(hashed or unknown_password_hash(), password)
+                and hashed is not None
+            )
+        except VerifyMismatchError:
+            return False
+
+
+def password_outdated(hashed: str) -> bool:
+    """Return whether a hash was made with other parameters than are used now."""
+    return password_hasher().check_needs_rehash(hashed)
+
+
+@lru_cache(maxsize=1)
+def password_hasher() -> "PasswordHasher":
+    """Return what hashes passwords: Argon2id, at the cost that its package recommends."""
+    from argon2 import PasswordHasher
+
+    return PasswordHasher()
+
+
+@lru_cache(maxsize=1)
+def unknown_password_hash() -> str:
+    """Return a hash that no password has, to compare with where there is no account."""
+    return password_hasher().hash(secrets.token_urlsafe())
+
+
 class Accounts:
     """The accounts in a database.
 
@@ -80,7 +164,7 @@ class Accounts:
 
     def find(self, name: str) -> Account | None:
         """Return somebody's account, or None."""
-        if not is_plain(name):
+        if not is_valid_name(name):
             return None
         with self._reading.begin() as connection:
             return _find(connection, name)
@@ -107,10 +191,12 @@ class Accounts:
             life: How long the link can be used.
 
         Raises:
-            Refused: The name is no name, or the account was closed.
+            NotAllowed: The name is no name, or the account was closed.
         """
-        if not is_plain(name) or name.startswith("rule:"):
-            raise Refused(f"{name[:40]!a} is no name for a person", hint="use a short plain text")
+        if not is_valid_name(name) or name.startswith("rule:"):
+            raise NotAllowed(
+                f"{name[:40]!a} is no name for a person", hint="use a short plain text"
+            )
         secret, now = secrets.token_urlsafe(32), self._clock()
         with self.engine.begin() as connection:
             account = _find(connection, name, lock=True)
@@ -118,7 +204,7 @@ class Accounts:
                 new = {"name": name, "manager": manager, "active": True, "made": now}
                 connection.execute(insert(accounts).values(**new))
             elif not account.active:
-                raise Refused(f"the account of {name} is closed", hint="open it again first")
+                raise NotAllowed(f"the account of {name} is closed", hint="open it again first")
             own = (invites.c.account == name) & invites.c.used.is_(None)
             connection.execute(update(invites).where(own).values(used=now))
             row = {"token": secret_hash(secret), "account": name}
@@ -135,18 +221,20 @@ class Accounts:
         """Use a link: set the password and end every session of the account.
 
         Raises:
-            Refused: The link is not good (any more), or the password is too weak.
+            NotAllowed: The link is not good (any more), or the password is too weak.
         """
         name = self.invited(secret)
         if name is None:
-            raise Refused("this link is not good any more", hint="ask a manager for a new one")
+            raise NotAllowed("this link is not good any more", hint="ask a manager for a new one")
         check_password(password, name)
         hashed = hash_password(password)  # slow on purpose, so before the transaction
         now = self._clock()
         with self.engine.begin() as connection:
             account = _find(connection, name, lock=True)
             if account is None or _invited(connection, secret, now) is None:
-                raise Refused("this link is not good any more", hint="ask a manager for a new one")
+                raise NotAllowed(
+                    "this link is not good any more", hint="ask a manager for a new one"
+                )
             used = update(invites).where(invites.c.token == secret_hash(secret))
             connection.execute(used.values(used=now))
             own = accounts.c.name == name
@@ -159,7 +247,7 @@ class Accounts:
         """Close an account, which ends its sessions and links, or open it again.
 
         Raises:
-            Refused: There is no such account, or no other manager would be left.
+            NotAllowed: There is no such account, or no other manager would be left.
         """
         with self.engine.begin() as connection:
             account = self._held(connection, name)
@@ -179,7 +267,7 @@ class Accounts:
         """Let somebody manage, or not any more.
 
         Raises:
-            Refused: There is no such account, or no other manager would be left.
+            NotAllowed: There is no such account, or no other manager would be left.
         """
         with self.engine.begin() as connection:
             account = self._held(connection, name)
@@ -197,14 +285,14 @@ class Accounts:
         return any(a.manager and a.active and a.ready for a in self.all())
 
     def log(self, action: str, who: str, detail: str = "", address: str = "") -> None:
-        """Write a line of the audit log: who did what, to what, from where."""
+        """Add a line to the audit log: who did what, to what, from where."""
         with self.engine.begin() as connection:
             self.note(connection, action, who, detail, address)
 
     def note(
         self, connection: Connection, action: str, who: str, detail: str, address: str
     ) -> None:
-        """Write a line of the audit log within a transaction."""
+        """Add a line to the audit log within a transaction."""
         row = {"who": who, "address": address[:100], "action": action, "detail": detail}
         connection.execute(insert(audit).values(at=self._clock(), **row))
 
@@ -218,9 +306,9 @@ class Accounts:
             ]
 
     def _held(self, connection: Connection, name: str) -> Account:
-        account = _find(connection, name, lock=True) if is_plain(name) else None
+        account = _find(connection, name, lock=True) if is_valid_name(name) else None
         if account is None:
-            raise Refused(f"there is no account {name[:40]!a}")
+            raise NotAllowed(f"there is no account {name[:40]!a}")
         return account
 
     def _keep_a_manager(self, connection: Connection, account: Account) -> None:
@@ -232,7 +320,7 @@ class Accounts:
             .where(accounts.c.manager, accounts.c.active, accounts.c.password.is_not(None))
         )
         if connection.scalar(others.where(accounts.c.name != account.name)) == 0:
-            raise Refused(f"{account.name} is the only manager", hint="make another one first")
+            raise NotAllowed(f"{account.name} is the only manager", hint="make another one first")
 
 
 def account_of(row: Any) -> Account:

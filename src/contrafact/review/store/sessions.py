@@ -13,14 +13,21 @@ from time import time
 
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, insert, select, update
 
-from contrafact.review.intake import is_plain
-from contrafact.review.recorder import Refused
-from contrafact.review.store.accounts import Account, Accounts, account_of, secret_hash
-from contrafact.review.store.database import reading
-from contrafact.review.store.passwords import LONGEST, hash_password, matches, outdated
-from contrafact.review.store.tables import accounts, attempts, sessions
+from contrafact.review.setup import is_valid_name
+from contrafact.review.state import NotAllowed
+from contrafact.review.store.accounts import (
+    LONGEST,
+    Account,
+    Accounts,
+    account_of,
+    hash_password,
+    password_matches,
+    password_outdated,
+    secret_hash,
+)
+from contrafact.review.store.database import accounts, attempts, reading, sessions
 
-__all__ = ["Limits", "Sessions", "Slowed"]
+__all__ = ["Limits", "Sessions", "TooManyAttempts"]
 
 _LOG = logging.getLogger(__name__)
 _KEPT = timedelta(days=1)
@@ -49,7 +56,7 @@ class Limits:
     longest_address: timedelta = timedelta(minutes=1)
 
 
-class Slowed(Refused):
+class TooManyAttempts(NotAllowed):
     """Too many attempts have failed; ``seconds`` says how long to wait."""
 
     def __init__(self, seconds: int) -> None:
@@ -85,21 +92,21 @@ class Sessions:
         An attempt is counted before the password is looked at, so that many at once count too.
 
         Raises:
-            Slowed: Too many attempts have failed lately; the password was not looked at.
-            Refused: The name and the password do not go together; it does not say which is wrong.
+            TooManyAttempts: Too many attempts have failed lately; the password was not looked at.
+            NotAllowed: The name and the password do not go together; which is wrong is not said.
         """
-        known = name if is_plain(name) else "(no name)"
+        known = name if is_valid_name(name) else "(no name)"
         address = address[:100]
         number = self._attempt(known, address)
         with self._reading.begin() as connection:
             chosen = select(accounts).where(accounts.c.name == known)
             row = connection.execute(chosen).mappings().first()
         hashed = None if row is None else row["password"]
-        good = len(password) <= LONGEST and matches(hashed, password)
+        good = len(password) <= LONGEST and password_matches(hashed, password)
         if not good or row is None or not row["active"]:
             self._failed(known, address, number)
-            raise Refused("the name and the password do not go together", hint="try again")
-        fresh = hash_password(password) if outdated(row["password"]) else None
+            raise NotAllowed("the name and the password do not go together", hint="try again")
+        fresh = hash_password(password) if password_outdated(row["password"]) else None
         with self.engine.begin() as connection:
             _close(connection, number, succeeded=True)
             if fresh is not None:
@@ -153,7 +160,7 @@ class Sessions:
             wait = self._wait(connection, name, address, now)
             if wait > 0:
                 _LOG.warning("an attempt to sign in as %r from %s was refused", name, address)
-                raise Slowed(int(wait) + 1)
+                raise TooManyAttempts(int(wait) + 1)
             old = attempts.c.at < now - _KEPT.total_seconds()
             connection.execute(delete(attempts).where(old))
             row = {"name": name, "address": address, "at": now}

@@ -1,8 +1,9 @@
 """The store: the workflow's functions on a database, many people and processes at a time.
 
-A change locks its review, brings the board up to date with what others did, lets the workflow
+A change locks its review, brings the state up to date with what others did, lets the workflow
 decide, and writes the events and the present state in one transaction. What was acknowledged is in
-the database; what failed half way never happened.
+the database; what failed half way never happened. :func:`verify` proves that the present state is
+what the events say.
 """
 
 import json
@@ -15,24 +16,27 @@ import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from contrafact.errors import InputError
-from contrafact.review import desk, intake, workflow
-from contrafact.review.board import Board
-from contrafact.review.events import Event
+from contrafact.review import setup, workflow
+from contrafact.review.assignment import Assignment, answer_training, assign
 from contrafact.review.project import Project
-from contrafact.review.recorder import Refused
-from contrafact.review.store.database import connect, reading
-from contrafact.review.store.rows import event_of, event_row, item_row
-from contrafact.review.store.tables import events as events_table
-from contrafact.review.store.tables import items, reviews, votes
+from contrafact.review.state import Event, NotAllowed, ReviewState, replay
+from contrafact.review.store.database import (
+    connect,
+    event_of,
+    event_row,
+    item_row,
+    items,
+    reading,
+    reviews,
+    votes,
+)
+from contrafact.review.store.database import events as events_table
 
-__all__ = ["Decide", "Store", "UnknownReview"]
+__all__ = ["Decide", "Store", "UnknownReview", "verify"]
+
 
 T = TypeVar("T")
-Decide = Callable[[Board, datetime, np.random.Generator], tuple[T, list[Event]]]
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
+Decide = Callable[[ReviewState, datetime, np.random.Generator], tuple[T, list[Event]]]
 
 
 class UnknownReview(InputError):
@@ -56,7 +60,7 @@ class Store:
         self,
         database: str,
         *,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         seed: int | None = None,
         lease: timedelta = workflow.LEASE,
     ) -> None:
@@ -65,7 +69,7 @@ class Store:
         self._clock = clock
         self._seed = seed
         self._lease = lease
-        self._boards: dict[str, Board] = {}
+        self._states: dict[str, ReviewState] = {}
         self._locks: dict[str, RLock] = {}
         self._guard = RLock()
 
@@ -76,7 +80,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let the database go."""
+        """Close the connections to the database."""
         self.engine.dispose()
 
     def reviews(self) -> list[str]:
@@ -88,28 +92,26 @@ class Store:
         """Open a review, or give the one of that name other guidelines.
 
         Raises:
-            Refused: See :func:`contrafact.review.intake.define`.
+            NotAllowed: See :func:`contrafact.review.setup.define_project`.
         """
-        if not intake.is_plain(review):
-            raise Refused(f"{review[:40]!a} is no name for a review")
-        if not self._open(review, project, who):
-            self._change(review, lambda b, now, _: (None, intake.define(b, project, who, now)))
-
-    def _open(self, review: str, project: Project, who: str) -> bool:
-        """Write the first event of a review that is not there yet; return whether it was not."""
+        if not setup.is_valid_name(review):
+            raise NotAllowed(f"{review[:40]!a} is no name for a review")
         with self._lock(review), self.engine.begin() as connection:
             if self.engine.dialect.name == "postgresql":
                 # There is no row yet that two who open one review at once could take turns on.
                 connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(review))))
-            if connection.scalar(select(reviews.c.name).where(reviews.c.name == review)):
-                return False
-            board = Board(project)
-            made = intake.define(board, project, who, self._clock())
-            connection.execute(insert(reviews).values(name=review, seq=0))
-            self._write(connection, review, board, made)
-            return True
+            new = not connection.scalar(select(reviews.c.name).where(reviews.c.name == review))
+            if new:
+                state = ReviewState(project)
+                made = setup.define_project(state, project, who, self._clock())
+                connection.execute(insert(reviews).values(name=review, seq=0))
+                self._write(connection, review, state, made)
+        if not new:
+            self.change(
+                review, lambda s, now, _: (None, setup.define_project(s, project, who, now))
+            )
 
-    def enlist(
+    def set_roles(
         self,
         review: str,
         name: str,
@@ -119,59 +121,59 @@ class Store:
         active: bool = True,
         trained: bool = False,
     ) -> None:
-        """Give somebody roles; see :func:`contrafact.review.intake.enlist`."""
-        self._change(
+        """Give somebody roles; see :func:`contrafact.review.setup.set_roles`."""
+        self.change(
             review,
-            lambda b, now, _: (
+            lambda s, now, _: (
                 None,
-                intake.enlist(b, name, roles, who, now, active=active, trained=trained),
+                setup.set_roles(s, name, roles, who, now, active=active, trained=trained),
             ),
         )
 
     def import_items(self, review: str, new: Mapping[str, Mapping[str, Any]], who: str) -> int:
-        """Bring items in and return how many were new; see ``intake.import_items``."""
+        """Import items and return how many were new; see ``setup.import_items``."""
 
-        def decide(board: Board, now: datetime, _: object) -> tuple[int, list[Event]]:
-            made = intake.import_items(board, new, who, now)
+        def decide(state: ReviewState, now: datetime, _: object) -> tuple[int, list[Event]]:
+            made = setup.import_items(state, new, who, now)
             return len(made), made
 
-        return self._change(review, decide)
+        return self.change(review, decide)
 
     def import_gold(
         self, review: str, new: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str]]], who: str
     ) -> int:
-        """Bring training items in and return how many were new; see ``intake.import_gold``."""
+        """Import training items and return how many were new; see ``setup.import_gold``."""
 
-        def decide(board: Board, now: datetime, _: object) -> tuple[int, list[Event]]:
-            made = intake.import_gold(board, new, who, now)
+        def decide(state: ReviewState, now: datetime, _: object) -> tuple[int, list[Event]]:
+            made = setup.import_gold(state, new, who, now)
             return len(made), made
 
-        return self._change(review, decide)
+        return self.change(review, decide)
 
-    def next(self, review: str, who: str) -> desk.Assignment | None:
-        """Give somebody the next item; see :func:`contrafact.review.desk.assign`."""
-        return self._change(
-            review, lambda b, now, rng: desk.assign(b, who, now, rng, lease=self._lease)
-        )
+    def next(self, review: str, who: str) -> Assignment | None:
+        """Give somebody the next item; see :func:`contrafact.review.assignment.assign`."""
+        return self.change(review, lambda s, now, rng: assign(s, who, now, rng, lease=self._lease))
 
-    def work(self, review: str, who: str, look: Callable[[Board, desk.Assignment | None], T]) -> T:
+    def work(self, review: str, who: str, look: Callable[[ReviewState, Assignment | None], T]) -> T:
         """Give somebody the next item as :meth:`next` does, and return what ``look`` makes of it.
 
-        ``look`` sees the board with the item given out, before anybody else changes it; it may not
-        change the board itself.
+        ``look`` sees the state with the item given out, before anybody else changes it; it may not
+        change the state itself.
         """
 
-        def decide(board: Board, now: datetime, rng: np.random.Generator) -> tuple[T, list[Event]]:
-            given, made = desk.assign(board, who, now, rng, lease=self._lease)
-            return look(board, given), made
+        def decide(
+            state: ReviewState, now: datetime, rng: np.random.Generator
+        ) -> tuple[T, list[Event]]:
+            given, made = assign(state, who, now, rng, lease=self._lease)
+            return look(state, given), made
 
-        return self._change(review, decide)
+        return self.change(review, decide)
 
     def answer(
         self,
         review: str,
         who: str,
-        assignment: desk.Assignment,
+        assignment: Assignment,
         answers: Mapping[str, str],
         *,
         flagged: bool = False,
@@ -183,21 +185,22 @@ class Store:
         """Take a decision, in training or not, and return whether it is new.
 
         Raises:
-            Refused: As :func:`contrafact.review.workflow.answer` and ``desk.train``.
+            NotAllowed: As :func:`contrafact.review.workflow.answer` and
+                :func:`contrafact.review.assignment.answer_training`.
             InputError: The answers are not whole.
         """
-        if request is not None and not intake.is_plain(request):
-            raise Refused("the request's key is no short plain text")
+        if request is not None and not setup.is_valid_name(request):
+            raise NotAllowed("the request's key is no short plain text")
         place = (assignment.item, assignment.stage, assignment.round, answers)
 
         def decide(
-            board: Board, now: datetime, rng: np.random.Generator
+            state: ReviewState, now: datetime, rng: np.random.Generator
         ) -> tuple[bool, list[Event]]:
             if assignment.training:
-                made = desk.train(board, who, *place, now=now, request=request)
+                made = answer_training(state, who, *place, now=now, request=request)
             else:
                 made = workflow.answer(
-                    board,
+                    state,
                     who,
                     *place,
                     now=now,
@@ -210,34 +213,34 @@ class Store:
                 )
             return bool(made), made
 
-        return self._change(review, decide)
+        return self.change(review, decide)
 
     def undo(self, review: str, who: str, *, request: str | None = None) -> None:
         """Take somebody's last decision back; see :func:`contrafact.review.workflow.undo`."""
-        self._change(
+        self.change(
             review,
-            lambda b, now, _: (
+            lambda s, now, _: (
                 None,
-                workflow.undo(b, who, now, lease=self._lease, request=request),
+                workflow.undo(s, who, now, lease=self._lease, request=request),
             ),
         )
 
     def settle(self, review: str, *, force: str | None = None) -> None:
-        """Let go on what is due; see :func:`contrafact.review.workflow.settle`."""
-        self._change(review, lambda b, now, rng: (None, workflow.settle(b, now, rng, force=force)))
+        """Release what is due; see :func:`contrafact.review.workflow.settle`."""
+        self.change(review, lambda s, now, rng: (None, workflow.settle(s, now, rng, force=force)))
 
-    def read(self, review: str, look: Callable[[Board], T]) -> T:
-        """Return what ``look`` finds on the board as it is now; it may not change the board."""
+    def read(self, review: str, look: Callable[[ReviewState], T]) -> T:
+        """Return what ``look`` finds on the state as it is now; it may not change the state."""
         with self._lock(review), self._reading.begin() as connection:
-            return look(self._board(connection, review, lock=False))
+            return look(self._state(connection, review, lock=False))
 
-    def last_said(
-        self, review: str, who: str, assignment: desk.Assignment
+    def last_answer(
+        self, review: str, who: str, assignment: Assignment
     ) -> Mapping[str, Any] | None:
         """Return what somebody last answered at a place, though they took it back; or None.
 
         Its keys are ``answers``, ``verdict``, ``flagged``, ``comment`` and, where the text was
-        written anew, ``correction``.
+        rewritten, ``correction``.
         """
         table = events_table.c
         chosen = (
@@ -259,49 +262,47 @@ class Store:
             InputError: There is no such review.
         """
         with self._reading.begin() as connection:
-            self._hold(connection, review, lock=False)
+            self._last_event(connection, review, lock=False)
             return list(_events(connection, review, after))
 
     def change(self, review: str, decide: Decide[T]) -> T:
-        """Let a function of the workflow change a review; return what it returns beside the events.
+        """Let a function of the workflow change a review; return its result, without the events.
 
-        ``decide`` is given the board, the time and randomness; what it refuses, it refuses before
+        ``decide`` is given the state, the time and randomness; what it refuses, it refuses before
         it changes anything.
         """
-        return self._change(review, decide)
-
-    def _change(self, review: str, decide: Decide[T]) -> T:
         with self._lock(review):
             try:
                 with self.engine.begin() as connection:
-                    board = self._board(connection, review)
-                    seed = None if self._seed is None else [self._seed, board.seq]
-                    result, made = decide(board, self._clock(), np.random.default_rng(seed))
-                    self._write(connection, review, board, made)
+                    state = self._state(connection, review)
+                    seed = None if self._seed is None else [self._seed, state.seq]
+                    result, made = decide(state, self._clock(), np.random.default_rng(seed))
+                    self._write(connection, review, state, made)
             except InputError:
                 raise  # refused before anything was changed
             except BaseException:
-                # The board may be ahead of the database: read it again next time.
-                self._boards.pop(review, None)
+                # The state may be ahead of the database: read it again next time.
+                self._states.pop(review, None)
                 raise
             return result
 
-    def _board(self, connection: Connection, review: str, *, lock: bool = True) -> Board:
-        """Return the board with what other processes did taken in, and the review locked or not."""
-        seq = self._hold(connection, review, lock=lock)
-        board = self._boards.get(review)
-        if board is None or board.seq > seq:
-            board = None
-        if board is None or board.seq < seq:
-            for event in _events(connection, review, 0 if board is None else board.seq):
-                if board is None:
-                    board = Board(Project.model_validate(event.body["definition"]))
-                board.apply(event)
-        assert board is not None, "a review is written with its first event"
-        self._boards[review] = board
-        return board
+    def _state(self, connection: Connection, review: str, *, lock: bool = True) -> ReviewState:
+        """Return the state with what other processes did, and the review locked or not."""
+        seq = self._last_event(connection, review, lock=lock)
+        state = self._states.get(review)
+        if state is None or state.seq > seq:
+            state = None
+        if state is None or state.seq < seq:
+            for event in _events(connection, review, 0 if state is None else state.seq):
+                if state is None:
+                    state = ReviewState(Project.model_validate(event.body["definition"]))
+                state.apply(event)
+        assert state is not None, "a review is written with its first event"
+        self._states[review] = state
+        return state
 
-    def _hold(self, connection: Connection, review: str, *, lock: bool = True) -> int:
+    def _last_event(self, connection: Connection, review: str, *, lock: bool = True) -> int:
+        """Return the number of a review's last event, and lock the review or not."""
         chosen = select(reviews.c.seq).where(reviews.c.name == review)
         seq = connection.scalar(chosen.with_for_update() if lock else chosen)
         if seq is None:
@@ -312,7 +313,7 @@ class Store:
         return int(seq)
 
     def _write(
-        self, connection: Connection, review: str, board: Board, made: Sequence[Event]
+        self, connection: Connection, review: str, state: ReviewState, made: Sequence[Event]
     ) -> None:
         if not made:
             return
@@ -335,9 +336,10 @@ class Store:
         ]
         if cast:
             connection.execute(insert(votes), cast)
-        touched = [name for name in _touched(made) if name in board.items]
+        named = (name for event in made for name in (event.item, *event.body.get("members", ())))
+        touched = [name for name in dict.fromkeys(named) if name in state.items]
         new = {e.item for e in made if e.kind == "imported"}
-        rows = [item_row(review, board.items[name]) for name in touched]
+        rows = [item_row(review, state.items[name]) for name in touched]
         added = [row for row in rows if row["id"] in new]
         if added:
             connection.execute(insert(items), added)
@@ -345,7 +347,7 @@ class Store:
             if row["id"] not in new:
                 own = (items.c.review == review) & (items.c.id == row["id"])
                 connection.execute(update(items).where(own).values(**row))
-        connection.execute(update(reviews).where(reviews.c.name == review).values(seq=board.seq))
+        connection.execute(update(reviews).where(reviews.c.name == review).values(seq=state.seq))
 
     def _lock(self, review: str) -> RLock:
         with self._guard:
@@ -358,11 +360,42 @@ def _events(connection: Connection, review: str, after: int) -> Iterable[Event]:
     return (event_of(row._asdict()) for row in connection.execute(chosen))
 
 
-def _touched(made: Iterable[Event]) -> list[str]:
-    names: dict[str, None] = {}
-    for event in made:
-        if event.item is not None:
-            names[event.item] = None
-        for name in event.body.get("members", ()):
-            names[name] = None
-    return list(names)
+def verify(store: Store, review: str) -> list[str]:
+    """Return every difference between a review's state and what its history leads to.
+
+    The history is replayed from its first event; an empty list is the proof that nothing of the
+    state is there without an event, and nothing of the history is lost.
+
+    Raises:
+        InputError: There is no such review.
+    """
+    history = store.history(review)
+    try:
+        state = replay(history)
+    except ValueError as error:
+        return [f"the history is damaged: {error}"]
+    problems = []
+    with store.engine.begin() as connection:
+        chosen = select(items).where(items.c.review == review)
+        kept = {row["id"]: dict(row) for row in connection.execute(chosen).mappings()}
+        places = select(votes.c.item, votes.c.stage, votes.c.round, votes.c.slot, votes.c.person)
+        filled = {tuple(row) for row in connection.execute(places.where(votes.c.review == review))}
+    for name, item in state.items.items():
+        row = item_row(review, item)
+        if name not in kept:
+            problems.append(f"item {name} is in the history, and not in the state")
+        else:
+            problems += [
+                f"item {name}: '{column}' is not what the history says"
+                for column in row
+                if row[column] != kept[name][column]
+            ]
+    problems += [f"item {name} has no history" for name in kept if name not in state.items]
+    cast_votes = {
+        (item.id, vote.stage, vote.round, vote.slot, vote.who)
+        for item in state.items.values()
+        for vote in item.votes
+    }
+    problems += [f"a vote has no event: {' '.join(map(str, row))}" for row in filled - cast_votes]
+    problems += [f"a vote is lost: {' '.join(map(str, row))}" for row in cast_votes - filled]
+    return problems

@@ -1,20 +1,24 @@
 """Who may do what: dependencies of routes. Every route's role is checked on the server.
 
-A route says what it needs: ``Depends(current_account)`` for anybody who is signed in,
-``Depends(require_role("manager"))`` for managers, ``Depends(member)`` for people of the review in
-its path, ``Depends(require_role("adjudicator"))`` for those of them who adjudicate. The app checks
-the token of every form, so no route has to.
+A route says what it needs by the types of its arguments: :data:`TheAccount` for anybody who is
+signed in, :data:`TheManager` for managers, :data:`TheReview` for the review in its path as managers
+see it, :data:`TheMember` for people of that review, :data:`TheAdjudicator` for those of them who
+adjudicate. The app checks the token of every form, so no route has to.
+
+Importing this module makes ``{review:review}`` known in the paths of routes.
 """
 
 import hmac
-from collections.abc import Callable
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 from fastapi import Depends, HTTPException, Request
+from starlette.convertors import Convertor, register_url_convertor
 
-from contrafact.review.board import Board, Person
-from contrafact.review.intake import is_plain
+from contrafact.review.setup import is_valid_name
+from contrafact.review.state import Person, ReviewState
 from contrafact.review.store.accounts import Account
 from contrafact.review.store.store import UnknownReview
 from contrafact.review.web.studio import Studio
@@ -23,17 +27,55 @@ __all__ = [
     "ADJUDICATING",
     "Member",
     "NeedsSignIn",
+    "ReviewNameConverter",
+    "TheAccount",
+    "TheAdjudicator",
+    "TheManager",
+    "TheMember",
+    "TheReview",
+    "TheStudio",
     "check_form",
     "client_address",
     "current_account",
-    "member",
-    "require_role",
-    "the_studio",
+    "current_adjudicator",
+    "current_manager",
+    "current_member",
+    "get_studio",
+    "managed_review",
 ]
 
 ADJUDICATING = ("adjudication", "arbitration")
 """The kinds of stage whose people see others' answers and decide between them."""
-_SAFE = ("GET", "HEAD", "OPTIONS")
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+
+
+class ReviewNameConverter(Convertor[str]):
+    """Turns a review's name into a part of a path, and back.
+
+    Names of letters, digits, ``.``, ``_`` and ``-`` stand for themselves; others are ``~`` and
+    base64, since a server takes ``%2F`` for the end of a part.
+    """
+
+    regex = "[A-Za-z0-9._~=-]+"
+
+    def convert(self, value: str) -> str:
+        """Return the name that a part stands for; one that stands for none is no review's name."""
+        if not value.startswith("~"):
+            return value
+        try:
+            return urlsafe_b64decode(value[1:].encode()).decode()
+        except ValueError:
+            return value
+
+    def to_string(self, value: str) -> str:
+        """Return the part that stands for a name."""
+        if _PLAIN.fullmatch(value):
+            return value
+        return "~" + urlsafe_b64encode(value.encode()).decode()
+
+
+register_url_convertor("review", ReviewNameConverter())
 
 
 class NeedsSignIn(Exception):
@@ -55,14 +97,35 @@ class Member:
     adjudicates: bool
 
 
-async def the_studio(request: Request) -> Studio:
+async def get_studio(request: Request) -> Studio:
     """Return the studio that serves a request."""
     return cast(Studio, request.app.state.studio)
+
+
+TheStudio = Annotated[Studio, Depends(get_studio)]
 
 
 def client_address(request: Request) -> str:
     """Return the address that a request came from, for the audit log and for slowing attempts."""
     return request.client.host if request.client else ""
+
+
+async def check_form(request: Request) -> None:
+    """Refuse a form that was not made for whoever sends it. The app asks this of every route.
+
+    Raises:
+        NeedsSignIn: Nobody is signed in any more.
+        HTTPException: 403.
+    """
+    if request.method in _SAFE_METHODS:
+        return
+    form = await request.form()
+    given, wanted = form.get("csrf"), str(request.scope["state"]["csrf"])
+    if isinstance(given, str) and hmac.compare_digest(given.encode(), wanted.encode()):
+        return
+    if request.scope["state"]["account"] is None and given is not None:
+        raise NeedsSignIn
+    raise HTTPException(403, "This form was not made for you, or is too old. Open its page again.")
 
 
 async def current_account(request: Request) -> Account:
@@ -77,43 +140,24 @@ async def current_account(request: Request) -> Account:
     return account
 
 
-async def check_form(request: Request) -> None:
-    """Refuse a form that was not made for whoever sends it. The app asks this of every route.
-
-    Raises:
-        NeedsSignIn: Nobody is signed in any more.
-        HTTPException: 403.
-    """
-    if request.method in _SAFE:
-        return
-    form = await request.form()
-    given, wanted = form.get("csrf"), str(request.scope["state"]["csrf"])
-    if isinstance(given, str) and hmac.compare_digest(given.encode(), wanted.encode()):
-        return
-    if request.scope["state"]["account"] is None and given is not None:
-        raise NeedsSignIn
-    raise HTTPException(403, "This form was not made for you, or is too old. Open its page again.")
+TheAccount = Annotated[Account, Depends(current_account)]
 
 
-def member(
-    review: str,
-    account: Annotated[Account, Depends(current_account)],
-    studio: Annotated[Studio, Depends(the_studio)],
-) -> Member:
+def current_member(review: str, account: TheAccount, studio: TheStudio) -> Member:
     """Return who is signed in as somebody of the review in the path.
 
     Raises:
         HTTPException: 404, there is no such review or they are not of it: they do not learn which.
     """
     no_review = HTTPException(404, "There is no such review, or you have no part in it.")
-    if not is_plain(review):
+    if not is_valid_name(review):
         raise no_review
 
-    def look(board: Board) -> Member | None:
-        person = board.people.get(account.name)
+    def look(state: ReviewState) -> Member | None:
+        person = state.people.get(account.name)
         if person is None or not person.active:
             return None
-        deciding = (s for s in board.project.flow if s.kind in ADJUDICATING)
+        deciding = (s for s in state.project.flow if s.kind in ADJUDICATING)
         return Member(review, person, any(set(s.roles) & set(person.roles) for s in deciding))
 
     try:
@@ -125,21 +169,50 @@ def member(
     return found
 
 
-def require_role(role: Literal["manager", "adjudicator"]) -> Callable[..., object]:
-    """Return the dependency that lets only people of a role pass.
+TheMember = Annotated[Member, Depends(current_member)]
 
-    For ``manager`` it gives the :class:`Account`; for ``adjudicator`` the :class:`Member`.
+
+async def current_adjudicator(member: TheMember) -> Member:
+    """Return who is signed in as an adjudicator of the review in the path.
+
+    Raises:
+        HTTPException: 403, they are none.
     """
-    return _manager if role == "manager" else _adjudicator
+    if not member.adjudicates:
+        raise HTTPException(403, "This page is for those who adjudicate.")
+    return member
 
 
-async def _manager(account: Annotated[Account, Depends(current_account)]) -> Account:
+TheAdjudicator = Annotated[Member, Depends(current_adjudicator)]
+
+
+async def current_manager(account: TheAccount) -> Account:
+    """Return who is signed in as a manager.
+
+    Raises:
+        HTTPException: 403, they are none.
+    """
     if not account.manager:
         raise HTTPException(403, "This page is for managers.")
     return account
 
 
-async def _adjudicator(found: Annotated[Member, Depends(member)]) -> Member:
-    if not found.adjudicates:
-        raise HTTPException(403, "This page is for those who adjudicate.")
-    return found
+TheManager = Annotated[Account, Depends(current_manager)]
+
+
+def managed_review(review: str, account: TheManager, studio: TheStudio) -> str:
+    """Return the review in the path, for a manager.
+
+    Raises:
+        HTTPException: 404, there is none of that name.
+    """
+    try:
+        if is_valid_name(review):
+            studio.store.read(review, lambda state: state.seq)
+            return review
+    except UnknownReview:
+        pass
+    raise HTTPException(404, "There is no such review.")
+
+
+TheReview = Annotated[str, Depends(managed_review)]

@@ -1,28 +1,40 @@
-"""The manager's pages: every review, who may sign in, and the audit log.
+"""The manager's pages: reviews, who may sign in, the audit log; a review's figures, stages, people.
 
-A review's own pages are in ``manage_review`` and ``manage_files``. All of them are for managers.
+Imports and exports are in ``manage_files``. All of these pages are for managers.
 """
 
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, UploadFile
+from fastapi import APIRouter, Form, HTTPException, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
 from contrafact.errors import InputError
-from contrafact.review.board import Board
-from contrafact.review.loading import builtin_projects, load_project
-from contrafact.review.recorder import Refused
-from contrafact.review.web import manage_files, manage_review
-from contrafact.review.web.access import client_address
-from contrafact.review.web.manage_access import TheManager, TheStudio
-from contrafact.review.web.manage_forms import read_project
-from contrafact.review.web.pages import go_to, render
+from contrafact.review.export import TABLE_FORMATS, Export, available_exports
+from contrafact.review.figures.agreement import rated_questions
+from contrafact.review.project import builtin_projects, load_project
+from contrafact.review.state import NotAllowed, ReviewState
+from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
+from contrafact.review.web.manage_files import read_project
+from contrafact.review.web.pages import redirect_to, render
 from contrafact.review.web.studio import Studio
+from contrafact.review.workflow import reissue, set_stage_open
 
 __all__ = ["router"]
 
 _LOG_LINES = 500
+# An SVG that is opened by itself is a page of its own, and styles its lines.
+_PLOT_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+}
+_PLOT_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
+_DESCRIPTIONS: dict[Export, str] = {
+    "decisions": "what stands, as rfc finalize reads it",
+    "items": "where every item is, and what became of it",
+    "labels": "of a run's items, as contrafact report --labels reads them",
+    "sheet": "filled in, as study score reads it",
+    "history": "every event, in order",
+}
 
 router = APIRouter(prefix="/manage")
 Text = Annotated[str, Form(max_length=1000)]
@@ -46,12 +58,12 @@ def open_review(
     """Open a review, of a built-in project or of one in a TOML file."""
     try:
         if name in studio.store.reviews():
-            raise Refused(f"there is a review '{name[:40]}' already")
+            raise NotAllowed(f"there is a review '{name[:40]}' already")
         studio.store.define(name, read_project(project, file), account.name)
     except InputError as error:
         return _reviews(request, studio, status=422, problem=str(error))
     studio.accounts.log("review opened", account.name, name, client_address(request))
-    return go_to(str(request.app.url_path_for("manage_review", review=name)))
+    return redirect_to(str(request.app.url_path_for("manage_review", review=name)))
 
 
 @router.get("/people", name="manage_people")
@@ -74,7 +86,7 @@ def invite(
         secret = studio.accounts.invite(
             name, by=account.name, manager=manager, address=client_address(request)
         )
-    except Refused as error:
+    except NotAllowed as error:
         return _people(request, studio, status=422, problem=str(error))
     link = str(request.url_for("invite_page", secret=secret))
     return _people(request, studio, invited=name, link=link)
@@ -95,9 +107,9 @@ def change(
             studio.accounts.set_active(name, what == "open", **how)
         else:
             studio.accounts.set_manager(name, what == "manager", **how)
-    except Refused as error:
+    except NotAllowed as error:
         return _people(request, studio, status=409, problem=str(error))
-    return go_to(str(request.app.url_path_for("manage_people")))
+    return redirect_to(str(request.app.url_path_for("manage_people")))
 
 
 @router.get("/log", name="manage_log")
@@ -110,16 +122,138 @@ def log(request: Request, account: TheManager, studio: TheStudio) -> HTMLRespons
     return render(request, "manage_log.html", lines=lines)
 
 
-router.include_router(manage_review.router)
-router.include_router(manage_files.router)
+@router.get("/r/{review:review}", name="manage_review")
+def manage_review(
+    request: Request, account: TheManager, review: TheReview, studio: TheStudio
+) -> HTMLResponse:
+    """Show how a review stands: its figures, its stages, what can be exported."""
+    return _review_page(request, studio, review)
+
+
+@router.get("/r/{review:review}/plots/{file}", name="manage_plot")
+def plot(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    file: str,
+    seq: int | None = None,
+) -> Response:
+    """Return the drawing of a figure, as SVG or PNG."""
+    key, _, form = file.rpartition(".")
+    if form not in _PLOT_TYPES:
+        raise HTTPException(404, "There is no such figure.")
+    drawn = studio.figures.plot(review, key, "svg" if form == "svg" else "png", seq)
+    if drawn is None:
+        raise HTTPException(404, "There is no such figure.")
+    return Response(drawn, media_type=_PLOT_TYPES[form], headers=_PLOT_HEADERS)
+
+
+@router.post("/r/{review:review}/stage", name="control_stage")
+def control_stage(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    stage: Text,
+    what: Annotated[str, Form(pattern="^(open|close|settle)$")],
+) -> Response:
+    """Close a stage or open it again, or let what waits at it go on now."""
+    try:
+        if what == "settle":
+            studio.store.settle(review, force=stage)
+        else:
+            who, open_ = account.name, what == "open"
+            studio.store.change(
+                review, lambda s, now, _: (None, set_stage_open(s, stage, open_, who, now))
+            )
+    except NotAllowed as error:
+        return _review_page(request, studio, review, status=409, problem=str(error))
+    return _changed(request, studio, account.name, review, f"stage: {what}", stage)
+
+
+@router.post("/r/{review:review}/reissue", name="reissue_items")
+def reissue_items(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    item: Text = "",
+    person: Text = "",
+) -> Response:
+    """Take an item, or all that somebody has in hand, back for others to be given."""
+    try:
+        studio.store.change(
+            review,
+            lambda s, now, _: (
+                None,
+                reissue(s, account.name, now, item=item or None, person=person or None),
+            ),
+        )
+    except NotAllowed as error:
+        return _review_page(request, studio, review, status=409, problem=str(error))
+    return _changed(request, studio, account.name, review, "items taken back", item or person)
+
+
+@router.post("/r/{review:review}/words", name="change_words")
+def change_words(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    file: UploadFile,
+) -> Response:
+    """Give a review other guidelines, titles and questions' texts: its project's file, changed."""
+    try:
+        studio.store.define(review, read_project("", file), account.name)
+    except InputError as error:
+        return _review_page(request, studio, review, status=422, problem=str(error))
+    return _changed(request, studio, account.name, review, "words changed", "")
+
+
+@router.get("/r/{review:review}/team", name="manage_team")
+def team(
+    request: Request, account: TheManager, review: TheReview, studio: TheStudio
+) -> HTMLResponse:
+    """Show the people of a review and their roles."""
+    return _team(request, studio, review)
+
+
+@router.post("/r/{review:review}/team", name="change_team")
+def change_team(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    name: Text,
+    roles: Annotated[list[str] | None, Form()] = None,
+    active: bool = Form(False),
+    trained: bool = Form(False),
+) -> Response:
+    """Give somebody roles in place of those they had."""
+    name = name.strip()
+    try:
+        if studio.accounts.find(name) is None:
+            raise NotAllowed(
+                f"{name[:40]!a} has no account", hint="invite them first, under People"
+            )
+        studio.store.set_roles(
+            review, name, roles or [], account.name, active=active, trained=trained
+        )
+    except NotAllowed as error:
+        return _team(request, studio, review, status=422, problem=str(error))
+    detail = f"{name}: {', '.join(roles or []) or 'no role'}{'' if active else ', resting'}"
+    address = client_address(request)
+    studio.log_change(account.name, review, "roles given", detail, address=address)
+    return redirect_to(str(request.app.url_path_for("manage_team", review=review)))
 
 
 def _reviews(
     request: Request, studio: Studio, *, status: int = 200, problem: str = ""
 ) -> HTMLResponse:
-    def look(board: Board) -> tuple[str, int, int]:
-        ended = sum(item.outcome is not None for item in board.items.values())
-        return board.project.title, len(board.items), ended
+    def look(state: ReviewState) -> tuple[str, int, int]:
+        ended = sum(item.outcome is not None for item in state.items.values())
+        return state.project.title, len(state.items), ended
 
     return render(
         request,
@@ -148,4 +282,64 @@ def _people(
         invited=invited,
         link=link,
         accounts=studio.accounts.all(),
+    )
+
+
+def _changed(
+    request: Request, studio: Studio, who: str, review: str, action: str, detail: str
+) -> Response:
+    studio.log_change(who, review, action, detail, address=client_address(request))
+    return redirect_to(str(request.app.url_path_for("manage_review", review=review)))
+
+
+def _review_page(
+    request: Request, studio: Studio, review: str, *, status: int = 200, problem: str = ""
+) -> HTMLResponse:
+    figures = studio.figures.figures(review)
+    state = figures.state
+    held = [(who, state.items[name]) for who, name in state.held.items()]
+    return render(
+        request,
+        "manage_review.html",
+        status=status,
+        problem=problem,
+        review=review,
+        title=state.project.title,
+        figures=figures,
+        in_hand=sorted(
+            (who, item.id, state.project.stage(item.stage).title if item.stage else "")
+            for who, item in held
+        ),
+        exports=[
+            (what, _DESCRIPTIONS[what])
+            for what in available_exports(state.project)
+            if what in _DESCRIPTIONS
+        ],
+        formats=TABLE_FORMATS,
+        # The blind stages, with what ratings of them can be about.
+        rated=[
+            (stage.id, stage.title, rated_questions(state, stage.id))
+            for stage in state.project.flow
+            if stage.kind == "independent"
+        ],
+    )
+
+
+def _team(
+    request: Request, studio: Studio, review: str, *, status: int = 200, problem: str = ""
+) -> HTMLResponse:
+    roles, people = studio.store.read(
+        review, lambda state: (state.project.roles, list(state.people.values()))
+    )
+    named = {person.name for person in people}
+    others = [a.name for a in studio.accounts.all() if a.active and a.name not in named]
+    return render(
+        request,
+        "manage_team.html",
+        status=status,
+        problem=problem,
+        review=review,
+        roles=roles,
+        people=people,
+        others=others,
     )

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-__all__ = ["asset", "go_to", "guidelines_html", "render"]
+__all__ = ["asset", "guidelines_html", "redirect_to", "render"]
 
 
 def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
@@ -31,8 +31,8 @@ def render(request: Request, template: str, *, status: int = 200, **context: Any
     return HTMLResponse(text, status_code=status)
 
 
-def go_to(path: str) -> RedirectResponse:
-    """Return the answer to a form that was taken: go on there."""
+def redirect_to(path: str) -> RedirectResponse:
+    """Return the response to a form that was taken: go on to another page."""
     return RedirectResponse(path, status_code=303)
 
 

@@ -1,4 +1,4 @@
-"""The server: on this machine alone unless it is told otherwise, and never bare to a network."""
+"""The server: on this machine alone unless it is told otherwise, and never open without TLS."""
 
 import ipaddress
 import logging
@@ -15,7 +15,7 @@ from contrafact.errors import InputError
 from contrafact.review.web.app import create_app
 from contrafact.review.web.studio import Studio, open_studio
 
-__all__ = ["FIRST_MANAGER", "bind", "invite_link", "serve"]
+__all__ = ["FIRST_MANAGER", "bind", "serve"]
 
 FIRST_MANAGER = "manager"
 """The account that is made where nobody manages yet."""
@@ -43,8 +43,8 @@ def serve(
         certificate: A TLS certificate, with its chain (PEM).
         key: Its key, where that is another file.
         allow_remote: Whether others may reach it without TLS.
-        behind_proxy: Whether a proxy on this machine ends TLS and tells where requests come from.
-        say: Tells the user where it is, and the first manager's link.
+        behind_proxy: Whether a proxy on this machine ends TLS and says where requests come from.
+        say: Prints where the studio is, and the first manager's link.
 
     Raises:
         InputError: The address cannot be used, others could listen in, or the certificate or the
@@ -62,33 +62,13 @@ def serve(
         base = f"{scheme}://{name}:{listening.getsockname()[1]}"
         say(f"The studio is at {base} (stop it with Ctrl+C)")
         if not studio.accounts.has_manager():
-            link = invite_link(studio, FIRST_MANAGER, base, by="command line", manager=True)
+            link = studio.invite_link(FIRST_MANAGER, base, by="command line", manager=True)
             say(f"Nobody manages it yet. This link, good once, makes you its manager: {link}")
-        # uvicorn shuts down in peace and then raises the signal again: by now it is dealt with.
+        # uvicorn shuts down cleanly and then raises the signal again: by now it is dealt with.
         signal.signal(signal.SIGTERM, lambda *_: None)
         with suppress(KeyboardInterrupt):
             uvicorn.Server(_config(studio, certificate, key, behind_proxy)).run(sockets=[listening])
         say("The studio is closed; every decision that was acknowledged is kept")
-
-
-def invite_link(
-    studio: Studio, name: str, base: str, *, by: str, manager: bool = False, address: str = ""
-) -> str:
-    """Return a one-time link for somebody, whose account is made where there is none.
-
-    Args:
-        studio: The studio.
-        name: Their name.
-        base: The studio's address, without a slash at its end.
-        by: Who invites.
-        manager: Whether a new account manages.
-        address: From where, for the audit log.
-
-    Raises:
-        Refused: The name is no name, or the account was closed.
-    """
-    secret = studio.accounts.invite(name, by=by, manager=manager, address=address)
-    return f"{base}/invite/{secret}"
 
 
 def bind(host: str, port: int, *, tls: bool, allow_remote: bool) -> socket.socket:
@@ -114,8 +94,10 @@ def bind(host: str, port: int, *, tls: bool, allow_remote: bool) -> socket.socke
         listening.listen(128)  # whoever comes while the app starts waits, and is not refused
     except OSError as error:
         listening.close()
-        said = error.strerror or str(error)
-        raise InputError(f"cannot listen on {host}:{port}: {said}", hint="try --port 0") from error
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"cannot listen on {host}:{port}: {reason}", hint="try --port 0"
+        ) from error
     listening.set_inheritable(True)
     return listening
 
@@ -134,7 +116,7 @@ def _config(
         log_config=None,
         log_level="warning",
         server_header=False,
-        # Anybody could say that they come from elsewhere, and get round what slows attempts.
+        # Otherwise anybody could claim to come from elsewhere, and avoid what slows attempts.
         proxy_headers=behind_proxy,
         forwarded_allow_ips="127.0.0.1,::1",
         timeout_graceful_shutdown=_PATIENCE,

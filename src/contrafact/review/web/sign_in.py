@@ -2,21 +2,20 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, Response
 
-from contrafact.review.recorder import Refused
-from contrafact.review.store.passwords import LONGEST, SHORTEST
-from contrafact.review.store.sessions import Slowed
-from contrafact.review.web.access import client_address, the_studio
-from contrafact.review.web.pages import go_to, render
-from contrafact.review.web.shield import set_session
+from contrafact.review.state import NotAllowed
+from contrafact.review.store.accounts import LONGEST, SHORTEST
+from contrafact.review.store.sessions import TooManyAttempts
+from contrafact.review.web.access import TheStudio, client_address
+from contrafact.review.web.pages import redirect_to, render
+from contrafact.review.web.security import set_session
 from contrafact.review.web.studio import Studio
 
 __all__ = ["router"]
 
 router = APIRouter()
-TheStudio = Annotated[Studio, Depends(the_studio)]
 Text = Annotated[str, Form(max_length=1000)]
 
 
@@ -24,7 +23,7 @@ Text = Annotated[str, Form(max_length=1000)]
 def sign_in_page(request: Request, next: str = "/") -> Response:
     """Show the form; whoever is signed in goes on."""
     if request.scope["state"]["account"] is not None:
-        return go_to(_local(next))
+        return redirect_to(_local(next))
     return render(request, "sign_in.html", next=_local(next), name="", problem=None)
 
 
@@ -40,8 +39,8 @@ def sign_in(
     name = name.strip()
     try:
         secret = studio.sessions.sign_in(name, password, address=client_address(request))
-    except Refused as error:
-        slow = isinstance(error, Slowed)
+    except NotAllowed as error:
+        slow = isinstance(error, TooManyAttempts)
         page = render(
             request,
             "sign_in.html",
@@ -50,11 +49,11 @@ def sign_in(
             name=name,
             problem=str(error),
         )
-        if isinstance(error, Slowed):
+        if isinstance(error, TooManyAttempts):
             page.headers["retry-after"] = str(error.seconds)
         return page
     _end(request, studio)
-    answer = go_to(_local(next))
+    answer = redirect_to(_local(next))
     set_session(answer.headers, studio, secret)
     return answer
 
@@ -63,7 +62,7 @@ def sign_in(
 def sign_out(request: Request, studio: TheStudio) -> Response:
     """End the session on the server, and take its cookie from the browser."""
     _end(request, studio)
-    answer = go_to("/sign-in")
+    answer = redirect_to("/sign-in")
     set_session(answer.headers, studio, None)
     return answer
 
@@ -88,10 +87,10 @@ def accept_invite(
     address = client_address(request)
     try:
         account = studio.accounts.accept(secret, password, address=address)
-    except Refused as error:
+    except NotAllowed as error:
         return _invite(request, secret, studio.accounts.invited(secret), 422, str(error))
     _end(request, studio)
-    answer = go_to("/")
+    answer = redirect_to("/")
     began = studio.sessions.begin(account.name, address=address)
     set_session(answer.headers, studio, began)
     return answer

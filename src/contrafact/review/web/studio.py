@@ -7,11 +7,12 @@ from time import time
 from contrafact.review.store.accounts import Accounts
 from contrafact.review.store.sessions import Limits, Sessions
 from contrafact.review.store.store import Store
+from contrafact.review.web.figures_cache import FiguresCache
 
 __all__ = ["FORM_LIMIT", "UPLOAD_LIMIT", "Studio", "open_studio"]
 
 FORM_LIMIT = 512 * 1024
-"""Bytes of an ordinary form: the longest text that is written anew, and more."""
+"""Bytes of an ordinary form: the longest text that is rewritten, and more."""
 UPLOAD_LIMIT = 64 * 1024 * 1024
 """Bytes of what a manager uploads."""
 
@@ -24,6 +25,7 @@ class Studio:
         store: The reviews.
         accounts: Who may sign in.
         sessions: Who is signed in.
+        figures: The managers' figures.
         secure: Whether browsers reach it over TLS, so that cookies are sent over nothing else.
         form_limit: Bytes of a form.
         upload_limit: Bytes of a manager's upload.
@@ -32,9 +34,36 @@ class Studio:
     store: Store
     accounts: Accounts
     sessions: Sessions
+    figures: FiguresCache
     secure: bool = False
     form_limit: int = FORM_LIMIT
     upload_limit: int = UPLOAD_LIMIT
+
+    def invite_link(
+        self, name: str, base: str, *, by: str, manager: bool = False, address: str = ""
+    ) -> str:
+        """Return a one-time link for somebody, whose account is made where there is none.
+
+        Args:
+            name: Their name.
+            base: The studio's address, without a slash at its end.
+            by: Who invites.
+            manager: Whether a new account manages.
+            address: From where, for the audit log.
+
+        Raises:
+            NotAllowed: The name is no name, or the account was closed.
+        """
+        secret = self.accounts.invite(name, by=by, manager=manager, address=address)
+        return f"{base}/invite/{secret}"
+
+    def log_change(
+        self, who: str, review: str, action: str, detail: str, *, address: str = ""
+    ) -> None:
+        """Add what a manager did to a review to the audit log; its figures are computed anew."""
+        self.figures.invalidate(review)
+        plain = "".join(c if c.isprintable() else "?" for c in detail)
+        self.accounts.log(action, who, f"{review}: {plain}"[:500], address)
 
 
 def open_studio(
@@ -62,4 +91,4 @@ def open_studio(
     store = Store(database) if isinstance(database, str) else database
     accounts = Accounts(store.engine, clock=clock)
     sessions = Sessions(accounts, clock=clock, limits=limits)
-    return Studio(store, accounts, sessions, secure, form_limit, upload_limit)
+    return Studio(store, accounts, sessions, FiguresCache(store), secure, form_limit, upload_limit)

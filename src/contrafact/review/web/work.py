@@ -1,48 +1,391 @@
-"""The annotator's page: one item a screen, the decision, and its undoing."""
+"""The pages of those who work: their reviews, one item a screen, the decision, and its undoing.
 
-from typing import Annotated
+Annotators and adjudicators work the same way; adjudicators see what others answered before.
+"""
 
-from fastapi import APIRouter, Depends, Form, Request
-from fastapi.responses import Response
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
-from contrafact.review.web import screen
-from contrafact.review.web.access import Member, member, the_studio
-from contrafact.review.web.forms import DESCRIBED, Sent, sent
+from fastapi import APIRouter, Depends, Form, HTTPException, Request
+from fastapi.responses import HTMLResponse, Response
+
+from contrafact.errors import InputError
+from contrafact.review.answers import asked_questions
+from contrafact.review.assignment import Assignment
+from contrafact.review.project import Project, Stage
+from contrafact.review.state import NotAllowed, ReviewState
+from contrafact.review.web.access import (
+    ADJUDICATING,
+    Member,
+    TheAccount,
+    TheAdjudicator,
+    TheMember,
+    TheStudio,
+)
+from contrafact.review.web.item_view import (
+    Idle,
+    ItemView,
+    TrainingFeedback,
+    idle,
+    item_view,
+    training_feedback,
+)
+from contrafact.review.web.pages import guidelines_html, redirect_to, render
 from contrafact.review.web.studio import Studio
 
-__all__ = ["router"]
+__all__ = [
+    "ANSWER",
+    "FORM_SCHEMA",
+    "FilledForm",
+    "Page",
+    "SubmittedForm",
+    "filled_before",
+    "read_form",
+    "router",
+    "show_item",
+    "submit_answer",
+]
 
-router = APIRouter(prefix="/r/{review:review}")
-TheMember = Annotated[Member, Depends(member)]
-TheStudio = Annotated[Studio, Depends(the_studio)]
+Page = Literal["work", "adjudicate"]
+ANSWER = "answer."
+"""What the name of an answer's field begins with; the question's name follows."""
+_TEXT = {"type": "string"}
+FORM_SCHEMA = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/x-www-form-urlencoded": {
+                "schema": {
+                    "type": "object",
+                    "required": ["csrf", "request", "item", "stage", "round"],
+                    "properties": {
+                        "csrf": _TEXT,
+                        "request": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,64}$"},
+                        "item": _TEXT,
+                        "stage": _TEXT,
+                        "round": {"type": "integer", "minimum": 1},
+                        "training": {"type": "string", "enum": ["", "1"]},
+                        "guidelines": _TEXT,
+                        "comment": _TEXT,
+                        "flag": {"type": "string", "enum": ["", "1"]},
+                        "correction": _TEXT,
+                    },
+                    "additionalProperties": _TEXT,
+                }
+            }
+        },
+    }
+}
+"""An item's form in the app's OpenAPI description; it also has an answer to each question."""
+_KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
+_VERSION = re.compile(r"[a-z0-9-]{1,40}")
 
 
-@router.get("/work", name="work")
+@dataclass(frozen=True)
+class FilledForm:
+    """What somebody has filled in."""
+
+    answers: Mapping[str, str] = field(default_factory=dict)
+    comment: str = ""
+    flagged: bool = False
+    correction: str | None = None
+
+    def missing(self, project: Project, stage: Stage) -> list[str]:
+        """Return the questions that are asked, have to be answered, and are not."""
+        return [
+            name
+            for name in asked_questions(project, stage, self.answers)
+            if project.question(name).required and not self.answers.get(name, "").strip()
+        ]
+
+
+@dataclass(frozen=True)
+class SubmittedForm:
+    """An item's form: what was filled in, about what, and the key under which it counts once."""
+
+    assignment: Assignment
+    filled: FilledForm
+    guidelines_version: str | None
+    request: str
+
+
+async def read_form(request: Request) -> SubmittedForm:
+    """Read an item's form.
+
+    Raises:
+        HTTPException: 422, a field that says what the form is about is missing or no such thing.
+    """
+    form = await request.form()
+
+    def text(name: str) -> str:
+        # Its lines ended as texts' are; nothing for a file or no field.
+        value = form.get(name)
+        return value.replace("\r\n", "\n") if isinstance(value, str) else ""
+
+    number, key = text("round"), text("request")
+    if not re.fullmatch(r"[0-9]{1,9}", number) or not _KEY.fullmatch(key):
+        raise HTTPException(422, "The form is not whole. Open its page again.")
+    assignment = Assignment(text("item"), text("stage"), int(number), text("training") == "1")
+    answers = {name.removeprefix(ANSWER): text(name) for name in form if name.startswith(ANSWER)}
+    correction = text("correction") if "correction" in form else None
+    filled = FilledForm(answers, text("comment"), text("flag") == "1", correction)
+    version = text("guidelines")
+    return SubmittedForm(assignment, filled, version if _VERSION.fullmatch(version) else None, key)
+
+
+TheForm = Annotated[SubmittedForm, Depends(read_form)]
+router = APIRouter()
+
+
+@router.get("/", name="home")
+def home(request: Request, account: TheAccount, studio: TheStudio) -> HTMLResponse:
+    """Show the reviews that somebody has a part in."""
+
+    def look(state: ReviewState) -> tuple[str, tuple[str, ...]] | None:
+        person = state.people.get(account.name)
+        return (state.project.title, person.roles) if person and person.active else None
+
+    found = {name: studio.store.read(name, look) for name in studio.store.reviews()}
+    own = [(name, *part) for name, part in found.items() if part is not None]
+    return render(request, "home.html", reviews=own)
+
+
+@router.get("/r/{review:review}", name="review_page")
+def review_page(request: Request, member: TheMember, studio: TheStudio) -> HTMLResponse:
+    """Show a review's guidelines and what somebody does in it."""
+    project = studio.store.read(member.review, lambda state: state.project)
+    return render(
+        request,
+        "review.html",
+        review=member.review,
+        title=project.title,
+        roles=member.person.roles,
+        adjudicates=member.adjudicates,
+        guidelines=guidelines_html(project.guidelines),
+        stages=[s for s in project.stages if set(s.roles) & set(member.person.roles)],
+    )
+
+
+@router.get("/r/{review:review}/work", name="work")
 def work(
     request: Request,
-    found: TheMember,
+    member: TheMember,
     studio: TheStudio,
     again: bool = False,
     last: str | None = None,
 ) -> Response:
     """Show the next item."""
-    return screen.show(request, studio, found, "work", again=again, last=last)
+    return show_item(request, studio, member, "work", again=again, last=last)
 
 
-@router.post("/work", name="answer", openapi_extra=DESCRIBED)
-def answer(
-    request: Request, found: TheMember, studio: TheStudio, form: Annotated[Sent, Depends(sent)]
-) -> Response:
+@router.post("/r/{review:review}/work", name="answer", openapi_extra=FORM_SCHEMA)
+def answer(request: Request, member: TheMember, studio: TheStudio, form: TheForm) -> Response:
     """Take a decision."""
-    return screen.answer(request, studio, found, "work", form)
+    return submit_answer(request, studio, member, "work", form)
 
 
-@router.post("/undo", name="undo")
+@router.post("/r/{review:review}/undo", name="undo")
 def undo(
     request: Request,
-    found: TheMember,
+    member: TheMember,
     studio: TheStudio,
     key: Annotated[str, Form(alias="request", pattern="^[A-Za-z0-9_-]{8,64}$")],
 ) -> Response:
-    """Take the last decision back."""
-    return screen.take_back(request, studio, found, key)
+    """Take the last decision back, and show the item with it filled in."""
+    who = member.person.name
+    studio.store.undo(member.review, who, request=_own_key(key, who))
+    return redirect_to(request.app.url_path_for("work", review=member.review) + "?again=1")
+
+
+@router.get("/r/{review:review}/adjudicate", name="adjudicate")
+def adjudicate(
+    request: Request, member: TheAdjudicator, studio: TheStudio, again: bool = False
+) -> Response:
+    """Show the next disputed item."""
+    return show_item(request, studio, member, "adjudicate", again=again)
+
+
+@router.post("/r/{review:review}/adjudicate", name="rule", openapi_extra=FORM_SCHEMA)
+def rule(request: Request, member: TheAdjudicator, studio: TheStudio, form: TheForm) -> Response:
+    """Take a decision between others."""
+    return submit_answer(request, studio, member, "adjudicate", form)
+
+
+def show_item(
+    request: Request,
+    studio: Studio,
+    member: Member,
+    page: Page,
+    *,
+    again: bool = False,
+    last: str | None = None,
+) -> Response:
+    """Give somebody their next item and show it, on the page that its stage belongs to.
+
+    Args:
+        request: The request.
+        studio: The studio.
+        member: Who asks.
+        page: The page they are on.
+        again: Whether they have just taken a decision back, which is filled in again.
+        last: The training item that they have just answered.
+    """
+    view, feedback = _next_view(studio, member, last)
+    if isinstance(view, Idle):
+        return render(
+            request,
+            "idle.html",
+            review=member.review,
+            idle=view,
+            feedback=feedback,
+            page=page,
+            request_key=_new_key(),
+        )
+    wanted = _page_of(view)
+    if wanted != page:
+        query = f"?{request.url.query}" if request.url.query else ""
+        return redirect_to(request.app.url_path_for(wanted, review=member.review) + query)
+    filled = filled_before(studio, member, view.assignment) if again else FilledForm()
+    return _form_page(request, member, view, filled, feedback=feedback)
+
+
+def submit_answer(
+    request: Request, studio: Studio, member: Member, page: Page, form: SubmittedForm
+) -> Response:
+    """Take a decision and go on; the same form sent again changes nothing.
+
+    What cannot be taken is shown again: in its form where it can be corrected there, and as it was
+    filled in where the item is not theirs any more.
+
+    Args:
+        request: The request.
+        studio: The studio.
+        member: Who decides.
+        page: The page they are on.
+        form: The form.
+    """
+    review, who, given = member.review, member.person.name, form.assignment
+    try:
+        studio.store.answer(
+            review,
+            who,
+            given,
+            form.filled.answers,
+            flagged=form.filled.flagged,
+            comment=form.filled.comment,
+            correction=_correction(studio, review, form),
+            guidelines_version=form.guidelines_version,
+            request=_own_key(form.request, who),
+        )
+    except InputError as error:
+        view, _ = _next_view(studio, member, None)
+        same = isinstance(view, ItemView) and view.assignment == given
+        if isinstance(view, ItemView) and same and not isinstance(error, NotAllowed):
+            return _form_page(request, member, view, form.filled, problem=error, key=form.request)
+        project = studio.store.read(review, lambda state: state.project)
+        texts = {question.id: question.text for question in project.questions}
+        return render(
+            request,
+            "not_taken.html",
+            status=409,
+            review=review,
+            page=page,
+            problem=error,
+            answers=[(texts.get(name, name), text) for name, text in form.filled.answers.items()],
+            filled=form.filled,
+        )
+    path = request.app.url_path_for(page, review=review)
+    return redirect_to(path + (f"?{urlencode({'last': given.item})}" if given.training else ""))
+
+
+def filled_before(studio: Studio, member: Member, assignment: Assignment) -> FilledForm:
+    """Return what somebody filled in of an item before they took it back."""
+    body: Mapping[str, Any] | None = studio.store.last_answer(
+        member.review, member.person.name, assignment
+    )
+    if body is None:
+        return FilledForm()
+    return FilledForm(
+        dict(body["answers"]), body["comment"], body["flagged"], body.get("correction")
+    )
+
+
+def _next_view(
+    studio: Studio, member: Member, last: str | None
+) -> tuple[ItemView | Idle, TrainingFeedback | None]:
+    who = member.person.name
+
+    def look(
+        state: ReviewState, given: Assignment | None
+    ) -> tuple[ItemView | Idle, TrainingFeedback | None]:
+        feedback = training_feedback(state, who, last) if last else None
+        return (idle(state, who) if given is None else item_view(state, who, given)), feedback
+
+    return studio.store.work(member.review, who, look)
+
+
+def _page_of(view: ItemView) -> Page:
+    return "adjudicate" if view.stage.kind in ADJUDICATING else "work"
+
+
+def _form_page(
+    request: Request,
+    member: Member,
+    view: ItemView,
+    filled: FilledForm,
+    *,
+    feedback: TrainingFeedback | None = None,
+    problem: InputError | None = None,
+    key: str | None = None,
+) -> HTMLResponse:
+    project = view.project
+    return render(
+        request,
+        f"{_page_of(view)}.html",
+        status=200 if problem is None else 422,
+        review=member.review,
+        page=_page_of(view),
+        view=view,
+        filled=filled,
+        questions=[project.question(name) for name in view.stage.questions],
+        guidelines=guidelines_html(project.guidelines),
+        guidelines_version=project.guidelines_version,
+        feedback=feedback,
+        problem=problem,
+        missing=filled.missing(project, view.stage) if problem else [],
+        request_key=key or _new_key(),
+    )
+
+
+def _correction(studio: Studio, review: str, form: SubmittedForm) -> str | None:
+    """Return the new text; None where it was left as it is."""
+    written, given = form.filled.correction, form.assignment
+    if written is None:
+        return None
+
+    def look(state: ReviewState) -> str | None:
+        item = state.items.get(given.item)
+        stage = next((s for s in state.project.flow if s.id == given.stage), None)
+        if item is None or stage is None or stage.corrects is None:
+            return None
+        return str(item.fields.get(stage.corrects.field) or "")
+
+    present = studio.store.read(review, look)
+    if present is None:
+        return written
+    unchanged = written.strip() == present.replace("\r\n", "\n").strip()
+    return None if unchanged else written
+
+
+def _new_key() -> str:
+    """Return a key for a form that is about to be shown."""
+    return secrets.token_urlsafe(18)
+
+
+def _own_key(key: str, who: str) -> str:
+    """Return the key of a request as the sender's own: nobody can use up another's."""
+    return f"{key} {who}"[:200].strip()

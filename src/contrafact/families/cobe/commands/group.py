@@ -2,7 +2,7 @@
 
 import typer
 
-from contrafact.families.cobe.commands import augment, study, synth
+from contrafact.families.cobe.commands import augment, synth
 
 __all__ = ["app"]
 
@@ -12,7 +12,6 @@ app = typer.Typer(
 )
 app.command("synth")(synth.synth)
 app.command("augment")(augment.augment)
-app.add_typer(study.app, name="study")
 
 
 @app.callback()

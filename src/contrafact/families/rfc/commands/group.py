@@ -15,7 +15,6 @@ from contrafact.families.rfc.commands import (
     ledger,
     release,
     rewrite,
-    study,
     surface,
 )
 
@@ -43,4 +42,3 @@ app.command("finalize")(finalize.finalize)
 app.command("release")(release.release)
 app.command("surface")(surface.surface)
 app.command("statistics")(ledger.statistics)
-app.add_typer(study.app, name="study")

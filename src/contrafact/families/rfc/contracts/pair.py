@@ -107,7 +107,7 @@ def tokenize(text: str, wholes: Iterable[tuple[int, int, str]]) -> list[Token]:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a text, in order."""
+    """Return the sentences of a text, in order; a headline's dash ends one."""
     return [
         Sentence(start, end, _is_titled(text[start:end]))
         for start, end in sentence_spans(text, dashes=True)

@@ -14,14 +14,7 @@ from typing import Annotated
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.directional_cues import Tier, direction_alignment
-from contrafact.families.rfc.contracts.pair import (
-    Change,
-    Pair,
-    Polarity,
-    Span,
-    Token,
-    read_once,
-)
+from contrafact.families.rfc.contracts.pair import Change, Pair, Polarity, Span, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import (
     any_of,

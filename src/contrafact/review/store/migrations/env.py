@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from contrafact.review.store.tables import metadata
+from contrafact.review.store.database import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

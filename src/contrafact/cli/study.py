@@ -1,0 +1,258 @@
+"""``contrafact FAMILY study``: a sheet for people to fill in, and what their answers say.
+
+The group is made from a family's `StudySpec`, one for each kind of study that it has.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from string import Formatter
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.family import Family
+    from contrafact.family.study import StudySpec, StudyTable
+
+__all__ = ["study_group"]
+
+_WIDE = 9
+"""A table with more columns than this is shown row by row."""
+_FILES = (".csv", ".jsonl", ".parquet")
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+def study_group(family: "Family") -> Any:
+    """Return the group of commands of a family's studies."""
+    studies = {kind: spec.load() for kind, spec in family.study.items()}
+    text = "Studies with people: a sheet for them to fill in, and what their answers say."
+    app = typer.Typer(help=text, no_args_is_help=True)
+    app.command("sample")(_sample_command(family.name, studies))
+    app.command("score")(_score_command(family.name, studies))
+    group = typer.main.get_group(app)
+    group.name = "study"
+    return group
+
+
+def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[..., None]:
+    """Return the function behind ``sample``: it has ``--kind`` where there are several kinds."""
+
+    first, spec = next(iter(studies.items()))
+
+    def sample(
+        sources: list[Path], out: Path, kind: str = first, n: int | None = None, seed: int = 0
+    ) -> None:
+        import numpy as np
+
+        from contrafact.study.sample import draw_study, read_source
+
+        chosen = studies[kind]
+        wanted = chosen.n if n is None else n
+        drawn = draw_study(
+            chosen, read_source(chosen, sources), wanted, np.random.default_rng(seed), kind=kind
+        )
+        key, guidelines = drawn.write(out)
+        systems = drawn.key["system"].nunique() if "system" in drawn.key else 0
+        of = f" of {systems} system{'s' if systems > 1 else ''}" if systems else ""
+        typer.echo(f"{out}: {len(drawn.sheet):,} {chosen.noun}{of}")
+        for sentence in drawn.shortage:
+            typer.echo(f"  {sentence}")
+        typer.echo(f"{key}: the key; do not show it to those who answer")
+        typer.echo(f"{guidelines}: guidelines for them")
+
+    loads = {bool(one.load) for one in studies.values()}
+    metavar = "FILE|RUN…" if len(loads) > 1 else "FILE" if True in loads else "RUN…"
+    source = _of_kinds({kind: one.source for kind, one in studies.items()})
+    numbers = {kind: f"[{one.n}]" for kind, one in studies.items()}
+    number = f"{_of_kinds({k: _number(one) for k, one in studies.items()})} {_of_kinds(numbers)}"
+    parameters = {
+        "sources": (list[Path], typer.Argument(metavar=metavar, help=source), ...),
+        "out": (Path, typer.Option(metavar="FILE", help="The sheet to write, a CSV file."), ...),
+        "kind": (
+            cast(Any, Literal)[tuple(studies)],
+            typer.Option(help="; ".join(f"{k}: {one.summary}" for k, one in studies.items())),
+            first,
+        ),
+        "n": (int | None, typer.Option("--n", min=1, metavar="N", help=number), None),
+        "seed": (int, typer.Option(min=0, metavar="S", help="Seed of the drawing."), 0),
+    }
+    if len(studies) == 1:
+        del parameters["kind"]
+    example = "final.jsonl" if spec.load else "runs/a runs/b"
+    chosen = f" --kind {first}" if first else ""
+    return _with(
+        sample,
+        parameters,
+        f"Draw {spec.noun}, and write a sheet for people to fill in.\n\n"
+        "Next to the sheet stand its key (where each item comes from, and what is known of it; "
+        "keep it from those who answer) and guidelines for them.\n\n"
+        f"Example: contrafact {family} study sample {example}{chosen} --n {spec.n} "
+        "--out study/sheet.csv",
+    )
+
+
+def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[..., None]:
+    """Return the function behind ``score``."""
+
+    def score(
+        files: list[Path],
+        key: Path | None = None,
+        out: Path | None = None,
+        with_published: bool = False,
+        seed: int = 0,
+    ) -> None:
+        import numpy as np
+
+        from contrafact.files.sheets import find_key
+        from contrafact.study.score import read_answers, read_key, score_study
+
+        command = f"{family} study sample"
+        kind, items = read_key(key or find_key(files), studies, command=command)
+        spec = studies[kind]
+        filled = read_answers(files, spec, items, command=command)
+        for problem in filled.problems:
+            typer.echo(problem, err=True)
+        tables = score_study(spec, items, filled, np.random.default_rng(seed))
+        if out is not None:
+            _check_out(out, tables)
+        for table in tables:
+            _show(table)
+        if all(table.frame.empty for table in tables):
+            raise typer.Exit(1)
+        for found in spec.published() if with_published and spec.published else ():
+            if isinstance(found, str):
+                typer.echo(found)
+            else:
+                _show(found)
+        if out is not None:
+            _write(tables, out)
+
+    parameters = {
+        "files": (list[Path], typer.Argument(metavar="FILE…", help="Filled sheets."), ...),
+        "key": (
+            Path | None,
+            typer.Option(
+                metavar="FILE", help="The key; if not given, the one next to the first sheet."
+            ),
+            None,
+        ),
+        "out": (
+            Path | None,
+            typer.Option(
+                metavar="DIR",
+                help="Folder to write the tables to, as CSV; or, where there is one table, a .csv, "
+                ".jsonl or .parquet file.",
+            ),
+            None,
+        ),
+        "with_published": (
+            bool,
+            typer.Option("--with-published", help="Show the paper's figures as well."),
+            False,
+        ),
+        "seed": (
+            int,
+            typer.Option(min=0, metavar="S", help="Seed of the intervals' resampling."),
+            0,
+        ),
+    }
+    if not any(spec.published for spec in studies.values()):
+        del parameters["with_published"]
+    return _with(
+        score,
+        parameters,
+        "Say how far people agree with each other, and with what they are held against.\n\n"
+        "Every figure has a 95% interval, or is called undefined. There is one filled sheet for "
+        "each person, or a shared one.\n\n"
+        f"Example: contrafact {family} study score study/ann.csv study/ben.csv --out study/figures",
+    )
+
+
+def _with(
+    function: Callable[..., None], parameters: Mapping[str, tuple[Any, Any, Any]], text: str
+) -> Callable[..., None]:
+    """Return a function as a command: with these parameters and this help.
+
+    Args:
+        function: The function.
+        parameters: By name, the type, the option or argument, and the default; ``...`` where one
+            has to be given.
+        text: The help.
+    """
+    made = [
+        inspect.Parameter(
+            name,
+            _POSITIONAL,
+            default=inspect.Parameter.empty if default is ... else default,
+            annotation=Annotated[kind, option],
+        )
+        for name, (kind, option, default) in parameters.items()
+    ]
+    function.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in made}
+    function.__doc__ = text
+    return function
+
+
+def _number(spec: "StudySpec") -> str:
+    of = " and ".join(name.replace("_", " ") for name in spec.strata)
+    return f"How many {spec.noun} to draw{f' of each {of}' if spec.each else ''}."
+
+
+def _of_kinds(texts: Mapping[str, str]) -> str:
+    """Return what is said of the first kind, and of others where it differs."""
+    first = next(iter(texts.values()))
+    others = [
+        f"; for --kind {kind}, {text[:1].lower()}{text[1:].rstrip('.')}"
+        for kind, text in texts.items()
+        if text != first
+    ]
+    return f"{first.rstrip('.')}{''.join(others)}." if others else first
+
+
+def _show(table: "StudyTable") -> None:
+    from contrafact.console import show_frame, show_records
+
+    if table.frame.empty:
+        if table.empty:
+            typer.echo(table.empty)
+        return
+    if not table.title:
+        return
+    split = [name for _, name, _, _ in Formatter().parse(table.title) if name]
+    groups: Any = table.frame.groupby(split, sort=False) if split else [((), table.frame)]
+    for values, own in groups:
+        shown = own.drop(columns=split)
+        figures = [name for name in shown if not str(name).endswith(("_low", "_high"))]
+        (show_records if len(figures) > _WIDE else show_frame)(
+            table.title.format(**dict(zip(split, values, strict=True))),
+            shown,
+            shares=table.shares,
+            coefficients=table.coefficients,
+        )
+
+
+def _named(tables: "Sequence[StudyTable]") -> "list[StudyTable]":
+    return [table for table in tables if table.name and not table.frame.empty]
+
+
+def _check_out(out: Path, tables: "Sequence[StudyTable]") -> None:
+    from contrafact.errors import InputError
+
+    if out.suffix in _FILES and len(_named(tables)) > 1:
+        raise InputError("this study has several tables", file=out, hint="name a folder")
+
+
+def _write(tables: "Sequence[StudyTable]", out: Path) -> None:
+    """Write the tables into a folder, or the only one into a file."""
+    from contrafact.files.tables import write_frame
+
+    one_file = len(tables) == 1 and out.suffix
+    for table in _named(tables):
+        frame = table.frame.copy()
+        for name in table.undefined:
+            # Not a number is not itself.
+            frame[name] = ["undefined" if x != x else x for x in frame[name].tolist()]
+        write_frame(frame, out if one_file else out / f"{table.name}.csv")
+    typer.echo(f"The table is in {out}" if one_file else f"Tables are in {out}")

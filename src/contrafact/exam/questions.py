@@ -1,0 +1,142 @@
+"""The questions of an exam, and putting them: every one once, answers kept as they come.
+
+Answers stand in a journal by what was asked (judge, question, which repeat), so that an exam that
+was killed goes on, a longer one asks only what is new, and one that is repeated asks nothing.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspect_ai.model import Model
+
+from contrafact.family.exam import Examiner, ExamItem
+from contrafact.files.journal import Journal
+from contrafact.models.asking import failure_cause
+
+__all__ = ["Question", "other_order", "put", "questions_of"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One call of one judge.
+
+    Attributes:
+        item: The item's id.
+        criterion: What is asked of it.
+        prompt: The prompt.
+        judge: The judge's name.
+        repeat: From 1.
+        swapped: Whether the texts come in the other order.
+    """
+
+    item: str
+    criterion: str
+    prompt: str
+    judge: str
+    repeat: int
+    swapped: bool
+
+    @property
+    def key(self) -> str:
+        """Names the call by its content: items that share a question share its answer."""
+        parts = (self.judge, self.criterion, self.prompt, str(self.repeat))
+        digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:24]
+
+
+def questions_of(
+    items: Sequence[ExamItem],
+    examiner: Examiner,
+    judges: Sequence[str],
+    *,
+    repeats: int = 1,
+    order: bool = True,
+) -> list[Question]:
+    """Return every call that an exam takes.
+
+    Args:
+        items: The items.
+        examiner: The family's way to ask.
+        judges: The judges' names.
+        repeats: How often each question is put, in the order of runs.
+        order: Whether each is put once more in the other order.
+    """
+    found = []
+    for item in items:
+        for criterion, prompt in examiner.prompts(item).items():
+            swapped = other_order(prompt, examiner.shown(item)) if order else None
+            for judge in judges:
+                found += [
+                    Question(item.id, criterion, prompt, judge, repeat, False)
+                    for repeat in range(1, repeats + 1)
+                ]
+                if swapped is not None:
+                    found.append(Question(item.id, criterion, swapped, judge, 1, True))
+    return found
+
+
+def other_order(prompt: str, shown: Sequence[str]) -> str | None:
+    """Return a prompt with the paragraph that holds the texts moved to its other end.
+
+    Prompts here end with the texts, so that in the other order they come first; a line that asks
+    for the answer after them stays last. It works on the rendered prompt, and so for any prompt
+    pack.
+
+    Args:
+        prompt: The prompt.
+        shown: The texts to judge, as they stand in it.
+
+    Returns:
+        The other prompt; None where the texts are not found, or nothing stands apart from them.
+    """
+    places = [(prompt.rfind(text), len(text)) for text in shown]
+    if not places or any(start < 0 or not length for start, length in places):
+        return None
+    first = min(start for start, _ in places)
+    last = max(start + length for start, length in places)
+    start = prompt.rfind("\n\n", 0, first) + 2 if "\n\n" in prompt[:first] else 0
+    end = prompt.find("\n", last)
+    end = len(prompt) if end < 0 else end
+    texts, before, after = prompt[start:end].strip(), prompt[:start].strip(), prompt[end:].strip()
+    if before:
+        return "\n\n".join(part for part in (texts, before, after) if part)
+    return f"{after}\n\n{texts}" if after else None
+
+
+async def put(
+    questions: Sequence[Question],
+    examiner: Examiner,
+    judges: Mapping[str, Model],
+    answers: Journal,
+    *,
+    at_once: int = 16,
+    each: Callable[[], None] = lambda: None,
+) -> dict[str, str]:
+    """Ask what has no answer yet, and keep the answers as they come.
+
+    A call that fails for good leaves its question open; the others go on.
+
+    Args:
+        questions: As `questions_of` returns them.
+        examiner: The family's way to ask.
+        judges: The judges, by the names that the questions have.
+        answers: Where verdicts are kept, as dictionaries.
+        at_once: How many calls may be under way at the same time.
+        each: Called when a question is done with.
+
+    Returns:
+        Why a question has no answer, by its key, where that is so.
+    """
+    open_ones = {q.key: q for q in questions if q.key not in answers.known}
+
+    async def ask(key: str) -> dict[str, Any]:
+        one = open_ones[key]
+        verdict = await examiner.ask(judges[one.judge], one.criterion, one.prompt)
+        return verdict.model_dump(mode="json")
+
+    # Questions of the same criterion follow each other, so that prefix caches serve.
+    ordered = sorted(open_ones, key=lambda key: (open_ones[key].criterion, open_ones[key].swapped))
+    failures = await answers.fill(ordered, ask, at_once=at_once, each=lambda _: each())
+    return {key: failure_cause(error) for key, error in failures.items()}

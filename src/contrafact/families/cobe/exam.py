@@ -1,0 +1,146 @@
+"""CoBe items with known verdicts: stories' right answers, and answers that fail one criterion.
+
+A right answer passes every criterion that its story asks; a wrong one fails the criterion it was
+made to fail and passes all others. So each wrong answer is an item that should fail on one
+criterion and items that should pass on the rest. What likeness to the representative answer would
+have said of them (section 4.2) stands next to the judge.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from contrafact.errors import InputError
+from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_items, letter
+from contrafact.family.settings import TaskOptions
+from contrafact.records import content_id
+from contrafact.text.delimit import delimit
+
+if TYPE_CHECKING:
+    from contrafact.families.cobe.data import KnownStory
+    from contrafact.prompts import PromptPack
+
+__all__ = ["DRAWN", "EXAM", "CobeExamOptions", "cobe_items", "drawn_known", "examiner"]
+
+DRAWN = 320
+"""How many items are drawn where neither a number nor a file is given: some 32 that fail each
+criterion."""
+
+
+class CobeExamOptions(TaskOptions):
+    """Options of an exam on edits of stories."""
+
+    data: Path | None = Field(
+        default=None,
+        description="stories with known answers; fresh ones if none.",
+        json_schema_extra={"metavar": "FILE"},
+    )
+    judge_context: bool = Field(
+        default=False, description="show the judge story and query as well."
+    )
+
+
+def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
+    """Return every known answer of the stories as an item.
+
+    The kind of a wrong answer is the criterion that it fails (``fails E2``). That of a right one
+    is what its story says of it, where other stories say the same, else ``right``.
+
+    Raises:
+        InputError: If there are no right or no wrong answers among them.
+    """
+    from contrafact.families.cobe.judging import criteria_of
+
+    reasons = Counter(why for known in stories for why in {answer.why for answer in known.right})
+    found: dict[str, ExamItem] = {}
+    for known in stories:
+        story = known.story
+        names = [criterion.name for criterion in criteria_of(story)]
+        for answer in (*known.right, *known.wrong):
+            kind = f"right: {answer.why}" if answer.why and reasons[answer.why] > 1 else "right"
+            item = ExamItem(
+                id=content_id(story.id, story.text, answer.text, prefix="x"),
+                cluster=story.id,
+                kind=kind if answer.fails is None else f"fails {answer.fails}",
+                about=story.text,
+                text=answer.text,
+                known={name: name != answer.fails for name in names},
+                whole=answer.fails is None,
+                reference=story.answer or None,
+                material=story,
+            )
+            found.setdefault(item.id, item)
+    if {item.whole for item in found.values()} != {True, False}:
+        raise InputError(
+            "an exam needs stories with right answers and with wrong ones",
+            hint="make some with `contrafact cobe synth`",
+        )
+    return list(found.values())
+
+
+def drawn_known(n: int, seed: int) -> "list[KnownStory]":
+    """Return freshly drawn stories, which no model can have seen, with their known answers.
+
+    Args:
+        n: How many.
+        seed: Seed of the draw.
+    """
+    from contrafact.families.cobe.data import KnownAnswer, KnownStory
+    from contrafact.families.cobe.synth.answers import Answer
+    from contrafact.families.cobe.synth.draw import draw_stories
+    from contrafact.families.cobe.synth.template import bundled_templates
+
+    def answer(one: Answer) -> KnownAnswer:
+        return KnownAnswer(text=one.text, why=one.why, fails=one.fails)
+
+    return [
+        KnownStory(
+            story=drawn.story,
+            right=tuple(map(answer, drawn.right)),
+            wrong=tuple(map(answer, drawn.wrong)),
+        )
+        for drawn in draw_stories(bundled_templates(), n, seed)
+    ]
+
+
+def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
+    """Return how a judge is asked, as `contrafact.families.cobe.judging.Judging` asks.
+
+    The query that a judge of the context sees is the story's first.
+    """
+    from contrafact.families.cobe.judging import Judging, criteria_of
+
+    judging = Judging(pack, options.judge_context)
+
+    def prompts(item: ExamItem) -> Mapping[str, str]:
+        names = [criterion.name for criterion in criteria_of(item.material)]
+        asked = judging.prompts(item.material, item.material.queries[0], item.text)
+        return dict(zip(names, asked, strict=True))
+
+    def shown(item: ExamItem) -> Sequence[str]:
+        context = (item.about, item.material.queries[0]) if options.judge_context else ()
+        return [delimit(text) for text in (item.text, *context)]
+
+    return Examiner(prompts, shown, letter())
+
+
+def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]:
+    from contrafact.families.cobe.data import load_known
+
+    if options.data is not None:
+        return draw_items(cobe_items(load_known(options.data)), n, seed)
+    n = n or DRAWN
+    # Two items a story, so that stories are many and each weighs little.
+    return draw_items(cobe_items(drawn_known(max(10, (n + 1) // 2), seed)), n, seed)
+
+
+EXAM = ExamSpec(
+    task="cobe",
+    criteria={**{f"E{n}": f"E{n}" for n in range(1, 6)}, "correct": RESPONSE},
+    items=_items,
+    examiner=examiner,
+    options=CobeExamOptions,
+)

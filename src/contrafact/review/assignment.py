@@ -1,0 +1,318 @@
+"""Assignment: who gets which item next, and training. Pure, as the workflow is.
+
+FIN-FORCE, section 3.3: people train in rounds of items with known answers until they reach a
+threshold, and only then work.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from contrafact.review.answers import ballot_of
+from contrafact.review.project import Project, Stage
+from contrafact.review.state import (
+    Event,
+    NotAllowed,
+    Person,
+    Recorder,
+    ReviewItem,
+    ReviewState,
+    Vote,
+)
+from contrafact.review.workflow import LEASE
+
+__all__ = [
+    "Assignment",
+    "answer_training",
+    "assign",
+    "held_slot",
+    "may_take",
+    "next_slot",
+    "next_training_item",
+    "record_assignment",
+    "staffing_problems",
+    "training_needed",
+    "visible_votes",
+]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An item that somebody is to decide on.
+
+    Attributes:
+        item: Its id.
+        stage: At which stage.
+        round: In which round: the item's visit to the stage, or the person's round of training.
+        training: Whether the answer is known and the person is in training.
+        until: Until when it is theirs; none in training.
+    """
+
+    item: str
+    stage: str
+    round: int
+    training: bool = False
+    until: datetime | None = field(default=None, compare=False)
+
+
+def assign(
+    state: ReviewState,
+    who: str,
+    now: datetime,
+    rng: np.random.Generator,
+    *,
+    lease: timedelta = LEASE,
+) -> tuple[Assignment | None, list[Event]]:
+    """Give somebody the next item: the one they hold, or one of the latest stage they may work in.
+
+    An item that they let lapse comes to them again only where there is no other.
+
+    Args:
+        state: The review.
+        who: The person.
+        now: The time.
+        rng: Draws a round of training.
+        lease: How long the item is theirs.
+
+    Returns:
+        The assignment, none where there is nothing for them now, and what happened.
+
+    Raises:
+        NotAllowed: Nobody of that name works here, or they need training and there are no items
+            for it.
+    """
+    person = state.people.get(who)
+    if person is None or not person.active:
+        raise NotAllowed(f"nobody named '{who[:40]}' works in this review")
+    record = Recorder(state, now)
+    to_learn = training_needed(state, person)
+    if to_learn is not None:
+        return next_training_item(record, person, to_learn, rng), record.events
+    found = held_slot(state, person) or next_slot(state, person, now)
+    if found is None:
+        return None, []
+    item, place = found
+    until = item.slots[place].until
+    if item.slots[place].person != who or until is None or until <= now:
+        until = now + lease
+        record_assignment(record, item, place, who, until)
+    return Assignment(item.id, str(item.stage), item.round, until=until), record.events
+
+
+def record_assignment(
+    record: Recorder,
+    item: ReviewItem,
+    place: int,
+    who: str,
+    until: datetime,
+    origin: Mapping[str, Any] | None = None,
+) -> None:
+    """Give somebody a place at an item until a time.
+
+    Args:
+        record: Takes the event.
+        item: The item.
+        place: Which of its slots.
+        who: The person.
+        until: Until when it is theirs.
+        origin: Where the decision comes from, if one that was made elsewhere is being imported.
+    """
+    record.add(
+        "assigned",
+        who,
+        item=item.id,
+        stage=item.stage,
+        round=item.round,
+        slot=place,
+        text_version=item.text_version,
+        guidelines_version=record.state.project.guidelines_version,
+        body={"until": until.isoformat(), **({} if origin is None else {"origin": dict(origin)})},
+    )
+
+
+def may_take(
+    state: ReviewState, person: Person, item: ReviewItem, place: int, now: datetime
+) -> bool:
+    """Return whether somebody may be given a place of an item where it is now.
+
+    The place is free, theirs or its lease has run out, it is for one of their roles, no other
+    place of the item here is theirs, and they did not vote in a stage that this one is kept
+    apart from.
+    """
+    slot = item.slots[place]
+    if slot.filled or slot.role not in person.roles:
+        return False
+    if slot.person not in (None, person.name) and not slot.lapsed(now):
+        return False
+    others = (*item.slots[:place], *item.slots[place + 1 :])
+    if any(s.person == person.name and (s.filled or not s.lapsed(now)) for s in others):
+        return False
+    apart = state.project.stage(str(item.stage)).apart_from
+    return not any(
+        vote.who == person.name and vote.round == item.rounds[vote.stage]
+        for vote in item.votes
+        if vote.stage in apart
+    )
+
+
+def visible_votes(project: Project, item: ReviewItem, stage: str, round_: int) -> tuple[Vote, ...]:
+    """Return the votes that whoever works at a stage sees: never those of their own round."""
+    shown = project.stage(stage).shows
+    return tuple(
+        v for v in item.votes if v.stage in shown and (v.stage, v.round) != (stage, round_)
+    )
+
+
+def training_needed(state: ReviewState, person: Person) -> Stage | None:
+    """Return the training that somebody has to pass before they work; none if there is none."""
+    for stage in state.project.stages:
+        wanted = stage.kind == "training" and set(stage.roles) & set(person.roles)
+        if wanted and not person.trained and not state.trainee(person.name, stage.id).passed:
+            return stage
+    return None
+
+
+def answer_training(
+    state: ReviewState,
+    who: str,
+    item: str,
+    stage: str,
+    round_: int,
+    answers: Mapping[str, str],
+    *,
+    now: datetime,
+    request: str | None = None,
+) -> list[Event]:
+    """Take an answer in training; the round's last one closes it, passed or not.
+
+    An answer is right if every question is answered as is known to be right.
+
+    Raises:
+        NotAllowed: The item is not in the person's present round.
+        InputError: The answers are not whole.
+    """
+    if request is not None and request in state.requests:
+        return []
+    learning = next((s for s in state.project.stages if s.id == stage), None)
+    trainee = state.trainee(who, stage)
+    if learning is None or round_ != len(trainee.rounds) or item not in trainee.rounds[-1]:
+        raise NotAllowed("this item is not in your round of training", hint="ask for the next one")
+    if item not in trainee.open:
+        return []
+    given = ballot_of(state.project, learning, answers).answers
+    gold = ballot_of(state.project, learning, state.gold[item]).answers
+    record = Recorder(state, now)
+    record.add(
+        "training-answered",
+        who,
+        item=item,
+        stage=stage,
+        round=round_,
+        guidelines_version=state.project.guidelines_version,
+        request=request,
+        body={"answers": dict(given), "right": given == gold},
+    )
+    if not trainee.open:
+        results = [bool(right) for right in trainee.rounds[-1].values()]
+        accuracy = sum(results) / len(results)
+        record.add(
+            "training-closed",
+            who,
+            stage=stage,
+            round=round_,
+            body={"accuracy": accuracy, "passed": accuracy >= learning.threshold},
+        )
+    return record.events
+
+
+def staffing_problems(state: ReviewState) -> list[str]:
+    """Return what keeps items from being done by the people there are, a sentence each.
+
+    Where it returns nothing, no item can be stuck for want of people, however they were assigned.
+    """
+    people = [person for person in state.people.values() if person.active]
+
+    def takers(able: set[str], roles: Iterable[str]) -> int:
+        # How many places of these roles people of a group may take.
+        held = [person.roles for person in people if person.name in able]
+        return sum(any(role in own for own in held) for role in roles)
+
+    problems = []
+    for stage in state.project.flow:
+        for role in dict.fromkeys(stage.roles):
+            able = {person.name for person in people if role in person.roles}
+            need = stage.roles.count(role)
+            # Places that the same people may have taken, here or where they may not vote twice.
+            taken = takers(able, (r for r in stage.roles if r != role))
+            for other in stage.apart_from:
+                taken += takers(able, state.project.stage(other).roles)
+            if len(able) < need + taken:
+                problems.append(
+                    f"stage '{stage.id}' needs {need + taken} people in the role '{role}' "
+                    f"to be sure that none votes twice, and there are {len(able)}"
+                )
+    learners = [p for p in people if training_needed(state, p) is not None]
+    if learners and not state.gold:
+        problems.append(f"{len(learners)} people need training, and there are no items for it")
+    return problems
+
+
+def held_slot(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | None:
+    """Return the item that somebody has in hand, and their place at it; None if there is none."""
+    item = state.items.get(state.held.get(person.name, ""))
+    if item is None:
+        return None
+    for place, slot in enumerate(item.slots):
+        if slot.person == person.name and not slot.filled and slot.role in person.roles:
+            return item, place
+    return None
+
+
+def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
+    """Return the item that somebody may be given next, and the place; None if there is none.
+
+    Items of later stages come first; one that they let lapse comes last.
+    """
+    lapsed: tuple[ReviewItem, int] | None = None
+    for stage in reversed(state.project.flow):
+        if stage.id in state.closed or not set(stage.roles) & set(person.roles):
+            continue
+        for name in state.at[stage.id]:
+            item = state.items[name]
+            for place in range(len(item.slots)):
+                if may_take(state, person, item, place, now):
+                    if (stage.id, item.round, person.name) not in item.shown:
+                        return item, place
+                    lapsed = lapsed or (item, place)
+    return lapsed
+
+
+def next_training_item(
+    record: Recorder, person: Person, stage: Stage, rng: np.random.Generator
+) -> Assignment:
+    """Return the next item of somebody's round of training; draw a round where none is open.
+
+    Raises:
+        NotAllowed: There are no items with known answers.
+    """
+    state = record.state
+    trainee = state.trainee(person.name, stage.id)
+    if not trainee.open:
+        if not state.gold:
+            raise NotAllowed(
+                "there are no items with known answers to train on",
+                hint="import some, or mark the person as trained",
+            )
+        names = sorted(state.gold)
+        times = {n: sum(n in done for done in trainee.rounds) for n in names}
+        # What a person has not seen yet comes first, in random order.
+        order = [names[int(i)] for i in rng.permutation(len(names))]
+        chosen = sorted(order, key=times.__getitem__)[: stage.sample]
+        number = len(trainee.rounds) + 1
+        body = {"items": chosen}
+        record.add("training-drawn", person.name, stage=stage.id, round=number, body=body)
+        trainee = state.trainee(person.name, stage.id)
+    return Assignment(trainee.open[0], stage.id, len(trainee.rounds), training=True)

@@ -1,0 +1,301 @@
+"""Items from files: read, mapped to the fields that a project shows, and checked.
+
+Files of many commands and publications are taken as they come; one row can hold several items. What
+they call the fields of a built-in project, and what its exports are called elsewhere, is in the
+folder ``formats``, one file for each project.
+"""
+
+import datetime
+import math
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ImportString
+
+from contrafact.errors import InputError
+from contrafact.files.sheets import unguarded
+from contrafact.files.tables import read_rows, source_name
+from contrafact.records import SIDES, content_id
+from contrafact.review.project import Project
+from contrafact.review.setup import is_valid_name
+from contrafact.text.delimit import replace_surrogates
+
+__all__ = [
+    "FileFormats",
+    "SheetFormat",
+    "file_formats",
+    "json_value",
+    "map_fields",
+    "name_pairs",
+    "read_gold",
+    "read_items",
+    "rename_fields",
+    "split_sides",
+]
+
+_IDS = ("id", "item_id", "item")
+_TEXT_TABLES = (".csv", ".tsv")
+_SIDE_NAMES = ("{}", "{}_counterfactual", "{}_counterfactual_scenario")
+# What tells two outputs of a run apart whose texts are the same.
+_RUN = ("system", "judge", "draw", "sample_id", "side", "phrasing")
+
+
+class SheetFormat(BaseModel):
+    """What the columns of a study's sheet are filled with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    shown: dict[str, str] = Field(description="By column, the item's field that it shows.")
+    answered: dict[str, str] = Field(description="By column, the question that it answers.")
+
+
+class FileFormats(BaseModel):
+    """What other commands' files call the fields and questions of a built-in project."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    own: tuple[str, ...] = Field(
+        default=(),
+        description="Fields of a row that has the project's own names; all it needs, if none.",
+    )
+    renames: tuple[dict[str, str], ...] = Field(
+        default=(),
+        description="By field of the project, its name in a file; the first whose names are there.",
+    )
+    rows: ImportString[Callable[[Mapping[str, Any]], Iterable[dict[str, Any]]]] | None = Field(
+        default=None, description="Makes the rows of items of a file's row, where it holds several."
+    )
+    sheet: SheetFormat | None = Field(
+        default=None, description="The study's sheet that the answers can fill in."
+    )
+    judged: dict[str, str] = Field(
+        default={}, description="By question, the judged column of a run's items that it is about."
+    )
+
+
+@cache
+def file_formats(project: str) -> FileFormats:
+    """Return the formats that are known for a project of this name; for others, none."""
+    path = files("contrafact.review").joinpath("formats", f"{project}.toml")
+    if not path.is_file():
+        return FileFormats()
+    return FileFormats.model_validate(tomllib.loads(path.read_text("utf-8")))
+
+
+def read_items(
+    path: str | Path, project: Project, names: Mapping[str, str] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return the items of a file by id: all fields of a row, and those that the project shows.
+
+    JSON Lines, JSON, CSV or Parquet, in any form that a family's commands write. An item's id is
+    its ``id`` (or ``item_id``, or ``item`` of a study's sheet); a row without one gets a content
+    hash of what is shown.
+
+    Args:
+        path: The file.
+        project: The project.
+        names: By field of the project, the file's name for it, where they differ.
+
+    Raises:
+        InputError: The file cannot be read, a field is not there, an id is none, or two rows have
+            one id; the line is named.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    text_table = Path(path).suffix.lower() in _TEXT_TABLES
+    for line, row in read_rows(path):
+        # In text tables cells may be guarded for spreadsheets.
+        cells = {
+            key: unguarded(value) if text_table and isinstance(value, str) else value
+            for key, value in row.items()
+        }
+        try:
+            for mapped in map_fields(json_value(cells), project):
+                fields = rename_fields(mapped, project, names or {})
+                name = _item_id(fields, project)
+                if name in found:
+                    raise InputError(
+                        f"item '{name[:40]}' is there twice", hint="leave one of them out"
+                    )
+                found[name] = fields
+        except InputError as error:
+            raise InputError(
+                error.problem, file=source_name(path), line=line, hint=error.hint
+            ) from error
+    if not found:
+        raise InputError(
+            "the file holds no items", file=source_name(path), hint="give at least one row"
+        )
+    return found
+
+
+def read_gold(
+    path: str | Path, project: Project, names: Mapping[str, str] | None = None
+) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
+    """Return a file's items for training: fields, and known answers from columns of that name.
+
+    Raises:
+        InputError: As :func:`read_items`; or the project has no training, or a row no answer.
+    """
+    stage = next((stage for stage in project.stages if stage.kind == "training"), None)
+    if stage is None:
+        raise InputError(f"the project '{project.name}' has no training")
+    gold = {}
+    for name, fields in read_items(path, project, names).items():
+        answers = {}
+        for question in stage.questions:
+            value = fields.get(question)
+            if isinstance(value, bool):  # a file's own booleans stand for the answers true, false
+                answers[question] = str(value).lower()
+            elif value not in (None, ""):
+                answers[question] = str(value).strip()
+        if not answers:
+            raise InputError(
+                f"item '{name[:40]}' has no known answer",
+                file=source_name(path),
+                hint=f"add columns {', '.join(stage.questions)}",
+            )
+        rest = {key: value for key, value in fields.items() if key not in stage.questions}
+        gold[name] = (rest, answers)
+    return gold
+
+
+def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, Any]]:
+    """Yield the items of a file's row, under the names of the project; none of an invalid output.
+
+    A row with a risk and an opportunity is two items where the project shows one side; an output
+    that a run found invalid is none.
+
+    Args:
+        row: The row, values as :func:`json_value` gives them.
+        project: The project.
+
+    Raises:
+        InputError: The row cannot be used.
+    """
+    formats = file_formats(project.name)
+    needed = [name for name in project.show if name not in project.may_lack]
+    row = _flattened(row)
+    if "system" in row and "sample_id" in row and "text" in row and row["text"] is None:
+        return  # a run's row without an output, which a judge did not see either
+    for one in [row] if formats.rows is None else formats.rows(row):
+        for fields in split_sides(one, project):
+            if not all(name in fields for name in formats.own or needed):
+                fitting = (r for r in formats.renames if all(n in fields for n in r.values()))
+                fields |= {to: fields[source] for to, source in next(fitting, {}).items()}
+            named = fields.get("id") or fields.get("item_id")
+            if "system" in fields and "sample_id" in fields and not named:
+                # A run's output gets an id of its own: two systems may write the same text.
+                facts = [str(fields.get(name)) for name in _RUN]
+                fields["id"] = content_id(*facts, prefix="o")
+            yield fields
+
+
+def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, str]:
+    """Return pairs of names as people write them, such as ``rewritten=text``.
+
+    Args:
+        given: The pairs; blank ones are skipped.
+        form: What a pair looks like, for messages.
+        option: The option that they were given with, for messages.
+
+    Raises:
+        InputError: One is no pair.
+    """
+    pairs = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not text.strip():
+            continue
+        if not equals or not name or not value:
+            raise InputError(f"{option} '{text[:40]}' is not of the form {form}".strip())
+        pairs[name] = value
+    return pairs
+
+
+def split_sides(row: dict[str, Any], project: Project) -> Iterator[dict[str, Any]]:
+    """Yield a row for each side that it holds, where the project shows one; else the row itself."""
+    forms = ([form.format(side) for side in SIDES] for form in _SIDE_NAMES)
+    names = next((names for names in forms if all(row.get(name) for name in names)), None)
+    if names is None or "counterfactual" not in project.show or "counterfactual" in row:
+        yield dict(row)
+        return
+    rest = {key: value for key, value in row.items() if key not in (*names, "id")}
+    for side, name in zip(SIDES, names, strict=True):
+        own = {"id": f"{row['id']}-{side}"} if row.get("id") else {}
+        yield rest | {"side": side, "counterfactual": row[name]} | own
+
+
+def rename_fields(
+    fields: dict[str, Any], project: Project, names: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return an item's fields under the names that the caller gave, with all that is shown.
+
+    Args:
+        fields: The fields.
+        project: The project.
+        names: By field of the project, the file's name for it.
+
+    Raises:
+        InputError: A field is not there, or one that the project shows is empty.
+    """
+    for source in names.values():
+        if source not in fields:
+            raise InputError(
+                f"there is no field '{source}'", hint=f"it has {', '.join(list(fields)[:12])}"
+            )
+    renamed = fields | {target: fields[source] for target, source in names.items()}
+    for field in project.show:
+        if field not in project.may_lack and not str(renamed.get(field) or "").strip():
+            raise InputError(
+                f"has no '{field}', which '{project.name}' shows",
+                hint=f"say which field it is: --field {field}=NAME",
+            )
+    return renamed
+
+
+def json_value(value: Any) -> Any:
+    """Return a cell as JSON and pages can hold it.
+
+    What is missing is None, times and bytes are texts, and half a character (a lone surrogate),
+    which no page can show, is U+FFFD.
+    """
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, Decimal | datetime.timedelta):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {replace_surrogates(str(key)): json_value(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(inner) for inner in value]
+    return value
+
+
+def _item_id(fields: Mapping[str, Any], project: Project) -> str:
+    given = next((fields[key] for key in _IDS if fields.get(key) not in (None, "")), None)
+    if given is None:
+        return content_id(*(str(fields.get(field)) for field in project.show), prefix="i")
+    if not is_valid_name(str(given)):
+        raise InputError(f"{str(given)[:40]!a} is no id of an item", hint="use a short plain text")
+    return str(given)
+
+
+def _flattened(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of the published supplement with its parts side by side; another as it is."""
+    item, output = row.get("input_item"), row.get("output")
+    if not isinstance(item, dict):
+        return dict(row)
+    rest = {key: value for key, value in row.items() if key not in ("input_item", "output")}
+    scenarios = output.get("scenarios") if isinstance(output, dict) else None
+    first = scenarios[0] if isinstance(scenarios, list) and scenarios else {}
+    return rest | item | (first if isinstance(first, dict) else {})

@@ -1,0 +1,431 @@
+"""What the planner reads and writes: items with a judge's verdicts, labels, plans and their keys.
+
+A plan is two files. The items go to those who label, without the judge's verdicts. The key stays
+behind: it has every item that the figures speak of, drawn or not, with its probability in each
+wave; figures are made from it and the labels.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contrafact.errors import InputError
+from contrafact.files.atomic import write_text
+from contrafact.files.tables import read_rows, render_csv, source_name, write_frame
+from contrafact.review.plan import FIGURES, Figure, Frame
+from contrafact.review.residual import Residual
+from contrafact.stats.sampling import Waves
+
+__all__ = [
+    "ASSUMED_ACCURACY",
+    "Key",
+    "Labels",
+    "frame_of_finals",
+    "frame_of_rows",
+    "item_id",
+    "items_to_label",
+    "judge_levels",
+    "key_path",
+    "label_of",
+    "labels_in_rows",
+    "read_key",
+    "read_labels",
+    "true_labels",
+    "write_plan",
+]
+
+ASSUMED_ACCURACY = 0.8
+"""How often a judge is taken to be right before there are labels."""
+
+_ONE = frozenset(("1", "1.0", "true", "yes", "pass", "passed", "right", "valid"))
+_ZERO = frozenset(("0", "0.0", "false", "no", "fail", "failed", "wrong", "invalid"))
+_LABEL_FIELDS = ("label", "decision", "rating", "review_verdict")
+_RANGES = 4
+_COLUMNS = ("item_id", "figures", "group", "level", "guess", "drawn_in", "given_before")
+_WAVE = "probability_"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of a frame's items.
+
+    Attributes:
+        values: 0 or 1; NaN where there is none, shape (items,).
+        tied: How many items have as many labels of either kind, which makes none.
+        outside: How many labels are of items that are not in the frame.
+    """
+
+    values: NDArray[np.float64]
+    tied: int
+    outside: int
+
+
+def item_id(row: Mapping[str, Any], name: str, line: int) -> str:
+    """Return the id of an item: its ``item_id``, ``id`` or ``item``.
+
+    Raises:
+        InputError: It has none.
+    """
+    for field in ("item_id", "id", "item"):
+        if str(row.get(field) if row.get(field) is not None else "").strip():
+            return str(row[field])
+    raise InputError("the item has no id", file=name, line=line, hint="add a column 'item_id'")
+
+
+def label_of(value: object, positive: Sequence[str]) -> float | None:
+    """Return 1.0 or 0.0 for a label or verdict; none for an empty one.
+
+    Args:
+        value: What the file says.
+        positive: What counts as 1, everything else being 0; without any, the usual words for yes
+            and no.
+
+    Raises:
+        ValueError: It is no such word.
+    """
+    text = "" if value is None else str(value).strip()
+    if not text or text.lower() == "nan":
+        return None
+    if positive:
+        return float(text in positive)
+    if text.lower() in _ONE:
+        return 1.0
+    if text.lower() in _ZERO:
+        return 0.0
+    raise ValueError(f"'{text[:40]}' is no label that says yes or no")
+
+
+def frame_of_rows(
+    rows: Sequence[tuple[int, Mapping[str, Any]]],
+    name: str,
+    *,
+    by: str | None = None,
+    judge: str | None = None,
+    positive: Sequence[str] = (),
+) -> Frame:
+    """Return the frame of a table of items.
+
+    A verdict makes two levels, a score from 0 to 1 makes four ranges of as many items each; what
+    the judge left out is a level of its own.
+
+    Args:
+        rows: The rows, each with its line.
+        name: The file's name, for messages.
+        by: The field that holds each item's system or category.
+        judge: The field that holds the judge's verdict or score.
+        positive: The verdicts that count as a pass; the usual words if there are none.
+
+    Raises:
+        InputError: There are no rows, a field is not there, or two rows have one id.
+    """
+    if not rows:
+        raise InputError("there are no items", file=name)
+    for field in (by, judge):
+        if field is not None and not any(field in row for _, row in rows):
+            known = ", ".join(list(rows[0][1])[:12])
+            raise InputError(f"there is no field '{field}'", file=name, hint=f"it has {known}")
+    ids = [item_id(row, name, line) for line, row in rows]
+    twice = [one for one, count in Counter(ids).items() if count > 1]
+    if twice:
+        raise InputError(f"item '{twice[0][:40]}' is there twice", file=name)
+    group = tuple(_text(row.get(by)) if by else "all" for _, row in rows)
+    verdicts = [(line, row.get(judge) if judge else None) for line, row in rows]
+    judge_level, score = judge_levels(verdicts, name, positive)
+    guess = 0.5 + (2.0 * ASSUMED_ACCURACY - 1.0) * (score - 0.5)
+    return Frame(tuple(ids), group, judge_level, guess)
+
+
+def frame_of_finals(rows: Sequence[Mapping[str, Any]], found: Residual, by: str | None) -> Frame:
+    """Return the frame of a review's final items: the label 1 says that one is right.
+
+    How an item became final takes the place of the judge's verdict, and what the votes say of such
+    items is the guess.
+
+    Args:
+        rows: The review's items, as ``contrafact review export --what items`` writes them.
+        found: What is known of the review's residual error.
+        by: The field that holds each item's category.
+    """
+    own = [row for row in rows if str(row["item_id"]) in found.risk]
+    ids = tuple(str(row["item_id"]) for row in own)
+    return Frame(
+        ids,
+        tuple(_text(row.get(by)) if by else "all" for row in own),
+        tuple(found.way[one] for one in ids),
+        1.0 - np.array([found.risk[one] for one in ids]),
+    )
+
+
+def labels_in_rows(
+    rows: Sequence[tuple[int, Mapping[str, Any]]],
+    frame: Frame,
+    name: str,
+    *,
+    field: str | None = None,
+    positive: Sequence[str] = (),
+) -> Labels:
+    """Return a frame's labels from a table of them; of several of one item, what most say.
+
+    Args:
+        rows: The rows, each with its line.
+        frame: The items.
+        name: The file's name, for messages.
+        field: The field of the label; the first of ``label``, ``decision``, ``rating`` and
+            ``review_verdict`` that there is, if none is named.
+        positive: What counts as 1; the usual words if there are none.
+
+    Raises:
+        InputError: There is no such field, a label is no yes or no, or none is of the frame.
+    """
+    place = {one: at for at, one in enumerate(frame.items)}
+    fields = list(dict.fromkeys(key for _, row in rows for key in row))
+    chosen = field or next((one for one in _LABEL_FIELDS if one in fields), None)
+    if chosen is None or chosen not in fields:
+        problem = f"there is no field '{chosen}'" if chosen else "there is no field of labels"
+        raise InputError(problem, file=name, hint="name it: --label FIELD")
+    votes = np.zeros((2, len(frame.items)), dtype=np.intp)
+    outside = 0
+    for line, row in rows:
+        try:
+            value = label_of(row.get(chosen), positive)
+        except ValueError as error:
+            hint = "say what counts as yes: --positive VALUE"
+            raise InputError(str(error), file=name, line=line, hint=hint) from error
+        if value is None:
+            continue
+        at = place.get(item_id(row, name, line))
+        if at is None:
+            outside += 1
+        else:
+            votes[int(value), at] += 1
+    if outside and not votes.any():
+        hint = "use the ids of the items that were planned"
+        raise InputError("no label is of any of these items", file=name, hint=hint)
+    decided = votes[0] != votes[1]
+    values = np.where(decided, (votes[1] > votes[0]).astype(np.float64), np.nan)
+    return Labels(values, int((~decided & (votes[0] > 0)).sum()), outside)
+
+
+def read_labels(
+    path: str | Path, frame: Frame, *, field: str | None = None, positive: Sequence[str] = ()
+) -> Labels:
+    """Return a frame's labels from a file of them; see :func:`labels_in_rows`."""
+    rows = list(read_rows(path))
+    return labels_in_rows(rows, frame, source_name(path), field=field, positive=positive)
+
+
+def true_labels(
+    rows: Sequence[tuple[int, Mapping[str, Any]]],
+    frame: Frame,
+    name: str,
+    *,
+    field: str,
+    positive: Sequence[str] = (),
+) -> NDArray[np.float64]:
+    """Return every item's label, 0 or 1, shape (items,); see :func:`labels_in_rows`.
+
+    Raises:
+        InputError: An item has none.
+    """
+    found = labels_in_rows(rows, frame, name, field=field, positive=positive).values
+    lacking = int(np.isnan(found).sum())
+    if lacking:
+        problem = f"'{field}' is empty for {lacking} items, and a truth has none missing"
+        raise InputError(problem, file=name, hint="leave those items out")
+    return found
+
+
+def items_to_label(
+    rows: Sequence[tuple[int, Mapping[str, Any]]],
+    frame: Frame,
+    name: str,
+    hidden: Sequence[str | None],
+) -> list[dict[str, Any]]:
+    """Return each item of a frame as whoever labels it is to see it.
+
+    Args:
+        rows: The items, each with its line.
+        frame: The frame.
+        name: The file's name, for messages.
+        hidden: The fields that are left out.
+
+    Raises:
+        InputError: An item of the frame is not among the rows.
+    """
+    own = {item_id(row, name, line): row for line, row in rows}
+    lacking = [one for one in frame.items if one not in own]
+    if lacking:
+        problem = f"item '{lacking[0][:40]}' of the key is not there any more"
+        raise InputError(problem, file=name, hint="give the same items as before")
+    return [
+        {"item_id": one} | {k: v for k, v in own[one].items() if k not in (*hidden, "item_id")}
+        for one in frame.items
+    ]
+
+
+def judge_levels(
+    verdicts: Sequence[tuple[int, object]], name: str, positive: Sequence[str]
+) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Return each item's level, and what the judge gave it from 0 to 1 (0.5 for nothing).
+
+    Args:
+        verdicts: What the judge said of each item, with its line.
+        name: The file's name, for messages.
+        positive: The verdicts that count as a pass; the usual words if there are none.
+
+    Raises:
+        InputError: It is neither a verdict nor a score from 0 to 1.
+    """
+    score = np.full(len(verdicts), np.nan)
+    graded = False
+    for at, (line, value) in enumerate(verdicts):
+        try:
+            verdict = label_of(value, positive)
+            score[at] = np.nan if verdict is None else verdict
+        except ValueError as error:
+            try:
+                score[at] = float(str(value))
+            except ValueError:
+                hint = "say which verdicts are a pass: --judge-positive VALUE"
+                raise InputError(str(error), file=name, line=line, hint=hint) from error
+            if not 0.0 <= score[at] <= 1.0:
+                problem = f"the judge's score {score[at]:g} is not between 0 and 1"
+                raise InputError(problem, file=name, line=line, hint="scale it") from error
+            graded = True
+    none = np.isnan(score)
+    if none.all():
+        return ("",) * len(verdicts), np.full(len(verdicts), 0.5)
+    if graded:
+        edges = np.unique(np.quantile(score[~none], np.arange(1, _RANGES) / _RANGES))
+        bins = np.searchsorted(edges, score, side="right")
+        named = [f"score range {place + 1}" for place in bins]
+    else:
+        named = ["passed" if value == 1.0 else "failed" for value in score]
+    levels = tuple("no verdict" if gone else one for gone, one in zip(none, named, strict=True))
+    return levels, np.where(none, 0.5, score)
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a key holds.
+
+    Attributes:
+        frame: The items.
+        waves: The waves so far.
+        figures: What was to get tight.
+    """
+
+    frame: Frame
+    waves: Waves
+    figures: tuple[Figure, ...]
+
+
+def key_path(out: Path) -> Path:
+    """Return where the key of a plan lies: next to it."""
+    return out.with_suffix(".key.csv")
+
+
+def write_plan(
+    out: Path, rows: Sequence[Mapping[str, Any]], key: Key, order: Sequence[int]
+) -> Path:
+    """Write the items to label and the key, and return the key's path.
+
+    A plan that is there already is left as it is if it is the same, and never overwritten.
+
+    Args:
+        out: The file for the items: ``.csv``, ``.jsonl`` or ``.parquet``.
+        rows: Every item of the frame, as it is to be shown.
+        key: The key.
+        order: The places of the items that the last wave drew, in the order to label them in.
+
+    Raises:
+        InputError: Another plan has that name, or a file cannot be written.
+    """
+    import pandas as pd
+
+    target = key_path(out)
+    key_rows = []
+    for at, name in enumerate(key.frame.items):
+        row: dict[str, Any] = {
+            "item_id": name,
+            "figures": "+".join(key.figures),
+            "group": key.frame.group[at],
+            "level": key.frame.judge_level[at],
+            "guess": float(key.frame.guess[at]),
+            "drawn_in": int(key.waves.drawn_in[at]) or None,
+            "given_before": int(key.waves.given_before[at]) or None,
+        }
+        for wave, own in enumerate(key.waves.probabilities[:, at].tolist()):
+            row[f"{_WAVE}{wave + 1}"] = None if own != own else own
+        key_rows.append(row)
+    text = render_csv(pd.DataFrame(key_rows, dtype=object))
+    if target.exists() or out.exists():
+        if out.exists() and target.exists() and target.read_bytes() == text.encode():
+            return target
+        raise InputError(
+            "there is another plan under this name",
+            file=target if target.exists() else out,
+            hint="give another name with --out",
+        )
+    write_frame(pd.DataFrame([rows[at] for at in order], dtype=object), out)
+    write_text(target, text)
+    return target
+
+
+def read_key(path: str | Path) -> Key:
+    """Return a key.
+
+    Raises:
+        InputError: The file is no key, or a row of it cannot be used.
+    """
+    name = source_name(path)
+    rows = list(read_rows(path))
+    waves = sum(1 for column in (rows[0][1] if rows else ()) if column.startswith(_WAVE))
+    missing = [column for column in _COLUMNS if not rows or column not in rows[0][1]]
+    if missing or not waves:
+        raise InputError(
+            f"this is no key of a plan: it has no column '{(missing or [_WAVE + '1'])[0]}'",
+            file=name,
+            hint="use the file ending in .key.csv that `contrafact review plan` wrote",
+        )
+    probabilities = np.full((waves, len(rows)), np.nan)
+    guess = np.empty(len(rows))
+    numbers = np.zeros((2, len(rows)), dtype=np.intp)
+    for at, (line, row) in enumerate(rows):
+        unusable = InputError(
+            "this row of the key cannot be used",
+            file=name,
+            line=line,
+            hint="use the key as `contrafact review plan` wrote it",
+        )
+        try:
+            guess[at] = float(row["guess"])
+            numbers[:, at] = int(row["drawn_in"] or 0), int(row["given_before"] or 0)
+            for wave in range(waves):
+                cell = row[f"{_WAVE}{wave + 1}"]
+                probabilities[wave, at] = float(cell) if str(cell or "").strip() else np.nan
+        except (KeyError, TypeError, ValueError) as error:
+            raise unusable from error
+        own = probabilities[:, at]
+        drawn = numbers[0, at]
+        valid = 0 <= drawn <= waves and not ((own < 0.0) | (own > 1.0)).any()
+        if not valid or (drawn and not own[drawn - 1] > 0.0) or not 0.0 <= guess[at] <= 1.0:
+            raise unusable
+    frame = Frame(
+        tuple(str(row["item_id"]) for _, row in rows),
+        tuple(str(row["group"] or "") for _, row in rows),
+        tuple(str(row["level"] or "") for _, row in rows),
+        guess,
+    )
+    named = str(rows[0][1]["figures"]).split("+")
+    figures = tuple(figure for figure in FIGURES if figure in named)
+    return Key(frame, Waves(probabilities, numbers[0], numbers[1]), figures)

@@ -1,0 +1,181 @@
+"""Setting a review up: its definition, people, items, and items to train on. Pure."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from contrafact.errors import InputError
+from contrafact.review.answers import ballot_of
+from contrafact.review.project import Project, validate_project
+from contrafact.review.state import Event, NotAllowed, Recorder, ReviewState
+
+__all__ = [
+    "check_item_id",
+    "define_project",
+    "import_gold",
+    "import_items",
+    "is_valid_name",
+    "set_roles",
+    "without_wording",
+]
+
+
+def define_project(state: ReviewState, project: Project, who: str, now: datetime) -> list[Event]:
+    """Define the project, or change its wording: guidelines, titles and questions' texts.
+
+    Raises:
+        NotAllowed: Items are under way and the stages, rules or answers are to change, or the
+            project is not valid.
+    """
+    problem = validate_project(project)
+    if problem:
+        raise NotAllowed(problem)
+    if state.seq and without_wording(project) != without_wording(state.project):
+        raise NotAllowed(
+            "stages, rules and answers of a review do not change once it is under way",
+            hint="define another review",
+        )
+    record = Recorder(state, now)
+    definition = project.model_dump(mode="json")
+    if not state.seq or definition != state.project.model_dump(mode="json"):
+        record.add(
+            "project",
+            who,
+            guidelines_version=project.guidelines_version,
+            body={"definition": definition},
+        )
+    return record.events
+
+
+def set_roles(
+    state: ReviewState,
+    name: str,
+    roles: Sequence[str],
+    who: str,
+    now: datetime,
+    *,
+    active: bool = True,
+    trained: bool = False,
+) -> list[Event]:
+    """Give somebody roles, in place of those they had.
+
+    Args:
+        state: The review.
+        name: The person.
+        roles: Their roles in the project.
+        who: Who says so.
+        now: The time.
+        active: Whether they get items.
+        trained: Whether they pass by the training.
+
+    Raises:
+        NotAllowed: The project knows no such role, or the name is blank.
+    """
+    if not is_valid_name(name) or name.startswith("rule:"):
+        raise NotAllowed(f"{name[:40]!a} is no name for a person")
+    unknown = sorted(set(roles) - set(state.project.roles))
+    if unknown:
+        raise NotAllowed(
+            f"there is no role '{unknown[0][:40]}'", hint=f"use {', '.join(state.project.roles)}"
+        )
+    body = {"name": name, "roles": sorted(set(roles)), "active": active, "trained": trained}
+    person = state.people.get(name)
+    record = Recorder(state, now)
+    if person is None or body != {**vars(person), "roles": sorted(person.roles)}:
+        record.add("person", who, body=body)
+    return record.events
+
+
+def import_items(
+    state: ReviewState, items: Mapping[str, Mapping[str, Any]], who: str, now: datetime
+) -> list[Event]:
+    """Import items: fields by id. One that is there already with the same fields is skipped.
+
+    Raises:
+        NotAllowed: An item lacks a field that the project needs, or another has its id.
+    """
+    project = state.project
+    strata = {stage.strata for stage in project.flow if stage.strata not in (None, "person")}
+    needed = sorted({*project.show, *(s for s in strata if s)} - {*project.may_lack})
+    new = {}
+    for name, fields in items.items():
+        check_item_id(name)
+        missing = [field for field in needed if not str(fields.get(field) or "").strip()]
+        if missing:
+            raise NotAllowed(
+                f"item {name[:40]} has no '{missing[0]}'",
+                hint=f"the project '{project.name}' shows {', '.join(project.show)}",
+            )
+        there = state.items.get(name)
+        if name in state.gold or (there is not None and there.imported != dict(fields)):
+            raise NotAllowed(
+                f"there is another item '{name[:40]}'", hint="give it an id of its own"
+            )
+        if there is None:
+            new[name] = dict(fields)
+    record = Recorder(state, now)
+    for name, fields in new.items():
+        record.add("imported", who, item=name, body={"fields": fields})
+    return record.events
+
+
+def import_gold(
+    state: ReviewState,
+    items: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str]]],
+    who: str,
+    now: datetime,
+) -> list[Event]:
+    """Import items for training: fields and known answers by id.
+
+    Raises:
+        NotAllowed: The project has no training, an answer is none of its questions', or the id is
+            that of an item under review.
+    """
+    stages = [stage for stage in state.project.stages if stage.kind == "training"]
+    if not stages:
+        raise NotAllowed(f"the project '{state.project.name}' has no training")
+    for name, (_, gold) in items.items():
+        check_item_id(name)
+        if name in state.items:
+            raise NotAllowed(f"item '{name[:40]}' is under review, and cannot be trained on")
+        for stage in stages:
+            try:
+                ballot_of(state.project, stage, gold)
+            except InputError as error:
+                raise NotAllowed(f"training item '{name[:40]}': {error.problem}") from error
+    record = Recorder(state, now)
+    for name, (fields, gold) in items.items():
+        if name not in state.gold:
+            body = {"fields": dict(fields), "gold": dict(gold)}
+            record.add("imported", who, item=name, body=body)
+    return record.events
+
+
+def without_wording(project: Project) -> object:
+    """Return what may not change of a project under way, to compare: all but its wording."""
+    stages = [
+        stage.model_copy(
+            update={
+                "title": "",
+                "rules": tuple(rule.model_copy(update={"why": ""}) for rule in stage.rules),
+            }
+        )
+        for stage in project.stages
+    ]
+    questions = [(q.id, q.options, q.asked_when) for q in project.questions]
+    return (project.name, project.show, questions, stages)
+
+
+def is_valid_name(name: str) -> bool:
+    """Return whether a text can name something: short, printable, without spaces around it."""
+    return 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
+
+
+def check_item_id(name: str) -> None:
+    """Refuse what cannot be an item's id.
+
+    Raises:
+        NotAllowed: It cannot.
+    """
+    if not is_valid_name(name):
+        raise NotAllowed(f"{name[:40]!a} is no id of an item", hint="use a short plain text")

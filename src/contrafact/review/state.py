@@ -1,0 +1,491 @@
+"""The present state of a review, as it follows from its events.
+
+Events say what happened, in order; they are only ever added. :meth:`ReviewState.apply` takes one
+after another and decides nothing: the same events give the same state on any machine. What may
+happen next is decided in :mod:`contrafact.review.workflow` and :mod:`contrafact.review.assignment`,
+whose functions make events with a :class:`Recorder`.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from contrafact.errors import InputError
+from contrafact.records import content_id
+from contrafact.review.answers import Ballot
+from contrafact.review.project import OUTCOMES, Project, Stage
+
+__all__ = [
+    "SYSTEM",
+    "Batch",
+    "Event",
+    "EventKind",
+    "NotAllowed",
+    "Person",
+    "Recorder",
+    "ReviewItem",
+    "ReviewState",
+    "Slot",
+    "Trainee",
+    "Vote",
+    "replay",
+    "snapshot",
+    "text_version",
+]
+
+EventKind = Literal[
+    "project",  # a project was defined, or its guidelines were changed
+    "person",  # somebody got roles, or lost them
+    "imported",  # an item came in
+    "assigned",  # an item was given to somebody, until a time
+    "answered",  # somebody decided
+    "undone",  # and took it back
+    "moved",  # a rule moved an item on, or ended its way
+    "drawn",  # an audit's sample was drawn from a batch
+    "closed",  # an audit was decided
+    "training-drawn",  # somebody got a round of training
+    "training-answered",
+    "training-closed",
+    "stage",  # a stage was closed, so that nothing is given out there, or opened again
+    "reissued",  # an item was taken back from who had it in hand
+]
+SYSTEM = "rule:workflow"
+"""Who acts where a rule does and nobody in person."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened.
+
+    Attributes:
+        kind: What.
+        who: A person's name, or ``rule:workflow``.
+        when: The time, with its zone.
+        item: The item it happened to.
+        stage: At which stage.
+        round: On which visit of the item to that stage, from 1.
+        slot: Which of the stage's votes, from 0.
+        text_version: A content hash of the item's text as the person saw it.
+        guidelines_version: A content hash of the guidelines as they saw them.
+        request: A key of the sender's; what is sent twice under one key happens once.
+        body: What else belongs to it; JSON. An imported decision has an
+            ``origin`` in it: the tool, the file, the person's name there, and the time.
+        seq: Its place in the project's history, from 1; 0 before it has one.
+    """
+
+    kind: EventKind
+    who: str
+    when: datetime
+    item: str | None = None
+    stage: str | None = None
+    round: int = 0
+    slot: int | None = None
+    text_version: str | None = None
+    guidelines_version: str | None = None
+    request: str | None = None
+    body: Mapping[str, Any] = field(default_factory=dict)
+    seq: int = 0
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who works in a review; ``trained`` lets them pass by the training stages."""
+
+    name: str
+    roles: tuple[str, ...]
+    active: bool = True
+    trained: bool = False
+
+
+@dataclass(frozen=True)
+class Vote:
+    """A ballot and where it was cast; ``origin`` is there for one that was imported."""
+
+    seq: int
+    who: str
+    when: datetime
+    stage: str
+    round: int
+    slot: int
+    ballot: Ballot
+    text_version: str
+    guidelines_version: str
+    batch: str | None = None
+    probability: float | None = None
+    origin: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place for one person's vote: free, taken until a time, or filled."""
+
+    role: str
+    person: str | None = None
+    until: datetime | None = None
+    filled: bool = False
+
+    def lapsed(self, now: datetime) -> bool:
+        """Return whether the time for which it was taken has run out."""
+        return self.until is not None and self.until <= now
+
+
+@dataclass
+class ReviewItem:
+    """What is reviewed, and how far it has come."""
+
+    id: str
+    imported: dict[str, Any]
+    fields: dict[str, Any]
+    text_version: str
+    arrived: datetime
+    stage: str | None = None
+    outcome: str | None = None
+    why: str = ""
+    verdict: str | None = None
+    disputed: bool = False
+    batch: str | None = None
+    rounds: dict[str, int] = field(default_factory=dict)
+    slots: tuple[Slot, ...] = ()
+    votes: tuple[Vote, ...] = ()
+    shown: frozenset[tuple[str, int, str]] = frozenset()
+    before: "ReviewItem | None" = None
+
+    @property
+    def round(self) -> int:
+        """Which visit to its stage this is, from 1; 0 where its way has ended."""
+        return self.rounds.get(self.stage or "", 0)
+
+    def here(self) -> tuple[Vote, ...]:
+        """Return the votes of this stage and round."""
+        return tuple(v for v in self.votes if (v.stage, v.round) == (self.stage, self.round))
+
+    def counted(self, stage: Stage) -> tuple[Vote, ...]:
+        """Return the votes that count: those here, and earlier ones on the same text."""
+        earlier: dict[tuple[str, str], Vote] = {}
+        for vote in self.votes:
+            if vote.stage in stage.counts and vote.text_version == self.text_version:
+                earlier[vote.stage, vote.who] = vote
+        return (*self.here(), *earlier.values())
+
+
+@dataclass
+class Batch:
+    """Items that an audit speaks for, and those of them that were drawn, with probabilities."""
+
+    id: str
+    stage: str
+    members: tuple[str, ...]
+    drawn: dict[str, float]
+    strata: dict[str, str]
+    result: str | None = None
+
+
+@dataclass
+class Trainee:
+    """One person's training at one stage."""
+
+    rounds: list[dict[str, bool | None]] = field(default_factory=list)
+    passed: bool = False
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The items of the present round that are not answered yet, in order."""
+        latest = self.rounds[-1] if self.rounds else {}
+        return tuple(item for item, right in latest.items() if right is None)
+
+
+def text_version(project: Project, fields: Mapping[str, Any]) -> str:
+    """Return a content hash of what an item shows."""
+    shown = {name: fields.get(name) for name in project.show}
+    return content_id(json.dumps(shown, sort_keys=True, ensure_ascii=False), prefix="t")
+
+
+def replay(events: Iterable[Event]) -> "ReviewState":
+    """Return the state that a history leads to; its first event defines the project.
+
+    Raises:
+        ValueError: An event does not follow on those before it: the history is damaged.
+    """
+    state: ReviewState | None = None
+    for event in events:
+        if state is None:
+            if event.kind != "project":
+                raise ValueError("a history begins with the definition of its project")
+            state = ReviewState(Project.model_validate(event.body["definition"]))
+        state.apply(event)
+    if state is None:
+        raise ValueError("there is no history")
+    return state
+
+
+class ReviewState:
+    """The present state of one review.
+
+    Args:
+        project: The review's definition; an event can bring one with other guidelines.
+
+    Attributes:
+        project: The definition as it is now.
+        seq: The number of the last event.
+        people: Everybody, by name.
+        items: Every item under review, by id.
+        at: By stage, the items that are there, in order of arrival.
+        gold: By id of a training item, its known answers; ``gold_fields`` has its fields.
+        batches: Audited batches, by name.
+        trainees: Training so far, by person and stage.
+        held: By person, the item that they have in hand.
+        last: By person, the item and event of the decision that they may undo.
+        decided: By person, how many of their decisions stand.
+        requests: By a sender's key, the event that it led to.
+        closed: The stages that are closed at present.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.seq = 0
+        self.people: dict[str, Person] = {}
+        self.items: dict[str, ReviewItem] = {}
+        self.at: dict[str, dict[str, None]] = {stage.id: {} for stage in project.flow}
+        self.gold: dict[str, dict[str, str]] = {}
+        self.gold_fields: dict[str, dict[str, Any]] = {}
+        self.batches: dict[str, Batch] = {}
+        self.trainees: dict[tuple[str, str], Trainee] = {}
+        self.held: dict[str, str] = {}
+        self.last: dict[str, tuple[str, int]] = {}
+        self.decided: Counter[str] = Counter()
+        self.requests: dict[str, int] = {}
+        self.closed: set[str] = set()
+
+    def apply(self, event: Event) -> None:
+        """Take one event in.
+
+        Raises:
+            ValueError: The event does not follow on the state; the history is damaged.
+        """
+        if event.seq != self.seq + 1:
+            raise ValueError(f"event {event.seq} does not follow on event {self.seq}")
+        try:
+            getattr(self, f"_{event.kind.replace('-', '_')}")(event)
+        except (KeyError, IndexError, TypeError) as error:
+            raise ValueError(f"event {event.seq} ({event.kind}) does not fit: {error!r}") from error
+        self.seq = event.seq
+        if event.request is not None:
+            self.requests[event.request] = event.seq
+
+    def trainee(self, person: str, stage: str) -> Trainee:
+        """Return how far somebody's training has come."""
+        return self.trainees.get((person, stage), Trainee())
+
+    def _project(self, event: Event) -> None:
+        self.project = Project.model_validate(event.body["definition"])
+
+    def _person(self, event: Event) -> None:
+        body = event.body
+        self.people[body["name"]] = Person(
+            body["name"], tuple(body["roles"]), body["active"], body["trained"]
+        )
+
+    def _imported(self, event: Event) -> None:
+        assert event.item is not None
+        fields = dict(event.body["fields"])
+        if "gold" in event.body:
+            self.gold[event.item] = dict(event.body["gold"])
+            self.gold_fields[event.item] = fields
+            return
+        version = text_version(self.project, fields)
+        item = ReviewItem(event.item, fields, fields, version, event.when)
+        self.items[item.id] = item
+        self._enter(item, self.project.start.id, event.when)
+
+    def _assigned(self, event: Event) -> None:
+        item, slot = self._place(event)
+        until = datetime.fromisoformat(event.body["until"])
+        previous = item.slots[slot].person
+        if previous is not None and self.held.get(previous) == item.id:
+            del self.held[previous]
+        self._fill(item, slot, Slot(item.slots[slot].role, event.who, until))
+        item.shown |= {(str(event.stage), event.round, event.who)}
+        item.before = None
+        self.held[event.who] = item.id
+
+    def _answered(self, event: Event) -> None:
+        item, slot = self._place(event)
+        if item.slots[slot].filled:
+            raise ValueError(f"event {event.seq} fills a slot of {item.id} a second time")
+        item.before = None
+        item.before = copy(item)
+        body = event.body
+        ballot = Ballot(
+            dict(body["answers"]),
+            body["verdict"],
+            body["flagged"],
+            body["comment"],
+            body.get("correction"),
+        )
+        batch = self.batches[item.batch] if item.batch else None
+        vote = Vote(
+            *(event.seq, event.who, event.when, str(event.stage), event.round, slot, ballot),
+            text_version=str(event.text_version),
+            guidelines_version=str(event.guidelines_version),
+            batch=item.batch,
+            probability=batch.drawn[item.id] if batch else None,
+            origin=body.get("origin"),
+        )
+        item.votes = (*item.votes, vote)
+        self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))
+        stage = self.project.stage(str(event.stage))
+        if ballot.correction is not None and stage.corrects:
+            item.fields = {**item.fields, stage.corrects.field: ballot.correction}
+            item.text_version = text_version(self.project, item.fields)
+        if self.held.get(event.who) == item.id:
+            del self.held[event.who]
+        self.decided[event.who] += 1
+        if "origin" not in body:  # an imported decision is not theirs to undo
+            self.last[event.who] = (item.id, event.seq)
+
+    def _undone(self, event: Event) -> None:
+        item = self.items[str(event.item)]
+        until = datetime.fromisoformat(event.body["until"])
+        vote = next(v for v in item.votes if v.seq == event.body["answer"])
+        if (item.stage, item.round) == (vote.stage, vote.round):
+            item.votes = tuple(v for v in item.votes if v is not vote)
+        elif item.before is not None:
+            if item.stage is not None:
+                del self.at[item.stage][item.id]
+            item = item.before
+            self.items[item.id] = item
+            self.at[str(item.stage)][item.id] = None
+        else:
+            raise ValueError(f"event {event.seq} takes back what others have built on")
+        item.before = None
+        self._fill(item, vote.slot, Slot(item.slots[vote.slot].role, event.who, until))
+        self.held[event.who] = item.id
+        del self.last[event.who]
+        self.decided[event.who] -= 1
+
+    def _moved(self, event: Event) -> None:
+        item = self.items[str(event.item)]
+        body = event.body
+        if item.stage != event.stage:
+            raise ValueError(f"event {event.seq} moves {item.id} from where it is not")
+        if body["to"] == "final" and body["disputed"]:
+            raise ValueError(f"event {event.seq} ends {item.id} with an open disagreement")
+        del self.at[str(item.stage)][item.id]
+        item.why, item.verdict, item.disputed = body["why"], body["verdict"], body["disputed"]
+        item.batch, item.slots, item.stage = None, (), None
+        if body["to"] in OUTCOMES:
+            item.outcome = body["to"]
+        else:
+            self._enter(item, body["to"], event.when)
+
+    def _drawn(self, event: Event) -> None:
+        body, stage = event.body, self.project.stage(str(event.stage))
+        batch = Batch(
+            body["batch"],
+            stage.id,
+            tuple(body["members"]),
+            dict(body["drawn"]),
+            dict(body["strata"]),
+        )
+        self.batches[batch.id] = batch
+        for name in batch.members:
+            item = self.items[name]
+            item.batch, item.before = batch.id, None
+            if name in batch.drawn:
+                item.slots = tuple(Slot(role) for role in stage.roles)
+
+    def _closed(self, event: Event) -> None:
+        batch = self.batches[event.body["batch"]]
+        batch.result = event.body["result"]
+        for name in batch.members:
+            self.items[name].before = None
+
+    def _training_drawn(self, event: Event) -> None:
+        trainee = self.trainees.setdefault((event.who, str(event.stage)), Trainee())
+        trainee.rounds.append(dict.fromkeys(event.body["items"]))
+
+    def _training_answered(self, event: Event) -> None:
+        trainee = self.trainees[event.who, str(event.stage)]
+        trainee.rounds[event.round - 1][str(event.item)] = event.body["right"]
+
+    def _training_closed(self, event: Event) -> None:
+        self.trainees[event.who, str(event.stage)].passed = event.body["passed"]
+
+    def _stage(self, event: Event) -> None:
+        name = self.project.stage(str(event.stage)).id
+        if event.body["open"]:
+            self.closed.discard(name)
+        else:
+            self.closed.add(name)
+
+    def _reissued(self, event: Event) -> None:
+        item, slot = self._place(event)
+        previous = item.slots[slot]
+        if previous.filled or previous.person is None:
+            raise ValueError(f"event {event.seq} takes back what nobody has in hand")
+        if self.held.get(previous.person) == item.id:
+            del self.held[previous.person]
+        item.before = None
+        self._fill(item, slot, Slot(previous.role))
+
+    def _enter(self, item: ReviewItem, name: str, when: datetime) -> None:
+        stage = self.project.stage(name)
+        item.stage, item.arrived = name, when
+        item.rounds = {**item.rounds, name: item.rounds.get(name, 0) + 1}
+        item.slots = () if stage.barrier else tuple(Slot(role) for role in stage.roles)
+        self.at[name][item.id] = None
+
+    def _place(self, event: Event) -> tuple[ReviewItem, int]:
+        item, slot = self.items[str(event.item)], event.slot
+        if slot is None or (item.stage, item.round) != (event.stage, event.round):
+            raise ValueError(f"event {event.seq} is not at the stage where {item.id} is")
+        return item, slot
+
+    @staticmethod
+    def _fill(item: ReviewItem, place: int, slot: Slot) -> None:
+        item.slots = (*item.slots[:place], slot, *item.slots[place + 1 :])
+
+
+class NotAllowed(InputError):
+    """What was asked for is against the review's rules, or too late. Nothing was changed."""
+
+
+class Recorder:
+    """Makes events, applies them to a state one after another, and keeps them for the store."""
+
+    def __init__(self, state: ReviewState, now: datetime) -> None:
+        self.state = state
+        self.now = now
+        self.events: list[Event] = []
+
+    def add(self, kind: EventKind, who: str = SYSTEM, **fields: Any) -> None:
+        """Make an event, apply it and keep it."""
+        event = Event(kind, who, self.now, seq=self.state.seq + 1, **fields)
+        self.state.apply(event)
+        self.events.append(event)
+
+
+def snapshot(state: ReviewState) -> ReviewState:
+    """Return a copy of a state that later events do not change; what cannot change is shared.
+
+    It is there to compute figures on, so that nobody who works waits for them. It is not to be
+    worked on: the keys of requests are left out.
+    """
+    made = ReviewState(state.project)
+    made.seq = state.seq
+    made.people = dict(state.people)
+    made.items = {name: copy(item) for name, item in state.items.items()}
+    made.at = {stage: dict(names) for stage, names in state.at.items()}
+    made.gold, made.gold_fields = dict(state.gold), dict(state.gold_fields)
+    made.batches = {name: copy(batch) for name, batch in state.batches.items()}
+    made.trainees = {
+        key: Trainee([dict(answers) for answers in trainee.rounds], trainee.passed)
+        for key, trainee in state.trainees.items()
+    }
+    made.held, made.last = dict(state.held), dict(state.last)
+    made.closed = set(state.closed)
+    return made

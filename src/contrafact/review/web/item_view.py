@@ -1,0 +1,232 @@
+"""What one screen of work shows: an item, what is asked about it, and others' earlier answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from contrafact.review.assignment import Assignment, visible_votes
+from contrafact.review.project import Project, Stage
+from contrafact.review.state import ReviewItem, ReviewState, Vote
+from contrafact.review.workflow import undoable
+from contrafact.text.diff import DiffPart, word_diff
+
+__all__ = [
+    "EarlierVote",
+    "Idle",
+    "ItemView",
+    "TrainingFeedback",
+    "WorkProgress",
+    "cached_diff",
+    "earlier_vote",
+    "idle",
+    "item_view",
+    "training_feedback",
+]
+
+
+@dataclass(frozen=True)
+class WorkProgress:
+    """How far things have come.
+
+    Attributes:
+        done: Items whose way has ended; in training, items of the round that are answered.
+        total: All items; in training, the round's.
+        here: Items at this stage that still need somebody.
+        own: How many of the person's decisions stand; training apart.
+    """
+
+    done: int
+    total: int
+    here: int
+    own: int
+
+
+@dataclass(frozen=True)
+class EarlierVote:
+    """What somebody answered before; who it was is not shown, only their role and a number.
+
+    Attributes:
+        role: Their role, with a number where several have it.
+        stage: The stage's title.
+        round: The item's visit to that stage.
+        verdict: What their answers come to.
+        answers: Question and answer.
+        comment: What they added.
+        flagged: Whether they were not sure.
+        earlier: Whether the text has been rewritten since.
+    """
+
+    role: str
+    stage: str
+    round: int
+    verdict: str
+    answers: tuple[tuple[str, str], ...]
+    comment: str
+    flagged: bool
+    earlier: bool
+
+
+@dataclass(frozen=True)
+class ItemView:
+    """An item that is shown to whom it was given.
+
+    Attributes:
+        assignment: Which, and where.
+        project: The review's definition.
+        stage: The stage.
+        fields: The item's fields, as they are now.
+        earlier_votes: What others answered before, as far as this stage shows it.
+        progress: How far things have come.
+        undoable: Whether the person has a decision to take back.
+    """
+
+    assignment: Assignment
+    project: Project
+    stage: Stage
+    fields: Mapping[str, Any]
+    earlier_votes: tuple[EarlierVote, ...]
+    progress: WorkProgress
+    undoable: bool
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """The fields that are not compared, with what is in them."""
+        apart = self.project.compare or ()
+        return [
+            (name.replace("_", " "), _text(self.fields.get(name)))
+            for name in self.project.show
+            if name not in apart and _text(self.fields.get(name))
+        ]
+
+    @property
+    def sides(self) -> list[tuple[str, tuple[DiffPart, ...]]]:
+        """The two texts that are compared, with what only one of them has marked; or none."""
+        if self.project.compare is None:
+            return []
+        before, after = self.project.compare
+        parts = cached_diff(_text(self.fields.get(before)), _text(self.fields.get(after)))
+        return [
+            (before.replace("_", " "), tuple(p for p in parts if p.kind != "added")),
+            (after.replace("_", " "), tuple(p for p in parts if p.kind != "removed")),
+        ]
+
+    @property
+    def correctable(self) -> str | None:
+        """The present text that may be rewritten here; None where none may."""
+        if self.stage.corrects is None:
+            return None
+        return _text(self.fields.get(self.stage.corrects.field))
+
+
+@dataclass(frozen=True)
+class Idle:
+    """There is no item for somebody now.
+
+    Attributes:
+        open: Items whose way has not ended.
+        total: All items.
+        undoable: Whether the person has a decision to take back.
+    """
+
+    open: int
+    total: int
+    undoable: bool
+
+
+@dataclass(frozen=True)
+class TrainingFeedback:
+    """What came of an answer in training.
+
+    Attributes:
+        right: Whether it was right.
+        known: Question and the answer that is known to be right.
+        closed: Where it ended a round: how many were right, of how many, and whether that passes.
+    """
+
+    right: bool
+    known: tuple[tuple[str, str], ...]
+    closed: tuple[int, int, bool] | None
+
+
+def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
+    """Return what is shown to somebody who has been given an item."""
+    project, stage = state.project, state.project.stage(assignment.stage)
+    if assignment.training:
+        answered = state.trainee(who, stage.id).rounds[-1]
+        done = sum(right is not None for right in answered.values())
+        progress = WorkProgress(done, len(answered), len(answered) - done, state.decided[who])
+        fields: Mapping[str, Any] = state.gold_fields[assignment.item]
+        return ItemView(assignment, project, stage, fields, (), progress, False)
+    item = state.items[assignment.item]
+    votes = visible_votes(project, item, stage.id, assignment.round)
+    return ItemView(
+        assignment,
+        project,
+        stage,
+        item.fields,
+        tuple(earlier_vote(project, item, vote) for vote in votes),
+        WorkProgress(_ended(state), len(state.items), len(state.at[stage.id]), state.decided[who]),
+        undoable(state, who) is not None,
+    )
+
+
+def idle(state: ReviewState, who: str) -> Idle:
+    """Return what is shown to somebody for whom there is no item now."""
+    total = len(state.items)
+    return Idle(total - _ended(state), total, undoable(state, who) is not None)
+
+
+def training_feedback(state: ReviewState, who: str, item: str) -> TrainingFeedback | None:
+    """Return what came of somebody's latest answer to a training item; None if there is none."""
+    for stage in state.project.stages:
+        if stage.kind != "training":
+            continue
+        trainee = state.trainee(who, stage.id)
+        for results in reversed(trainee.rounds[-2:]):
+            right = results.get(item)
+            if right is None:
+                continue
+            known = state.gold[item]
+            asked = (
+                (state.project.question(q).text, known[q]) for q in stage.questions if q in known
+            )
+            complete = all(r is not None for r in results.values())
+            hits = sum(bool(r) for r in results.values())
+            passed = hits / len(results) >= stage.threshold
+            return TrainingFeedback(
+                right, tuple(asked), (hits, len(results), passed) if complete else None
+            )
+    return None
+
+
+@lru_cache(maxsize=1024)
+def cached_diff(before: str, after: str) -> tuple[DiffPart, ...]:
+    """Return how one text becomes another; kept, since several people look at each pair."""
+    return tuple(word_diff(before, after))
+
+
+def earlier_vote(project: Project, item: ReviewItem, vote: Vote) -> EarlierVote:
+    """Return what is shown of a vote on an item to those who come after."""
+    stage = project.stage(vote.stage)
+    role = stage.roles[vote.slot]
+    several = stage.roles.count(role) > 1
+    number = 1 + stage.roles[: vote.slot].count(role)
+    return EarlierVote(
+        f"{role} {number}" if several else role,
+        stage.title,
+        vote.round,
+        vote.ballot.verdict,
+        tuple((project.question(q).text, a) for q, a in vote.ballot.answers.items()),
+        vote.ballot.comment,
+        vote.ballot.flagged,
+        vote.text_version != item.text_version,
+    )
+
+
+def _ended(state: ReviewState) -> int:
+    return len(state.items) - sum(len(waiting) for waiting in state.at.values())
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

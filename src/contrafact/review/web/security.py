@@ -1,0 +1,168 @@
+"""What is done for every route: the session, the size of what is sent, headers, the log.
+
+It is plain ASGI middleware, so that no route can forget any of it.
+"""
+
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+from contextlib import suppress
+from http.cookies import CookieError, SimpleCookie
+from time import perf_counter
+
+from anyio.to_thread import run_sync
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from contrafact.review.web.studio import Studio
+
+__all__ = ["HEADERS", "SecurityMiddleware", "cookie_name", "csrf_token", "set_session"]
+
+
+_LOG = logging.getLogger("contrafact.review.web.requests")
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+"""Sent with every response."""
+_SESSION, _VISIT = "session", "visit"
+_SECRET_PATH = re.compile(r"^/invite/[^/]+")
+_TOO_LARGE = b"What was sent is too large."
+
+
+def cookie_name(studio: Studio, kind: str) -> str:
+    """Return a cookie's name; over TLS, one that only this very host can set."""
+    return f"__Host-contrafact-{kind}" if studio.secure else f"contrafact-{kind}"
+
+
+def csrf_token(secret: str) -> str:
+    """Return the token that forms of a session (or of a visit without one) carry."""
+    return hmac.new(secret.encode(), b"form", hashlib.sha256).hexdigest()
+
+
+def set_session(headers: MutableHeaders, studio: Studio, secret: str | None) -> None:
+    """Give a browser a session's secret, in a cookie that no script can read, or take it away."""
+    headers.append("set-cookie", _cookie(studio, _SESSION, secret))
+
+
+class SecurityMiddleware:
+    """Recognises sessions, limits what is sent, adds headers, and logs requests without secrets.
+
+    Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None) and ``csrf``
+    into the request's state.
+    """
+
+    def __init__(self, app: ASGIApp, studio: Studio) -> None:
+        self.app = app
+        self.studio = studio
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = perf_counter(), 0
+        scope.setdefault("state", {})
+        static = scope["path"].startswith("/static/")
+        visit = None if static else await self._recognise(scope)
+
+        async def guarded_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-cache" if static else "no-store")
+                if visit is not None:
+                    headers.append("set-cookie", _cookie(self.studio, _VISIT, visit))
+                if self.studio.secure:
+                    headers.setdefault("strict-transport-security", "max-age=31536000")
+            await send(message)
+
+        try:
+            await self._limited(scope, receive, guarded_send)
+        finally:
+            path = _SECRET_PATH.sub("/invite/[secret]", scope["path"])
+            spent = 1000 * (perf_counter() - began)
+            _LOG.info("%s %a %s %.0f ms", scope["method"], path, status, spent)
+
+    async def _recognise(self, scope: Scope) -> str | None:
+        """Fill the request's state; return the secret of a visit that begins with it."""
+        studio, state = self.studio, scope["state"]
+        try:
+            sent = SimpleCookie(Headers(scope=scope).get("cookie", ""))
+            cookies = {name: morsel.value for name, morsel in sent.items()}
+        except CookieError:
+            cookies = {}
+        secret = cookies.get(cookie_name(studio, _SESSION))
+        account = await run_sync(studio.sessions.account, secret) if secret else None
+        state["account"], state["session"] = account, secret if account else None
+        if account is not None and secret:
+            state["csrf"] = csrf_token(secret)
+            return None
+        known = cookies.get(cookie_name(studio, _VISIT))
+        visit = known or secrets.token_urlsafe(32)
+        state["csrf"] = csrf_token(visit)
+        return None if known else visit
+
+    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve, but not what is too large: nobody but a manager sends more than a form."""
+        account = scope["state"].get("account")
+        big = account is not None and account.manager
+        limit = self.studio.upload_limit if big else self.studio.form_limit
+        length = Headers(scope=scope).get("content-length", "0")
+        if not re.fullmatch(r"[0-9]{1,18}", length) or int(length) > limit:
+            await _refuse(send)
+            return
+        taken, started, over = 0, False, False
+
+        async def limited_receive() -> Message:
+            nonlocal taken, over
+            message = await receive()
+            if message["type"] == "http.request":
+                taken += len(message.get("body", b""))
+                if taken > limit:
+                    over = True
+                    raise _TooLarge
+            return message
+
+        async def watched_send(message: Message) -> None:
+            nonlocal started
+            if over and not started:
+                # The app made an answer of our exception; ours is the right one.
+                return
+            started = True
+            await send(message)
+
+        with suppress(_TooLarge):
+            await self.app(scope, limited_receive, watched_send)
+        if over and not started:
+            await _refuse(send)
+
+
+class _TooLarge(Exception):
+    """More was sent than announced, and more than is allowed."""
+
+
+async def _refuse(send: Send) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": _TOO_LARGE})
+
+
+def _cookie(studio: Studio, kind: str, value: str | None) -> str:
+    gone = "; Max-Age=0" if value is None else ""
+    secure = "; Secure" if studio.secure else ""
+    name = cookie_name(studio, kind)
+    return f"{name}={value or ''}; Path=/; HttpOnly; SameSite=Lax{gone}{secure}"

@@ -1,0 +1,1 @@
+"""Studies with people: a sheet out, figures in; and how far raters agree."""

@@ -1,0 +1,357 @@
+"""How far raters agree: every coefficient, with its interval, and where they do not."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from contrafact.errors import InputError
+from contrafact.stats.agreement import (
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac1,
+    gwet_ac2,
+    krippendorff_alpha,
+    percent_agreement,
+    with_interval,
+)
+from contrafact.stats.classification import binary_figures
+from contrafact.stats.intervals import Interval
+from contrafact.study.ratings import Rating, RatingsTable
+
+__all__ = ["Against", "Agreement", "Coefficient", "Disagreement", "agreement", "agreement_object"]
+
+# Pairs of words of which the first is positive, where none is named.
+_POSITIVE = {
+    "yes": "no", "y": "n", "true": "false", "t": "f", "1": "0", "1.0": "0.0", "pass": "fail",
+    "passed": "failed", "correct": "wrong", "right": "wrong", "valid": "invalid",
+    "positive": "negative",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A coefficient of some raters' agreement.
+
+    Attributes:
+        name: Which.
+        raters: Whose agreement.
+        estimate: Its value; NaN where it is undefined.
+        low: Lower bound; NaN where there is none.
+        high: Upper bound; NaN where there is none.
+        n: Items that it rests on.
+        why: Why it is undefined or has no bounds, where that is so.
+    """
+
+    name: str
+    raters: tuple[str, ...]
+    estimate: float
+    low: float
+    high: float
+    n: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Against:
+    """A rater measured against one that is taken for the truth.
+
+    Attributes:
+        rater: The rater.
+        reference: Who is taken for the truth.
+        positive: The category that counts as positive.
+        both: Items that both call positive.
+        only_rater: Items that only the rater does.
+        only_reference: Items that only the reference does.
+        neither: Items that neither does.
+        figures: Accuracy, precision, recall, specificity, F1.
+    """
+
+    rater: str
+    reference: str
+    positive: Rating
+    both: int
+    only_rater: int
+    only_reference: int
+    neither: int
+    figures: tuple[Coefficient, ...]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """An item that raters rate differently.
+
+    Attributes:
+        item: The item.
+        ratings: By rater; none where missing.
+        count: How many items with these ratings the row stands for.
+    """
+
+    item: str
+    ratings: dict[str, Rating]
+    count: int
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """All that a table of ratings says of its raters.
+
+    Attributes:
+        items: How many items.
+        raters: The raters.
+        ratings: How many ratings.
+        missing: How many cells are empty.
+        categories: All categories, in order.
+        prevalence: Each category's share of all ratings.
+        by_rater: The same, of each rater's.
+        coefficients: Percent agreement, Fleiss' kappa, Gwet's AC1 and AC2, Krippendorff's alpha of
+            all raters; percent agreement and Cohen's kappa of every two.
+        against: Every other rater against the reference, where one is named.
+        disagreements: Items that are rated differently.
+        notes: What a reader should know.
+    """
+
+    items: int
+    raters: tuple[str, ...]
+    ratings: int
+    missing: int
+    categories: tuple[Rating, ...]
+    prevalence: dict[Rating, float]
+    by_rater: dict[str, dict[Rating, float]]
+    coefficients: tuple[Coefficient, ...]
+    against: tuple[Against, ...]
+    disagreements: tuple[Disagreement, ...]
+    notes: tuple[str, ...]
+
+
+def agreement(
+    table: RatingsTable,
+    *,
+    categories: Sequence[str] = (),
+    reference: str | None = None,
+    positive: str | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+    resamples: int = 10_000,
+) -> Agreement:
+    """Return how far the raters of a table agree.
+
+    Args:
+        table: The ratings.
+        categories: All categories that raters could choose, in their order. Where none is given
+            they are those that occur, and in order only if they are numbers.
+        reference: The rater that the others are measured against.
+        positive: Of two categories, the one that counts as positive.
+        seed: Seed of the resampling.
+        level: Confidence level.
+        resamples: How many times items are drawn.
+
+    Raises:
+        InputError: A rating is not among the categories, the reference is unknown, or there are
+            not two categories, or no telling which is positive, to measure against it.
+    """
+    known = _categories(table, categories)
+    cells = np.array([list(row) for row in table.cells], dtype=object)
+
+    def made(
+        name: str, function: Callable[..., float], raters: Sequence[str], stream: int
+    ) -> Coefficient:
+        columns = [table.raters.index(rater) for rater in raters]
+        rng = np.random.default_rng([seed, stream, *columns])
+        found = with_interval(
+            function, cells[:, columns], level=level, resamples=resamples, rng=rng
+        )
+        return _coefficient(name, tuple(raters), found)
+
+    # Two categories are as far apart in either order.
+    ordered = table.numbers or bool(categories) or len(known) <= 2
+    coefficients = [
+        made("percent", percent_agreement, table.raters, 1),
+        made("fleiss_kappa", fleiss_kappa, table.raters, 2),
+        made("gwet_ac1", partial(gwet_ac1, categories=known), table.raters, 3),
+    ]
+    if ordered:
+        ac2 = partial(gwet_ac2, categories=known)
+        coefficients.append(made("gwet_ac2", ac2, table.raters, 4))
+    else:
+        why = "undefined: the categories have no order; give it with --categories"
+        nan = math.nan
+        coefficients.append(Coefficient("gwet_ac2", table.raters, nan, nan, nan, 0, why))
+    coefficients.append(made("krippendorff_alpha", krippendorff_alpha, table.raters, 5))
+    for pair in combinations(table.raters, 2):
+        coefficients.append(made("cohen_kappa", cohen_kappa, pair, 6))
+        if len(table.raters) > 2:
+            coefficients.append(made("percent", percent_agreement, pair, 7))
+    against: list[Against] = []
+    if reference is not None:
+        if reference not in table.raters:
+            raise InputError(
+                f"there is no rater '{reference}'", hint=f"there are {', '.join(table.raters)}"
+            )
+        yes = _positive(known, positive, table.numbers)
+        against = [
+            _against(table, rater, reference, yes, seed, level, resamples)
+            for rater in table.raters
+            if rater != reference
+        ]
+    given = [cell for row in table.cells for cell in row if cell is not None]
+    return Agreement(
+        items=len(table.items),
+        raters=table.raters,
+        ratings=len(given),
+        missing=cells.size - len(given),
+        categories=tuple(known),
+        prevalence=_shares(given, known),
+        by_rater={rater: _shares(table.column(rater), known) for rater in table.raters},
+        coefficients=tuple(coefficients),
+        against=tuple(against),
+        disagreements=tuple(_disagreements(table)),
+        notes=table.notes,
+    )
+
+
+def agreement_object(found: Agreement) -> dict[str, Any]:
+    """Return an agreement as JSON has it; what is undefined is null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {_word(key): plain(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(one) for one in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    fields: dict[str, Any] = plain(asdict(found))
+    return {"format": "contrafact-agreement", "version": 1, **fields}
+
+
+def _word(category: Rating) -> str:
+    number = isinstance(category, float) and category.is_integer()
+    return str(int(category)) if number and isinstance(category, float) else str(category)
+
+
+def _categories(table: RatingsTable, given: Sequence[str]) -> list[Rating]:
+    seen = {cell for row in table.cells for cell in row if cell is not None}
+    if not seen:
+        raise InputError("there is not one rating", hint="fill in the raters' columns")
+    if not given:
+        return sorted(seen, key=lambda one: (isinstance(one, str), one))
+    try:
+        known = [_as_rating(one, table.numbers, seen) for one in given]
+    except ValueError:
+        raise InputError("a category is not a number, as the ratings are") from None
+    strange = sorted(map(_word, seen.difference(known)))
+    if strange:
+        raise InputError(
+            f"ratings that are not among the categories: {', '.join(strange[:5])}",
+            hint="name all categories with --categories",
+        )
+    return list(dict.fromkeys(known))
+
+
+def _as_rating(text: str, numbers: bool, seen: set[Any]) -> Rating:
+    if numbers:
+        return float(text)
+    spelled = {str(one).casefold(): one for one in seen}
+    return str(spelled.get(text.strip().casefold(), text.strip()))
+
+
+def _positive(known: Sequence[Rating], named: str | None, numbers: bool) -> Rating:
+    if len(known) != 2:
+        raise InputError(
+            f"there are {len(known)} categories, and a reference needs two",
+            hint="leave --reference out, or rate with two",
+        )
+    if named is not None:
+        wanted = named.strip().casefold()
+        for one in known:
+            if wanted in (_word(one).casefold(), str(one).casefold()):
+                return one
+        raise InputError(f"there is no category '{named}'", hint=f"there are {_both(known)}")
+    first, second = known
+    words = str(first).casefold(), str(second).casefold()
+    if _POSITIVE.get(words[0]) == words[1]:
+        return first
+    if _POSITIVE.get(words[1]) != words[0]:
+        raise InputError(
+            f"which of {_both(known)} is positive is not plain", hint="say it with --positive"
+        )
+    return second
+
+
+def _both(known: Sequence[Rating]) -> str:
+    return " and ".join(map(_word, known))
+
+
+def _against(
+    table: RatingsTable,
+    rater: str,
+    reference: str,
+    positive: Rating,
+    seed: int,
+    level: float,
+    resamples: int,
+) -> Against:
+    pairs = [
+        (truth == positive, said == positive)
+        for truth, said in zip(table.column(reference), table.column(rater), strict=True)
+        if truth is not None and said is not None
+    ]
+    rng = np.random.default_rng([seed, 8, table.raters.index(rater)])
+    found = binary_figures(
+        [float(truth) for truth, _ in pairs],
+        [float(said) for _, said in pairs],
+        level=level,
+        resamples=resamples,
+        rng=rng,
+    )
+    shares = ("accuracy", "precision", "recall", "specificity")
+    figures = []
+    for name in shares:
+        one = getattr(found, name)
+        why = "undefined: there is no such item" if one.n == 0 else ""
+        if one.n and math.isnan(one.low):
+            why = "no interval: too few items"
+        figures.append(
+            Coefficient(name, (rater, reference), one.estimate, one.low, one.high, one.n, why)
+        )
+    figures.append(_coefficient("f1", (rater, reference), found.f1))
+    return Against(
+        rater,
+        reference,
+        positive,
+        found.both,
+        found.only_rater,
+        found.only_reference,
+        found.neither,
+        tuple(figures),
+    )
+
+
+def _coefficient(name: str, raters: tuple[str, ...], found: Interval) -> Coefficient:
+    why = found.method if math.isnan(found.low) else ""
+    if math.isnan(found.estimate):
+        why = "undefined: no item has two ratings, or only one category was used"
+        if name == "f1":
+            why = "undefined: neither has a positive item"
+    return Coefficient(name, raters, found.estimate, found.low, found.high, found.n, why)
+
+
+def _shares(cells: Sequence[Rating], known: Sequence[Rating]) -> dict[Rating, float]:
+    counts: Counter[Rating] = Counter(cell for cell in cells if cell is not None)
+    total = counts.total()
+    return {one: counts[one] / total if total else math.nan for one in known}
+
+
+def _disagreements(table: RatingsTable) -> list[Disagreement]:
+    counts = Counter(table.items)
+    rows = dict(zip(table.items, table.cells, strict=True))
+    return [
+        Disagreement(item, dict(zip(table.raters, row, strict=True)), counts[item])
+        for item, row in rows.items()
+        if len({cell for cell in row if cell is not None}) > 1
+    ]

@@ -1,0 +1,198 @@
+"""Tables of ratings, wide or long, from any file of rows."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contrafact.errors import InputError
+from contrafact.files.tables import Row, read_rows, source_name
+
+__all__ = ["Rating", "RatingsTable", "ratings_of", "read_ratings"]
+
+Rating = str | float | None
+"""A category; none where a rater did not rate an item."""
+
+_LONG = ("item", "rater", "rating")
+_ITEM_NAMES = ("item", "id", "item_id", "sample", "sample_id")
+
+
+@dataclass(frozen=True)
+class RatingsTable:
+    """Ratings by item and rater.
+
+    Attributes:
+        items: The items' names, in the file's order; with counts, one name stands several times.
+        raters: The raters' names, in the file's order.
+        cells: Shape (items, raters).
+        numbers: Whether all categories are numbers.
+        notes: What was made one category that the file spells in several ways.
+    """
+
+    items: tuple[str, ...]
+    raters: tuple[str, ...]
+    cells: tuple[tuple[Rating, ...], ...]
+    numbers: bool
+    notes: tuple[str, ...] = ()
+
+    def column(self, rater: str) -> list[Rating]:
+        """Return one rater's ratings, item by item."""
+        place = self.raters.index(rater)
+        return [row[place] for row in self.cells]
+
+
+def read_ratings(
+    path: str, *, raters: Sequence[str] = (), count: str | None = None
+) -> RatingsTable:
+    """Return the ratings in a file.
+
+    Long: columns ``item``, ``rater`` and ``rating``. Wide: a column of items (``item`` or ``id``,
+    else the first) and one column per rater. Empty cells are missing ratings. Spellings of a
+    category that differ only in case are one.
+
+    Args:
+        path: CSV, JSONL, JSON or Parquet, or ``-``.
+        raters: The raters to take, of a wide file the columns; all where none is named.
+        count: A column of a wide file with the number of items that a row stands for.
+
+    Raises:
+        InputError: There are not two raters, an item is rated twice by one, or a cell is no
+            rating.
+    """
+    return ratings_of(list(read_rows(path)), source_name(path), raters=raters, count=count)
+
+
+def ratings_of(
+    rows: Sequence[Row], name: str, *, raters: Sequence[str] = (), count: str | None = None
+) -> RatingsTable:
+    """Return the ratings in rows that are at hand, each with its line, as `read_ratings` does.
+
+    Args:
+        rows: The rows of a long or a wide table.
+        name: What messages call the table.
+        raters: The raters to take; all where none is named.
+        count: A column of a wide table with the number of items that a row stands for.
+
+    Raises:
+        InputError: As for `read_ratings`.
+    """
+    if not rows:
+        raise InputError("the file holds no rows", file=name, hint="give at least one item")
+    columns = list(dict.fromkeys(column for _, row in rows for column in row))
+    folded = {column.strip().casefold(): column for column in columns}
+    long = all(column in folded for column in _LONG)
+    if long and count is not None:
+        raise InputError("counts are for a wide table", file=name, hint="leave --count out")
+    read = _long(rows, folded, name) if long else _wide(rows, columns, count, name)
+    table: dict[str, dict[str, Any]] = read[0]
+    known, times = read[1], read[2]
+    for rater in raters:
+        if rater not in known:
+            raise InputError(
+                f"there is no rater '{rater}'", file=name, hint=f"there are {', '.join(known)}"
+            )
+    chosen = [rater for rater in known if not raters or rater in raters]
+    if len(chosen) < 2:
+        raise InputError(
+            f"there is {len(chosen) or 'no'} rater", file=name, hint="agreement takes two or more"
+        )
+    return _made(table, chosen, times)
+
+
+_Read = tuple[dict[str, dict[str, Any]], list[str], dict[str, int]]
+
+
+def _long(rows: Sequence[Row], folded: Mapping[str, str], name: str) -> _Read:
+    item_of, rater_of, rating_of = (folded[column] for column in _LONG)
+    table: dict[str, dict[str, Any]] = {}
+    raters: dict[str, None] = {}
+    for line, row in rows:
+        item, rater = _text(row.get(item_of)), _text(row.get(rater_of))
+        if not item or not rater:
+            missing = "item" if not item else "rater"
+            raise InputError(f"there is no {missing}", file=name, line=line, hint="fill it in")
+        raters[rater] = None
+        own = table.setdefault(item, {})
+        if rater in own:
+            raise InputError(
+                f"{rater} rates {item} a second time", file=name, line=line, hint="keep one rating"
+            )
+        own[rater] = _rating(row.get(rating_of), name, line)
+    return table, list(raters), dict.fromkeys(table, 1)
+
+
+def _wide(rows: Sequence[Row], columns: Sequence[str], count: str | None, name: str) -> _Read:
+    if count is not None and count not in columns:
+        raise InputError(f"there is no column '{count}'", file=name, hint="name one with --count")
+    named = [column for column in columns if column.strip().casefold() in _ITEM_NAMES]
+    # Rows with a count stand for many items and need no name.
+    item_of = named[0] if named else None if count is not None else columns[0]
+    raters = [column for column in columns if column not in (item_of, count)]
+    table: dict[str, dict[str, Any]] = {}
+    times: dict[str, int] = {}
+    for line, row in rows:
+        item = f"line {line}" if item_of is None else _text(row.get(item_of))
+        if not item:
+            raise InputError(
+                f"there is no {item_of or 'item'}", file=name, line=line, hint="fill it in"
+            )
+        if item in table:
+            raise InputError(f"{item} is there twice", file=name, line=line, hint="keep one row")
+        table[item] = {rater: _rating(row.get(rater), name, line) for rater in raters}
+        times[item] = 1 if count is None else _count(row.get(count), name, line)
+    return table, raters, times
+
+
+def _made(
+    table: Mapping[str, Mapping[str, Any]], raters: Sequence[str], times: Mapping[str, int]
+) -> RatingsTable:
+    given = [table[item].get(rater) for item in table for rater in raters]
+    texts = [cell for cell in given if cell is not None]
+    numbers = bool(texts) and all(_is_number(text) for text in texts)
+    spelling: dict[str, str] = {}
+    merged: dict[str, set[str]] = {}
+    for text in texts:
+        first = spelling.setdefault(text.casefold(), text)
+        merged.setdefault(first, set()).add(text)
+
+    def value(text: str | None) -> Rating:
+        if text is None:
+            return None
+        return float(text) if numbers else spelling[text.casefold()]
+
+    notes = tuple(
+        f"'{first}' stands also for {', '.join(repr(other) for other in sorted(own - {first}))}"
+        for first, own in merged.items()
+        if len(own) > 1 and not numbers
+    )
+    items = [item for item in table for _ in range(times[item])]
+    cells = [tuple(value(table[item].get(rater)) for rater in raters) for item in items]
+    return RatingsTable(tuple(items), tuple(raters), tuple(cells), numbers, notes)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _rating(value: Any, name: str, line: int) -> str | None:
+    if isinstance(value, list | dict):
+        raise InputError("is no rating", file=name, line=line, hint="write a word or a number")
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return _text(value) or None
+
+
+def _count(value: Any, name: str, line: int) -> int:
+    text = _text(value).removesuffix(".0")
+    if not text.isascii() or not text.isdigit() or int(text) > 1_000_000:
+        raise InputError(
+            f"'{text[:20]}' is no count", file=name, line=line, hint="write a whole number"
+        )
+    return int(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,196 @@
+"""Drawing a study: a sheet that shows items and nothing of where they come from, and its key."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from contrafact.errors import InputError
+from contrafact.family.study import StudySpec
+from contrafact.files.sheets import item_check, item_names, write_sheet
+from contrafact.runs.folder import read_manifest
+from contrafact.runs.items import ITEMS
+from contrafact.stats.sampling import even_allocation
+from contrafact.text.delimit import printable
+
+__all__ = ["DrawnStudy", "draw_study", "read_source"]
+
+
+@dataclass(frozen=True)
+class DrawnStudy:
+    """A study as it was drawn.
+
+    Attributes:
+        sheet: For people: items in random order, with blanks to fill in.
+        key: What leads back from an item to what it is, in the order of the items' names.
+        guidelines: For people.
+        shortage: What there was less of than was asked for, one sentence each.
+    """
+
+    sheet: pd.DataFrame
+    key: pd.DataFrame
+    guidelines: str
+    shortage: Sequence[str]
+
+    def write(self, path: Path) -> tuple[Path, Path]:
+        """Write the sheet, and next to it its key and guidelines; return the paths of the two.
+
+        A study that is there already is left as it is if it is the same, and never overwritten: a
+        person may have filled it in.
+
+        Raises:
+            InputError: The sheet is not to be a CSV file, or another study has its name.
+        """
+        return write_sheet(path, self.sheet, self.key, self.guidelines)
+
+
+def read_source(spec: StudySpec, sources: Sequence[Path]) -> pd.DataFrame:
+    """Return what a study is drawn from: the per-item tables of runs, or what is in a file.
+
+    Systems of one name in two runs are told apart by the names of their runs' folders.
+
+    Raises:
+        InputError: A folder is no run folder of the study's task, or its run has not come to its
+            end; several files are named, or the file is no use.
+    """
+    if spec.load is not None:
+        if len(sources) > 1:
+            raise InputError(
+                f"this study is drawn from one file, and {len(sources)} are named",
+                hint="name one file",
+            )
+        return spec.load(sources[0])
+    frames: list[pd.DataFrame] = []
+    taken: set[str] = set()
+    for folder in dict.fromkeys(sources):
+        manifest = read_manifest(folder)
+        if not (folder / ITEMS).exists():
+            hint = "run the same command again: it goes on where it stopped"
+            raise InputError(f"this run is {manifest.status}", file=folder, hint=hint)
+        if manifest.task != spec.task:
+            raise InputError(
+                f"the run '{folder.resolve().name}' is of {manifest.task}, not of {spec.task}",
+                hint="name other folders",
+            )
+        items = pd.read_parquet(folder / ITEMS)
+        names = {name: f"{name} [{folder.resolve().name}]" for name in set(items["system"]) & taken}
+        items["system"] = items["system"].replace(names)
+        taken |= set(items["system"])
+        frames.append(items)
+    return pd.concat(frames, ignore_index=True)
+
+
+def draw_study(
+    spec: StudySpec, source: pd.DataFrame, n: int, rng: np.random.Generator, *, kind: str = ""
+) -> DrawnStudy:
+    """Draw items for people.
+
+    Args:
+        spec: The study.
+        source: As `read_source` returns it.
+        n: How many to draw, of each stratum or in all, as the study has it; all that there are
+            where there are fewer.
+        rng: Where randomness comes from.
+        kind: The kind of study, for its key.
+
+    Raises:
+        InputError: There is nothing to draw, or fewer are asked for than there are strata.
+    """
+    pool = (spec.pool or _judged(spec))(source)
+    if pool.empty:
+        judged = any(question.criterion for question in spec.questions)
+        raise InputError(
+            f"there are no {spec.noun} to draw" + (" that a judge has judged" if judged else ""),
+            hint="run them with --judge first" if judged else None,
+        )
+    strata = [
+        (values, own.reset_index(drop=True))
+        for values, own in pool.groupby(list(spec.strata), sort=True, observed=True, dropna=False)
+    ]
+    shortage: list[str] = []
+    if spec.each:
+        sizes = [min(n, len(own)) for _, own in strata]
+        shortage = [
+            f"only {size:,} of {', '.join(map(str, values))}: there are no more"
+            for (values, _), size in zip(strata, sizes, strict=True)
+            if size < n
+        ]
+    else:
+        if n < len(strata):
+            every = ", ".join(spec.strata).replace("_", " ")
+            raise InputError(
+                f"{n} {spec.noun} cannot show every {every} of these runs",
+                hint=f"ask for at least {len(strata)} with --n",
+            )
+        sizes = even_allocation([len(own) for _, own in strata], n)
+        if sum(sizes) < n:
+            shortage = [f"there are only {sum(sizes):,} {spec.noun}: all are drawn"]
+    drawn = pd.concat(
+        [
+            own.iloc[list(spec.choose(own, size, rng))].assign(
+                probability=size / len(own), place=range(size)
+            )
+            for (_, own), size in zip(strata, sizes, strict=True)
+            if size
+        ],
+        ignore_index=True,
+    )
+    if spec.assign is not None:
+        drawn = spec.assign(drawn)
+    sheet, key = _blinded(spec, drawn, rng, kind)
+    guidelines = spec.guidelines.read_text(encoding="utf-8")
+    return DrawnStudy(sheet, key, guidelines, shortage)
+
+
+def _judged(spec: StudySpec) -> Any:
+    """Return the function that takes the rows in which all is there that the study shows."""
+
+    def pool(items: pd.DataFrame) -> pd.DataFrame:
+        there = items[list(spec.shown.values())].notna().all(axis=1)
+        if any(question.criterion for question in spec.questions):
+            there &= items["judge"].notna()
+        return items[there]
+
+    return pool
+
+
+def _blinded(
+    spec: StudySpec, drawn: pd.DataFrame, rng: np.random.Generator, kind: str
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the sheet and the key of what was drawn, items in random order under new names."""
+    if spec.order_first:
+        order, names = rng.permutation(len(drawn)), item_names(len(drawn), rng)
+    else:
+        names, order = item_names(len(drawn), rng), rng.permutation(len(drawn))
+    verdicts = {one.verdict: one for one in spec.questions if one.verdict and one.criterion}
+    records = drawn.to_dict("records")
+    sheet, key = [], []
+    for name, place in zip(names, order, strict=True):
+        row = records[int(place)]
+        shown = {column: printable(_text(row[source])) for column, source in spec.shown.items()}
+        sheet.append({"item": name, **shown})
+        own: dict[str, Any] = {
+            "item": name,
+            "kind": kind,
+            "probability": row["probability"],
+            "check": item_check(shown.values()),
+        }
+        for column, question in verdicts.items():
+            passed = row[question.criterion]
+            own[column] = "" if pd.isna(passed) else question.answers[0 if passed else 1]
+        for column in spec.key:
+            if column not in own:
+                own[column] = _text(row[column])
+        key.append(own)
+    blanks = [*(question.name for question in spec.questions), "comment"]
+    columns = ["item", *spec.shown]
+    filled = pd.DataFrame(sheet, columns=columns).assign(**dict.fromkeys(blanks, ""))
+    in_order = sorted(key, key=lambda row: str(row["item"]))
+    return filled, pd.DataFrame(in_order, columns=list(spec.key))
+
+
+def _text(value: Any) -> str:
+    return "" if pd.isna(value) else str(value)

@@ -1,0 +1,149 @@
+"""A project that could not work is refused when it is read, and the message says why."""
+
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.families.finforce.data import CATEGORIES
+from contrafact.families.rfc.decisions import ALLOWED
+from contrafact.review.project import (
+    Project,
+    builtin_projects,
+    load_project,
+    parse_project,
+    validate_project,
+)
+
+OWN = """
+name = "tone"
+title = "Tone of replies"
+show = ["reply"]
+guidelines = "Is the reply polite?"
+questions = [{ id = "polite", text = "Polite?", options = ["yes", "no"] }]
+
+[[stages]]
+id = "first"
+kind = "independent"
+title = "First"
+roles = ["rater", "rater"]
+questions = ["polite"]
+verdict = "polite"
+rules = [{ same = true, to = "final", why = "agreed" }, { to = "last", why = "disagreed" }]
+
+[[stages]]
+id = "last"
+kind = "arbitration"
+title = "Last"
+roles = ["lead"]
+questions = ["polite"]
+verdict = "polite"
+rules = [{ to = "final", why = "decided" }]
+"""
+
+
+def test_four_projects_ship_and_are_sound():
+    assert builtin_projects() == (
+        "cobe-rating",
+        "headline-screening",
+        "judge-agreement",
+        "rfc-rewrite",
+    )
+    for name in builtin_projects():
+        assert load_project(name).name == name
+
+
+def test_a_users_own_project_is_a_file(tmp_path):
+    path = tmp_path / "tone.toml"
+    path.write_text(OWN)
+    assert [stage.id for stage in load_project(path).stages] == ["first", "last"]
+
+
+def test_the_words_of_the_built_in_projects_are_those_that_other_commands_read():
+    rfc = load_project("rfc-rewrite")
+    known = {q.id: q for q in rfc.questions}
+    for stage in rfc.flow:
+        if stage.roles:
+            assert set(stage.verdicts(known)) <= set(ALLOWED[stage.id])
+    assert load_project("headline-screening").question("market_category").options == CATEGORIES
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('to = "last", why', 'to = "lost", why', "leads to 'lost', which is no stage"),
+        ('{ to = "last", why = "disagreed" }', '{ some = "no", to = "last", why = "x" }', "stuck"),
+        ('{ to = "last", why = "disagreed" }', '{ to = "final", why = "x" }', "no rule leads to"),
+        (
+            'rules = [{ same = true, to = "final", why = "agreed" }',
+            'rules = [{ some = "no", to = "final", why = "agreed" }',
+            "although people may disagree",
+        ),
+        ("same = true", 'all = "maybe"', "waits for 'maybe', which nobody votes"),
+        ("same = true, ", "", "so what follows it never does"),
+        ('{ to = "final", why = "decided" }', '{ to = "first", why = "x" }', "rule 2 makes"),
+        ('questions = ["polite"]\nverdict', 'questions = ["kind"]\nverdict', "asks 'kind'"),
+        ('verdict = "polite"', 'verdict = "mood"', "takes its verdict from 'mood'"),
+        ('roles = ["rater", "rater"]', "roles = []", "needs roles and questions"),
+        ('roles = ["lead"]', 'roles = ["lead", "lead"]', "one person's work"),
+        ('id = "last"', 'id = "first"', "two stages 'first'"),
+        ('title = "First"', 'title = "First"\nshows = ["last"]', "is blind"),
+        ('options = ["yes", "no"]', 'options = ["yes"]', "needs two answers or more"),
+        ('title = "First"', 'title = "First"\nquorum = 2', "quorum"),
+        ('title = "First"', 'title = "First', "is not TOML"),
+    ],
+)
+def test_what_is_wrong_with_a_project_is_told(old, new, told):
+    assert old in OWN
+    broken = OWN.replace(old, new, 1)
+    if told == "rule 2 makes":
+        told = "no outcome can be reached"
+        broken = broken.replace('{ same = true, to = "final"', '{ same = true, to = "last"')
+    with pytest.raises(InputError, match=told):
+        parse_project(broken, "tone.toml")
+
+
+def project_of(name, **stages):
+    """Return a built-in project with some fields of its stages changed."""
+    project = load_project(name).model_dump()
+    for stage in project["stages"]:
+        stage |= stages.get(stage["id"].replace("-", "_"), {})
+    return Project.model_validate(project)
+
+
+@pytest.mark.parametrize(
+    ("stages", "told"),
+    [
+        ({"audit": {"passes": ()}}, "which of its verdicts pass"),
+        ({"audit": {"returns_to": None}}, "no stage to return to"),
+        ({"audit": {"returns_to": "revision"}}, "does not lead to it again"),
+        ({"audit": {"strata": None}}, "rates of strata"),
+        ({"annotation": {"corrects": {"field": "rewritten", "on": "fail"}}}, "several people"),
+        ({"annotation": {"counts": ("tasting",)}}, "a stage that is not there"),
+        ({"disagreement": {"roles": ("annotator",)}}, "asks nothing"),
+    ],
+)
+def test_what_is_wrong_with_an_audit_or_a_set_is_told(stages, told):
+    assert told in str(validate_project(project_of("rfc-rewrite", **stages)))
+
+
+def test_two_stages_that_would_wait_for_each_other_are_refused():
+    back = [
+        {"some": ("fail",), "to": "expert-review", "why": "once more"},
+        {"to": "arbitration", "why": "not resolved"},
+    ]
+    project = project_of("rfc-rewrite", secondary_review={"rules": back})
+    assert "would wait for each other" in str(validate_project(project))
+
+
+def test_a_window_of_verified_headlines_cannot_hide_an_error():
+    """Were the verifier's 'incorrect' to lead on to the end, it would be an open dispute."""
+    verification = load_project("headline-screening").stage("verification").model_dump()
+    verification["rules"][0]["none"] = ()
+    project = project_of("headline-screening", verification={"rules": verification["rules"]})
+    assert "although people may disagree" in str(validate_project(project))
+
+
+def test_a_name_that_is_no_project_is_answered_with_those_there_are():
+    with pytest.raises(InputError, match="name one of cobe-rating, headline-screening"):
+        load_project("horoscope")
+    with pytest.raises(InputError, match="no such file"):
+        load_project("horoscope.toml")

@@ -1,0 +1,388 @@
+"""The manager's pages: what they do, whom they refuse, and what hostile files and names come to."""
+
+import html
+import json
+import re
+from datetime import timedelta
+
+import anyio
+import pandas as pd
+import pytest
+
+from contrafact.review.web.app import settle_all, settling
+
+HOSTILE = '"><script>alert(1)</script>'
+
+
+@pytest.fixture
+def studio(site):
+    made = site()
+    made.account("Max", manager=True)
+    made.review("ours", "cobe-rating", items=3)
+    return made
+
+
+@pytest.fixture
+def max_(studio):
+    return studio.browser("Max")
+
+
+def upload(browser, path, name, content, **fields):
+    return browser.post(path, fields, files={"file": (name, content)})
+
+
+def lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def story(number, **more):
+    return {"id": f"n{number}", "text": "It rained.", "query": "Had it not?", "edit": "Dry.",
+            "story_id": "1v1", **more}  # fmt: skip
+
+
+ROUTES = [
+    ("get", "/manage"),
+    ("post", "/manage"),
+    ("get", "/manage/people"),
+    ("post", "/manage/people/invite"),
+    ("post", "/manage/people/change"),
+    ("get", "/manage/log"),
+    ("get", "/manage/r/ours"),
+    ("get", "/manage/r/ours/plots/progress.svg"),
+    ("post", "/manage/r/ours/stage"),
+    ("post", "/manage/r/ours/reissue"),
+    ("post", "/manage/r/ours/words"),
+    ("get", "/manage/r/ours/team"),
+    ("post", "/manage/r/ours/team"),
+    ("get", "/manage/r/ours/import"),
+    ("post", "/manage/r/ours/import/items"),
+    ("post", "/manage/r/ours/import/decisions"),
+    ("get", "/manage/r/ours/export/decisions.csv"),
+]
+
+
+def test_the_list_of_routes_is_whole(studio):
+    known = {
+        (method, re.sub(r"{review[^}]*}", "ours", path))
+        for path, methods in studio.app.openapi()["paths"].items()
+        for method in methods
+        if path.startswith("/manage")
+    }
+    ours = {(m, re.sub(r"(plots|export)/[^/]+$", r"\1/{file}", path)) for m, path in ROUTES}
+    assert known == ours
+
+
+def test_every_page_is_for_managers_alone(studio, max_):
+    rater, nobody = studio.browser("Cem"), studio.browser()
+    fields = {"name": "Cem", "what": "manager", "stage": "rating", "tool": "potato"}
+    files = {"file": ("x.jsonl", b"{}")}
+    for method, path in ROUTES:
+        if method == "get":
+            assert rater.get(path).status_code == 403, path
+            assert nobody.get(path).status_code == 303, path
+        else:
+            assert rater.post(path, fields, files=files).status_code == 403, path
+            assert nobody.post(path, fields, files=files).status_code == 401, path
+            unsigned = max_.http.post(path, data=fields, files=files)
+            assert unsigned.status_code == 403, path
+    assert not studio.accounts.find("Cem").manager
+
+
+def test_a_review_that_is_not_there_is_not_found(max_):
+    for path in [p for m, p in ROUTES if m == "get" and "/r/ours" in p]:
+        for name in ("nowhere", "~Li4vLi4", "%2e%2e", "'; DROP TABLE events; --"):
+            assert max_.get(path.replace("ours", name)).status_code in (404, 405)
+
+
+def test_a_manager_opens_a_review_and_invites_people_into_it(studio, max_):
+    taken = max_.post("/manage", {"name": "new one", "project": "rfc-rewrite"})
+    assert taken.status_code == 303
+    page = max_.get(taken.headers["location"])
+    assert "new one" in page.text and "People are missing" in page.text
+    again = max_.post("/manage", {"name": "new one", "project": "rfc-rewrite"})
+    assert again.status_code == 422 and "already" in again.text
+    assert max_.post("/manage", {"name": "x", "project": "tarot"}).status_code == 422
+    invited = max_.post("/manage/people/invite", {"name": "Zoë"})
+    link = html.unescape(re.search(r'class="link">([^<]+)<', invited.text)[1])
+    assert link.startswith("http://testserver/invite/")
+    assert studio.accounts.invited(link.rpartition("/")[2]) == "Zoë"
+    assert link not in max_.get("/manage/people").text
+    team = taken.headers["location"] + "/team"
+    assert "has no account" in html.unescape(max_.post(team, {"name": "Yan"}).text)
+    fields = {"name": "Zoë", "roles": ["expert-a", "annotator"], "active": "true"}
+    assert max_.post(team, fields).status_code == 303
+    person = studio.store.read("new one", lambda b: b.people["Zoë"])
+    assert set(person.roles) == {"expert-a", "annotator"} and not person.trained
+    assert max_.post(team, {"name": "Zoë", "roles": "pope"}).status_code == 422
+    assert max_.post(team, {"name": "Zoë", "roles": "annotator"}).status_code == 303
+    person = studio.store.read("new one", lambda b: b.people["Zoë"])
+    assert person.roles == ("annotator",) and not person.active
+
+
+def test_accounts_are_closed_and_opened_and_the_last_manager_stays(studio, max_):
+    change = "/manage/people/change"
+    assert max_.post(change, {"name": "Cem", "what": "close"}).status_code == 303
+    assert not studio.accounts.find("Cem").active
+    assert max_.post(change, {"name": "Cem", "what": "open"}).status_code == 303
+    assert studio.accounts.find("Cem").active
+    refused = max_.post(change, {"name": "Max", "what": "close"})
+    assert refused.status_code == 409 and "only manager" in refused.text
+    assert max_.post(change, {"name": "Cem", "what": "pope"}).status_code == 422
+    assert max_.post(change, {"name": "Nobody", "what": "close"}).status_code == 409
+
+
+def test_what_managers_do_is_in_the_log(studio, max_):
+    max_.post("/manage/people/invite", {"name": "Zoë"})
+    max_.post("/manage/r/ours/stage", {"stage": "rating", "what": "close"})
+    max_.get("/manage/r/ours/export/history.csv")
+    log = max_.get("/manage/log").text
+    for said in ("invited", "Zoë", "stage: close", "ours: rating", "exported", "192.0.2.7"):
+        assert said in log
+
+
+def test_items_are_uploaded_in_every_form(studio, max_):
+    path = "/manage/r/ours/import/items"
+    page = upload(max_, path, "new.jsonl", lines([story(1), story(2)]))
+    assert page.status_code == 200 and "2 of 2 items are new." in page.text
+    frame = pd.DataFrame([story(2), story(3)])
+    assert "1 of 2 items are new." in upload(max_, path, "n.csv", frame.to_csv(index=False)).text
+    named = pd.DataFrame([story(4)]).rename(columns={"edit": "answer"})
+    names = {"names": "edit = answer\n"}
+    parquet = upload(max_, path, "n.parquet", named.to_parquet(), **names)
+    assert "1 of 1 items are new." in parquet.text
+    assert studio.store.read("ours", lambda b: b.items["n4"].fields["edit"]) == "Dry."
+    assert max_.get("/manage/r/ours/import").status_code == 200
+
+
+BAD_FILES = [
+    ("a.jsonl", b'{"text": "x"}\n', "a.jsonl:1: has no 'query'"),
+    ("a.jsonl", lines([story(1)]) + b"{", "a.jsonl:2: bad JSON"),
+    ("a.csv", b"text,query\nx,y,z\n", "a.csv:2: the row has 3 cells"),
+    ("a.parquet", b"PAR1 no", "a.parquet: is not Parquet"),
+    ("a.xlsx", b"PK\x03\x04", "a.xlsx: is a spreadsheet"),
+    ("../../etc/passwd", b"root", "passwd:"),
+    ("C:\\data\\a.json", b"[3]", "a.json:1: the row is a number"),
+    (f"{HOSTILE}.json", b"[3]", "the row is a number"),
+    ("", b"", "The form is not whole"),
+    ("empty.jsonl", b"", "empty.jsonl: the file is empty"),
+    ("a.jsonl", b'{"id": "\\ud800", "text": 3, "query": [], "edit": 1}\n', "a.jsonl:1: "),
+]
+
+
+def test_a_bad_file_is_told_by_its_line_and_taken_in_no_part(studio, max_):
+    before = len(studio.store.history("ours"))
+    for name, content, told in BAD_FILES:
+        page = upload(max_, "/manage/r/ours/import/items", name, content)
+        assert page.status_code == 422, name
+        assert told in html.unescape(page.text)
+        assert "<script>alert" not in page.text and "/tmp/" not in page.text
+    assert len(studio.store.history("ours")) == before
+
+
+def test_an_upload_over_the_limit_is_refused(site):
+    studio = site(upload_limit=20_000)
+    studio.account("Max", manager=True)
+    studio.review("ours", "cobe-rating", items=0)
+    big = lines([story(n) for n in range(500)])
+    answer = upload(studio.browser("Max"), "/manage/r/ours/import/items", "a.jsonl", big)
+    assert answer.status_code == 413
+    assert studio.store.read("ours", lambda b: len(b.items)) == 0
+
+
+def test_training_items_are_uploaded(site):
+    studio = site()
+    studio.account("Max", manager=True)
+    studio.review("ours", "judge-agreement", items=1)
+    row = {"headline": "Corvane Rail opens a line", "side": "risk", "counterfactual": "It closes.",
+           "forward_compatibility": True, "directionality": False}  # fmt: skip
+    browser = studio.browser("Max")
+    path = "/manage/r/ours/import/items"
+    page = upload(browser, path, "gold.jsonl", lines([row]), training="true")
+    assert "1 of 1 training items are new." in page.text
+    assert len(studio.store.read("ours", lambda b: b.gold)) == 1
+
+
+def test_decisions_from_elsewhere_are_taken_and_the_rest_is_told(studio, max_):
+    def task(number, said):
+        result = {"from_name": "r", "type": "choices", "value": {"choices": [said]}}
+        annotation = {"id": number, "completed_by": 8, "result": [result]}
+        return {"data": {"item_id": f"i{number}"}, "annotations": [annotation]}
+
+    fields = {"tool": "label-studio", "names": "rating=r", "people": "8=Cem", "stage": "rating"}
+    path = "/manage/r/ours/import/decisions"
+    content = json.dumps([task(0, "Yes"), task(7, HOSTILE)])
+    page = upload(max_, path, "e.json", content, **fields)
+    assert page.status_code == 200
+    assert "Decisions imported: 1; already here: 0; left out: 1." in page.text
+    assert "there is no item" in page.text and "<script>alert" not in page.text
+    vote = studio.store.read("ours", lambda b: b.items["i0"].votes[0])
+    assert vote.who == "Cem" and vote.origin["by_import"] == "Max"
+    again = upload(max_, path, "e.json", content, **fields)
+    assert "Decisions imported: 0; already here: 1; left out: 1." in again.text
+    for wrong in ({"tool": "word"}, {"stage": "nowhere"}, {"people": "8"}, {"names": "x=y"}):
+        assert upload(max_, path, "e.json", content, **{**fields, **wrong}).status_code == 422
+
+
+def test_a_stage_is_closed_and_opened(studio, max_):
+    path = "/manage/r/ours/stage"
+    assert max_.post(path, {"stage": "rating", "what": "close"}).status_code == 303
+    assert studio.store.next("ours", "Cem") is None
+    assert "closed" in max_.get("/manage/r/ours").text
+    assert max_.post(path, {"stage": "rating", "what": "open"}).status_code == 303
+    assert studio.store.next("ours", "Cem") is not None
+    wrong = max_.post(path, {"stage": HOSTILE, "what": "close"})
+    assert wrong.status_code == 409 and "<script>alert" not in wrong.text
+    assert max_.post(path, {"stage": "rating", "what": "settle"}).status_code == 409
+    kinds = [e.kind for e in studio.store.history("ours")]
+    assert kinds.count("stage") == 2
+
+
+def test_what_somebody_has_in_hand_goes_to_others(studio, max_):
+    given = [studio.store.next("ours", who) for who in ("Cem", "Dia", "Eve")]
+    assert {one.item for one in given} == {"i0"}
+    studio.store.set_roles("ours", "Fay", ["rater"], "Max")
+    assert studio.store.next("ours", "Fay").item == "i1"
+    page = max_.get("/manage/r/ours").text
+    assert "In hand: 4 items" in page
+    taken = max_.post("/manage/r/ours/reissue", {"item": "i0", "person": "Cem"})
+    assert taken.status_code == 303
+    assert studio.store.read("ours", lambda b: "Cem" in b.held) is False
+    assert studio.store.next("ours", "Cem").item == "i1"
+    assert max_.post("/manage/r/ours/reissue", {}).status_code == 409
+    assert max_.post("/manage/r/ours/reissue", {"item": "nothing"}).status_code == 409
+
+
+def test_the_page_of_a_review_shows_its_figures_and_every_plot_opens(studio, max_):
+    for who in ("Cem", "Dia"):
+        for _ in range(3):
+            given = studio.store.next("ours", who)
+            studio.store.answer("ours", who, given, {"rating": "Yes" if who == "Cem" else "No"})
+    page = max_.get("/manage/r/ours")
+    assert page.status_code == 200
+    text = html.unescape(page.text)
+    assert "3 items, 2 raters, 6 ratings. Agreement 0.0%" in text
+    sources = re.findall(r'(?:src|href)="(/manage/r/ours/plots/[^"]+)"', page.text)
+    assert len(sources) == 8  # progress, pace, agreement and matrix, as SVG and as PNG
+    for source in sources:
+        drawn = max_.get(html.unescape(source))
+        assert drawn.status_code == 200
+        kind = "image/svg+xml" if ".svg" in source else "image/png"
+        assert drawn.headers["content-type"] == kind
+    for alt in re.findall(r'alt="([^"]*)"', page.text):
+        assert len(alt) > 20
+    assert max_.get("/manage/r/ours/plots/nothing.svg").status_code == 404
+    assert max_.get("/manage/r/ours/plots/progress.exe").status_code == 404
+
+
+def test_a_plot_is_that_of_its_page_though_the_review_goes_on(studio, max_):
+    first = max_.get("/manage/r/ours")
+    source = html.unescape(re.search(r'src="([^"]+progress\.svg[^"]*)"', first.text)[1])
+    before = max_.get(source).content
+    for who in ("Cem", "Dia", "Eve"):
+        given = studio.store.next("ours", who)
+        studio.store.answer("ours", who, given, {"rating": "Yes"})
+    studio.studio.figures.invalidate("ours")
+    assert "1 of 3" not in first.text
+    assert "Of 3 items 1 have ended" in max_.get("/manage/r/ours").text
+    assert max_.get(source).content == before
+
+
+def test_everything_can_be_exported_at_any_time(studio, max_):
+    given = studio.store.next("ours", "Cem")
+    studio.store.answer("ours", "Cem", given, {"rating": "Other"}, comment="=cmd()")
+    for what in ("decisions", "items", "ratings", "sheet", "history"):
+        for form in ("jsonl", "csv", "parquet"):
+            answer = max_.get(f"/manage/r/ours/export/{what}.{form}")
+            assert answer.status_code == 200
+            assert answer.headers["content-disposition"] == f'attachment; filename="{what}.{form}"'
+            if form == "csv" and what in ("decisions", "sheet"):
+                assert "'=cmd()" in answer.text and ",=cmd()" not in answer.text
+            if form == "jsonl":
+                assert all(json.loads(line) for line in answer.text.splitlines())
+
+
+def test_wrong_exports_are_told(studio, max_):
+    for name in ("decisions.exe", "passwords.csv", "..%2f..%2fdecisions.csv", "decisions"):
+        assert max_.get(f"/manage/r/ours/export/{name}").status_code == 404
+    given = studio.store.next("ours", "Cem")
+    studio.store.answer("ours", "Cem", given, {"rating": "Yes"})
+    assert max_.get("/manage/r/ours/export/labels.csv").status_code == 422
+    assert max_.get("/manage/r/ours/export/ratings.csv?stage=nowhere").status_code == 422
+
+
+def test_hostile_names_and_texts_are_shown_as_texts(site):
+    studio = site()
+    studio.account("Max", manager=True)
+    studio.review("ours", "cobe-rating", items=1, domain=HOSTILE)
+    name = HOSTILE
+    studio.account(name)
+    studio.store.set_roles("ours", name, ["rater"], "Max")
+    given = studio.store.next("ours", name)
+    studio.store.answer("ours", name, given, {"rating": "Other"}, comment=HOSTILE)
+    studio.store.next("ours", "Cem")
+    browser = studio.browser("Max")
+    for path in ("", "/people", "/log", "/r/ours", "/r/ours/team", "/r/ours/import"):
+        page = browser.get(f"/manage{path}")
+        assert page.status_code == 200 and "<script>alert" not in page.text
+    drawn = browser.get("/manage/r/ours/plots/pace.svg")
+    assert drawn.status_code == 200 and b"<script" not in drawn.content
+
+
+def test_the_words_of_a_review_are_changed_and_nothing_else(studio, max_):
+    from contrafact.review.project import load_project
+
+    project = load_project("cobe-rating")
+    head = f'name = "{project.name}"\ntitle = "Other title"\n'
+    from importlib.resources import files
+
+    text = files("contrafact.review").joinpath("projects/cobe-rating.toml").read_text("utf-8")
+    changed = text.replace('title = "Rating of edited stories"', 'title = "Other title"')
+    assert changed != text
+    assert upload(max_, "/manage/r/ours/words", "p.toml", changed).status_code == 303
+    assert "Other title" in max_.get("/manage/r/ours").text
+    other = changed.replace('"Other"]', '"Other", "Never"]')
+    refused = upload(max_, "/manage/r/ours/words", "p.toml", other)
+    assert refused.status_code == 422 and "do not change" in refused.text
+    assert upload(max_, "/manage/r/ours/words", "p.toml", head).status_code == 422
+    assert upload(max_, "/manage/r/ours/words", "p.toml", b"\xff").status_code == 422
+
+
+def test_what_is_due_goes_on_without_anybodys_click(site):
+    studio = site()
+    studio.account("Max", manager=True)
+    studio.review("ours", "headline-screening", items=8)
+    for _ in range(4):
+        given = studio.store.next("ours", "Cem")
+        studio.store.answer("ours", "Cem", given, {"event_status": "false"})
+    assert studio.store.next("ours", "Fay") is None
+    now = studio.store._clock()
+    studio.store._clock = lambda: now + timedelta(days=3)
+
+    async def run():
+        async with settling(studio.store, every=0.01):
+            for _ in range(500):
+                if studio.store.read("ours", lambda state: len(state.batches)):
+                    return
+                await anyio.sleep(0.01)
+
+    anyio.run(run)
+    assert studio.store.next("ours", "Fay").stage == "verification"
+
+
+def test_a_review_that_cannot_be_settled_does_not_stop_the_others(studio, caplog):
+    class Broken:
+        def __init__(self, store):
+            self.store, self.settled = store, []
+
+        def reviews(self):
+            return ["broken", "ours"]
+
+        def settle(self, review):
+            if review == "broken":
+                raise ValueError("damaged")
+            self.settled.append(review)
+
+    broken = Broken(studio.store)
+    settle_all(broken)
+    assert broken.settled == ["ours"]
+    assert "could not be settled" in caplog.text

@@ -1,0 +1,372 @@
+"""The workflow: where items go by people's decisions, audits, and what is refused."""
+
+from datetime import timedelta
+from itertools import combinations_with_replacement, product
+
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.decisions import ReviewDecision
+from contrafact.families.rfc.pipeline.finalize import follow
+from contrafact.review.assignment import visible_votes
+from contrafact.review.project import load_project
+from contrafact.review.setup import define_project, import_items
+from contrafact.review.state import NotAllowed
+from contrafact.review.workflow import answer, audit_rows, draw_sample, settle, shortfall
+
+
+@pytest.mark.parametrize(
+    ("votes", "stage", "outcome"),
+    [
+        (("pass", "pass"), None, "final"),
+        (("mis-category", "mis-category"), None, "removed"),
+        (("fail", "fail"), "revision", None),
+        (("fail", "mis-category"), "revision", None),
+        (("pass", "fail"), "secondary-review", None),
+        (("mis-category", "pass"), "secondary-review", None),
+    ],
+)
+def test_what_two_annotators_say_decides_where_a_rewrite_goes(rewritten, votes, stage, outcome):
+    made = rewritten(votes)
+    assert (made.item().stage, made.item().outcome) == (stage, outcome)
+
+
+def test_a_removal_by_the_expert_is_the_end_and_needs_a_reason(office):
+    made = office()
+    with pytest.raises(InputError, match="needs a comment"):
+        made.say("Ada", {"review": "remove"})
+    made.say("Ada", {"review": "remove"}, comment="reports another event")
+    assert made.item().outcome == "removed"
+    assert made.item().why == "removed by the expert"
+
+
+def test_a_correction_is_what_everybody_sees_from_then_on(office):
+    made = office()
+    with pytest.raises(InputError, match="needs a new text"):
+        made.say("Ada", {"review": "revise"})
+    with pytest.raises(NotAllowed, match="is the old one"):
+        made.say("Ada", {"review": "revise"}, correction=made.item().fields["rewritten"])
+    old = made.item().text_version
+    made.say("Ada", {"review": "revise"}, correction="Shares of Alder Works sank 0%.")
+    assert made.item().fields["rewritten"] == "Shares of Alder Works sank 0%."
+    assert made.item().votes[0].text_version == old != made.item().text_version
+    assert made.item().imported["rewritten"] != made.item().fields["rewritten"]
+
+
+def test_what_is_revised_and_failed_again_is_removed(rewritten):
+    made = rewritten(("fail", "fail"))
+    assert made.item().stage == "revision"
+    made.say("Ada", {"revision": "revise"}, correction="A new text of Alder Works.")
+    for who in ("Cem", "Dia"):
+        made.say(who, made.annotated["fail"])
+    assert made.item().why == "failed by all, revised or not"
+    assert made.item().outcome == "removed"
+
+
+@pytest.mark.parametrize(
+    ("rulings", "arbiter", "outcome"),
+    [
+        (("pass", "pass"), None, "final"),
+        (("fail", "fail"), None, "removed"),
+        (("pass", "fail"), "pass", "final"),
+        (("pass", "unresolved"), "fail", "removed"),
+        (("unresolved", "unresolved"), "unresolved", "hard case"),
+    ],
+)
+def test_a_dispute_is_adjudicated_and_then_arbitrated(rewritten, rulings, arbiter, outcome):
+    made = rewritten(("pass", "fail"))
+    for who, ruling in zip(("Ben", "Eve"), rulings, strict=True):
+        assert made.item().outcome is None
+        made.say(who, {"ruling": ruling}, comment="so")
+    if arbiter:
+        assert made.item().stage == "arbitration"
+        made.say("Ada", {"ruling": arbiter}, comment="so")
+    assert made.item().outcome == outcome
+
+
+def test_a_flag_sends_a_rewrite_to_the_adjudicators_whatever_was_voted(office):
+    made = office()
+    made.say("Ada", {"review": "pass"})
+    made.say("Ben", {"audit": "pass"})
+    with pytest.raises(InputError, match="a flag needs a comment"):
+        made.say("Cem", made.annotated["pass"], flagged=True)
+    made.say("Cem", made.annotated["pass"], flagged=True, comment="is 'firm' a hedge?")
+    made.say("Dia", made.annotated["pass"])
+    assert made.item().stage == "secondary-review"
+
+
+def test_what_the_auditor_passed_and_the_annotators_fail_is_in_dispute(office):
+    made = office()
+    made.say("Ada", {"review": "pass"})
+    made.say("Ben", {"audit": "pass"})
+    for who in ("Cem", "Dia"):
+        made.say(who, made.annotated["fail"])
+    assert made.item().stage == "secondary-review"
+
+
+def test_the_disagreement_set_waits_until_it_is_complete(office):
+    made = office(items=2)
+    for _ in range(2):
+        made.say("Ada", {"review": "pass"})
+    while made.next("Ben"):
+        made.say("Ben", {"audit": "pass"})
+    first = made.say("Cem", made.annotated["pass"]).item
+    assert made.say("Dia", made.annotated["fail"]).item == first
+    assert made.item(first).stage == "disagreement"
+    assert made.next("Eve") is None
+    made.say("Cem", made.annotated["pass"])
+    made.say("Dia", made.annotated["pass"])
+    assert made.item(first).stage == "secondary-review"
+
+
+def test_a_manager_need_not_wait_for_a_set(office):
+    made = office(items=2)
+    for _ in range(2):
+        made.say("Ada", {"review": "pass"})
+    while made.next("Ben"):
+        made.say("Ben", {"audit": "pass"})
+    made.say("Cem", made.annotated["pass"])
+    made.say("Dia", made.annotated["fail"])
+    settle(made.state, made.now, made.rng, force="disagreement")
+    assert made.next("Eve") is not None
+    with pytest.raises(NotAllowed, match="nothing waits"):
+        settle(made.state, made.now, made.rng, force="disagreement")
+    with pytest.raises(NotAllowed, match="no stage where items wait"):
+        settle(made.state, made.now, made.rng, force="annotation")
+
+
+def test_annotators_see_nothing_of_each_other_and_adjudicators_see_both(rewritten):
+    made = rewritten(("pass", "fail"))
+    item, project = made.item(), made.state.project
+    assert visible_votes(project, item, "annotation", 1) == ()
+    seen = visible_votes(project, item, "secondary-review", 1)
+    assert {(v.who, v.ballot.verdict) for v in seen} >= {("Cem", "pass"), ("Dia", "fail")}
+    made.say("Ben", {"ruling": "pass"})
+    seen = visible_votes(project, made.item(), "secondary-review", 1)
+    assert "secondary-review" not in {v.stage for v in seen}
+
+
+def paths():
+    """Yield ways of one pair through the review, without flags, which decisions do not carry."""
+    rulings, votes = ("pass", "fail", "unresolved"), ("pass", "fail", "mis-category")
+    disputes = list(product(combinations_with_replacement(rulings, 2), rulings))
+    for audit, (one, two) in product(("pass", "fail"), combinations_with_replacement(votes, 2)):
+        said = {audit, one, two}
+        if said == {"pass"}:
+            yield audit, one, two, ("pass", "pass"), *disputes[0]
+        elif "pass" in said:
+            for dispute in disputes:
+                yield audit, one, two, ("pass", "pass"), *dispute
+        else:
+            for again in combinations_with_replacement(votes, 2):
+                yield audit, one, two, again, *disputes[0]
+            for dispute in disputes:
+                yield audit, one, two, ("pass", "fail"), *dispute
+
+
+def test_finalize_reads_the_same_fate_from_the_decisions(office, review_team):
+    """Two readings of 2.2.3 and 2.2.4, written apart, agree on every way through the review."""
+    project = load_project("rfc-rewrite").model_dump(mode="json")
+    for stage in project["stages"]:
+        stage["floor"] = 0.0
+    lenient = type(load_project("rfc-rewrite")).model_validate(project)
+    seen = set()
+    for audit, one, two, again, pair, arbiter in paths():
+        made = office()
+        made.state.project = lenient
+        script = {
+            "expert-review": [{"review": "pass"}],
+            "audit": [{"audit": audit}],
+            "annotation": [made.annotated[one], made.annotated[two]],
+            "revision": [{"revision": "revise"}],
+            "re-annotation": [made.annotated[v] for v in again],
+            "secondary-review": [{"ruling": r} for r in pair],
+            "arbitration": [{"ruling": arbiter}],
+        }
+        while made.item().outcome is None:
+            stage = made.state.project.stage(made.item().stage)
+            people = [n for n, p in made.state.people.items() if set(p.roles) & set(stage.roles)]
+            for who, said in zip(people, script[stage.id], strict=True):
+                text = "Another text." if stage.id == "revision" else None
+                made.say(who, said, comment="so", correction=text)
+        decisions = [
+            ReviewDecision(
+                item_id="i0",
+                stage=vote.stage,
+                decided_by=vote.who,
+                decision=vote.ballot.verdict,
+                when=vote.when.isoformat(),
+                why=vote.ballot.comment,
+                rewritten=vote.ballot.correction,
+            )
+            for vote in made.item().votes
+        ]
+        fate = follow(decisions)
+        assert {"retained": "final"}.get(fate.state, fate.state) == made.item().outcome, decisions
+        seen.add((fate.state, made.item().why))
+    assert len(seen) == 8
+
+
+def test_a_verified_window_ends_by_what_was_annotated(office):
+    made = office("headline-screening", items=2)
+    first = made.say("Cem", made.event).item
+    second = made.say("Dia", {"event_status": "false"}).item
+    for _ in range(2):
+        made.say("Fay", {"verified": "correct"})
+    assert (made.item(first).outcome, made.item(second).outcome) == ("final", "removed")
+
+
+@pytest.mark.parametrize(("voices", "outcome"), [(2, "final"), (1, "removed")])
+def test_flagged_headlines_are_discussed_and_the_majority_decides(office, voices, outcome):
+    made = office("headline-screening", items=1)
+    made.say("Cem", made.event, flagged=True, comment="is it news?")
+    assert made.item().stage == "discussion"
+    for number, who in enumerate(("Cem", "Dia", "Eve")):
+        made.say(who, made.event if number < voices else {"event_status": "false"})
+    assert made.item().outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("votes", "outcome"),
+    [
+        (("Yes", "Yes", "No"), "final"),
+        (("No", "No", "No"), "final"),
+        (("Yes", "No", "Other"), "hard case"),
+        (("Other", "Other", "No"), "hard case"),
+    ],
+)
+def test_a_strict_majority_of_three_rates_an_edit(office, votes, outcome):
+    made = office("cobe-rating")
+    with pytest.raises(InputError, match="needs a comment"):
+        made.say("Cem", {"rating": "Other"})
+    for who, vote in zip(("Cem", "Dia", "Eve"), votes, strict=True):
+        made.say(who, {"rating": vote}, comment="so")
+    assert made.item().outcome == outcome
+    assert made.item().verdict == (votes[1] if outcome == "final" else None)
+
+
+def test_an_audit_that_falls_short_returns_its_whole_batch(office):
+    made = office(items=8)
+    for _ in range(8):
+        made.say("Ada", {"review": "pass"})
+    batch = made.state.batches["audit-1"]
+    assert len(batch.drawn) == 4 and set(batch.drawn.values()) == {0.5}
+    verdicts = ["pass", "pass", "pass", "fail"]
+    for verdict in verdicts:
+        assert {item.stage for item in made.state.items.values()} == {"audit"}
+        made.say("Ben", {"audit": verdict}, comment="because")
+    assert batch.result == "returned"
+    assert {(i.stage, i.round) for i in made.state.items.values()} == {("expert-review", 2)}
+    assert "under 80%" in made.item().why and "0 of 1" in made.item().why
+    for _ in range(8):
+        made.say("Ada", {"review": "pass"})
+    for _ in verdicts:
+        made.say("Ben", {"audit": "pass"})
+    assert {item.stage for item in made.state.items.values()} == {"annotation"}
+    assert made.state.batches["audit-2"].result == "passed"
+
+
+def test_samples_are_the_published_sizes_and_carry_their_probabilities(review_team):
+    """Table 2: 10% or 15% of each category, rounded down; only flipping has a remainder more."""
+    stage = load_project("rfc-rewrite").stage("audit")
+    sizes = {"flipping": 557, "numerical": 775, "sentiment": 315, "causal": 395}
+    strata = {f"{name}{n}": name for name, size in sizes.items() for n in range(size)}
+    drawn = draw_sample(stage, strata, review_team.rng())
+    rows = {row.stratum: row for row in audit_rows(stage, strata, dict.fromkeys(drawn, "pass"))}
+    assert {name: rows[name].sample for name in sizes} == {
+        "flipping": 55,
+        "numerical": 77,
+        "sentiment": 47,
+        "causal": 59,
+    }
+    assert drawn.keys() != draw_sample(stage, strata, review_team.rng(1)).keys()
+    for name, size in sizes.items():
+        own = {p for item, p in drawn.items() if strata[item] == name}
+        assert own == {rows[name].sample / size}
+
+
+@pytest.mark.parametrize(
+    ("failed", "short"), [(0, False), (2, False), (3, True)], ids=["none", "5%", "over 5%"]
+)
+def test_over_five_percent_errors_send_a_window_back(failed, short):
+    stage = load_project("headline-screening").stage("verification")
+    strata = {f"h{n}": ("Cem", "Dia")[n % 2] for n in range(40)}
+    verdicts = {f"h{n}": "incorrect" if n < failed else "correct" for n in range(40)}
+    assert (shortfall(stage, audit_rows(stage, strata, verdicts)) is not None) == short
+
+
+def screened(office, hours=0):
+    made = office("headline-screening", items=8)
+    for who in ("Cem", "Dia") * 2:
+        made.say(who, made.event)
+    made.now += timedelta(hours=hours)
+    settle(made.state, made.now, made.rng)
+    return made
+
+
+def test_a_quarter_of_each_annotators_headlines_is_verified_every_two_days(office):
+    assert screened(office, hours=47).state.batches == {}
+    made = screened(office, hours=49)
+    batch = made.state.batches["verification-1"]
+    assert sorted(batch.strata[item] for item in batch.drawn) == ["Cem", "Dia"]
+    assert set(batch.drawn.values()) == {0.5}
+
+
+def test_one_wrong_of_two_has_the_window_annotated_again(office):
+    made = screened(office, hours=49)
+    made.say("Fay", {"verified": "correct"})
+    made.say("Fay", {"verified": "incorrect"}, comment="is an opinion")
+    window = made.state.batches["verification-1"].members
+    assert {(made.item(n).stage, made.item(n).round) for n in window} == {("annotation", 2)}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"answers": {"rating": "Perhaps"}}, "'Perhaps' is no answer"),
+        ({"answers": {}}, "'rating' is not answered"),
+        ({"answers": {"rating": "Yes", "mood": "good"}}, "'mood' is not asked"),
+        ({"item": "i9"}, "there is no item 'i9'"),
+        ({"stage": "tasting"}, "there is no stage 'tasting'"),
+        ({"round_": 2}, "has gone on"),
+        ({"who": "Dia"}, "is not yours"),
+        ({"who": "Zoe"}, "is not yours"),
+        ({"correction": "New."}, "a new text does not go with"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_changes_nothing(office, change, told):
+    made = office("cobe-rating")
+    made.next("Cem")
+    seq = made.state.seq
+    right = {"who": "Cem", "item": "i0", "stage": "rating", "round_": 1}
+    given = right | {"answers": {"rating": "Yes"}} | change
+    with pytest.raises(InputError, match=told):
+        answer(made.state, **given, now=made.now, rng=made.rng)
+    assert made.state.seq == seq
+
+
+def test_guidelines_may_change_under_way_and_votes_say_which_were_read(office):
+    made = office("cobe-rating")
+    made.say("Cem", {"rating": "Yes"})
+    project = made.state.project
+    clearer = project.model_copy(update={"guidelines": "Judge the edit alone."})
+    define_project(made.state, clearer, "Max", made.now)
+    made.say("Dia", {"rating": "Yes"})
+    read = [vote.guidelines_version for vote in made.item().votes]
+    assert read == [project.guidelines_version, clearer.guidelines_version]
+    assert read[0] != read[1]
+    stricter = project.model_copy(
+        update={"stages": (project.stages[0].model_copy(update={"roles": ("rater",) * 5}),)}
+    )
+    with pytest.raises(NotAllowed, match="do not change once it is under way"):
+        define_project(made.state, stricter, "Max", made.now)
+
+
+def test_items_are_imported_once_and_never_under_a_name_that_is_taken(office, review_team):
+    made = office("cobe-rating")
+    assert import_items(made.state, {"i0": review_team.item(0)}, "Max", made.now) == []
+    with pytest.raises(NotAllowed, match="another item 'i0'"):
+        import_items(made.state, {"i0": review_team.item(1)}, "Max", made.now)
+    bare = {key: text for key, text in review_team.item(2).items() if key != "edit"}
+    with pytest.raises(NotAllowed, match="item i2 has no 'edit'"):
+        import_items(made.state, {"i2": bare}, "Max", made.now)

@@ -1,0 +1,261 @@
+"""Whatever people do, in any order: the workflow's promises hold, in every built-in project."""
+
+from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from contrafact.review.assignment import answer_training, assign, staffing_problems
+from contrafact.review.project import OUTCOMES, builtin_projects, load_project
+from contrafact.review.setup import define_project, import_items, set_roles
+from contrafact.review.state import NotAllowed, ReviewState, replay
+from contrafact.review.workflow import LEASE, answer, settle, undo
+
+TEXTS = st.sampled_from(["Sales at Birch Lane doubled.", "Sales at Birch Lane halved.", "Flat."])
+
+
+class Machine(RuleBasedStateMachine):
+    """Several people at once, who answer, abandon, come late, repeat themselves and undo."""
+
+    team: Any
+    project: str
+    trained: bool
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = self.team.state(self.project, trained=self.trained)
+        # What was before the first rule is rebuilt from the same start.
+        self.start = self.team.state(self.project, trained=self.trained)
+        self.now = self.team.now
+        self.rng = self.team.rng(7)
+        self.log: list[Any] = []
+        self.screens: dict[str, Any] = {}
+        self.shown: Counter[Any] = Counter()
+        self.answered: Counter[Any] = Counter()
+        self.imported = 0
+
+    def take(self, events: list[Any]) -> None:
+        self.log += events
+        for event in events:
+            key = (event.item, event.stage, event.round, event.who)
+            if event.kind == "assigned":
+                assert not self.answered[key], "an item came again to one who had decided on it"
+            elif event.kind == "answered":
+                self.answered[key] += 1
+                assert self.answered[key] == 1, "one person decided twice on one item in one stage"
+            elif event.kind == "undone":
+                self.answered[key] -= 1
+
+    @initialize(n=st.integers(1, 6), seed=st.integers(0, 999))
+    def begin(self, n: int, seed: int) -> None:
+        self.rng = self.team.rng(seed)
+        self.bring(n)
+
+    @rule(n=st.integers(1, 3))
+    @precondition(lambda self: self.imported < 12)
+    def bring(self, n: int) -> None:
+        new = {f"i{k}": self.team.item(k) for k in range(self.imported, self.imported + n)}
+        self.imported += n
+        self.take(import_items(self.state, new, "Max", self.now))
+
+    @rule(data=st.data())
+    def ask(self, data: Any) -> None:
+        who = data.draw(st.sampled_from(sorted(self.state.people)))
+        self.next(who)
+
+    def next(self, who: str) -> Any:
+        assignment, events = assign(self.state, who, self.now, self.rng)
+        self.take(events)
+        if assignment is not None:
+            self.screens[who] = assignment
+        return assignment
+
+    @rule(data=st.data(), flagged=st.booleans(), text=TEXTS)
+    @precondition(lambda self: self.screens)
+    def decide(self, data: Any, flagged: bool, text: str) -> None:
+        who = data.draw(st.sampled_from(sorted(self.screens)))
+
+        def pick(options: tuple[str, ...]) -> str:
+            return data.draw(st.sampled_from(options))
+
+        self.submit(who, pick, flagged and data.draw(st.booleans()), text)
+
+    def submit(self, who: str, pick: Any, flagged: bool, text: str) -> None:
+        screen = self.screens[who]
+        answers = self.team.answers(self.state.project, screen.stage, pick)
+        if screen.training:
+            self.take(
+                answer_training(
+                    self.state, who, screen.item, screen.stage, screen.round, answers, now=self.now
+                )
+            )
+            return
+        corrects = self.state.project.stage(screen.stage).corrects
+        said: dict[str, Any] = {"flagged": flagged, "comment": "so it seems"}
+        if corrects and corrects.on in answers.values():
+            said["correction"] = text
+        where = (screen.item, screen.stage, screen.round, answers)
+        before = self.state.seq
+        try:
+            self.take(answer(self.state, who, *where, now=self.now, rng=self.rng, **said))
+        except NotAllowed:
+            assert self.state.seq == before, "a refusal changed something"
+            return
+        seq = self.state.seq
+        again = answer(self.state, who, *where, now=self.now, rng=self.rng, **said)
+        assert again == [] and self.state.seq == seq, "a repeated submit changed something"
+
+    @rule(data=st.data())
+    def take_back(self, data: Any) -> None:
+        who = data.draw(st.sampled_from(sorted(self.state.people)))
+        before = self.state.seq
+        try:
+            events = undo(self.state, who, self.now)
+        except NotAllowed:
+            assert self.state.seq == before
+            return
+        self.take(events)
+        assert self.state.held[who] == events[0].item, "what is undone is asked again"
+
+    @rule(minutes=st.sampled_from([1, 20, 31, 2000, 3000]))
+    def wait(self, minutes: int) -> None:
+        self.now += timedelta(minutes=minutes)
+        self.take(settle(self.state, self.now, self.rng))
+
+    @rule(data=st.data())
+    def hurry(self, data: Any) -> None:
+        barriers = [s.id for s in self.state.project.flow if s.barrier]
+        if barriers:
+            with suppress(NotAllowed):
+                force = data.draw(st.sampled_from(barriers))
+                self.take(settle(self.state, self.now, self.rng, force=force))
+
+    @invariant()
+    def no_place_has_two_people(self) -> None:
+        for item in self.state.items.values():
+            here = [
+                slot.person
+                for slot in item.slots
+                if slot.person and (slot.filled or slot.until > self.now)
+            ]
+            assert len(here) == len(set(here)), "one person has two places of one item"
+            places = [(v.stage, v.round, v.slot) for v in item.votes]
+            assert len(places) == len(set(places)), "two people filled one place"
+
+    @invariant()
+    def an_end_is_an_end_and_only_an_end(self) -> None:
+        for item in self.state.items.values():
+            assert (item.outcome in OUTCOMES) != (item.stage is not None)
+            at = [stage for stage, ids in self.state.at.items() if item.id in ids]
+            assert at == ([item.stage] if item.stage else [])
+
+    @invariant()
+    def nothing_is_final_with_an_open_disagreement(self) -> None:
+        for item in self.state.items.values():
+            if item.outcome != "final":
+                continue
+            voters = [v for v in item.votes if self.state.project.stage(v.stage).kind != "audit"]
+            last = [v for v in voters if (v.stage, v.round) == (voters[-1].stage, voters[-1].round)]
+            said = Counter(v.ballot.verdict for v in last).most_common(1)[0]
+            assert 2 * said[1] > len(last), "the last who looked at it did not agree"
+            assert len(last) == len(self.state.project.stage(last[0].stage).roles)
+            if any(rule.flagged for rule in self.state.project.stage(last[0].stage).rules):
+                assert not any(v.ballot.flagged for v in last), "a flag was passed over"
+            after = [v for v in item.votes if v.seq > last[-1].seq]
+            assert all(v.ballot.verdict in ("pass", "correct") for v in after)
+
+    @invariant()
+    def people_see_nothing_while_they_judge_blind(self) -> None:
+        for item in self.state.items.values():
+            for vote in item.votes:
+                assert vote.who in {
+                    who
+                    for stage, round_, who in item.shown
+                    if (stage, round_) == (vote.stage, vote.round)
+                }
+
+    def teardown(self) -> None:
+        """None is stuck: a team that now works steadily brings every item to an end."""
+        if not self.imported:
+            return
+        assert staffing_problems(self.state) == []
+        self.check_history()
+        for turn in range(60 * (self.imported + 5)):
+            if all(item.outcome for item in self.state.items.values()):
+                break
+            idle = True
+            for who in self.state.people:
+                if self.next(who) is not None:
+                    idle = False
+                    # At first they quarrel, flag and mend; then they settle on the first answer.
+                    wild = turn < 15
+                    flagged = wild and self.rng.random() < 0.2
+                    self.submit(who, self.any if wild else self.first, flagged, f"Turn {turn}.")
+                    self.nothing_is_final_with_an_open_disagreement()
+                    self.no_place_has_two_people()
+            if idle:
+                self.now += LEASE
+        stuck = {i.id: i.stage for i in self.state.items.values() if i.outcome is None}
+        assert not stuck, f"stuck: {stuck}"
+        self.check_history()
+
+    def any(self, options: tuple[str, ...]) -> str:
+        return options[int(self.rng.integers(len(options)))]
+
+    @staticmethod
+    def first(options: tuple[str, ...]) -> str:
+        return options[0]
+
+    def check_history(self) -> None:
+        for event in self.log:
+            if event.seq > self.start.seq:
+                self.start.apply(event)
+        for name in ("seq", "people", "items", "at", "batches", "trainees", "held", "last"):
+            assert getattr(self.start, name) == getattr(self.state, name), name
+
+
+CASES = [(name, True) for name in builtin_projects()]
+CASES += [(name, False) for name in ("headline-screening", "judge-agreement")]
+
+
+@pytest.mark.parametrize(("project", "trained"), CASES)
+def test_whatever_people_do_the_promises_hold(project, trained, review_team):
+    class Own(Machine):
+        pass
+
+    Own.team, Own.project, Own.trained = review_team, project, trained
+    run_state_machine_as_test(
+        Own,
+        settings=settings(
+            max_examples=20,
+            stateful_step_count=40,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_a_history_rebuilds_its_state_and_a_damaged_one_is_refused(review_team):
+    project = load_project("cobe-rating")
+    state = ReviewState(project)
+    log = define_project(state, project, "Max", review_team.now)
+    log += set_roles(state, "Cem", ["rater"], "Max", review_team.now)
+    log += import_items(state, {"i1": review_team.item(1)}, "Max", review_team.now)
+    rebuilt = replay(log)
+    assert (rebuilt.items, rebuilt.people, rebuilt.seq) == (state.items, state.people, 3)
+    with pytest.raises(ValueError, match="does not follow"):
+        replay([log[0], log[2]])
+    with pytest.raises(ValueError, match="begins with the definition"):
+        replay(log[1:])

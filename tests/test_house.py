@@ -1,6 +1,7 @@
 """The house holds: public interfaces only, no circles hidden in functions, no path of a machine."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,22 @@ def test_public_names_are_listed_and_exist(path):
         assert set(listed) <= defined
     elif any(isinstance(n, ast.FunctionDef | ast.ClassDef) for n in tree.body):
         pytest.fail("a module with code lists its public names in __all__")
+
+
+ENGINES = ("runs", "report", "study", "exam", "training", "cli")
+FAMILIES = re.compile(r"finforce|\brfc|_rfc|cobe", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_engines_name_no_family(engine):
+    named = [
+        f"{path.relative_to(SOURCE)}:{number}: {line.strip()}"
+        for path in sorted((SOURCE / engine).rglob("*"))
+        if path.suffix in (".py", ".jinja", ".css", ".js", ".toml", ".json")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if FAMILIES.search(line)
+    ]
+    assert named == []
 
 
 def test_heavy_packages_stay_out_of_the_command_line():

@@ -30,7 +30,12 @@ from pydantic import BaseModel
 
 from contrafact.errors import InputError
 from contrafact.models.gguf import embedded_weights
-from contrafact.models.server import EmbeddedServer, ServerSettings, shared_server
+from contrafact.models.server import (
+    EmbeddedServer,
+    ServerSettings,
+    default_threads,
+    shared_server,
+)
 
 Ask = Callable[..., ModelOutput]
 
@@ -334,6 +339,33 @@ def test_opening_and_closing_at_once_never_waits_for_ever(tiny_gguf: Path) -> No
         "for _ in range(20): EmbeddedServer(settings).close()\n"
     )
     subprocess.run([sys.executable, "-c", program, str(tiny_gguf)], timeout=120, check=True)
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 1), (4, 3), (64, 8)])
+def test_one_core_is_left_to_others(
+    cores: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert default_threads() == 5
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert default_threads() == threads
+
+
+@pytest.mark.parametrize(("given", "rounds"), [({}, "1000"), ({"GOMP_SPINCOUNT": "77"}, "77")])
+def test_threads_spin_briefly_unless_set_otherwise(given: dict[str, str], rounds: str) -> None:
+    program = (
+        "import os; from contrafact.models.server import load_runtime\n"
+        "before = dict(os.environ); load_runtime(); assert dict(os.environ) == before\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "OMP_DISPLAY_ENV": "VERBOSE", **given},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"GOMP_SPINCOUNT = '{rounds}'" in done.stderr
 
 
 def test_the_endpoint_asks_for_its_key(server: EmbeddedServer) -> None:

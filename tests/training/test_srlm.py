@@ -16,9 +16,9 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.family.training import training_specs
 from contrafact.models.whitebox.weights import load_causal
-from contrafact.prompts import open_pack
 from contrafact.training import context, trainers
-from contrafact.training.config import Candidates, load_config
+from contrafact.training.config import load_config
+from contrafact.training.context import TrainingContext
 from contrafact.training.generation import Candidate, candidates_by_method
 from contrafact.training.run import train
 from contrafact.training.stages import Journal
@@ -283,17 +283,18 @@ def test_what_cannot_work_is_said_before_anything_is_trained(
     assert not (tmp_path / "out" / "data").exists()
 
 
-def test_candidates_can_be_those_of_counterfactuals_under_held_noise(small_model, pack, tmp_path):
-    settings = Candidates(
-        method="lm-counterfactuals:prompts=one", per_item=3, max_tokens=80, temperature=1.0
-    )
+def test_candidates_can_be_those_of_counterfactuals_under_held_noise(
+    small_model, write_config, tmp_path
+):
+    method = {"method": "lm-counterfactuals:prompts=one", "per_headline": 3}
+    settings = load_config(str(write_config(tmp_path, candidates=method)), SPECS)
     about = ["Osk Mills cuts grain exports", "Corvin opens a pipeline"]
     spec = SPECS["finforce"]
 
     def made(model: str) -> list[Candidate]:
+        training = TrainingContext(settings, spec, tmp_path, print)
         journal = Journal(tmp_path / "journal")
-        options = {"seed": 0, "iteration": 1, "journal": journal}
-        return candidates_by_method(model, spec, open_pack(pack), about, settings, **options)
+        return candidates_by_method(training, model, about, iteration=1, journal=journal)
 
     first = made(str(small_model))
     assert [one.item for one in first] == [about[0]] * 3 + [about[1]] * 3

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from contrafact.errors import InputError
 from contrafact.family.training import training_specs
 from contrafact.files.lock import locked
-from contrafact.prompts import open_pack
 from contrafact.training import generation
-from contrafact.training.config import JudgeSettings, NewItems
+from contrafact.training.config import TrainConfig
+from contrafact.training.context import TrainingContext
 from contrafact.training.generation import Candidate, Reply
 from contrafact.training.judging import by_inspect, read_score, score_candidates
 from contrafact.training.preferences import ScoredCandidate, pair_up
@@ -24,6 +24,12 @@ PAIR = {
     "risk": "Dunmar central bank's rate of 6% sinks housing shares as loan losses mount",
     "opportunity": "Dunmar central bank's rate of 6% steadies food prices and lifts bank profits",
 }
+
+
+def training(folder: Path, **config: Any) -> TrainingContext:
+    """A training with these keys in its config."""
+    given = {"family": "finforce", "model": "m", "items": {"count": 1}, **config}
+    return TrainingContext(TrainConfig.model_validate(given), SPEC, folder, print)
 
 
 # Scores
@@ -55,8 +61,8 @@ def test_a_score_is_read_or_it_is_none(reply, score):
 
 
 def test_a_headline_that_says_again_what_was_asked_is_none(tmp_path, monkeypatch):
-    prompts = SPEC.prompts(open_pack(None))
-    asked = " ".join(prompts.new_item([]).split()[-9:])
+    context = training(tmp_path, items={"count": 1, "tries": 2})
+    asked = " ".join(context.prompts.new_item([]).split()[-9:])
     replies = iter([f"Copper hits a record, {asked}", "Copper hits a record as mines close"])
 
     def write(causal: Any, prompts: dict[str, str], **_: Any) -> dict[str, Reply]:
@@ -64,13 +70,10 @@ def test_a_headline_that_says_again_what_was_asked_is_none(tmp_path, monkeypatch
 
     monkeypatch.setattr(generation, "generate_replies", write)
     made = generation.generate_items(
+        context,
         None,  # nothing is written by a model here
-        SPEC,
-        prompts,
         ["Grain exports rise in Odesa"],
         [],
-        NewItems(count=1, tries=2),
-        seed=0,
         iteration=1,
         journal=Journal(tmp_path / "journal"),
     )
@@ -153,29 +156,26 @@ def test_another_model_judges_and_what_cannot_be_read_is_counted(tmp_path, monke
         return ModelOutput.from_content("mockllm/model", "I like it.")
 
     monkeypatch.setattr("inspect_ai.model.Model.generate", like)
-    settings = JudgeSettings(by="mockllm/model", samples=2)
+    context = training(tmp_path, judge={"by": "mockllm/model", "samples": 2})
     replies = Journal(tmp_path / "journal")
     replies.keep("a judged 0", "score: 6")  # from a start that was killed
     replies.keep("a judged 1", "score: 7")
-    judge = by_inspect(settings, seed=0, journal=replies)
-    scored, reasons = score_candidates(
-        candidates(), SPEC, SPEC.prompts(open_pack()), settings, judge
-    )
+    scored, reasons = score_candidates(context, candidates(), by_inspect(context, replies))
     assert [(one.score, one.valid, one.unreadable) for one in scored] == [
         (6.5, True, 0),
-        (0.0, False, 0),  # nobody is asked about what cannot be read
+        (0.0, False, 0),  # no judge is called about what cannot be read
         (None, True, 2),  # never a score
     ]
     assert reasons == {"no 'score: …' in the reply": 2}
 
 
-def test_a_judge_that_cannot_be_had_or_fails_is_an_error_and_no_score(tmp_path, monkeypatch):
+def test_a_judge_that_cannot_be_opened_or_fails_is_an_error_and_no_score(tmp_path, monkeypatch):
     def ask(name: str) -> None:
-        settings = JudgeSettings(by=name, samples=1)
-        judge = by_inspect(settings, seed=0, journal=Journal(tmp_path / "journal"))
-        score_candidates(candidates(), SPEC, SPEC.prompts(open_pack()), settings, judge)
+        context = training(tmp_path, judge={"by": name, "samples": 1})
+        judge = by_inspect(context, Journal(tmp_path / "journal"))
+        score_candidates(context, candidates(), judge)
 
-    with pytest.raises(InputError, match="the judge 'nobody/here' cannot be had"):
+    with pytest.raises(InputError, match="the judge 'nobody/here' cannot be opened"):
         ask("nobody/here")
 
     async def refuse(*_: object, **__: object) -> None:

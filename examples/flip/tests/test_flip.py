@@ -3,14 +3,15 @@
 import csv
 
 import pytest
-from contrafact.cli.main import app
-from contrafact.errors import InputError
-from contrafact.family import families, task_named
-from contrafact.runs.prepare import make_settings, prepare
 from contrafact_flip.data import SAMPLES, classifier, load_reviews
 from contrafact_flip.exam import exam_items
 from contrafact_flip.report import diversity
 from typer.testing import CliRunner
+
+from contrafact.cli.main import app
+from contrafact.errors import InputError
+from contrafact.family import families, task_named
+from contrafact.runs.prepare import make_settings, prepare
 
 REVIEWS, _ = load_reviews(SAMPLES)
 

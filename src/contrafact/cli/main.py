@@ -73,7 +73,7 @@ _FIRST_STEPS = """\
 contrafact generates, builds, detects and judges counterfactual text, and says how well.
 
   contrafact demo                      the main job, offline, in minutes
-  contrafact run finforce --model M    evaluate a model (add --judge J for verdicts)
+  {run:<37}evaluate a model (add --judge J for verdicts)
   contrafact report DIR                tables, figures and report.html from runs
   contrafact generate FILE --method zero-shot --model M --out FILE
                                        risk and opportunity scenarios for your headlines
@@ -96,7 +96,11 @@ def first(
         typer.echo(f"contrafact {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(_FIRST_STEPS, nl=False)
+        from contrafact.family import tasks
+
+        typer.echo(
+            _FIRST_STEPS.format(run=f"contrafact run {next(iter(tasks()))} --model M"), nl=False
+        )
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ def report(
         typer.Option(
             metavar="FILE",
             help="What people said of a random part of the runs' items, as `review export --what "
-            "labels` or `finforce study score --out` wrote; repeat for several. Judged rates are "
+            "labels` or a family's `study score --out` wrote; repeat for several. Judged rates are "
             "shown corrected by it.",
         ),
     ] = None,

@@ -122,7 +122,7 @@ def project(
 ) -> None:
     """Check a project and show its stages and rules; without NAME, list those built in.
 
-    Example: contrafact review project rfc-rewrite
+    Example: contrafact review project headline-screening
     """
     from contrafact.review.project import builtin_projects, load_project
 
@@ -184,7 +184,7 @@ def import_(
     With --from, decisions made elsewhere are imported, as far as they fit, and marked as such; what
     does not fit is listed with its line. There --field is QUESTION=NAME.
 
-    Example: contrafact review import pairs.jsonl --project rfc-rewrite --person Ada=expert-a
+    Example: contrafact review import news.jsonl --project headline-screening --person Ada=verifier
     """
     from contrafact.errors import InputError
     from contrafact.review.assignment import staffing_problems
@@ -279,7 +279,7 @@ def export(
 ) -> None:
     """Write what came out of a review, at any time.
 
-    Decisions feed `contrafact rfc finalize --decisions`, ratings `contrafact agree`.
+    Decisions feed a family's own stages (`finalize --decisions`), ratings `contrafact agree`.
 
     Example: contrafact review export --db review.db --what decisions --out decisions.jsonl
     """

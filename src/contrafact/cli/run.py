@@ -64,7 +64,7 @@ app = typer.Typer(
 def group() -> None:
     """Evaluate models and methods on a task; killed and started again, it goes on.
 
-    Example: contrafact run finforce --model embedded/smollm2-135m --limit 10
+    Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
 
 

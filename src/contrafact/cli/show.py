@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from contrafact.family.report import ReportSpec, TerminalColumn
     from contrafact.models.estimate import CallEstimate
 
 __all__ = ["show_estimate", "show_results"]
@@ -52,56 +52,6 @@ def show_estimate(rows: "list[CallEstimate]") -> None:
     )
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """A column of the results: where its figure is, how it reads, and what goes first.
-
-    Attributes:
-        measure: The measure.
-        form: Its form.
-        heading: What stands above it.
-        scale: What the figure is multiplied with.
-        digits: Decimals.
-        rank: Columns of the highest rank are left out first where the terminal is narrow.
-    """
-
-    measure: str
-    form: str
-    heading: str
-    scale: float = 100
-    digits: int = 1
-    rank: int = 0
-
-
-_FINFORCE = (
-    _Shown("perplexity", "valid", "Perplexity", scale=1, rank=3),
-    _Shown("delta_perplexity", "valid", "Δ Perpl.", scale=1, rank=2),
-    _Shown("forward_compatibility", "valid", "Fwd-Compat. %"),
-    _Shown("directionality", "valid", "Dir. %"),
-    _Shown("average", "valid", "Avg. %"),
-    _Shown("average", "strict", "strict Avg. %", rank=1),
-)
-_RFC = (
-    _Shown("accuracy", "valid", "Acc. %"),
-    _Shown("f1", "valid", "Macro-F1 %"),
-    _Shown("mcc", "valid", "MCC", scale=1, digits=2),
-    _Shown("pairwise_accuracy", "valid", "Pairwise %"),
-    _Shown("accuracy", "strict", "strict Acc. %", rank=1),
-)
-_COBE = (
-    _Shown("accuracy", "valid", "Acc. %"),
-    _Shown("accuracy_spread", "valid", "± phrasings", rank=1),
-    _Shown("accuracy", "strict", "strict Acc. %", rank=2),
-)
-_SHOWN = {"finforce": _FINFORCE, "rfc-detect": _RFC, "rfc-diagnose": _RFC, "cobe": _COBE}
-_TITLES = {
-    "finforce": "All counterfactuals",
-    "rfc-detect": "rfc-detect: published (true) or manipulated (false)?",
-    "rfc-diagnose": "rfc-diagnose: which of the four manipulations?",
-    "cobe": "cobe: stories as they would have gone instead",
-}
-
-
 def show_results(folder: Path) -> None:
     """Print the overall figures of a report, with intervals, from its ``results.json``.
 
@@ -110,27 +60,37 @@ def show_results(folder: Path) -> None:
     """
     from rich.console import Console
 
+    from contrafact.family import task_named
+
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     console = Console(highlight=False, markup=False, soft_wrap=True)
     level = round(100 * results["settings"]["level"])
     for task, part in results.get("tasks", {results.get("task"): results}).items():
-        console.print(f"\n{_TITLES[task]}, with {level}% intervals")
-        for line in _lines(task, part, console.width):
+        spec = task_named(task).report.load()
+        title = spec.terminal_title or f"{task}: {spec.title}"
+        console.print(f"\n{title}, with {level}% intervals")
+        for line in _lines(spec, part, console.width):
             console.print(line)
         for warning in part["warnings"]:
             console.print(f"{warning['title']}: {warning['text']}", soft_wrap=False)
 
 
-def _lines(task: str, part: dict[str, Any], width: int) -> Iterator[str]:
+def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str]:
+    import pandas as pd
+
+    figures = pd.DataFrame(part["figures"])
+    overall = spec.is_overall(figures)
+    if spec.scopes:
+        overall &= figures["scope"].eq(spec.scopes[0])
     found = {
         (row["system"], row["measure"], row["form"]): row
-        for row in part["figures"]
-        if _is_overall(row)
+        for row, held in zip(part["figures"], overall, strict=True)
+        if held
     }
     systems = list(dict.fromkeys(system for system, _, _ in found))
     invalid = {row["system"]: f"{row['invalid']}/{row['asked']}" for row in part["invalid"]}
     blocks: list[tuple[int, list[str]]] = []
-    for shown in _SHOWN[task]:
+    for shown in spec.terminal or _standard(spec):
         rows = [found.get((system, shown.measure, shown.form)) for system in systems]
         if any(rows):
             cells = [text for row in rows for text in _cell(row, shown)]
@@ -157,13 +117,20 @@ def _lines(task: str, part: dict[str, Any], width: int) -> Iterator[str]:
         yield f"(in the report besides: {', '.join(left_out)})"
 
 
-def _is_overall(row: dict[str, Any]) -> bool:
-    return row.get("scope", "overall") == "overall" and (
-        row.get("category") is None and row.get("manipulation") is None
-    )
+def _standard(spec: "ReportSpec") -> "Iterator[TerminalColumn]":
+    """Yield the first measures, in their valid form, and the first in its strict one."""
+    from contrafact.family.report import TerminalColumn
+
+    for rank, measure in enumerate(spec.measures):
+        share, form = measure.kind == "share", measure.forms[0]
+        heading = f"{measure.label} %" if share else measure.label
+        yield TerminalColumn(measure.name, form, heading, 100 if share else 1, 1, rank)
+    first = spec.measures[0]
+    if "strict" in first.forms:
+        yield TerminalColumn(first.name, "strict", f"strict {first.label} %", rank=1)
 
 
-def _cell(row: dict[str, Any] | None, shown: _Shown) -> tuple[str, str]:
+def _cell(row: dict[str, Any] | None, shown: "TerminalColumn") -> tuple[str, str]:
     """Return a figure and its interval."""
     if row is None or row["estimate"] is None:
         return "–", ""

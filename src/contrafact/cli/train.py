@@ -55,7 +55,6 @@ def srlm(
 
     Example: contrafact train srlm tiny --data supplement.json --out runs/srlm-tiny
     """
-    from contrafact.console import Progress
     from contrafact.family.training import training_specs
     from contrafact.training.config import load_config
     from contrafact.training.run import train
@@ -73,9 +72,7 @@ def srlm(
     )
     folder = out or Path("runs") / f"srlm-{Path(config).stem}"
     spec = specs[settings.family]
-    outcome = train(
-        settings, spec, folder, say=lambda line: typer.echo(line, err=True), progress=Progress
-    )
+    outcome = train(settings, spec, folder, say=lambda line: typer.echo(line, err=True))
     _show(outcome, spec)
     for path in outcome.checkpoints:
         typer.echo(f"{path}: use it as --model whitebox/{path}")

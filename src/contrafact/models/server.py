@@ -6,7 +6,7 @@ only, on a random free port, asks for a random key everywhere but at ``/health``
 origin to browsers. Requests made in process never go through the port.
 
 The settings that make a result independent of what was asked before (a quantised key-value
-cache with flash attention, one slot) and the measurements behind them are told in
+cache with flash attention, one slot) and the measurements behind them are in
 ``docs/decisions/0002-one-slot-quantised-kv.md``.
 """
 
@@ -17,6 +17,7 @@ import secrets
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 from weakref import WeakValueDictionary
@@ -30,11 +31,18 @@ __all__ = [
     "PromptTooLong",
     "ServerSettings",
     "check_runtime",
+    "default_threads",
+    "load_runtime",
     "shared_server",
 ]
 
 DEFAULT_CONTEXT = 8192
 _MAX_DEFAULT_THREADS = 8  # past this a small model waits for its threads more than it gains
+# How long a thread that waits for the others spins before it sleeps, in rounds of some ten
+# nanoseconds. libgomp's own is 300,000: on cores that other programs keep busy, a thread then
+# spends its whole turn waiting for one that has none.
+_SPIN_ROUNDS = 1_000
+_WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 _PROMPT_CACHE_MIB = 2048  # what llama.cpp may keep of earlier prompts, in memory
 
 KvCache = Literal["q8_0", "f16"]
@@ -64,9 +72,10 @@ class ServerSettings:
         path: The GGUF file, absolute and checked.
         context: Tokens per slot; a model trained on fewer keeps its own number.
         slots: Requests worked on at once. One is fastest on few cores.
-        threads: Threads of computation; by default ``OMP_NUM_THREADS``, else the cores this process
-            may use, at most 8. They wait for each other by spinning: on cores that other programs
-            keep busy, one thread is several times faster than one per core.
+        threads: Threads of computation; by default ``OMP_NUM_THREADS``, else one less than the
+            cores this process may use, from 1 to 8. They wait for each other by spinning, briefly
+            (see `load_runtime`): one core is left to other programs, since all threads wait for
+            the one that has none.
         kv_cache: The type of the key-value cache. ``q8_0`` makes results independent of prompt
             reuse; ``f16`` is for the few models whose head size is no multiple of 32, and gives
             this up.
@@ -105,6 +114,30 @@ def check_runtime() -> None:
             "llama.cpp (xllamacpp), which runs embedded models, is not installed",
             hint="run: pip install 'contrafact[embedded]'",
         )
+
+
+@cache
+def load_runtime() -> Any:
+    """Return the module of llama.cpp, its threads set to wait for each other briefly.
+
+    llama.cpp's threads are OpenMP's, whose library reads how long a waiting thread spins when it is
+    loaded, from ``GOMP_SPINCOUNT`` and ``OMP_WAIT_POLICY``. What is set there counts; else the spin
+    is short. Where PyTorch was loaded in this process before, the library was too, and this changes
+    nothing.
+
+    Raises:
+        InputError: If llama.cpp is not installed.
+    """
+    check_runtime()
+    unset = not any(name in os.environ for name in _WAITING)
+    if unset:
+        os.environ[_WAITING[0]] = str(_SPIN_ROUNDS)
+    try:
+        import xllamacpp
+    finally:
+        if unset:
+            del os.environ[_WAITING[0]]
+    return xllamacpp
 
 
 class EmbeddedServer:
@@ -204,16 +237,14 @@ def _error(error: Mapping[str, Any]) -> Exception:
 
 
 def _open(settings: ServerSettings, api_key: str) -> Any:
-    check_runtime()
-    import xllamacpp as llama
-
+    llama = load_runtime()
     params = llama.CommonParams()
     params.model.path = str(settings.path)
     params.verbosity = -1  # llama.cpp writes to stderr otherwise, over progress bars
     params.n_ctx = settings.context * settings.slots
     params.n_parallel = settings.slots
     params.cache_ram_mib = _PROMPT_CACHE_MIB
-    threads = settings.threads or _default_threads()
+    threads = settings.threads or default_threads()
     params.cpuparams.n_threads = threads
     params.cpuparams_batch.n_threads = threads
     if not _has_gpu(llama):
@@ -238,14 +269,15 @@ def _open(settings: ServerSettings, api_key: str) -> Any:
         raise InputError(problem, file=settings.path, hint=hint) from error
 
 
-def _default_threads() -> int:
+def default_threads() -> int:
+    """Return how many threads compute where nothing else is said; see `ServerSettings`."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdecimal() and int(asked) > 0:
         return int(asked)
     # Cores this process may use, where the system says so; containers often allow it few.
     mine = getattr(os, "sched_getaffinity", None)
     cores = len(mine(0)) if mine else os.cpu_count() or 1
-    return min(cores, _MAX_DEFAULT_THREADS)
+    return max(1, min(cores - 1, _MAX_DEFAULT_THREADS))
 
 
 def _has_gpu(llama: Any) -> bool:

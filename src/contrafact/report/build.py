@@ -1,6 +1,6 @@
 """Build a report: the runs' items in; tables, figures, results and the page out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,15 +8,12 @@ import pandas as pd
 
 from contrafact.errors import InputError
 from contrafact.exam.file import Exam
+from contrafact.family.display import listed
 from contrafact.files.atomic import write_bytes, write_text
-from contrafact.report.chapter import Chapter, Options, TaskRuns
-from contrafact.report.cobe.chapter import cobe_chapter
-from contrafact.report.corrected import check_exams
-from contrafact.report.finforce.chapter import finforce_chapter
+from contrafact.report.chapter import Chapter, Options, make_chapter
+from contrafact.report.frames import TaskRuns
 from contrafact.report.html import Page, render_page
-from contrafact.report.labels import check_labels
-from contrafact.report.rfc.chapter import rfc_chapter
-from contrafact.report.words import listed
+from contrafact.report.labels import check_exams, check_labels
 from contrafact.report.write import (
     render_json,
     render_latex,
@@ -28,12 +25,6 @@ __all__ = ["ReportPaths", "build_report", "make_chapters", "write_chapters"]
 
 _RESULTS_VERSION = 1
 _EXAM_NAMED = {"judge", "family", "task_version", "n", "seed"}
-_CHAPTERS: Mapping[str, Callable[[TaskRuns, Options], Chapter]] = {
-    "finforce": finforce_chapter,
-    "rfc-detect": rfc_chapter,
-    "rfc-diagnose": rfc_chapter,
-    "cobe": cobe_chapter,
-}
 
 
 @dataclass(frozen=True)
@@ -99,7 +90,7 @@ def make_chapters(tasks: Sequence[TaskRuns], options: Options) -> list[Chapter]:
     """
     if not tasks:
         raise InputError("there is nothing to report", hint="name a run that has finished samples")
-    return [_CHAPTERS[runs.task](runs, options) for runs in tasks]
+    return [make_chapter(runs, options) for runs in tasks]
 
 
 def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> ReportPaths:
@@ -110,7 +101,7 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
     )
     created = max((chapter.meta.created or "" for chapter in chapters), default="") or None
     results = render_json(_results(chapters, options))
-    html = render_page(Page(title, created, chapters, options))
+    html = render_page(Page(title, created, chapters))
     paths = ReportPaths(out / "report.html", out / "results.json", out / "tables", out / "figures")
     for chapter in chapters:
         inside = Path() if alone else Path(chapter.task)

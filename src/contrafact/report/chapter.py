@@ -1,31 +1,63 @@
-"""A chapter: all that a report shows of one task, as data, and how it was asked for."""
+"""A chapter: all that a report shows of one task, made from its runs as the family's spec says."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from contrafact.exam.file import Exam
-from contrafact.report.drawing import Figure
-from contrafact.report.meta import ReportMeta
-from contrafact.report.table import Table
+from contrafact.family import family_of_task, task_named
+from contrafact.family.display import (
+    Fact,
+    Table,
+    Warnings,
+    count,
+    embedded_system,
+    first_of,
+    format_number,
+    invalid_sentence,
+    leaders,
+    one_answer,
+    percent,
+)
+from contrafact.family.report import (
+    ChapterData,
+    Extra,
+    ReportMeta,
+    ReportSpec,
+    RunFacts,
+    Section,
+    Setting,
+    self_judged,
+    unfinished,
+)
+from contrafact.report.drawing import Figure, draw_chart
+from contrafact.report.estimates import (
+    JudgedRates,
+    comparability,
+    compare_systems,
+    estimate_figures,
+    judged_rates,
+)
+from contrafact.report.examples import draw_examples, invalid_examples, marked_text, shorten
+from contrafact.report.frames import NO_MODEL, TaskRuns, prepare_items, systems_of
+from contrafact.report.tables import (
+    comparison_table,
+    corrected_table,
+    invalid_table,
+    leaderboard_table,
+    measure_chart,
+    measure_table,
+    reason_table,
+    standard_tables,
+)
+from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Chapter", "Fact", "Options", "TaskRuns"]
+__all__ = ["Chapter", "Options", "chapter_data", "make_chapter", "run_facts"]
 
-
-@dataclass(frozen=True)
-class TaskRuns:
-    """The runs of one task.
-
-    Attributes:
-        task: The task.
-        items: Its per-item frame over all runs; the columns are the family's.
-        meta: What the runs are.
-    """
-
-    task: str
-    items: pd.DataFrame
-    meta: ReportMeta
+_ENOUGH_VERDICTS = 20
 
 
 @dataclass(frozen=True)
@@ -50,16 +82,6 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Fact:
-    """A fact at the top of a chapter: a label, a figure or a name, and a line below."""
-
-    label: str
-    text: str
-    below: str = ""
-    is_name: bool = False
-
-
-@dataclass(frozen=True)
 class Chapter:
     """All that a report shows of one task.
 
@@ -68,29 +90,390 @@ class Chapter:
         meta: What the runs are.
         eyebrow: A word or two above the title.
         title: The chapter's title; the page's, where it is the only one.
-        template: The template of its sections, which knows the fields of ``shown``.
-        contents: Its sections: anchors and headings.
+        sections: Its sections, of which none is empty.
         facts: What stands at the top.
         summary: Sentences.
         warnings: Headings and texts that come before any figure.
-        tables: By key; what is missing is not shown.
-        figures: By key; what is missing is not shown.
+        tables: By key.
+        figures: By key.
+        examples: What its examples show, marked.
+        examples_caption: How to read them.
+        invalid: Headings, and the texts of some invalid outputs.
+        output: What an output is called, one and several.
+        how: Terms and texts.
         runs: The facts of each run: its name, labels and texts, notes.
         results: Its part of ``results.json``.
-        shown: What its template shows besides.
     """
 
     task: str
     meta: ReportMeta
     eyebrow: str
     title: str
-    template: str
-    contents: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
     facts: Sequence[Fact]
     summary: Sequence[str]
-    warnings: Sequence[tuple[str, str]]
+    warnings: Warnings
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]
+    examples: Sequence[Mapping[str, object]]
+    examples_caption: Markup
+    invalid: tuple[Sequence[str], Sequence[tuple[str, ...]]]
+    output: tuple[str, str]
+    how: Sequence[tuple[str, str]]
     runs: Sequence[tuple[str, Sequence[tuple[str, str]], Sequence[str]]]
     results: Mapping[str, object]
-    shown: Mapping[str, object] = field(default_factory=dict)
+
+
+def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
+    """Return the chapter of a task.
+
+    Args:
+        runs: Its runs.
+        options: How the report is made.
+
+    Raises:
+        InputError: There is nothing to report, or a row stands twice.
+    """
+    data = chapter_data(runs, options)
+    spec, meta = data.spec, data.meta
+    judged = judged_rates(
+        data,
+        family=family_of_task(runs.task).name,
+        exams=options.exams,
+        labels=options.labels,
+    )
+    extras = [extra(data) for extra in spec.extras]
+    tables = _tables(data, judged, extras)
+    figures = _figures(data, extras)
+    examples = _examples(data)
+    return Chapter(
+        task=runs.task,
+        meta=meta,
+        eyebrow=spec.eyebrow,
+        title=meta.title or spec.title,
+        sections=_sections(data, {*tables, *figures}),
+        facts=_facts(data),
+        summary=list((spec.summary or _summary)(data)),
+        warnings=[*(spec.warnings or _warnings)(data), *_exam_warnings(judged)],
+        tables=tables,
+        figures=figures,
+        examples=examples,
+        examples_caption=Markup(spec.examples.caption).format(
+            count=count(len(examples), "example"), seed=options.seed
+        ),
+        invalid=([heading for _, heading in spec.invalid_shown], invalid_examples(data)),
+        output=spec.output,
+        how=_how(data),
+        runs=[(run.name, run_facts(run, spec), run.notes) for run in meta.runs],
+        results=_results(data, judged, extras, tables),
+    )
+
+
+def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
+    """Return what a chapter is made from: the items checked, every figure, the comparisons.
+
+    Arguments and errors are those of `make_chapter`.
+    """
+    spec = task_named(runs.task).report.load()
+    items = prepare_items(runs.items, spec)
+    comparable = comparability(items, spec, runs.meta)
+    spawned = np.random.SeedSequence(options.seed).spawn(len(spec.streams))
+    streams = dict(zip(spec.streams, map(np.random.default_rng, spawned), strict=True))
+    resamples, level = options.resamples, options.level
+    bootstrap = Bootstrap(rng=streams["figures"], resamples=resamples, level=level)
+    return ChapterData(
+        spec=spec,
+        items=items,
+        systems=systems_of(items),
+        meta=runs.meta,
+        comparable=comparable,
+        figures=estimate_figures(items, spec, bootstrap),
+        pairs=compare_systems(
+            items, spec, comparable, rng=streams["pairs"], resamples=resamples, level=level
+        ),
+        published=options.with_published,
+        level=level,
+        resamples=resamples,
+        streams=streams,
+        bootstrap=bootstrap,
+    )
+
+
+def _tables(
+    data: ChapterData, judged: JudgedRates | None, extras: Sequence[Extra]
+) -> dict[str, Table]:
+    found = [
+        *(measure_table(data, wanted) for wanted in standard_tables(data)),
+        None if judged is None else leaderboard_table(judged),
+        None if judged is None else corrected_table(judged),
+        *(table for extra in extras for table in extra.tables),
+        comparison_table(data),
+        invalid_table(data),
+        reason_table(data),
+    ]
+    return {table.key: table for table in found if table is not None}
+
+
+def _figures(data: ChapterData, extras: Sequence[Extra]) -> dict[str, Figure]:
+    charts = [
+        *(measure_chart(data, wanted) for wanted in standard_tables(data)),
+        *(chart for extra in extras for chart in extra.charts),
+    ]
+    return {chart.key: draw_chart(chart) for chart in charts if chart is not None}
+
+
+def _results(
+    data: ChapterData,
+    judged: JudgedRates | None,
+    extras: Sequence[Extra],
+    tables: Mapping[str, Table],
+) -> dict[str, object]:
+    """Return all figures for machines: shares are 0 to 1, what is missing is null."""
+    rates: dict[str, object] = {}
+    if data.spec.criteria:
+        rates = {
+            "judged_rates": pd.DataFrame() if judged is None else judged.rates,
+            "ranks": pd.DataFrame() if judged is None else judged.ranks,
+        }
+    reasons = tables.get("invalid_reasons")
+    return {
+        "figures": data.figures,
+        "paired": data.pairs,
+        **rates,
+        **{name: frame for extra in extras for name, frame in extra.results.items()},
+        "invalid": tables["invalid"].frame,
+        "invalid_reasons": pd.DataFrame() if reasons is None else reasons.frame,
+    }
+
+
+_OWN_SECTIONS = frozenset(("summary", "examples", "runs", "how"))
+
+
+def _sections(data: ChapterData, there: set[str]) -> list[Section]:
+    """Return the sections of which something is there."""
+    found: list[Section] = []
+    for section in data.spec.sections or _standard_sections(data, there):
+        shows = tuple(key for key in section.shows if key in there)
+        if shows or section.anchor in _OWN_SECTIONS:
+            contents = section.contents or section.heading
+            found.append(Section(section.anchor, section.heading, shows, contents))
+    return found
+
+
+def _standard_sections(data: ChapterData, there: set[str]) -> list[Section]:
+    first, *others = standard_tables(data)
+    chart = {one.key: (one.chart.key,) if one.chart else () for one in (first, *others)}
+    sections = [
+        Section("summary", "Summary"),
+        Section("results", "Results", (*chart[first.key], first.key, "leaderboard")),
+        *(Section(one.key, one.title, (*chart[one.key], one.key)) for one in others),
+        Section("paired", f"Comparisons on the same {data.spec.unit[1]}", ("paired",)),
+        Section("judge", "What the judge is worth", ("corrected",)),
+        Section("errors", data.spec.invalid_title, ("invalid", "invalid_reasons")),
+    ]
+    shown = {key for section in sections for key in section.shows}
+    return [
+        *sections[:-1],
+        Section("more", "More", tuple(sorted(there - shown))),
+        sections[-1],
+        Section("examples", "Examples"),
+        Section("runs", "What was run"),
+        Section("how", "How to read this"),
+    ]
+
+
+def _facts(data: ChapterData) -> list[Fact]:
+    spec, items, meta = data.spec, data.items, data.meta
+    asked, valid = data.asked_and_valid
+    draws = int(items["draw"].max())
+    baselines = items.loc[items["model"].eq(NO_MODEL), "system"].nunique()
+    below = [f"{baselines} of them ask no model"] if baselines else []
+    below += [f"up to {draws} few-shot draws"] if draws > 1 else []
+    units = format_number(items["sample_id"].nunique(), "count")
+    found = [
+        *(spec.facts(data) if spec.facts else [Fact(spec.unit[1].capitalize(), units)]),
+        Fact(
+            spec.output[1].capitalize(),
+            format_number(asked, "count"),
+            f"{format_number(valid, 'count')} valid ({percent(valid / asked)})",
+        ),
+        Fact("Systems", format_number(len(data.systems), "count"), ", ".join(below)),
+    ]
+    if spec.criteria:
+        judges = meta.judges or tuple(dict.fromkeys(items["judge"].dropna().astype(str)))
+        panel = "a panel" if len(judges) > 1 else ""
+        found.append(Fact("Judge", first_of(judges), panel, is_name=True))
+    if any(measure.fluency for measure in spec.measures):
+        found.append(Fact("Fluency model", first_of(meta.fluency_models), is_name=True))
+    return found
+
+
+def _summary(data: ChapterData) -> list[str]:
+    """Return what the figures say: what was asked, who leads by the first measure, what failed."""
+    spec, items = data.spec, data.items
+    asked, valid = data.asked_and_valid
+    found = [
+        f"{count(len(data.systems), 'system')} worked on "
+        f"{count(items['sample_id'].nunique(), *spec.unit)}: {count(asked, *spec.output)} "
+        f"{'was' if asked == 1 else 'were'} asked for and {valid:,} ({percent(valid / asked)}) "
+        "could be read."
+    ]
+    first = spec.measures[0]
+    if first.judged and data.meta.embedded_judge:
+        found.append(
+            "The judge is the small embedded model, a poor judge: what follows shows that the "
+            "machinery works, not how good these systems are."
+        )
+    rows = data.overall(first.name, first.forms[0])
+    rows = rows.sort_values("estimate", ascending=first.better == "low", kind="stable")
+    if data.comparable.marks(first) and len(rows):
+        best = f"The {'lowest' if first.better == 'low' else 'highest'} {first.label}"
+        alone = f"{first.label} of {{system}} is {{figure}}."
+        found.append(
+            leaders(
+                rows, data.pairs, spec.clusters, measure=first.name, best=best, alone=alone,
+                kind=first.kind,
+            )
+        )  # fmt: skip
+    return [*found, invalid_sentence(items, spec.output, spec.output[1])]
+
+
+def _warnings(data: ChapterData) -> Warnings:
+    """Return what a reader must know before quoting a figure."""
+    spec, meta, items = data.spec, data.meta, data.items
+    found: Warnings = []
+    if meta.embedded_judge and spec.criteria:
+        text = (
+            "It is small, and a poor judge: it is there so that everything can be tried without a "
+            "key or a network. Take what it judged as proof that the machinery works, not as a "
+            "measurement of these systems. For figures to quote, name a strong judge with --judge, "
+            "and examine it: contrafact exam."
+        )
+        found.append(("The judge is the embedded model", text))
+    else:
+        found += embedded_system(items)
+    found += self_judged(meta, spec.output[1])
+    asked = [one for one in spec.criteria if f"{one.column}_invalid" in items.columns]
+    judged = items[items["judged"]]
+    same = [
+        line
+        for judge, own in (judged.groupby("judge", sort=False) if asked else ())
+        for criterion in asked
+        for line in one_answer(
+            own[criterion.column].dropna(),
+            enough=_ENOUGH_VERDICTS,
+            judge=str(judge),
+            criterion=criterion.short or criterion.label,
+            words=spec.answers,
+        )
+    ]
+    if same:
+        same.append(
+            "A judge that nearly always gives the same answer cannot tell one system from another, "
+            f"unless all {spec.output[1]} truly are alike: contrafact exam finds out which."
+        )
+        found.append(("The judge hardly distinguishes", " ".join(same)))
+    return [*found, *unfinished(meta)]
+
+
+def _exam_warnings(found: JudgedRates | None) -> Warnings:
+    """Return what a reader must know of judges that an exam found wanting."""
+    if found is None or not found.examined:
+        return []
+    held = found.rates["criterion"].isin(found.leaderboard) & ~found.rates["usable"]
+    rows = found.rates[held].drop_duplicates(["judge", "criterion", "why"])
+    lines = [
+        f"{row['judge']}, {found.labels[str(row['criterion'])]}: {row['why']}."
+        for _, row in rows.iterrows()
+    ]
+    if not lines:
+        return []
+    lines.append("Their raw rates are shown, and no corrected ones.")
+    return [("Some judged rates cannot be corrected", " ".join(lines))]
+
+
+def _examples(data: ChapterData) -> list[dict[str, object]]:
+    """Return the examples as the page shows them: texts shortened, edits marked."""
+    limit = data.spec.examples.limit
+    return [
+        {
+            "where": example.where,
+            "text": shorten(example.text, limit),
+            "facts": [(label, shorten(text, limit)) for label, text in example.facts],
+            "cards": [(card, *marked_text(card, limit)) for card in example.cards],
+            "answers": example.answers,
+        }
+        for example in draw_examples(data, rng=data.streams["examples"])
+    ]
+
+
+_VALID_AND_STRICT = "Over valid outputs, and strict"
+
+
+def _how(data: ChapterData) -> list[tuple[str, str]]:
+    """Return the spec's terms with those that every chapter needs."""
+    spec = data.spec
+    noun = spec.cluster_noun or spec.unit[0]
+    standard = {
+        _VALID_AND_STRICT: "The first leaves out what could not be read. The second counts it as "
+        "wrong, so that a system gains nothing by answering only what is easy.",
+        "Intervals": "{level}% intervals from {resamples} resamples of whole "
+        f"{spec.clusters}: all that was made from one {noun}, few-shot draws included, is drawn "
+        f"together. Under five {spec.clusters} none is given.",
+        "Bold and underlined": "The best and the second best of a column, as printed. Read the "
+        "paired comparisons before calling one system better than another.",
+        "Hidden characters": "Characters that would be invisible, or would reorder the text around "
+        "them, are shown by their code point in a small box.",
+    }
+    named = dict(spec.how)
+    terms = {**named, **{term: text for term, text in standard.items() if term not in named}}
+    shown = {
+        "level": format_number(data.level * 100, "count"),
+        "resamples": format_number(data.resamples, "count"),
+    }
+    return [(term, text.format(**shown)) for term, text in terms.items()]
+
+
+def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
+    """Return a run's facts as labels and texts, those that are known.
+
+    Args:
+        run: The run.
+        spec: What the chapter shows: where something is judged or scored for fluency, a run
+            without a judge or a fluency model says so.
+    """
+    data = run.data or ""
+    if run.data_count is not None:
+        data += f", {run.data_count:,} {spec.unit[1]}"
+    if run.limit is not None:
+        data += f", limited to {run.limit:,}"
+    tokens = ""
+    if run.input_tokens is not None and run.output_tokens is not None:
+        tokens = f"{run.input_tokens:,} in, {run.output_tokens:,} out"
+    pack = run.prompt_pack or ""
+    if run.prompt_pack_hash:
+        pack += f" ({run.prompt_pack_hash[:16]})"
+    judge = ", ".join(run.judges) or ("none" if spec.criteria else "")
+    scored = any(measure.fluency for measure in spec.measures)
+    known = [
+        ("Models", ", ".join(run.models)),
+        ("Methods", ", ".join(run.methods)),
+        ("Few-shot", f"{run.shots} examples, {run.draws} draws" if run.shots else ""),
+        ("Judge", judge),
+        ("Fluency model", run.fluency_model or ("none" if scored else "")),
+        ("Data", data),
+        ("Data hash", run.data_hash or ""),
+        ("Prompt pack", pack),
+        ("Seed", "" if run.seed is None else str(run.seed)),
+        ("Settings", _pairs(run.settings)),
+        ("Versions", _pairs(run.versions)),
+        ("Calls", "" if run.calls is None else f"{run.calls:,}"),
+        ("Tokens", tokens),
+        ("Time", " to ".join(part for part in (run.started, run.finished) if part)),
+        ("State", "finished" if run.complete else "not every sample is finished"),
+    ]
+    return [(label, text) for label, text in known if text]
+
+
+def _pairs(values: Mapping[str, Setting]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)

@@ -1,18 +1,34 @@
-"""How figures are drawn: colours, type, and one drawing as SVG (light and dark) and PNG."""
+"""How charts are drawn: colours, type, and each kind as SVG (light and dark) and PNG.
+
+matplotlib draws without a display, and is imported when the first chart is drawn.
+"""
 
 import io
+import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from contrafact.report.visible import visible_text
+import numpy as np
+
+from contrafact.family.display import (
+    BoxChart,
+    Chart,
+    GridChart,
+    MatrixChart,
+    Panel,
+    format_number,
+)
+from contrafact.text.visible import visible_text
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Plot
 
-__all__ = ["Draw", "Figure", "Theme", "render"]
+__all__ = ["Draw", "Figure", "Theme", "draw_chart", "render", "row_name", "short_name"]
 
 Theme = Literal["light", "dark"]
 
@@ -38,6 +54,11 @@ _COLOURS: dict[Theme, dict[str, str]] = {
     },
 }
 _WIDTH = 7.6
+_LABEL_LENGTH = 44
+_WRAP = 30
+_PANELS = 3
+_MOST_PANELS = 24
+_MARKERS = "oDs^vPX*<>"
 
 
 @dataclass(frozen=True)
@@ -147,3 +168,298 @@ def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: 
         svg_dark=svg_dark,
         png=png,
     )
+
+
+def draw_chart(chart: Chart) -> Figure:
+    """Draw a chart; what it shows in words is made from its numbers."""
+    if isinstance(chart, GridChart):
+        draw, height_of = _GRIDS[chart.shape]
+        return _rendered(chart, _grid_text(chart), partial(draw, chart), height_of(chart))
+    if isinstance(chart, BoxChart):
+        return _rendered(chart, _box_text(chart), partial(_boxes, chart), _box_height(chart))
+    shown = chart.panels[:_MOST_PANELS]
+    rows = math.ceil(len(shown) / _PANELS)
+    height = 0.5 + rows * (0.75 + 0.33 * max(len(names) for _, names, _ in shown))
+    text = _matrix_text(chart)
+    if left := len(chart.panels) - len(shown):
+        more = f" The first {len(shown)} of {len(shown) + left} systems are drawn."
+        chart = replace(chart, caption=chart.caption + more)
+    return _rendered(chart, text, partial(_matrices, chart), height)
+
+
+def _rendered(chart: Chart, text: str, draw: Draw, height: float) -> Figure:
+    return render(chart.key, chart.title, chart.caption, text, draw, height=height)
+
+
+def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
+    """Bars beside their rows' names, a whisker and the figure at each."""
+    axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
+    thick = 0.8 / len(chart.series)
+    for ax, panel in zip(axes, chart.panels, strict=True):
+        for i, name in enumerate(chart.series):
+            values, lows, highs = panel.values[:, i], panel.lows[:, i], panel.highs[:, i]
+            held = ~np.isnan(values)
+            places = np.arange(len(chart.rows)) + (i - (len(chart.series) - 1) / 2) * thick
+            shade = colours[chart.colours[i % len(chart.colours)]]
+            solid = 1.0 if i < len(chart.colours) else 0.5
+            ax.barh(
+                places[held], values[held], height=thick * 0.9, color=shade, alpha=solid,
+                label=short_name(name),
+            )  # fmt: skip
+            ax.hlines(places[held], lows[held], highs[held], color=colours["ink"], linewidth=1.3)
+            for place, value, high in zip(places[held], values[held], highs[held], strict=True):
+                end = value if math.isnan(high) else max(value, high)
+                text = format_number(value, panel.kind)
+                ax.text(end + 0.012, place, text, va="center", fontsize=7.5)
+        ax.set_xlim(0, 1.12)
+        _fractions(ax, panel)
+        if chart.axis:
+            ax.set_xlabel(chart.axis)
+        _row_names(ax, chart.rows)
+    _legend(plot, chart)
+
+
+def _points(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
+    """Points with whiskers beside their rows' names."""
+    axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
+    for ax, panel in zip(axes, chart.panels, strict=True):
+        for i, name in enumerate(chart.series):
+            places = np.arange(len(chart.rows)) + (i - (len(chart.series) - 1) / 2) * 0.28
+            shade = colours[chart.colours[i % len(chart.colours)]]
+            line = colours["ink"] if len(chart.series) == 1 else shade
+            ax.hlines(places, panel.lows[:, i], panel.highs[:, i], color=line, linewidth=1.6)
+            ax.plot(
+                panel.values[:, i], places, _MARKERS[i % len(_MARKERS)], color=shade, label=name
+            )
+        lowest = float(np.nanmin([panel.values, panel.lows]))
+        if lowest < 0:
+            ax.axvline(0, color=colours["muted"], linewidth=1)
+            ax.set_xlim(lowest - 0.02, 1.02)
+        else:
+            ax.set_xlim(-0.02, 1.02)
+            _fractions(ax, panel)
+        _row_names(ax, chart.rows)
+    _legend(plot, chart)
+
+
+def _changes(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
+    """Differences about zero: a dot where better, a cross where worse."""
+    axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
+    rows = range(len(chart.rows))
+    for ax, panel in zip(axes, chart.panels, strict=True):
+        scale = 100 if panel.kind == "points" else 1
+        values, lows, highs = (
+            grid[:, 0] * scale for grid in (panel.values, panel.lows, panel.highs)
+        )
+        ax.axvline(0, color=colours["muted"], linewidth=1)
+        ax.hlines(rows, lows, highs, color=colours["ink"], linewidth=1.6)
+        better = values > 0 if panel.better == "high" else values < 0
+        for where, value, good in zip(rows, values, better, strict=True):
+            marker, colour = ("o", "third") if good else ("X", "risk")
+            ax.plot([value], [where], marker, color=colours[colour], markersize=8, zorder=3)
+            text = format_number(value / scale, panel.kind)
+            ax.annotate(
+                text, (value, where), (0, 9), textcoords="offset points", ha="center", fontsize=8
+            )
+        ax.margins(x=0.2)
+        ax.locator_params(axis="x", nbins=4)
+        _row_names(ax, chart.rows)
+        ax.set_ylim(len(chart.rows) - 0.4, -0.7)
+        ax.set_title(panel.title, loc="left")
+
+
+def _lines(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
+    """Lines over the rows, which stand below."""
+    ax, (panel,) = plot.subplots(), chart.panels
+    places = np.arange(len(chart.rows))
+    for i, name in enumerate(chart.series):
+        where = places + (i - (len(chart.series) - 1) / 2) * 0.06
+        values, lows, highs = panel.values[:, i], panel.lows[:, i], panel.highs[:, i]
+        shade = colours[chart.colours[i % len(chart.colours)]]
+        held = ~np.isnan(values)
+        ax.vlines(where[held], lows[held], highs[held], color=shade, linewidth=1.2)
+        ax.plot(
+            where[held], values[held], color=shade, marker=_MARKERS[i % len(_MARKERS)],
+            markersize=5, label=short_name(name),
+        )  # fmt: skip
+    if chart.reference is not None:
+        dashed = (0, (4, 3))
+        ax.axhline(chart.reference, color=colours["muted"], linewidth=1, linestyle=dashed, zorder=0)
+    ax.set_xticks(places, list(chart.rows))
+    ax.set_xlabel(chart.row_axis)
+    ax.set_ylabel(chart.axis)
+    ax.grid(axis="y")
+    _legend(plot, chart)
+
+
+_GRIDS: dict[str, tuple[Callable[..., None], Callable[[GridChart], float]]] = {
+    "bars": (
+        _bars,
+        lambda chart: (
+            1.0
+            + 0.14 * len(chart.series)
+            + len(chart.rows) * max(0.34, 0.17 * len(chart.series) + 0.1)
+        ),
+    ),
+    "points": (_points, lambda chart: 1.1 + (0.28 + 0.14 * len(chart.series)) * len(chart.rows)),
+    "changes": (_changes, lambda chart: 1.2 + 0.6 * len(chart.rows)),
+    "lines": (_lines, lambda chart: 3.2 + 0.12 * len(chart.series)),
+}
+
+
+def _grid_text(chart: GridChart) -> str:
+    """Return a grid's numbers in words, row by row."""
+    lines = []
+    for i, row in enumerate(chart.rows):
+        figures = [
+            " ".join(
+                part
+                for part in (
+                    panel.title if len(chart.panels) > 1 else "",
+                    name if len(chart.series) > 1 else "",
+                    format_number(panel.values[i, j], panel.kind)
+                    + ("%" if panel.kind == "share" else ""),
+                )
+                if part
+            )
+            for panel in chart.panels
+            for j, name in enumerate(chart.series)
+            if not math.isnan(panel.values[i, j])
+        ]
+        lines.append(f"{row}: {', '.join(figures)}")
+    return f"{chart.title}, as {chart.shape}. {'; '.join(lines)}."
+
+
+def _box_places(chart: BoxChart) -> list[float]:
+    """Return where each box lies: those of one row together."""
+    place, places = 0.0, []
+    for i, (row, _, _) in enumerate(chart.boxes):
+        if i and row != chart.boxes[i - 1][0]:
+            place += 0.55
+        places.append(place)
+        place += 0.62
+    return places
+
+
+def _box_height(chart: BoxChart) -> float:
+    return 1.2 + 0.3 * (_box_places(chart)[-1] + 1) / 0.62
+
+
+def _boxes(chart: BoxChart, plot: "Plot", colours: dict[str, str]) -> None:
+    ax, places = plot.subplots(), _box_places(chart)
+    for where, (_, series, values) in zip(places, chart.boxes, strict=True):
+        logs, colour = np.log10(values), colours[chart.colours[series]]
+        low, q1, middle, q3, high = np.quantile(logs, [0.05, 0.25, 0.5, 0.75, 0.95])
+        ax.hlines(where, low, high, color=colour, linewidth=1.4)
+        ax.barh(where, q3 - q1, left=q1, height=0.42, color=colour)
+        ax.vlines(middle, where - 0.21, where + 0.21, color="white", linewidth=2)
+        beyond = logs[(logs < low) | (logs > high)]
+        ax.plot(beyond, np.full(len(beyond), where), ".", color=colour, markersize=3, alpha=0.6)
+    if len(chart.reference):
+        median, dashed = float(np.log10(np.median(chart.reference))), (0, (4, 3))
+        ax.axvline(median, color=colours["headline"], linewidth=1, linestyle=dashed, zorder=0)
+    rows: dict[str, list[float]] = {}
+    for where, (row, _, _) in zip(places, chart.boxes, strict=True):
+        rows.setdefault(row, []).append(where)
+    ax.set_yticks([float(np.mean(own)) for own in rows.values()], [row_name(row) for row in rows])
+    ax.set_ylim(places[-1] + 0.6, -0.6)
+    _log_ticks(ax)
+    ax.set_xlabel(chart.axis)
+    ax.grid(axis="x")
+    named = dict.fromkeys(series for row, series, _ in chart.boxes if series != row)
+    handles = [
+        ax.plot([], [], "s", color=colours[chart.colours[name]], label=name)[0] for name in named
+    ]
+    if handles:
+        plot.legend(
+            handles=handles, loc="outside upper left", ncols=len(handles), handletextpad=0.2
+        )
+
+
+def _box_text(chart: BoxChart) -> str:
+    lines = [
+        f"{row if series == row else f'{row} {series}'}: {np.median(values):.1f} "
+        f"({np.quantile(values, 0.25):.1f} to {np.quantile(values, 0.75):.1f})"
+        for row, series, values in chart.boxes
+    ]
+    return f"Box plots on a logarithmic scale; median and middle half: {'; '.join(lines)}."
+
+
+def _log_ticks(ax: "Axes") -> None:
+    """Label a base-ten logarithmic axis with round numbers."""
+    low, high = ax.get_xlim()
+    rounds = [m * 10**e for e in range(-1, 9) for m in (1, 2, 5)]
+    shown = [value for value in rounds if low <= np.log10(value) <= high]
+    if len(shown) > 8:
+        shown = [value for value in shown if str(value).lstrip("0.").startswith("1")]
+    ax.set_xticks([float(np.log10(value)) for value in shown], [f"{value:,g}" for value in shown])
+
+
+def _matrices(chart: MatrixChart, plot: "Plot", colours: dict[str, str]) -> None:
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+    shade = to_rgb(colours["opportunity"])
+    scale = LinearSegmentedColormap.from_list("shade", [(*shade, 0.0), (*shade, 0.75)])
+    shown = chart.panels[:_MOST_PANELS]
+    across = min(_PANELS, len(shown))
+    axes = plot.subplots(math.ceil(len(shown) / across), across, squeeze=False)
+    for ax in axes.ravel()[len(shown) :]:
+        ax.set_axis_off()
+    for ax, (name, rows, counts) in zip(axes.ravel(), shown, strict=False):
+        totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        ax.imshow(counts / totals, cmap=scale, vmin=0, vmax=1, aspect="auto")
+        for y, x in np.ndindex(*counts.shape):
+            ax.text(x, y, f"{counts[y, x]:,.0f}", ha="center", va="center", fontsize=8)
+        ax.set_xticks(range(len(chart.columns)), list(chart.columns), fontsize=7.5)
+        ax.set_yticks(range(len(rows)), list(rows), fontsize=7.5)
+        ax.set_title(row_name(name), loc="left", fontsize=8)
+        for side in ax.spines.values():
+            side.set_visible(False)
+
+
+def _matrix_text(chart: MatrixChart) -> str:
+    lines = []
+    for name, rows, counts in chart.panels:
+        cells = [
+            f"{row}: "
+            + ", ".join(f"{column} {n:,.0f}" for column, n in zip(chart.columns, own, strict=True))
+            for row, own in zip(rows, counts, strict=True)
+        ]
+        lines.append(f"{name}: {'; '.join(cells)}")
+    return f"{chart.title}. {'. '.join(lines)}."
+
+
+def short_name(name: str) -> str:
+    """Return a name as it can be drawn: nothing hidden, and not too long."""
+    plain = visible_text(name)
+    return plain if len(plain) <= _LABEL_LENGTH else plain[: _LABEL_LENGTH - 1] + "…"
+
+
+def row_name(name: str) -> str:
+    """Return a row's name over several lines, none much longer than the axis has room for."""
+    lines = [""]
+    for word in short_name(name).replace(" · ", "\n", 1).replace("\n", " \n ").split(" "):
+        if word == "\n" or (lines[-1] and len(lines[-1]) + len(word) >= _WRAP):
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word.strip()}".strip()
+    return "\n".join(lines)
+
+
+def _row_names(ax: "Axes", rows: Sequence[str]) -> None:
+    ax.set_yticks(range(len(rows)), [row_name(row) for row in rows])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.grid(axis="x")
+
+
+def _fractions(ax: "Axes", panel: Panel) -> None:
+    share = panel.kind == "share"
+    labels = ["0%", "25%", "50%", "75%", "100%"] if share else ["0", ".25", ".5", ".75", "1"]
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], labels)
+    ax.set_title(panel.title, loc="left")
+
+
+def _legend(plot: "Plot", chart: GridChart) -> None:
+    if any(chart.series):
+        handles, labels = plot.axes[0].get_legend_handles_labels()
+        columns = min(len(labels), 2 if max(map(len, labels)) > 20 else 4)
+        plot.legend(handles, labels, loc="outside upper left", ncols=columns, handlelength=1.0)

@@ -1,15 +1,15 @@
-"""The page: one HTML file that opens offline, runs nothing and asks nobody for anything."""
+"""The page: one HTML file that opens offline, runs nothing and requests nothing."""
 
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
-from contrafact.report.chapter import Chapter, Options
-from contrafact.report.table import Column, format_number, row_groups
-from contrafact.report.visible import visible_html, visible_text
+from contrafact.family.display import Column, format_number
+from contrafact.report.chapter import Chapter
+from contrafact.report.write import row_groups
+from contrafact.text.visible import visible_html, visible_text
 
 __all__ = ["Page", "render_page"]
 
@@ -22,13 +22,11 @@ class Page:
         title: Its title.
         created: When it was made, ISO 8601, if known.
         chapters: One for each task.
-        options: How it was made.
     """
 
     title: str
     created: str | None
     chapters: Sequence[Chapter]
-    options: Options
 
 
 def render_page(page: Page) -> str:
@@ -53,22 +51,8 @@ def render_page(page: Page) -> str:
     # Anchors of a page with several chapters carry the chapter's name.
     alone = len(page.chapters) == 1
     prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in page.chapters}
-    # Rendered text is markup already; it is put into the page as it is.
-    bodies = {
-        chapter.task: Markup(
-            environment.get_template(chapter.template).render(
-                chapter=chapter,
-                tables=chapter.tables,
-                figures=chapter.figures,
-                options=page.options,
-                prefix=prefixes[chapter.task],
-                **chapter.shown,
-            )
-        )
-        for chapter in page.chapters
-    }
     return environment.get_template("report.html.jinja").render(
-        page=page, alone=alone, prefixes=prefixes, bodies=bodies, prefix=""
+        page=page, alone=alone, prefixes=prefixes
     )
 
 

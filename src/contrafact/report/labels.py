@@ -1,4 +1,4 @@
-"""People's labels of a run's items, read for the correction of its judge's rates.
+"""What corrects a judge's rates: people's labels of a run's items, and that an exam is of it.
 
 Where people labelled a random part of the items that a judge judged, their labels say what they
 would say of all of them, whatever the judge is worth (`contrafact.stats.correction.ppi_mean`).
@@ -9,41 +9,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.exam.correct import examined_criteria
-from contrafact.family import families
+from contrafact.exam.file import Exam
+from contrafact.family import family_of_task, tasks
 from contrafact.files.tables import read_rows
-from contrafact.report.chapter import TaskRuns
+from contrafact.report.frames import TaskRuns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_labels", "labels_for", "read_labels"]
+__all__ = ["check_exams", "check_labels", "read_labels"]
 
 _NEEDED = ("question", "answer", "system", "judge", "sample_id")
 _TRUE = frozenset(("true", "t", "yes", "y", "1", "1.0"))
 _FALSE = frozenset(("false", "f", "no", "n", "0", "0.0"))
-_MEND = (
-    "give labels.csv of `contrafact finforce study score --out`, or a review's labels: "
+_HINT = (
+    "give labels.csv that a family's `study score --out` wrote, or a review's labels: "
     "contrafact review export --what labels"
 )
 _KEPT = ("item", "annotator", "question", "answer", "system", "judge", "draw", "sample_id")
-_MORE = ("side", "phrasing", "probability")
 
 
 def read_labels(paths: Iterable[str | Path]) -> "pd.DataFrame":
     """Return the labels in files: one row per answer of a person.
 
     Columns: ``item``, ``annotator``, ``question`` (a judged column), ``answer`` (1.0 or 0.0),
-    ``system``, ``judge``, ``sample_id``, and, where a file has them for every row, ``draw``,
-    ``side``, ``phrasing`` and ``probability`` (of being drawn). Questions that no judge is asked
-    are left out, as are rows without an answer.
+    ``system``, ``judge``, ``sample_id``, and, where a file has them for every row, ``draw``, what
+    else names a row of a family (a side, a phrasing) and ``probability`` (of being drawn).
+    Questions that no judge is asked are left out, as are rows without an answer.
 
     Raises:
         InputError: A file cannot be read, or a row is no label; the line is named.
     """
     import pandas as pd
 
-    known = {name for family in families() for name in examined_criteria(family)}
+    specs = [task.report.load() for task in tasks().values()]
+    known = {criterion.column for spec in specs for criterion in spec.criteria}
+    columns = dict.fromkeys((*_KEPT, *(name for spec in specs for name in spec.key), "probability"))
     rows: list[dict[str, Any]] = []
     for path in paths:
         for line, row in read_rows(path):
@@ -53,17 +54,17 @@ def read_labels(paths: Iterable[str | Path]) -> "pd.DataFrame":
                     f"these are no labels of a run: there is no '{missing[0]}'",
                     file=path,
                     line=line,
-                    hint=_MEND,
+                    hint=_HINT,
                 )
             if row["question"] in known and row["answer"] not in (None, ""):
-                rows.append(_label(row, path, line))
+                rows.append(_label(row, columns, path, line))
     if not rows:
-        raise InputError("there is no label", hint=_MEND)
+        raise InputError("there is no label", hint=_HINT)
     frame = pd.DataFrame(rows)
     return frame.drop(columns=[c for c in frame if frame[c].isna().any()])
 
 
-def check_labels(labels: "pd.DataFrame", tasks: Sequence[TaskRuns]) -> None:
+def check_labels(labels: "pd.DataFrame", runs_of: Sequence[TaskRuns]) -> None:
     """Refuse labels of what is in none of the runs.
 
     Raises:
@@ -71,7 +72,7 @@ def check_labels(labels: "pd.DataFrame", tasks: Sequence[TaskRuns]) -> None:
     """
     judged = {
         (str(system), str(judge))
-        for runs in tasks
+        for runs in runs_of
         if "judge" in runs.items.columns
         for system, judge in runs.items[["system", "judge"]].drop_duplicates().to_numpy()
     }
@@ -83,28 +84,45 @@ def check_labels(labels: "pd.DataFrame", tasks: Sequence[TaskRuns]) -> None:
             )
 
 
-def labels_for(labels: "pd.DataFrame | None", family: str) -> "pd.DataFrame | None":
-    """Return the labels of one family's judged columns; None where there are none."""
-    if labels is None:
-        return None
-    own = labels[labels["question"].isin(list(examined_criteria(family)))]
-    return None if own.empty else own
+def check_exams(exams: Sequence[Exam], runs_of: Sequence[TaskRuns]) -> None:
+    """Refuse an exam of a judge that judged nothing in the report.
+
+    Raises:
+        InputError: for the first such exam.
+    """
+    judges = {
+        (str(judge), family_of_task(runs.task).name)
+        for runs in runs_of
+        if "judge" in runs.items.columns
+        for judge in runs.items["judge"].dropna().unique()
+    }
+    for exam in exams:
+        if (exam.judge, exam.family) not in judges:
+            raise InputError(
+                f"the exam of {exam.judge} in {exam.family} is of no judge in these runs",
+                hint="name a run that it judged, or leave this --exam out",
+            )
 
 
-def _label(row: Mapping[str, Any], path: str | Path, line: int) -> dict[str, Any]:
-    said = str(row["answer"]).strip().casefold()
-    if said not in _TRUE | _FALSE:
+def _label(
+    row: Mapping[str, Any], columns: Iterable[str], path: str | Path, line: int
+) -> dict[str, Any]:
+    answer = str(row["answer"]).strip().casefold()
+    if answer not in _TRUE | _FALSE:
         raise InputError(
-            f"'{said[:40]}' is neither true nor false", file=path, line=line, hint="mend the answer"
+            f"'{answer[:40]}' is neither true nor false",
+            file=path,
+            line=line,
+            hint="correct the answer",
         )
-    found: dict[str, Any] = {name: _text(row.get(name)) for name in (*_KEPT, *_MORE)}
-    found["answer"] = float(said in _TRUE)
+    found: dict[str, Any] = {name: _text(row.get(name)) for name in columns}
+    found["answer"] = float(answer in _TRUE)
     for name in ("draw", "probability"):
         try:
             found[name] = None if found[name] is None else float(found[name])
         except ValueError as error:
             raise InputError(
-                f"'{found[name][:40]}' is no number in '{name}'", file=path, line=line, hint=_MEND
+                f"'{found[name][:40]}' is no number in '{name}'", file=path, line=line, hint=_HINT
             ) from error
     return found
 

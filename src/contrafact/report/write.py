@@ -1,18 +1,28 @@
-"""One table as CSV, Markdown and LaTeX, and all figures as JSON."""
+"""One table as it reads, as CSV, Markdown and LaTeX, and all figures as JSON."""
 
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from contrafact.family.display import MISSING, PUBLISHED, Column, Kind, Table, format_number
 from contrafact.files.tables import render_csv
-from contrafact.report.table import Cell, Column, RowGroup, Table, row_groups
-from contrafact.report.visible import visible_text
+from contrafact.text.visible import visible_text
 
-__all__ = ["render_json", "render_latex", "render_markdown", "render_table_csv"]
+__all__ = [
+    "Cell",
+    "Row",
+    "RowGroup",
+    "render_json",
+    "render_latex",
+    "render_markdown",
+    "render_table_csv",
+    "row_groups",
+]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LATEX = {
@@ -42,6 +52,109 @@ _LATEX = {
     "‹": r"\guilsinglleft{}",
     "›": r"\guilsinglright{}",
 }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell as it reads: the figure, its interval, its spread, and its rank (1, 2 or 0)."""
+
+    text: str
+    kind: Kind
+    interval: str = ""
+    spread: str = ""
+    rank: int = 0
+
+
+Row = tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Lines of a table under one heading."""
+
+    label: str
+    published: bool
+    rows: tuple[Row, ...] = field(default_factory=tuple)
+
+
+def row_groups(table: Table) -> list[RowGroup]:
+    """Return the table's lines as they read, own ones first, published ones in a group apart.
+
+    The best and second best of a column are marked among the own lines of a group, judged as
+    printed, so that two equal figures share their mark.
+    """
+    frame = table.frame
+    published = (
+        frame["source"].eq(PUBLISHED)
+        if "source" in frame.columns
+        else pd.Series(False, index=frame.index)
+    )
+    groups: list[RowGroup] = []
+    own = frame[~published]
+    if table.group_by is None:
+        parts = [("", own)] if len(own) else []
+    else:
+        parts = [(str(name), part) for name, part in own.groupby(table.group_by, sort=False)]
+    for label, part in parts:
+        groups.append(RowGroup(label, False, _own_rows(part, table.columns)))
+    if published.any():
+        rows = _published_rows(frame[published], table.columns)
+        groups.append(RowGroup(table.published_label, True, rows))
+    return groups
+
+
+def _own_rows(frame: pd.DataFrame, columns: tuple[Column, ...]) -> tuple[Row, ...]:
+    ranks = {column.key: _ranks(frame, column) for column in columns}
+    return tuple(
+        tuple(_cell(line, column, ranks[column.key][i]) for column in columns)
+        for i, line in enumerate(_lines(frame))
+    )
+
+
+def _published_rows(frame: pd.DataFrame, columns: tuple[Column, ...]) -> tuple[Row, ...]:
+    """Return lines as a paper prints them: two decimals, no intervals, no marks."""
+    return tuple(
+        tuple(
+            Cell(
+                format_number(line.get(c.key), c.kind, more_digits=int(c.kind in _PRINTED)), c.kind
+            )
+            for c in columns
+        )
+        for line in _lines(frame)
+    )
+
+
+_PRINTED: frozenset[Kind] = frozenset({"share", "points", "number", "signed"})
+"""What papers print with one decimal more than our own figures have."""
+
+
+def _lines(frame: pd.DataFrame) -> list[dict[str, object]]:
+    return [{str(key): value for key, value in line.items()} for line in frame.to_dict("records")]
+
+
+def _cell(line: dict[str, object], column: Column, rank: int) -> Cell:
+    key, kind = column.key, column.kind
+    text = format_number(line.get(key), kind)
+    low, high = (format_number(line.get(f"{key}_{end}"), kind) for end in ("low", "high"))
+    between = " to " if kind in ("points", "signed", "coefficient") else "–"
+    interval = "" if MISSING in (low, high, text) else f"{low}{between}{high}"
+    plain: Kind = {"points": "share", "signed": "number"}.get(kind, kind)  # type: ignore[assignment]
+    spread = format_number(line.get(f"{key}_sd"), plain)
+    return Cell(text, kind, interval, "" if spread == MISSING else spread, rank)
+
+
+def _ranks(frame: pd.DataFrame, column: Column) -> list[int]:
+    """Return 1 for the best, 2 for the second best, 0 otherwise; nothing to rank gives all 0."""
+    nothing = [0] * len(frame)
+    if column.better is None or not column.ranked or column.key not in frame.columns:
+        return nothing
+    scale = 100 if column.kind in ("share", "points") else 1
+    digits = 3 if column.kind == "coefficient" else 1
+    values = [round(float(value) * scale, digits) for value in frame[column.key].astype(float)]
+    distinct = sorted({v for v in values if not math.isnan(v)}, reverse=column.better == "high")
+    if len(distinct) < 2:
+        return nothing
+    return [1 if v == distinct[0] else 2 if v == distinct[1] else 0 for v in values]
 
 
 def render_table_csv(table: Table) -> str:
@@ -97,9 +210,9 @@ def _md_row(cells: Any) -> str:
 def _md_cell(cell: Cell) -> str:
     text = _md(cell.text)
     marked = {0: text, 1: f"**{text}**", 2: f"<u>{text}</u>"}[cell.rank]
-    beside = [cell.interval] if cell.interval else []
-    beside += [f"sd {cell.spread}"] if cell.spread else []
-    return f"{marked} ({'; '.join(map(_md, beside))})" if beside else marked
+    more = [cell.interval] if cell.interval else []
+    more += [f"sd {cell.spread}"] if cell.spread else []
+    return f"{marked} ({'; '.join(map(_md, more))})" if more else marked
 
 
 def render_latex(table: Table) -> str:
@@ -162,9 +275,9 @@ def _tex_group(group: RowGroup, width: int) -> list[str]:
 def _tex_cell(cell: Cell) -> str:
     text = _tex(cell.text)
     marked = {0: text, 1: rf"\textbf{{{text}}}", 2: rf"\underline{{{text}}}"}[cell.rank]
-    beside = [f"[{cell.interval}]"] if cell.interval else []
-    beside += [f"sd {cell.spread}"] if cell.spread else []
-    return rf"{marked} {{\scriptsize {_tex(' '.join(beside))}}}" if beside else marked
+    more = [f"[{cell.interval}]"] if cell.interval else []
+    more += [f"sd {cell.spread}"] if cell.spread else []
+    return rf"{marked} {{\scriptsize {_tex(' '.join(more))}}}" if more else marked
 
 
 def render_json(value: object) -> str:

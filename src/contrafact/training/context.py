@@ -1,11 +1,12 @@
 """What all stages of a training share: config, folder, prompts, the model in memory, progress."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from contrafact.console import Progress
 from contrafact.family.training import TrainingSpec
 from contrafact.files.tables import write_rows
 from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
@@ -19,19 +20,7 @@ from contrafact.training.trainers import TokenizedExample
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["Bar", "Progress", "TrainingContext"]
-
-
-class Bar(Protocol):
-    """Counts the steps of a piece of work."""
-
-    def step(self, number: int = 1) -> None:
-        """Count steps that are done."""
-        ...
-
-
-Progress = Callable[[str, int], AbstractContextManager[Bar]]
-"""Makes a bar, of what is counted and how many there are."""
+__all__ = ["TrainingContext"]
 
 
 class TrainingContext:
@@ -42,7 +31,7 @@ class TrainingContext:
         spec: What training needs of the family.
         out: Its folder.
         say: Called with one line for each thing worth knowing.
-        progress: Makes progress bars.
+        progress: Shows the progress of a piece of work: what is counted, and how many there are.
 
     Raises:
         InputError: The prompt pack is not in order.
@@ -54,7 +43,7 @@ class TrainingContext:
         spec: TrainingSpec,
         out: Path,
         say: Callable[[str], None],
-        progress: Progress,
+        progress: Callable[[str, int], Progress] = Progress,
     ):
         self.config = config
         self.spec = spec
@@ -77,7 +66,7 @@ class TrainingContext:
         return self._model
 
     def model_to_train(self, name: str | Path) -> CausalModel:
-        """Return a model whose weights may be changed: nobody else is given it.
+        """Return a model whose weights may be changed: it is not kept for others.
 
         Raises:
             InputError: It cannot be loaded.
@@ -140,7 +129,7 @@ class TrainingContext:
         Args:
             what: What a step is, in the plural.
         """
-        bar: Bar | None = None
+        bar: Progress | None = None
         counted = 0
         with ExitStack() as stack:
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from contrafact.family.training import TrainingMeasure, TrainingPrompts, TrainingSpec
+from contrafact.family.training import TrainingMeasure, TrainingSpec
 from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.paired import mcnemar
 from contrafact.stats.proportions import clustered_proportion
-from contrafact.training.config import TrainConfig
+from contrafact.training.context import TrainingContext
 from contrafact.training.generation import Advance, generate_replies
 from contrafact.training.stages import Journal
 
@@ -75,11 +75,9 @@ class HeldOutReply:
 
 
 def evaluate(
+    context: TrainingContext,
     causal: CausalModel,
-    spec: TrainingSpec,
-    prompts: TrainingPrompts,
     items: Sequence[str],
-    config: TrainConfig,
     *,
     scorer: CausalModel | None,
     journal: Journal,
@@ -88,19 +86,21 @@ def evaluate(
     """Return a checkpoint's replies to the held-out items.
 
     Args:
+        context: The training: how candidates are sampled, and the seed.
         causal: The checkpoint.
-        spec: What is trained.
-        prompts: Its prompts.
         items: The held-out items.
-        config: The training: how candidates are sampled, and the seed.
         scorer: Scores perplexity, the same for every checkpoint; none leaves it out.
         journal: Where replies are kept.
         advance: Called with how many more items are answered.
     """
+    spec, config = context.spec, context.config
     ids = [spec.item_id(item) for item in items]
     replies = generate_replies(
         causal,
-        {f"held out {id}": prompts.answer(item) for id, item in zip(ids, items, strict=True)},
+        {
+            f"held out {id}": context.prompts.answer(item)
+            for id, item in zip(ids, items, strict=True)
+        },
         seed=config.seed,
         sampling=Sampling(config.candidates.temperature, config.candidates.top_p),
         max_tokens=config.candidates.max_tokens,

@@ -17,7 +17,6 @@ import numpy as np
 from contrafact.corpus.duplicates import Text, find_duplicates
 from contrafact.errors import InputError
 from contrafact.family.method import Method, MethodContext
-from contrafact.family.training import TrainingPrompts, TrainingSpec
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.models.whitebox.kv_cache import Prefix, common_length, read_prefix
 from contrafact.models.whitebox.noise import (
@@ -28,9 +27,8 @@ from contrafact.models.whitebox.noise import (
     prompt_tokens,
 )
 from contrafact.models.whitebox.weights import CausalModel
-from contrafact.prompts import PromptPack
 from contrafact.records import content_id
-from contrafact.training.config import Candidates, NewItems
+from contrafact.training.context import TrainingContext
 from contrafact.training.stages import Journal
 
 __all__ = [
@@ -160,14 +158,11 @@ class GeneratedItems:
 
 
 def generate_items(
+    context: TrainingContext,
     causal: CausalModel,
-    spec: TrainingSpec,
-    prompts: TrainingPrompts,
     seeds: Sequence[str],
     known: Sequence[str],
-    settings: NewItems,
     *,
-    seed: int,
     iteration: int,
     journal: Journal,
     advance: Advance = lambda _: None,
@@ -177,13 +172,10 @@ def generate_items(
     Each prompt shows examples, as in Yuan et al. (2024): some of the data, some of the model's own.
 
     Args:
+        context: The training.
         causal: The model.
-        spec: What is trained.
-        prompts: Its prompts.
         seeds: Items of the data, to be shown as examples.
         known: Items that are not new: of the data, held out, of earlier iterations.
-        settings: How many, from how many examples, how sampled.
-        seed: Seed of examples and noise.
         iteration: Which iteration this is.
         journal: Where replies are kept.
         advance: Called with how many more items are kept.
@@ -193,8 +185,9 @@ def generate_items(
         count = min(count, len(texts))
         return [texts[int(place)] for place in rng.choice(len(texts), size=count, replace=False)]
 
+    spec, settings, seed = context.spec, context.config.items, context.config.seed
     before = [Text(spec.item_id(text), text) for text in dict.fromkeys([*seeds, *known])]
-    prompted = _word_runs(prompts.new_item([]))
+    prompted = _word_runs(context.prompts.new_item([]))
     kept: list[Text] = []
     rejected: list[tuple[str, str]] = []
     most = int(settings.tries * settings.count)
@@ -210,7 +203,7 @@ def generate_items(
                 *some(rng, [one.text for one in kept], own),
             ]
             order = rng.permutation(len(examples))
-            batch[f"{spec.item} {iteration}.{number}"] = prompts.new_item(
+            batch[f"{spec.item} {iteration}.{number}"] = context.prompts.new_item(
                 [examples[int(place)] for place in order]
             )
         replies = generate_replies(
@@ -258,13 +251,10 @@ class Candidate:
 
 
 def candidates_by_model(
+    context: TrainingContext,
     causal: CausalModel,
-    spec: TrainingSpec,
-    prompts: TrainingPrompts,
     items: Sequence[str],
-    settings: Candidates,
     *,
-    seed: int,
     iteration: int,
     journal: Journal,
     advance: Advance = lambda _: None,
@@ -272,21 +262,19 @@ def candidates_by_model(
     """Return the model's own replies about all items, in order, each under noise of its own.
 
     Args:
+        context: The training.
         causal: The model.
-        spec: What is trained.
-        prompts: Its prompts.
         items: The items.
-        settings: How many, and how sampled.
-        seed: Seed of the noise.
         iteration: Which iteration this is.
         journal: Where replies are kept.
         advance: Called with how many more there are.
     """
-    wanted = _wanted(spec, items, settings, iteration)
+    settings = context.config.candidates
+    wanted = _wanted(context, items, iteration)
     replies = generate_replies(
         causal,
-        {key: prompts.answer(item) for key, (item, _) in wanted.items()},
-        seed=seed,
+        {key: context.prompts.answer(item) for key, (item, _) in wanted.items()},
+        seed=context.config.seed,
         sampling=Sampling(settings.temperature, settings.top_p),
         max_tokens=settings.max_tokens,
         journal=journal,
@@ -296,13 +284,10 @@ def candidates_by_model(
 
 
 def candidates_by_method(
+    context: TrainingContext,
     model: str,
-    spec: TrainingSpec,
-    pack: PromptPack,
     items: Sequence[str],
-    settings: Candidates,
     *,
-    seed: int,
     iteration: int,
     journal: Journal,
     advance: Advance = lambda _: None,
@@ -312,12 +297,9 @@ def candidates_by_method(
     One that is invalid is an empty reply, which says nothing and is preferred to nothing.
 
     Args:
+        context: The training.
         model: The model's folder or name.
-        spec: What is trained.
-        pack: The method's prompts.
         items: The items.
-        settings: The method, and how many answers it is to give to each item.
-        seed: Seed of the method.
         iteration: Which iteration this is.
         journal: Where candidates are kept.
         advance: Called with how many more there are.
@@ -327,10 +309,11 @@ def candidates_by_method(
     """
     from inspect_ai.model import GenerateConfig, get_model
 
+    spec, seed = context.spec, context.config.seed
     name = f"whitebox/{model}"
-    method = open_method(spec, settings, pack, seed=seed * 1_000 + iteration, models=(name,))
-    ask = Ask(get_model(name, config=GenerateConfig(**_sampling(settings), seed=seed)))
-    wanted = _wanted(spec, items, settings, iteration)
+    method = open_method(context, seed=seed * 1_000 + iteration, models=(name,))
+    ask = Ask(get_model(name, config=GenerateConfig(**_sampling(context), seed=seed)))
+    wanted = _wanted(context, items, iteration)
 
     async def one(key: str, item: str, number: int) -> None:
         try:
@@ -347,12 +330,7 @@ def candidates_by_method(
 
 
 def open_method(
-    spec: TrainingSpec,
-    settings: Candidates,
-    pack: PromptPack,
-    *,
-    seed: int = 0,
-    models: Sequence[str] = (),
+    context: TrainingContext, *, seed: int = 0, models: Sequence[str] = ()
 ) -> Method[Any, Any]:
     """Return the method that candidates are made by, its templates opened and checked.
 
@@ -360,27 +338,27 @@ def open_method(
         InputError: There is no such method, its prompts or options are not in order, or it cannot
             work with one of the models.
     """
-    context = MethodContext(pack=pack, task=spec.methods.task, seed=seed, models=models)
-    return spec.methods.make(spec.methods.spec(settings.method, _sampling(settings)), context)
+    methods = context.spec.methods
+    made_from = MethodContext(pack=context.pack, task=methods.task, seed=seed, models=models)
+    return methods.make(
+        methods.spec(context.config.candidates.method, _sampling(context)), made_from
+    )
 
 
-def _sampling(settings: Candidates) -> dict[str, Any]:
+def _sampling(context: TrainingContext) -> dict[str, Any]:
     """Return how candidates are sampled: by a method that samples itself, or through the model."""
-    return {
-        "temperature": settings.temperature,
-        "top_p": settings.top_p,
-        "max_tokens": settings.max_tokens,
-    }
+    settings = context.config.candidates
+    return settings.model_dump(include={"temperature", "top_p", "max_tokens"})
 
 
 def _wanted(
-    spec: TrainingSpec, items: Sequence[str], settings: Candidates, iteration: int
+    context: TrainingContext, items: Sequence[str], iteration: int
 ) -> dict[str, tuple[str, int]]:
     """Return each candidate's key, with its item and number."""
     return {
-        f"candidate {iteration}.{spec.item_id(item)}.{number}": (item, number)
+        f"candidate {iteration}.{context.spec.item_id(item)}.{number}": (item, number)
         for item in items
-        for number in range(settings.per_item)
+        for number in range(context.config.candidates.per_item)
     }
 
 

@@ -12,11 +12,10 @@ from statistics import fmean
 from typing import Protocol
 
 from contrafact.errors import InputError
-from contrafact.family.training import TrainingPrompts, TrainingSpec
 from contrafact.models.asking import failure_cause
 from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.weights import CausalModel
-from contrafact.training.config import JudgeSettings
+from contrafact.training.context import TrainingContext
 from contrafact.training.generation import Advance, Candidate, generate_replies, run_concurrently
 from contrafact.training.preferences import ScoredCandidate
 from contrafact.training.stages import Journal
@@ -56,23 +55,20 @@ class Judge(Protocol):
 
 
 def score_candidates(
+    context: TrainingContext,
     candidates: Sequence[Candidate],
-    spec: TrainingSpec,
-    prompts: TrainingPrompts,
-    settings: JudgeSettings,
     judge: Judge | None,
     advance: Advance = lambda _: None,
 ) -> tuple[list[ScoredCandidate], Counter[str]]:
     """Return the candidates with their scores, and why judge's replies could not be read.
 
     Args:
+        context: The training.
         candidates: The candidates.
-        spec: What is trained.
-        prompts: Its prompts.
-        settings: How many scores are averaged.
         judge: Who answers; none for the family's checks.
         advance: Called with how many more scores there are.
     """
+    spec = context.spec
     read = [spec.read(one.reply.text, one.reply.ended) for one in candidates]
     answers = [one.answer for one in read]
     samples: dict[str, list[float]] = defaultdict(list)
@@ -84,10 +80,10 @@ def score_candidates(
         advance(len(candidates))
     else:
         asked = {
-            f"{one.key} judged {sample}": prompts.score(one.item, answer)
+            f"{one.key} judged {sample}": context.prompts.score(one.item, answer)
             for one, answer in zip(candidates, answers, strict=True)
             if answer is not None
-            for sample in range(settings.samples)
+            for sample in range(context.config.judge.samples)
         }
         for key, reply in judge(asked, advance).items():
             candidate = key.rpartition(" judged ")[0]
@@ -111,21 +107,21 @@ def score_candidates(
     ], reasons
 
 
-def by_self(causal: CausalModel, settings: JudgeSettings, *, seed: int, journal: Journal) -> Judge:
+def by_self(context: TrainingContext, causal: CausalModel, journal: Journal) -> Judge:
     """Return the model itself as the judge.
 
     Args:
+        context: The training.
         causal: The model.
-        settings: How it is sampled.
-        seed: Seed of its noise.
         journal: Where its replies are kept.
     """
+    settings = context.config.judge
 
     def judge(prompts: Mapping[str, str], advance: Advance) -> Mapping[str, str]:
         replies = generate_replies(
             causal,
             prompts,
-            seed=seed,
+            seed=context.config.seed,
             sampling=Sampling(settings.temperature, settings.top_p),
             max_tokens=settings.max_tokens,
             journal=journal,
@@ -136,23 +132,26 @@ def by_self(causal: CausalModel, settings: JudgeSettings, *, seed: int, journal:
     return judge
 
 
-def by_inspect(settings: JudgeSettings, *, seed: int, journal: Journal) -> Judge:
+def by_inspect(context: TrainingContext, journal: Journal) -> Judge:
     """Return any Inspect model as the judge; answers that came are kept when a call fails.
 
+    Services that take a seed are given one, each sample its own.
+
     Args:
-        settings: The model's name and how it is sampled.
-        seed: A seed for services that take one; each sample has its own.
+        context: The training.
         journal: Where its replies are kept.
     """
     from inspect_ai.model import GenerateConfig, get_model
+
+    settings = context.config.judge
 
     def judge(prompts: Mapping[str, str], advance: Advance) -> Mapping[str, str]:
         try:
             model = get_model(settings.by)
         except Exception as error:
             raise InputError(
-                f"the judge '{settings.by}' cannot be had: {failure_cause(error)}",
-                hint="name it as Inspect does, or say self or checks",
+                f"the judge '{settings.by}' cannot be opened: {failure_cause(error)}",
+                hint="name it as Inspect does, or use self or checks",
             ) from error
 
         async def one(number: int, key: str) -> None:
@@ -160,7 +159,7 @@ def by_inspect(settings: JudgeSettings, *, seed: int, journal: Journal) -> Judge
                 temperature=settings.temperature,
                 top_p=settings.top_p,
                 max_tokens=settings.max_tokens,
-                seed=seed + number % settings.samples,
+                seed=context.config.seed + number % settings.samples,
             )
             try:
                 output = await model.generate(prompts[key], config=config)

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from contrafact import __version__
+from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.family.training import Answer, TrainingSpec
 from contrafact.files.download import sha256_of
@@ -31,7 +32,7 @@ from contrafact.files.lock import locked
 from contrafact.files.tables import write_rows
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.training.config import TrainConfig, family_words
-from contrafact.training.context import Progress, TrainingContext
+from contrafact.training.context import TrainingContext
 from contrafact.training.data import load_pool, share_out
 from contrafact.training.evaluation import evaluate
 from contrafact.training.generation import (
@@ -75,7 +76,7 @@ def train(
     out: Path,
     *,
     say: Callable[[str], None],
-    progress: Progress,
+    progress: Callable[[str, int], Progress] = Progress,
 ) -> Outcome:
     """Train, from where an earlier start of the same training stopped.
 
@@ -84,7 +85,7 @@ def train(
         spec: What training needs of the family that the config names.
         out: Its folder.
         say: Called with one line for each thing worth knowing.
-        progress: Makes progress bars.
+        progress: Shows the progress of a piece of work: what is counted, and how many there are.
 
     Raises:
         InputError: Something is missing or does not fit; another training is in the folder; the
@@ -93,7 +94,7 @@ def train(
     check_trainers()
     with locked(out):
         context = TrainingContext(config, spec, out, say, progress)
-        open_method(spec, config.candidates, context.pack)
+        open_method(context)
         _identify(context)
         run_stage(out / "data", lambda folder: _share_data(context, folder))
         _evaluate(context, "base", config.model)
@@ -198,11 +199,9 @@ def _evaluate(context: TrainingContext, step: str, model: str | Path) -> None:
         items = context.held_out()
         with context.progress(f"{step}: held-out {context.spec.items}", len(items)) as bar:
             replies = evaluate(
+                context,
                 context.model(model),
-                context.spec,
-                context.prompts,
                 items,
-                context.config,
                 scorer=None if scorer is None else load_causal(scorer),
                 journal=Journal(folder / JOURNAL),
                 advance=bar.step,
@@ -263,21 +262,17 @@ class Iteration:
         return [row["item"] for row in self.context.read_rows(path)]
 
     def _items(self, folder: Path) -> None:
-        context, settings = self.context, self.config.items
-        word = context.spec.items
+        context, word = self.context, self.context.spec.items
         known = context.held_out()
         known += [one.item for one in context.examples("validation")]
         for earlier in range(1, self.number):
             known += self.items(earlier)
-        with context.progress(f"{self.name}: new {word}", settings.count) as bar:
+        with context.progress(f"{self.name}: new {word}", self.config.items.count) as bar:
             written = generate_items(
+                context,
                 context.model(self.model),
-                context.spec,
-                context.prompts,
                 [one.item for one in context.examples("train")],
                 known,
-                settings,
-                seed=self.config.seed,
                 iteration=self.number,
                 journal=Journal(folder / JOURNAL),
                 advance=bar.step,
@@ -299,21 +294,15 @@ class Iteration:
         total = len(items) * settings.per_item
         with context.progress(f"{self.name}: candidates", total) as bar:
             rest: dict[str, Any] = {
-                "seed": self.config.seed,
                 "iteration": self.number,
                 "journal": Journal(folder / JOURNAL),
                 "advance": bar.step,
             }
             if settings.method == "zero-shot":
-                causal = context.model(self.model)
-                made = candidates_by_model(
-                    causal, context.spec, context.prompts, items, settings, **rest
-                )
+                made = candidates_by_model(context, context.model(self.model), items, **rest)
             else:
                 context.free_model()  # the method loads its own
-                made = candidates_by_method(
-                    str(self.model), context.spec, context.pack, items, settings, **rest
-                )
+                made = candidates_by_method(context, str(self.model), items, **rest)
         context.write_rows(folder / "candidates.jsonl", made)
         (folder / JOURNAL).unlink(missing_ok=True)
 
@@ -326,15 +315,12 @@ class Iteration:
         judge: Judge | None = None
         journal = Journal(folder / JOURNAL)
         if settings.by == "self":
-            model = context.model(self.model)
-            judge = by_self(model, settings, seed=self.config.seed, journal=journal)
+            judge = by_self(context, context.model(self.model), journal)
         elif settings.by != "checks":
-            judge = by_inspect(settings, seed=self.config.seed, journal=journal)
+            judge = by_inspect(context, journal)
         total = len(candidates) * (1 if judge is None else settings.samples)
         with context.progress(f"{self.name}: scores", total) as bar:
-            scored, reasons = score_candidates(
-                candidates, context.spec, context.prompts, settings, judge, advance=bar.step
-            )
+            scored, reasons = score_candidates(context, candidates, judge, bar.step)
         context.write_rows(folder / "scores.jsonl", scored)
         write_json(folder / "unreadable.json", dict(reasons.most_common()))
         (folder / JOURNAL).unlink(missing_ok=True)

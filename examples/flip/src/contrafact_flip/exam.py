@@ -10,7 +10,7 @@ from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items, tru
 from contrafact.prompts import PromptPack
 from contrafact.text.delimit import delimit
 from contrafact_flip.data import SAMPLES, load_reviews
-from contrafact_flip.run import CRITERIA, rubric
+from contrafact_flip.run import RUN
 
 __all__ = ["EXAM", "exam_items"]
 
@@ -42,11 +42,12 @@ def exam_items() -> list[ExamItem]:
 
 def examiner(pack: PromptPack, options: Any) -> Examiner:
     """Return how a judge is asked, as in a run."""
-    asked = rubric(pack)
+    asked = RUN.rubric(pack)
+    names = [one.name for one in RUN.criteria]
 
     def prompts(item: ExamItem) -> Mapping[str, str]:
-        made = asked.prompts(review=item.text, label=item.material.other)
-        return {name: one for name, one in zip(CRITERIA, made, strict=True) if name in item.known}
+        made = asked.prompts(**RUN.prompt_texts(item.material, item.text))
+        return {name: one for name, one in zip(names, made, strict=True) if name in item.known}
 
     def shown(item: ExamItem) -> Sequence[str]:
         return (delimit(item.text),)
@@ -56,7 +57,7 @@ def examiner(pack: PromptPack, options: Any) -> Examiner:
 
 EXAM = ExamSpec(
     task="flip",
-    criteria={name: name for name in CRITERIA},
+    criteria={one.name: one.name for one in RUN.criteria},
     items=lambda options, n, seed: draw_items(exam_items(), n, seed),
     examiner=examiner,
     surface_of="flipped",

@@ -2,7 +2,8 @@
 
 A right answer passes every criterion that its story asks; a wrong one fails the criterion it was
 made to fail and passes all others. So each wrong answer is an item that should fail on one
-criterion and items that should pass on the rest.
+criterion and items that should pass on the rest. What likeness to the representative answer would
+have said of them (section 4.2) stands next to the judge.
 """
 
 from collections import Counter

@@ -3,25 +3,35 @@
 They are data (``published/*.csv``, ``facts.json``), typed in from the paper as printed. Shares
 are percentages and perplexities are GPT-2's, as the paper has them. ``residuals`` computes every
 derived column again from the others; nothing printed fails to reproduce within its rounding.
+
+The arithmetic between the columns (sections 3.5, 4 and B.4) has one definition each, on numbers,
+columns and arrays of bootstrap replicates alike: a report's figures and this check call the same
+four functions.
 """
 
 from importlib.resources import files
 from io import StringIO
-from typing import Literal
+from typing import Literal, TypeVar
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
-
-from contrafact.families.finforce.derived import average, change, delta_perplexity, overall
 
 __all__ = [
     "PublishedFacts",
     "PublishedScope",
+    "average",
+    "change",
+    "delta_perplexity",
+    "overall",
     "published_changes",
     "published_facts",
     "published_rows",
     "residuals",
 ]
+
+Figure = TypeVar("Figure", float, "pd.Series[float]", NDArray[np.float64])
 
 PublishedScope = Literal["overall", "risk", "opportunity"]
 _SCOPES: tuple[PublishedScope, ...] = ("overall", "risk", "opportunity")
@@ -51,6 +61,29 @@ class PublishedFacts(BaseModel):
         description="Labels on which judge and annotators agree, in percent, by criterion."
     )
     tables: dict[str, str] = Field(description="Where each set of figures is printed.")
+
+
+def delta_perplexity(perplexity: Figure, headline_perplexity: Figure) -> Figure:
+    """Return Δ perplexity: the mean over counterfactuals minus the mean over headlines.
+
+    Negative is better: the counterfactuals read more fluently than the news (section 3.5).
+    """
+    return perplexity - headline_perplexity
+
+
+def average(forward_compatibility: Figure, directionality: Figure) -> Figure:
+    """Return FwdCompat-Dir Avg., the mean of the two judged scores (section 5)."""
+    return (forward_compatibility + directionality) / 2
+
+
+def overall(risk: Figure, opportunity: Figure) -> Figure:
+    """Return the overall figure, the mean of the two sides' figures (appendix B.4)."""
+    return (risk + opportunity) / 2
+
+
+def change(figure: Figure, reference: Figure) -> Figure:
+    """Return ``figure`` minus ``reference``, as few-shot minus zero-shot in figure 3."""
+    return figure - reference
 
 
 def _text(name: str) -> str:

@@ -73,7 +73,7 @@ def perplexities(
 ) -> list[TextPerplexity]:
     """Return the perplexity of each text, in the order of the texts.
 
-    A text's figure does not depend on the texts beside it, or on ``batch_tokens``, beyond a
+    A text's figure does not depend on the other texts, or on ``batch_tokens``, beyond a
     relative 1e-5, nor does it differ by more from a computation in float64.
 
     Args:

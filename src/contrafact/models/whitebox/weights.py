@@ -51,7 +51,7 @@ class CausalModel:
     """A causal language model, ready to score.
 
     Attributes:
-        name: What it was asked for by.
+        name: What it was loaded by.
         model: The transformers model, in evaluation mode; float32 unless asked for otherwise.
         tokenizer: Its tokenizer.
         device: Where it is.
@@ -246,7 +246,7 @@ def _placed(device: str | None) -> "torch.device":
 
 
 def _options(precision: Precision, device: "torch.device") -> dict[str, Any]:
-    """Return what ``from_pretrained`` is told of how weights are kept."""
+    """Return what ``from_pretrained`` takes for a precision and a device."""
     import torch
 
     if precision != "4bit":

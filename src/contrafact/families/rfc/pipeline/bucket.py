@@ -56,6 +56,8 @@ Evidence = tuple[str, str, int, int]
 """What made a text a candidate: the word list (of a number ``percent``, ``money`` or ``digits``),
 the term in its plain form or the number as it stands, and where it begins and ends in the text."""
 
+_EVIDENCE_FIELDS = ("list", "term", "start", "end")
+
 
 class Bucketed(NamedTuple):
     """What the rules say of one text."""
@@ -164,9 +166,11 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorte
         one = bucketed.get(row.item.id, alone)
         fields = _carried(row)
         if one.candidates:
-            evidence = {name: [_as_json(e) for e in found] for name, found in one.evidence.items()}
-            found = {"candidates": one.candidates, "evidence": evidence}
-            result.kept.append({**fields, **found})
+            evidence = {
+                name: [dict(zip(_EVIDENCE_FIELDS, e, strict=True)) for e in found]
+                for name, found in one.evidence.items()
+            }
+            result.kept.append({**fields, "candidates": one.candidates, "evidence": evidence})
         else:
             result.dropped.append({**fields, "reasons": one.reasons})
         result.events += _events(row.item.id, one)
@@ -283,10 +287,6 @@ def _numbers(paragraphs: Sequence[str]) -> _Cues:
     start_of, end_of = start_of - offsets[text], end_of - offsets[text]
     words = np.array(written, dtype=object)
     return _Cues(len(paragraphs), text, np.array(kinds, np.int64), start_of, end_of, words)
-
-
-def _as_json(evidence: Evidence) -> dict[str, str | int]:
-    return dict(zip(("list", "term", "start", "end"), evidence, strict=True))
 
 
 def _carried(row: NewsRow) -> dict[str, Any]:

@@ -416,7 +416,8 @@ def _dispute(path: _Path, why: str) -> Fate:
     if answers == {"pass"}:
         return path.end("retained", "passed by the secondary review", _people(votes))
     if answers == {"fail"}:
-        return path.end("removed", _reasons(votes), _people(votes))
+        reasons = dict.fromkeys(vote.why for vote in votes if vote.why)
+        return path.end("removed", "; ".join(reasons) or "failed", _people(votes))
     arbiter = path.last("arbitration")
     if arbiter is None:
         seen = "the secondary review has not resolved it" if votes else "nobody has adjudicated"
@@ -451,8 +452,3 @@ def _who(decision: ReviewDecision) -> str:
 
 def _people(votes: Sequence[ReviewDecision]) -> str:
     return "person:" + ", ".join(sorted({vote.decided_by for vote in votes}))
-
-
-def _reasons(votes: Sequence[ReviewDecision]) -> str:
-    reasons = dict.fromkeys(vote.why for vote in votes if vote.why and vote.decision != "pass")
-    return "; ".join(reasons) or "failed"

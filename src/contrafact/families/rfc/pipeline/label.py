@@ -96,7 +96,12 @@ def open_rows(rows: Sequence[StageRow], per_article: PerArticle) -> list[StageRo
     With ``one`` these are articles with several candidates, or with none; with ``all``, where
     every candidate makes an item, only those with none.
     """
-    return [row for row in rows if _is_open(row.fields, per_article)]
+    found = []
+    for row in rows:
+        standing = set(_candidates(row.fields)) - refuted(row.fields).keys()
+        if not standing or (len(standing) > 1 and per_article == "one"):
+            found.append(row)
+    return found
 
 
 @dataclass
@@ -231,12 +236,6 @@ def _has_connector(fields: Mapping[str, Any]) -> bool:
     if not isinstance(matches, list):
         return True  # a row without evidence is not refuted by it
     return any(isinstance(match, dict) and match.get("list") == "connector" for match in matches)
-
-
-def _is_open(fields: Mapping[str, Any], per_article: PerArticle) -> bool:
-    reasons = refuted(fields)
-    standing = [name for name in _candidates(fields) if name not in reasons]
-    return not standing or (len(standing) > 1 and per_article == "one")
 
 
 def _by_model(

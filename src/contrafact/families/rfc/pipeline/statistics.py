@@ -164,6 +164,7 @@ def draw_figures(gates: Sequence[Gate], folder: Path, *, tickers: int = 20) -> l
     Returns:
         The paths of the files.
     """
+    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     counts = by_gate(gates)
@@ -179,21 +180,15 @@ def draw_figures(gates: Sequence[Gate], folder: Path, *, tickers: int = 20) -> l
         for suffix in ("png", "svg"):
             path = folder / f"{name}.{suffix}"
             # Without a date and with a fixed salt, the same counts give the same bytes.
-            _save(figure, path)
+            metadata = {"Date": None} if suffix == "svg" else {"Software": None}
+            with mpl.rc_context({"svg.hashsalt": "contrafact"}):
+                figure.savefig(path, dpi=150, metadata=metadata, bbox_inches="tight")
             written.append(path)
     return written
 
 
 def _share(part: int, whole: int | None) -> float:
     return part / whole if whole else float("nan")
-
-
-def _save(figure: Any, path: Path) -> None:
-    import matplotlib as mpl
-
-    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    with mpl.rc_context({"svg.hashsalt": "contrafact"}):
-        figure.savefig(path, dpi=150, metadata=metadata, bbox_inches="tight")
 
 
 def _axes(width: float, height: float) -> tuple[Any, Any]:

@@ -161,7 +161,7 @@ def shared_writer(
     Args:
         name: The model, as ``load_causal`` takes it.
         device: The same.
-        precision: The same. Below float32 two batches differ by more than is said here of leads.
+        precision: The same. Below float32 two batches differ by more than leads allow for.
 
     Raises:
         InputError: If it cannot be loaded.

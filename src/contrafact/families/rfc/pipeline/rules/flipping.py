@@ -318,8 +318,11 @@ def _moves_measure(one: _Found, words: Sequence[Word]) -> bool:
         things = [w for w in following if w.pos == "NOUN"][:1]
         if any(w.pos in ("VERB", "ADP", "PUNCT", "CCONJ", "SCONJ") for w in following[:1]):
             return False
+    named = measures() | rules.people
     return bool(things) and all(
-        _is_figure(w, words) or _names_measure(w, words, measures() | rules.people) for w in things
+        _is_figure(thing, words)
+        or any(w.lower.strip(".") in named for w in [thing, *named_with(thing, words)])
+        for thing in things
     )
 
 
@@ -328,10 +331,6 @@ def _describes_measure(one: _Found, words: Sequence[Word]) -> bool:
     following = words[one.word.index + 1 : one.word.index + 2]
     about = [*described(one.word, words), *following]
     return any(w.lower.strip(".") in measures() for w in about)
-
-
-def _names_measure(thing: Word, words: Sequence[Word], named: frozenset[str]) -> bool:
-    return any(w.lower.strip(".") in named for w in [thing, *named_with(thing, words)])
 
 
 def _is_figure(thing: Word, words: Sequence[Word]) -> bool:
@@ -503,16 +502,13 @@ def swap_edits(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
         # Repeated elsewhere (a headline's figure), an end is the other one there too.
         for k, again in enumerate(found):
             for end, other in ((one, two), (two, one)):
-                if k not in used and _same(again, end):
+                same = (again.kind, again.unit, again.value) == (end.kind, end.unit, end.value)
+                if k not in used and same:
                     used.add(k)
                     spelled = again.text == end.text
                     after = other.text if spelled else render(again, other.value or 0.0)
                     edits.append(replace_at(text, again.start, again.end, after, why))
     return edits + _rating_swaps(text, places)
-
-
-def _same(one: Quantity, two: Quantity) -> bool:
-    return (one.kind, one.unit, one.value) == (two.kind, two.unit, two.value)
 
 
 def _pairs(text: str, found: Sequence[Quantity]) -> list[tuple[int, int]]:

@@ -251,7 +251,8 @@ def fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
         elif quantity.direction == "down" and not quantity.is_level:
             if size >= 100:
                 return False
-            return size < 0.5 * was or _decline_low(was) <= size <= _decline_top(was)
+            low = (1.5 if was < 60 else 1.3) * was
+            return size < 0.5 * was or low <= size <= _decline_top(was)
         elif quantity.is_level and was <= 100 and size >= 100:
             return False
     if quantity.kind == "ratio" and was < 1 and size >= 1:  # a part of a whole stays one
@@ -267,10 +268,6 @@ def _policy_fits(quantity: Quantity, size: float, was: float) -> bool:
     if quantity.is_level and quantity.kind == "percent":
         return abs(size - was) <= _POLICY_MOVE * point + 1e-9
     return size <= max(_POLICY_MOVE * point, 0.0) + 1e-9 and size != was
-
-
-def _decline_low(was: float) -> float:
-    return (1.5 if was < 60 else 1.3) * was
 
 
 def _decline_top(was: float) -> float:

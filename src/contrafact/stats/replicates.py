@@ -1,14 +1,14 @@
-"""Bootstrap replicates of figures that are made of several means, drawn by headline.
+"""Bootstrap replicates of figures that are made of several means, drawn by cluster.
 
 A table's figure is seldom one mean: Δ perplexity is a difference of two, the average of two
 scores rests on different numbers of readable verdicts, an overall figure is the mean of two
 sides, a few-shot figure the mean over draws. Every such figure is computed on the same resampled
-headlines: an array whose first entry is the figure itself and whose others are its replicates.
+clusters: an array whose first entry is the figure itself and whose others are its replicates.
 Arithmetic on these arrays is the arithmetic of the tables, and ``Sampler.interval`` turns one into
 an interval. The draws of the examples are averaged inside a resample; a draw is not a new cluster.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,20 +17,21 @@ from numpy.typing import NDArray
 
 from contrafact.stats.intervals import Interval, cluster_bootstrap, interval_from_resamples
 
-__all__ = ["Replicates", "Sampler", "mean_over"]
+__all__ = ["Bootstrap", "Replicates", "Sampler", "mean_over"]
 
 Replicates = NDArray[np.float64]
 
 _CHUNK_CELLS = 1 << 22
+_LOOPED = 1_000
 
 
 class Sampler:
-    """Resamples of a set of headlines, shared by all figures about them.
+    """Resamples of a set of clusters, shared by all figures about them.
 
     Args:
-        clusters: The headlines' ids, in any order, repeated or not.
+        clusters: The clusters' ids, in any order, repeated or not.
         rng: Where randomness comes from.
-        resamples: How many times the headlines are drawn.
+        resamples: How many times the clusters are drawn.
         level: Confidence level of the intervals.
     """
 
@@ -89,7 +90,7 @@ class Sampler:
         Args:
             replicates: As ``means`` returns them, or arithmetic on those.
             n: How many values the figure rests on.
-            clusters: How many headlines they come from.
+            clusters: How many clusters they come from.
         """
         return interval_from_resamples(
             float(replicates[0]), replicates[1:], n=n, clusters=clusters, level=self.level
@@ -116,6 +117,75 @@ class Sampler:
         rows = max(1, _CHUNK_CELLS // max(1, len(self.clusters)))
         for start in range(0, len(self._weights), rows):
             yield self._weights[start : start + rows].astype(np.float64)
+
+
+class Bootstrap:
+    """How the intervals of a report are made: the resamples, their level, and where chance is.
+
+    Args:
+        rng: Where randomness comes from.
+        resamples: How many times clusters are drawn.
+        level: Confidence level of the intervals.
+    """
+
+    def __init__(
+        self, *, rng: np.random.Generator, resamples: int = 10_000, level: float = 0.95
+    ) -> None:
+        self.rng = rng
+        self.resamples = resamples
+        self.level = level
+        self._samplers: dict[tuple[str, ...], Sampler] = {}
+
+    def mean(
+        self, values: "pd.Series[float]", clusters: "pd.Series[str]", weights: object = None
+    ) -> Interval:
+        """Return the (weighted) mean of values with its interval; NaN values are left out."""
+        held = values.notna().to_numpy()
+        return cluster_bootstrap(
+            values.to_numpy(float)[held],
+            clusters.to_numpy(object)[held],
+            weights=None if weights is None else np.asarray(weights, dtype=float)[held],
+            level=self.level,
+            resamples=self.resamples,
+            rng=self.rng,
+        )
+
+    def statistic(
+        self, rows: pd.DataFrame, clusters: str, function: Callable[[pd.DataFrame], float]
+    ) -> Interval:
+        """Return any figure of rows with its interval.
+
+        The function is called once for each resample, so there are at most 1,000 of them.
+
+        Args:
+            rows: The rows.
+            clusters: The column by which they cluster.
+            function: The figure of such rows; NaN where it is undefined.
+        """
+        places = list(rows.reset_index(drop=True).groupby(clusters, sort=True).indices.values())
+        count = len(places)
+        draws = self.rng.integers(0, max(1, count), size=(min(self.resamples, _LOOPED), count))
+        values = [
+            function(rows.iloc[np.concatenate([places[i] for i in drawn])])
+            for drawn in draws
+            if count
+        ]
+        return interval_from_resamples(
+            function(rows) if count else float("nan"),
+            np.array(values, dtype=float),
+            n=len(rows),
+            clusters=count,
+            level=self.level,
+        )
+
+    def sampler(self, clusters: "pd.Series[str]") -> Sampler:
+        """Return the sampler of these clusters: one for each set, so that systems share theirs."""
+        key = tuple(sorted(set(clusters)))
+        if key not in self._samplers:
+            self._samplers[key] = Sampler(
+                key, rng=self.rng, resamples=self.resamples, level=self.level
+            )
+        return self._samplers[key]
 
 
 def mean_over(draws: Sequence[Replicates]) -> Replicates:

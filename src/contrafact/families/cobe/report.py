@@ -1,0 +1,549 @@
+"""CoBe's chapter of a report: accuracy by five criteria, over three phrasings of every story.
+
+A response is correct where it passes all criteria that its story has (section 4). What could not be
+read is left out of the valid form, and fails in the strict one. Tables and figures follow the
+paper's table 5 and figures 5 to 9.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from contrafact.families.cobe.failure_modes import failure_modes
+from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
+from contrafact.families.cobe.published import published_facts, published_notes, published_rows
+from contrafact.family.display import (
+    PUBLISHED,
+    Column,
+    Fact,
+    Table,
+    count,
+    format_number,
+    leaders,
+    most_invalid,
+    percent,
+    with_interval,
+    with_published,
+)
+from contrafact.family.report import (
+    Breakdown,
+    ChapterData,
+    Criterion,
+    Examples,
+    Extra,
+    Form,
+    Measure,
+    MeasureTable,
+    Part,
+    Reasons,
+    ReportSpec,
+    Section,
+    TableChart,
+    TerminalColumn,
+)
+from contrafact.records import DOMAINS, GRAPHS
+from contrafact.stats.intervals import Interval
+
+__all__ = ["CRITERION_LABELS", "SPEC", "prepare", "scope_parts"]
+
+CRITERION_LABELS: Mapping[str, str] = {
+    "E1": "E1 unchanged stays",
+    "E2": "E2 effects change",
+    "E3": "E3 connectors",
+    "E4": "E4 quantities",
+    "E5": "E5 latent facts stay",
+}
+_SCOPES = {
+    "graph": "type of graph",
+    "phrasing": "phrasing",
+    "domain": "domain",
+    "failure_mode": "failure mode",
+}
+_KNOWN = {"graph": GRAPHS, "phrasing": PHRASINGS, "domain": DOMAINS}
+_NOT_NAMED = "not named"
+_STORY_HAS = {"E1": "unchanged", "E2": "changed", "E4": "numerical", "E5": "latent"}
+_ENOUGH_VERDICTS = 20
+_HOW = (
+    "Small figures under a number are its 95% interval, clustered by story. Strict counts invalid "
+    "responses and verdicts as failed."
+)
+
+
+def prepare(items: pd.DataFrame) -> pd.DataFrame:
+    """Add what the figures are made from.
+
+    Returns:
+        The items with ``judged`` (bool: a judge was asked, or would have been had there been a
+        response), ``correct_strict`` (``correct``, 0.0 where it is open), and of each criterion
+        ``E1_fails`` (1.0 or 0.0; NaN where it was not asked or its verdict is invalid) and
+        ``E1_fails_strict`` (1.0 also where response or verdict is invalid); the strict ones are
+        NaN where nobody judged.
+    """
+    judged, valid = items["judge"].notna(), items["text"].notna()
+    added: dict[str, pd.Series[Any]] = {
+        "judged": judged,
+        "correct_strict": items["correct"].fillna(0.0).where(judged),
+    }
+    for name in CRITERION_NAMES:
+        # A criterion that a story lacks is not asked; E3 is asked of all.
+        has = items[_STORY_HAS[name]].notna() if name in _STORY_HAS else True
+        unread = items[f"{name}_invalid"].notna() | (~valid & has)
+        added[f"{name}_fails"] = 1.0 - items[name]
+        added[f"{name}_fails_strict"] = (1.0 - items[name]).mask(unread, 1.0).where(judged)
+    return items.assign(**added)
+
+
+def scope_parts(scope: str, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of each graph, phrasing, domain or failure mode, in the paper's order.
+
+    A story labelled with several failure modes counts under each. Stories without the label are
+    under "not named", but for failure modes, which are labels that most stories may lack.
+    """
+    if scope == "failure_mode":
+        labels = [set(str(modes).split()) for modes in items["failure_modes"].fillna("")]
+        found = {
+            f"{number}. {mode.name}": items[[str(number) in modes for modes in labels]]
+            for number, mode in failure_modes().items()
+        }
+        return {name: own for name, own in found.items() if len(own)}
+    known = _KNOWN[scope]
+    named = items[scope].fillna(_NOT_NAMED).astype(str)
+    others = sorted(set(named) - set(known) - {_NOT_NAMED})
+    names = [*known, *others, _NOT_NAMED]
+    return {name: items[named.eq(name)] for name in names if named.eq(name).any()}
+
+
+def _spread(part: Part, form: Form) -> Interval | None:
+    """Return the sample standard deviation of the three phrasings' accuracies, if all have one."""
+    column = "correct_strict" if form == "strict" else "correct"
+    held = part.rows[part.rows[column].notna()]
+    accuracies = held.groupby("phrasing")[column].mean()
+    if set(accuracies.index) != set(PHRASINGS):
+        return None
+    nothing = float("nan")
+    return Interval(
+        float(accuracies.std(ddof=1)), nothing, nothing, part.bootstrap.level, len(held),
+        held["sample_id"].nunique(), "standard deviation over phrasings",
+    )  # fmt: skip
+
+
+_ACCURACY = Measure("accuracy", "Acc.", column="correct", judged=True, compared="Accuracy, points")
+_SPREAD = Measure("accuracy_spread", "± phrasings", better=None, judged=True, compute=_spread)
+_FAILURES = tuple(
+    Measure(f"{name}_fails", CRITERION_LABELS[name], better="low", judged=True)
+    for name in CRITERION_NAMES
+)
+_STORIES = Column("stories", "Stories", "count")
+_RESPONSES = Column("asked", "Responses", "count")
+_AXIS = "Accuracy, %"
+
+
+def _with_table_5(data: ChapterData, own: Table) -> Table:
+    """Return the overall table with table 5's accuracies below, as printed."""
+    facts, rows = published_facts(), published_rows()
+    frame = pd.DataFrame(
+        {
+            "system": rows["model"],
+            "judge": facts.judge,
+            "accuracy_valid": rows["accuracy"],
+            "accuracy_spread_valid": rows["spread"],
+        }
+    )
+    context = (
+        f"Published rows are as printed, judged by {facts.judge}, on the paper's stories. They "
+        "are context, not a comparison, and take no part in the marks."
+    )
+    return with_published(own, frame, "Published · CoBe, table 5", (context,))
+
+
+def _by(scope: str, label: str) -> MeasureTable:
+    caption = _HOW
+    if scope == "failure_mode":
+        caption = (
+            "Stories labelled with a failure mode, which they were written to probe; a story with "
+            f"several counts under each. {_HOW}"
+        )
+    title = f"Accuracy by {label}"
+    return MeasureTable(
+        f"by_{scope}", title, ("accuracy",), caption, (_STORIES, _RESPONSES), breakdown=scope,
+        chart=TableChart(f"by_{scope}", title, ("accuracy",), axis=_AXIS),
+    )  # fmt: skip
+
+
+def _suggestions(data: ChapterData) -> Extra:
+    """Return how often each failure mode is suggested, or nothing where no response failed."""
+    failed = data.items[data.items["suggested_failure_mode"].notna()]
+    if failed.empty:
+        return Extra(results={"suggested_modes": pd.DataFrame()})
+    modes = failure_modes()
+    lines: list[dict[str, object]] = []
+    for system in data.systems:
+        own = failed.loc[failed["system"].eq(system), "suggested_failure_mode"]
+        line: dict[str, object] = {"system": system, "failed": len(own)}
+        lines.append(line | {f"mode_{number}": int(own.eq(number).sum()) for number in modes})
+    columns = (
+        Column("system", "System", "text"),
+        Column("failed", "Failed", "count"),
+        *(Column(f"mode_{number}", str(number), "count", "Suggested mode") for number in modes),
+    )
+    caption = (
+        "Failed responses by the failure mode that a rule suggests from which criteria failed and "
+        "from the story's labels and graph: a place to start reading, not a finding. "
+        + "; ".join(f"{number}: {mode.name}" for number, mode in modes.items())
+        + "."
+    )
+    frame = pd.DataFrame(lines)
+    shown = Table("suggested_modes", "Suggested failure modes", caption, columns, frame)
+    return Extra([shown], results={"suggested_modes": frame})
+
+
+def _published_study(data: ChapterData) -> Extra:
+    """Return the paper's human study of its judge (appendix C.3), as a table of its own."""
+    if not data.published:
+        return Extra()
+    facts = published_facts()
+    study = facts.study
+    line = {
+        "system": f"{facts.judge} against the majority of {study.raters} people",
+        "items": study.items,
+        "accuracy": study.accuracy,
+        "precision": study.precision,
+        "recall": study.recall,
+        "f1": study.f1,
+        "judge_kappa": study.judge_kappa,
+        "fleiss_kappa": study.fleiss_kappa,
+        "unanimous": study.unanimous,
+        "source": PUBLISHED,
+    }
+    against, among = "Judge against the majority", "Among the raters"
+    columns = (
+        Column("system", "Judge", "text"),
+        Column("items", "Responses", "count"),
+        Column("accuracy", "Agree, %", "share", against),
+        Column("precision", "Precision, %", "share", against),
+        Column("recall", "Recall, %", "share", against),
+        Column("f1", "F1, %", "share", against),
+        Column("judge_kappa", "Cohen's κ", "coefficient", against),
+        Column("fleiss_kappa", "Fleiss' κ", "coefficient", among),
+        Column("unanimous", "Unanimous, %", "share", among),
+    )
+    counts = study.confusion
+    caption = (
+        "The paper's study of its judge: of the responses that both pass "
+        f"{counts['true_positive']}, that only the judge passes {counts['false_positive']}, that "
+        f"only people pass {counts['false_negative']}, that neither passes "
+        f"{counts['true_negative']}. Your own: contrafact cobe study."
+    )
+    notes = tuple(
+        f"In the paper, {one.where}: {one.printed}. {one.note}"
+        for one in published_notes()
+        if one.key.startswith("study")
+    )
+    title, label = "The paper's judge, against people", "Published · CoBe, appendix C.3"
+    frame = pd.DataFrame([line])
+    return Extra([Table("published_study", title, caption, columns, frame, notes, None, label)])
+
+
+def _facts(data: ChapterData) -> list[Fact]:
+    stories = format_number(data.items["sample_id"].nunique(), "count")
+    kinds = data.items["graph"].nunique()
+    return [Fact("Stories", stories, f"of {count(kinds, 'type')} of graph" if kinds else "")]
+
+
+def _summary(data: ChapterData) -> list[str]:
+    items = data.items
+    asked, valid = data.asked_and_valid
+    found = [
+        f"{count(len(data.systems), 'system')} edited "
+        f"{count(items['sample_id'].nunique(), 'story', 'stories')} under an intervention, each "
+        f"asked in {count(items['phrasing'].nunique(), 'phrasing')}: {asked:,} responses were "
+        f"asked for and {valid:,} ({percent(valid / asked)}) could be read."
+    ]
+    if not items["judged"].any():
+        found.append("Nobody judged them, so there is no accuracy: name a judge with --judge.")
+        return [*found, *_invalid(items)]
+    if data.meta.embedded_judge:
+        found.append(
+            "The judge is the small embedded model, a poor judge: what follows shows that the "
+            "machinery works, not how good these systems are."
+        )
+    return [*found, *_best(data), *_criteria(data), *_invalid(items)]
+
+
+def _best(data: ChapterData) -> list[str]:
+    """Name the highest accuracy of each judge, and whether the next is distinguishable from it."""
+    rows = _falling(data.overall("accuracy"))
+    judge_of = data.items.drop_duplicates("system").set_index("system")["judge"].to_dict()
+    judges = list(dict.fromkeys(judge_of[system] for system in rows["system"]))
+    found: list[str] = []
+    for judge in judges:
+        own = rows[[judge_of[system] == judge for system in rows["system"]]]
+        by = f"Judged by {judge}, " if len(judges) > 1 else "Over valid outputs, "
+        found.append(
+            leaders(
+                own,
+                data.pairs,
+                "stories",
+                measure="accuracy",
+                best=f"{by}the highest accuracy",
+                alone=f"{by}{{system}} meets all criteria in {{figure}} of its responses.",
+            )
+        )
+    return found
+
+
+def _criteria(data: ChapterData) -> list[str]:
+    """Say which criterion the most accurate system fails most often."""
+    rows = _falling(data.overall("accuracy"))
+    if rows.empty:
+        return []
+    system = rows.iloc[0]["system"]
+    failing = pd.concat([data.overall(measure.name) for measure in _FAILURES])
+    worst = _falling(failing[failing["system"].eq(system)]).iloc[0]
+    if worst["estimate"] == 0:
+        return [f"{system} fails no criterion."]
+    label = CRITERION_LABELS[str(worst["measure"])[:2]]
+    shown = with_interval(worst, "stories")
+    return [f"The criterion that {system} fails most often is {label}: {shown}."]
+
+
+def _falling(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.sort_values("estimate", ascending=False, kind="stable")
+
+
+def _invalid(items: pd.DataFrame) -> list[str]:
+    worst, unread = most_invalid(items), _unread(items)
+    found = []
+    if worst:
+        found.append(f"Most invalid responses come from {worst[0]} ({worst[1]} of its responses)")
+    if unread:
+        found.append(f"{count(unread, 'verdict')} could not be read")
+    if not found:
+        return ["No response and no verdict was invalid: strict and valid form are the same."]
+    text = "; ".join(found)
+    return [f"{text[0].upper()}{text[1:]}. The strict columns count them as failed."]
+
+
+def _unread(rows: pd.DataFrame) -> int:
+    return sum(int(rows[f"{name}_invalid"].notna().sum()) for name in CRITERION_NAMES)
+
+
+def _verdicts(rows: pd.DataFrame) -> int:
+    return sum(int(rows[name].notna().sum()) for name in CRITERION_NAMES) + _unread(rows)
+
+
+def _open(rows: pd.DataFrame) -> int:
+    return int((rows["judged"] & rows["correct"].isna()).sum())
+
+
+def _mode(row: "pd.Series[Any]") -> str:
+    number = row["suggested_failure_mode"]
+    if np.isnan(number):
+        return ""
+    return f"Suggested failure mode: {int(number)}. {failure_modes()[int(number)].name}"
+
+
+def _notes(settings: Mapping[str, Any]) -> Sequence[str]:
+    if not settings.get("judge_context"):
+        return ()
+    return ("The judge saw the scenario and the query too (--judge-context).",)
+
+
+SPEC = ReportSpec(
+    title="Counterfactual edits of stories, judged by causal criteria",
+    eyebrow="CoBe",
+    unit=("story", "stories"),
+    output=("response", "responses"),
+    clusters="stories",
+    key=("sample_id", "phrasing"),
+    columns=ITEM_COLUMNS,
+    texts=(
+        *("judge", "graph", "text", "invalid_reason", "answer"),
+        *_STORY_HAS.values(),
+        *(f"{name}_invalid" for name in CRITERION_NAMES),
+    ),
+    numbers=("suggested_failure_mode", *(f"{name}_probability" for name in CRITERION_NAMES)),
+    criteria=(
+        *(
+            Criterion(name, CRITERION_LABELS[name], short=name, leaderboard=False)
+            for name in CRITERION_NAMES
+        ),
+        Criterion("correct", "all criteria"),
+    ),
+    answers=("T", "F"),
+    without_judge="so the five criteria, and with them accuracy, are left out",
+    prepare=prepare,
+    measures=(_ACCURACY, _SPREAD, *_FAILURES),
+    breakdowns=tuple(
+        Breakdown(scope, ("accuracy",), partial(scope_parts, scope)) for scope in _SCOPES
+    ),
+    tables=(
+        MeasureTable(
+            "overall",
+            "Accuracy",
+            ("accuracy", "accuracy_spread"),
+            "A response is correct where it passes all criteria that its story has; accuracy is "
+            "over the responses to all three phrasings, and ± is the standard deviation of the "
+            f"phrasings' accuracies. {_HOW}",
+            (
+                Column("judge", "Judge", "text"),
+                _STORIES,
+                _RESPONSES,
+                Column("invalid", "Inv.", "count"),
+            ),
+            notes=("judge", "items"),
+            chart=TableChart(
+                "accuracy",
+                "Accuracy over the three phrasings",
+                ("accuracy",),
+                ("All stories",),
+                _AXIS,
+            ),
+            published=_with_table_5,
+        ),
+        MeasureTable(
+            "criteria",
+            "Failure rates by criterion",
+            tuple(measure.name for measure in _FAILURES),
+            "The share of responses that fail a criterion, among those it was asked of: a "
+            f"criterion that a story lacks is not asked. {_HOW}",
+            headings={"valid": "Over valid outputs, % failed", "strict": "Strict, % failed"},
+            notes=("judge",),
+            chart=TableChart(
+                "criteria",
+                "Failure rates by criterion",
+                tuple(measure.name for measure in _FAILURES),
+                axis="Failed, %",
+            ),
+        ),
+        *(_by(scope, label) for scope, label in _SCOPES.items()),
+    ),
+    extras=(_suggestions, _published_study),
+    paired_caption=(
+        "The first system minus the second, on the stories and phrasings both were asked about and "
+        "by the same judge, few-shot draws averaged first: 95% interval by story, p-value by "
+        "flipping the sign of whole stories, and the same adjusted (Holm) for all comparisons of "
+        "its form. Read the adjusted one."
+    ),
+    invalid_title="Invalid responses and verdicts",
+    invalid_caption=(
+        "A verdict is valid if the judge's reply is T or F, read from the next token's "
+        "probabilities where the provider gives them. A response's correctness is left open where "
+        "it is invalid itself, or no criterion failed and a verdict is invalid; the strict form "
+        "counts it as wrong."
+    ),
+    invalid_columns=(
+        Column("system", "System", "text"),
+        Column("asked", "Asked for", "count", "Responses"),
+        Column("valid", "Valid", "count", "Responses"),
+        Column("invalid", "Invalid", "count", "Responses"),
+        Column("invalid_share", "Invalid, %", "share", "Responses", "low", ranked=False),
+        Column("verdicts", "Asked for", "count", "Verdicts"),
+        Column("verdicts_invalid", "Invalid", "count", "Verdicts"),
+        Column("open", "Left open", "count", "Responses' correctness"),
+    ),
+    invalid_counts={"verdicts": _verdicts, "verdicts_invalid": _unread, "open": _open},
+    invalid_shown=(("sample_id", "Story"), ("phrasing", "Phrasing"), ("system", "System")),
+    reasons=Reasons(
+        (
+            Column("invalid_reason", "Reason", "text"),
+            Column("what", "Of", "text"),
+            Column("system", "System", "text"),
+            Column("count", "Count", "count"),
+        ),
+        "Every response and verdict that could not be read, by the reason given.",
+        output="response",
+        verdict="verdict on {column}",
+        by_name=True,
+    ),
+    examples=Examples(
+        cluster="sample_id",
+        text="story",
+        where=("{sample_id}", "phrasing {phrasing}", "{domain}", "{graph}"),
+        facts=(
+            ("Query", "query"),
+            ("Representative answer", "answer"),
+            *_STORY_HAS.items(),
+        ),
+        chips=(),
+        note=_mode,
+        caption=(
+            "{count} drawn at random with seed {seed}, a story and one of its queries each; "
+            "nothing is picked by hand. Responses are marked against the story: "
+            "<del>struck through</del> is what the response took out, <ins>underlined</ins> what "
+            "it put in. All responses are artificial text."
+        ),
+    ),
+    facts=_facts,
+    summary=_summary,
+    sections=(
+        Section("summary", "Summary"),
+        Section("results", "Results", ("accuracy", "overall", "leaderboard")),
+        Section("criteria", "Failure rates by criterion", ("criteria",), "Criteria"),
+        Section(
+            "parts",
+            "By graph, phrasing, domain and failure mode",
+            (*(f"by_{scope}" for scope in _SCOPES), "suggested_modes"),
+            "Graphs, phrasings, domains, modes",
+        ),
+        Section("paired", "Comparisons on the same stories", ("paired",), "Comparisons"),
+        Section("judge", "What the judge is worth", ("corrected", "published_study")),
+        Section("errors", "Invalid responses and verdicts", ("invalid", "invalid_reasons")),
+        Section("examples", "Examples"),
+        Section("runs", "What was run"),
+        Section("how", "How to read this"),
+    ),
+    how=(
+        (
+            "The task",
+            "A short story is to be rewritten as it would have gone had one thing been different: "
+            "what follows from that thing changes, and everything else stays. Every story is "
+            "asked in three phrasings.",
+        ),
+        (
+            "E1 to E5",
+            "E1: what does not depend on the change stays. E2: the change, and what follows from "
+            "it, is told. E3: connectors tell the relation that now holds. E4: quantities move the "
+            "right way. E5: unsaid facts stay as they were. Each is one question to the judge; a "
+            "criterion that a story lacks is not asked.",
+        ),
+        ("Acc.", "The share of responses that pass all criteria asked of them."),
+        (
+            "± phrasings",
+            "The standard deviation of the accuracies of the three phrasings. It is no interval: "
+            "it says how much the wording of the query matters.",
+        ),
+        (
+            "Over valid outputs, and strict",
+            "The first leaves out responses and verdicts that could not be read. The second counts "
+            "them as failed, so that a system gains nothing by answering only what is easy.",
+        ),
+        (
+            "Failure modes",
+            "The seven of the paper's appendix B.1. Stories carry them as labels of what they "
+            "probe; a failed response gets a suggestion by rule.",
+        ),
+        (
+            "Intervals",
+            "{level}% intervals from {resamples} resamples of whole stories: the three phrasings "
+            "and all few-shot draws of a story are drawn together. Under five stories none is "
+            "given.",
+        ),
+        (
+            "Bold and underlined",
+            "The best and the second best of a column, as printed, where all have the same judge. "
+            "Read the paired comparisons before calling one system better than another.",
+        ),
+    ),
+    terminal=(
+        TerminalColumn("accuracy", "valid", "Acc. %"),
+        TerminalColumn("accuracy_spread", "valid", "± phrasings", rank=1),
+        TerminalColumn("accuracy", "strict", "strict Acc. %", rank=2),
+    ),
+    terminal_title="cobe: stories as they would have gone instead",
+    samples="The stories are bundled samples of our own writing, about nobody.",
+    notes=_notes,
+)

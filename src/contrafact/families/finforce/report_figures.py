@@ -1,0 +1,710 @@
+"""FIN-FORCE's own figures in a report: both sides and all draws, panels of judges, few-shot change.
+
+Every figure is a mean over draws of the examples, and an overall one the mean of the two sides
+(FIN-FORCE, sections 3.5 and B.4): each is computed on the same resampled headlines.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from contrafact.families.finforce.published import (
+    average,
+    change,
+    delta_perplexity,
+    overall,
+    published_changes,
+    published_facts,
+    published_rows,
+)
+from contrafact.family.display import (
+    OWN,
+    PUBLISHED,
+    BoxChart,
+    Column,
+    GridChart,
+    Kind,
+    Panel,
+    Table,
+    finished_table,
+    with_figures,
+    with_published,
+)
+from contrafact.family.report import ChapterData, Estimate, Extra, Form, Part
+from contrafact.records import CRITERIA, SIDES
+from contrafact.stats.agreement import (
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    percent_agreement,
+    with_interval,
+)
+from contrafact.stats.intervals import Interval, cluster_bootstrap
+from contrafact.stats.replicates import Replicates, Sampler, mean_over
+
+__all__ = [
+    "CRITERION_NAMES",
+    "ERROR_CLASSES",
+    "PAPER_FLUENCY",
+    "PLAIN_CAPTION",
+    "base_distance",
+    "few_shot_change",
+    "member_table",
+    "panel",
+    "panel_agreement",
+    "paper_fluency",
+    "perplexities",
+    "risk_against_opportunity",
+    "side_figures",
+    "study",
+    "with_published_scope",
+]
+
+CRITERION_NAMES = {
+    "forward_compatibility": "Forward-compatibility",
+    "directionality": "Directionality",
+}
+SHORT_NAMES = {"forward_compatibility": "Fwd-Compat.", "directionality": "Dir.", "average": "Avg."}
+
+ERROR_CLASSES: tuple[str, ...] = (
+    *("similar_semantics", "fantastical_edit", "fluency_lapse", "numeric_prediction"),
+    *("trivial_consequences", "financially_unrealistic"),
+)
+"""The error classes of FIN-FORCE's figure 4 and the forbidden number; the last two need a judge,
+and the items frame may lack them."""
+
+PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})
+"""Names of the fluency model whose perplexities the paper's may stand beside."""
+
+PLAIN_CAPTION = (
+    "Small figures under a number are its 95% interval, clustered by headline; sd is the standard "
+    "deviation over few-shot draws. Strict counts an invalid output or verdict as wrong."
+)
+
+Key = tuple[str, Form]
+"""A measure and its form."""
+
+_COLUMNS: dict[Key, str] = {
+    ("valid", "all"): "valid",
+    ("perplexity", "valid"): "perplexity",
+    **{(criterion, "valid"): criterion for criterion in CRITERIA},
+    **{(criterion, "strict"): f"{criterion}_strict" for criterion in CRITERIA},
+    **{(name, "valid"): name for name in ERROR_CLASSES},
+    ("base_distance", "valid"): "base_distance",
+}
+_BETWEEN = "risk-opportunity"
+_COEFFICIENTS = (
+    ("Agreement of pairs", percent_agreement),
+    ("Gwet's AC1", gwet_ac1),
+    ("Fleiss' kappa", fleiss_kappa),
+    ("Krippendorff's alpha", krippendorff_alpha),
+)
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """A figure, draw by draw, and what it rests on."""
+
+    draws: tuple[Replicates, ...]
+    n: int
+    headlines: int
+    values: NDArray[np.float64] | None = None
+    labels: NDArray[np.object_] | None = None
+
+
+def side_figures(part: Part) -> Iterator[Estimate]:
+    """Yield every figure of some rows: over both sides, of each side, and risk minus opportunity.
+
+    Perplexity has a median besides, which pools the draws.
+    """
+    rows, sampler = part.rows, part.bootstrap.sampler(part.rows["sample_id"])
+    for scope, figures in _figures(rows, sampler).items():
+        for (measure, form), figure in figures.items():
+            replicates = mean_over(figure.draws)
+            if np.isnan(replicates[0]):
+                continue
+            interval = _interval(figure, replicates, sampler)
+            yield Estimate(measure, form, interval, scope, _spread(figure.draws))
+        scored = rows[rows["perplexity"].notna()]
+        if scope in SIDES:
+            scored = scored[scored["side"] == scope]
+        if scope != _BETWEEN and len(scored):
+            values = scored["perplexity"].to_numpy(float)
+            median = sampler.median(values, scored["sample_id"].to_numpy(object))
+            yield Estimate("perplexity_median", "valid", median, scope)
+
+
+def _interval(figure: _Figure, replicates: Replicates, sampler: Sampler) -> Interval:
+    values, labels = figure.values, figure.labels
+    if values is not None and labels is not None and replicates[0] in (0.0, 1.0):
+        return sampler.share(values, labels)
+    return sampler.interval(replicates, n=figure.n, clusters=figure.headlines)
+
+
+def _spread(draws: Sequence[Replicates]) -> float:
+    """Return the standard deviation over draws of the figure itself."""
+    figures = np.array([draw[0] for draw in draws])
+    figures = figures[~np.isnan(figures)]
+    return float(figures.std(ddof=1)) if len(figures) > 1 else float("nan")
+
+
+def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
+    """Return the figures of one system by scope and key, draw by draw."""
+    sides = _by_side(rows, sampler)
+    headline = _headline(rows, sampler)
+    for figures in sides.values():
+        for form in ("valid", "strict"):
+            pair = [figures.get((criterion, form)) for criterion in CRITERIA]
+            if pair[0] is not None and pair[1] is not None:
+                figures["average", form] = _Figure(
+                    tuple(map(average, pair[0].draws, pair[1].draws)),
+                    min(pair[0].n, pair[1].n),
+                    min(pair[0].headlines, pair[1].headlines),
+                )
+        perplexity = figures.get(("perplexity", "valid"))
+        if headline is not None and perplexity is not None:
+            figures["delta_perplexity", "valid"] = _Figure(
+                tuple(delta_perplexity(draw, headline.draws[0]) for draw in perplexity.draws),
+                perplexity.n,
+                perplexity.headlines,
+            )
+    risk, opportunity = (sides[side] for side in SIDES)
+    shared = [key for key in risk if key in opportunity]
+    both = {key: _both(risk[key], opportunity[key]) for key in shared}
+    if headline is not None:
+        for figures in (both, *sides.values()):
+            figures["headline_perplexity", "valid"] = headline
+    difference = {
+        key: _Figure(
+            tuple(map(change, risk[key].draws, opportunity[key].draws)),
+            risk[key].n + opportunity[key].n,
+            max(risk[key].headlines, opportunity[key].headlines),
+        )
+        for key in shared
+    }
+    return {"overall": both, **sides, _BETWEEN: difference}
+
+
+def _both(risk: _Figure, opportunity: _Figure) -> _Figure:
+    values = labels = None
+    if risk.values is not None and opportunity.values is not None:
+        values = np.concatenate([risk.values, opportunity.values])
+    if risk.labels is not None and opportunity.labels is not None:
+        labels = np.concatenate([risk.labels, opportunity.labels])
+    headlines = max(risk.headlines, opportunity.headlines)
+    if labels is not None:
+        headlines = len(set(labels))
+    draws = tuple(map(overall, risk.draws, opportunity.draws))
+    return _Figure(draws, risk.n + opportunity.n, headlines, values, labels)
+
+
+def _headline(rows: pd.DataFrame, sampler: Sampler) -> _Figure | None:
+    """Return the mean perplexity of the headlines, each counted once (section 3.5)."""
+    scored = rows[rows["headline_perplexity"].notna()].drop_duplicates("sample_id")
+    if scored.empty:
+        return None
+    values = scored["headline_perplexity"].to_numpy(float)
+    labels = scored["sample_id"].to_numpy(object)
+    return _Figure(tuple(sampler.means([(values, labels)])), len(values), len(values))
+
+
+def _by_side(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
+    """Return each side's means, draw by draw, all from one matrix product."""
+    draws = sorted(int(draw) for draw in rows["draw"].unique())
+    columns: dict[tuple[str, Key, int], tuple[NDArray[np.float64], NDArray[np.object_]]] = {}
+    for (side, draw), part in rows.groupby(["side", "draw"], sort=False):
+        labels = part["sample_id"].to_numpy(object)
+        for key, column in _COLUMNS.items():
+            values = part[column].to_numpy(float)
+            held = ~np.isnan(values)
+            if held.any():
+                columns[str(side), key, int(str(draw))] = (values[held], labels[held])
+    means = dict(zip(columns, sampler.means(list(columns.values())), strict=True))
+    missing = np.full(1 + sampler.resamples, np.nan)
+    sides: dict[str, dict[Key, _Figure]] = {side: {} for side in SIDES}
+    for side in SIDES:
+        for key in _COLUMNS:
+            held_draws = [draw for draw in draws if (side, key, draw) in columns]
+            if not held_draws:
+                continue
+            values = np.concatenate([columns[side, key, draw][0] for draw in held_draws])
+            labels = np.concatenate([columns[side, key, draw][1] for draw in held_draws])
+            sides[side][key] = _Figure(
+                # A draw without values keeps its place, so that measures combine draw by draw.
+                tuple(means.get((side, key, draw), missing) for draw in draws),
+                len(values),
+                len(set(labels)),
+                values if key[0] != "perplexity" else None,
+                labels,
+            )
+    return sides
+
+
+def paper_fluency(models: Sequence[str]) -> bool:
+    """Whether all perplexities are of the paper's fluency model."""
+    if len(models) != 1:
+        return False
+    name = models[0]
+    plain = name.removeprefix("hf/").rstrip("/").lower()
+    return plain in PAPER_FLUENCY or ("/" in name and plain.rsplit("/", 1)[-1] == "gpt2")
+
+
+def with_published_scope(data: ChapterData, own: Table) -> Table:
+    """Return an overall, risk or opportunity table with the rows of table 2, 14 or 15 below."""
+    scope: Any = own.key
+    rows = published_rows(scope)
+    frame = pd.DataFrame({"system": rows["system"], "headlines": published_facts().headlines})
+    if paper_fluency(data.meta.fluency_models):
+        frame[["perplexity", "delta_perplexity"]] = rows[["perplexity", "delta_perplexity"]]
+    for measure in (*CRITERIA, "average"):
+        frame[f"{measure}_valid"] = rows[measure] / 100
+    return _below(own, frame, published_facts().tables[scope], _fluency_notes(data))
+
+
+def _fluency_notes(data: ChapterData) -> tuple[str, ...]:
+    facts = published_facts()
+    if not data.comparable.scored:
+        return ()
+    if not paper_fluency(data.meta.fluency_models):
+        ours = ", ".join(data.meta.fluency_models) or "another model"
+        return (
+            f"The published perplexities are left blank: they are {facts.fluency_model}'s, and "
+            f"these runs were scored by {ours}. Perplexities of different models do not compare.",
+        )
+    return (
+        f"The paper scored fluency with {facts.fluency_model} and found a mean of "
+        f"{facts.headline_perplexity} over its headlines; its appendix B.3 gives that model 1.5 "
+        "billion parameters, which the model named gpt2 does not have. Compare the headlines' "
+        "mean perplexity first.",
+    )
+
+
+def _below(own: Table, rows: pd.DataFrame, where: str, notes: tuple[str, ...] = ()) -> Table:
+    """Return a table with the paper's rows, where it has any of their figures."""
+    shown = {column.key for column in own.columns} & set(rows.columns)
+    if shown <= {"system", "model", "headlines", "draws"}:
+        return own  # without a judge or the paper's fluency model there is nothing to set below
+    facts = published_facts()
+    label = (
+        f"Published · {facts.paper}, {where} · judge {facts.judge} · "
+        f"fluency {facts.fluency_model} · {facts.headlines:,} headlines"
+    )
+    context = (
+        "Published rows are as printed, without intervals: another judge on other headlines. "
+        "They are context, not a comparison, and take no part in the marks."
+    )
+    return with_published(own, rows, label, (*notes, context))
+
+
+def risk_against_opportunity(data: ChapterData) -> Extra:
+    """Return the judged scores of risk beside opportunity (figure 2), where there is a judge."""
+    able = data.comparable
+    if not able.judged:
+        return Extra()
+    whole = data.figures[data.spec.is_overall(data.figures)]
+    wanted: dict[str, dict[str, str]] = {}
+    columns = [Column("system", "System", "text")]
+    for measure, form, group in (
+        ("directionality", "valid", "Dir., valid outputs, %"),
+        ("directionality", "strict", "Dir., strict, %"),
+        ("forward_compatibility", "valid", "Fwd-Compat., valid outputs, %"),
+    ):
+        for scope in SIDES:
+            key = f"{measure}_{form}_{scope}"
+            wanted[key] = {"scope": scope, "measure": measure, "form": form}
+            columns.append(Column(key, scope.title(), "share", group, "high", able.one_judge))
+        key = f"{measure}_{form}_risk_opportunity"
+        wanted[key] = {"scope": _BETWEEN, "measure": measure, "form": form}
+        columns.append(Column(key, "Difference", "points", group))
+    frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
+    caption = (
+        "Difference is risk minus opportunity, in percentage points, on the same headlines: where "
+        f"its interval leaves out zero, the sides differ. {PLAIN_CAPTION}"
+    )
+    key, title = "risk_vs_opportunity", "Risk against opportunity"
+    notes = data.notes("judge", "items")
+    table = finished_table(key, title, caption, columns, frame, notes)
+    chart = _sides_chart(table)
+    if data.published:
+        rows = {"risk": published_rows("risk"), "opportunity": published_rows("opportunity")}
+        paper = pd.DataFrame({"system": rows["risk"]["system"]})
+        for criterion in CRITERIA:
+            shares = [rows[side][criterion] / 100 for side in SIDES]
+            for side, share in zip(SIDES, shares, strict=True):
+                paper[f"{criterion}_valid_{side}"] = share
+            paper[f"{criterion}_valid_risk_opportunity"] = change(*shares)
+        table = _below(table, paper, "tables 14 and 15")
+    return Extra([table], [chart])
+
+
+def _sides_chart(table: Table) -> GridChart | None:
+    shown = {column.key for column in table.columns}
+    panels = []
+    for criterion in CRITERIA:
+        keys = [f"{criterion}_valid_{side}" for side in SIDES]
+        if shown.issuperset(keys):
+            panels.append(Panel.of_columns(CRITERION_NAMES[criterion], table.frame, keys))
+    if not panels:
+        return None
+    return GridChart(
+        "risk_vs_opportunity",
+        "Risk against opportunity",
+        "Share of valid counterfactuals that the judge passed, with 95% intervals by headline.",
+        "bars",
+        list(table.frame["system"]),
+        [side.title() for side in SIDES],
+        panels,
+        colours=SIDES,
+    )
+
+
+def few_shot_change(data: ChapterData) -> Extra:
+    """Return few-shot minus zero-shot by model (figure 3), where there is such a pair.
+
+    The change is between the figures of the overall table, over all headlines of each system; its
+    interval draws the headlines of both at once.
+    """
+    items, able = data.items, data.comparable
+    systems = items.drop_duplicates("system")[["system", "model", "method", "shots", "judge"]]
+    zero = systems[systems["method"].eq("zero-shot")]
+    few = systems[systems["method"].eq("few-shot")]
+    lines = [
+        _change_line(data, a, items[items["system"].eq(b["system"])])
+        for _, a in few.iterrows()
+        for _, b in zero[zero["model"].eq(a["model"])].iterrows()
+        if a["judge"] == b["judge"] or (pd.isna(a["judge"]) and pd.isna(b["judge"]))
+    ]
+    if not lines:
+        return Extra(results={"few_shot_change": pd.DataFrame()})
+    columns = [
+        Column("model", "Model", "text"),
+        Column("shots", "Shots", "count"),
+        Column("draws", "Draws", "count"),
+    ]
+    if able.scored and able.one_fluency_model:
+        columns.append(Column("perplexity", "Mean", "signed", "Perplexity", "low", False))
+    if able.judged:
+        columns += [
+            Column(f"{measure}_{form}", label, "points", group, "high", False)
+            for form, group in (
+                ("valid", "Over valid outputs, points"),
+                ("strict", "Strict, points"),
+            )
+            for measure, label in SHORT_NAMES.items()
+        ]
+    caption = (
+        "Few-shot minus zero-shot of the same model, the draws of the examples averaged. A lower "
+        "perplexity and a higher score are better; an interval that leaves out zero says that the "
+        "change is more than chance. Scores in percentage points."
+    )
+    frame = pd.DataFrame(lines)
+    notes = data.notes("judge", "fluency", "items")
+    title = "Few-shot minus zero-shot"
+    table = finished_table("few_shot_change", title, caption, columns, frame, notes)
+    chart = _change_chart(table)
+    if data.published:
+        rows = published_changes()
+        paper = pd.DataFrame({"model": rows["model"], "draws": published_facts().draws})
+        if paper_fluency(data.meta.fluency_models):
+            paper["perplexity"] = rows["perplexity"]
+        for criterion in CRITERIA:
+            paper[f"{criterion}_valid"] = rows[criterion] / 100
+        where = published_facts().tables["changes"]
+        table = _below(table, paper, where, _fluency_notes(data))
+    return Extra([table], [chart], {"few_shot_change": frame})
+
+
+def _change_line(
+    data: ChapterData, label: "pd.Series[Any]", zero: pd.DataFrame
+) -> dict[str, object]:
+    few = data.items[data.items["system"].eq(label["system"])]
+    ids = pd.concat([few["sample_id"], zero["sample_id"]])
+    sampler = data.bootstrap.sampler(ids)
+    a, b = (
+        {key: mean_over(figure.draws) for key, figure in _figures(part, sampler)["overall"].items()}
+        for part in (few, zero)
+    )
+    line: dict[str, object] = {
+        "system": label["system"],
+        "model": label["model"],
+        "shots": label["shots"],
+        "draws": int(few["draw"].nunique()),
+    }
+    wanted: list[Key] = [("perplexity", "valid")]
+    for measure in SHORT_NAMES:
+        wanted += [(measure, "valid"), (measure, "strict")]
+    for key in wanted:
+        if key in a and key in b:
+            moved = change(a[key], b[key])
+            interval = sampler.interval(moved, n=len(few) + len(zero), clusters=ids.nunique())
+            line |= interval.columns(key[0] if key[0] == "perplexity" else "_".join(key))
+    return line
+
+
+_CHANGES: tuple[tuple[str, str, Kind, Literal["high", "low"]], ...] = (
+    ("perplexity", "Mean perplexity", "signed", "low"),
+    ("forward_compatibility_valid", "Fwd-Compat., pp", "points", "high"),
+    ("directionality_valid", "Dir., pp", "points", "high"),
+)
+
+
+def _change_chart(table: Table) -> GridChart | None:
+    frame = table.frame
+    panels = [
+        Panel.of_columns(title, frame, [key], kind, better)
+        for key, title, kind, better in _CHANGES
+        if key in frame and frame[key].notna().any()
+    ]
+    if not panels:
+        return None
+    rows = [
+        f"{model} · {n:.0f} shots" for model, n in zip(frame["model"], frame["shots"], strict=True)
+    ]
+    caption = (
+        "Change with few-shot prompting, draws averaged, with 95% intervals by headline. "
+        "A dot is better, a cross is worse."
+    )
+    title = "Few-shot minus zero-shot"
+    return GridChart("few_shot_change", title, caption, "changes", rows, [""], panels)
+
+
+def base_distance(data: ChapterData) -> Extra:
+    """Return how far counterfactuals are from their factual, where a method wrote one."""
+    whole = data.figures[data.spec.is_overall(data.figures)]
+    counted = data.overall("base_distance")
+    if counted.empty:
+        return Extra()
+    shown = (("overall", "Both"), *((side, side.title()) for side in SIDES))
+    wanted = {
+        f"distance_{scope}": {"scope": scope, "measure": "base_distance", "form": "valid"}
+        for scope, _ in shown
+    }
+    lines = counted[["system", "headlines", "n"]].rename(columns={"n": "counterfactuals"})
+    columns = (
+        Column("system", "System", "text"),
+        Column("headlines", "Headlines", "count"),
+        Column("counterfactuals", "Counterfactuals", "count"),
+        *(
+            Column(f"distance_{scope}", label, "coefficient", group="Edit distance")
+            for scope, label in shown
+        ),
+    )
+    caption = (
+        "Between each valid counterfactual and the base continuation of its headline, the text "
+        "that the model wrote when no side was asked for: character edits over the longer "
+        "length, 0 to 1. Under shared noise a counterfactual differs from the base by what its "
+        "prompt asks; under fresh noise by chance as well. Small figures are 95% intervals, "
+        "clustered by headline."
+    )
+    title = "Distance from the base continuation"
+    frame = with_figures(lines, whole, wanted)
+    return Extra([Table("base_distance", title, caption, columns, frame)])
+
+
+def perplexities(data: ChapterData) -> Extra:
+    """Return the distribution of perplexity: headlines, risk, opportunity."""
+    items, able = data.items, data.comparable
+    if not able.scored or not able.one_fluency_model:
+        return Extra()
+    headlines = items.drop_duplicates("sample_id")["headline_perplexity"].dropna().to_numpy(float)
+    boxes = [("Headlines", "Headlines", headlines)] if len(headlines) else []
+    scored = items[items["perplexity"].notna()]
+    for system in dict.fromkeys(scored["system"]):
+        for side in SIDES:
+            own = scored[scored["system"].eq(system) & scored["side"].eq(side)]
+            if len(own):
+                boxes.append((str(system), side.title(), own["perplexity"].to_numpy(float)))
+    chart = BoxChart(
+        "perplexity",
+        "Perplexity of headlines and counterfactuals",
+        "The box holds the middle half of the texts and its line is the median; whiskers reach "
+        "from the 5th to the 95th percentile, and dots are the texts beyond. The dashed line is "
+        "the headlines' median. Further left is more fluent to the scoring model.",
+        boxes,
+        {"Headlines": "headline", **{side.title(): side for side in SIDES}},
+        "Perplexity, logarithmic scale",
+        headlines,
+    )
+    return Extra(charts=[chart])
+
+
+def panel(data: ChapterData) -> Extra:
+    """Return how far the members of a panel agree, and how often each says true."""
+    verdicts = data.meta.panel
+    if verdicts is None:
+        return Extra(results={"panel": pd.DataFrame()})
+    how: dict[str, Any] = {"resamples": data.resamples, "level": data.level}
+    found = panel_agreement(verdicts, rng=data.streams["panel"], **how)
+    members = member_table(verdicts, rng=data.bootstrap.rng, **how)
+    if found.empty:
+        return Extra([members], results={"panel": found})
+    columns = (
+        Column("coefficient", "Coefficient", "text"),
+        Column("estimate", "Value", "coefficient"),
+        Column("n", "Texts", "count"),
+        Column("judges", "Judges", "count"),
+    )
+    caption = (
+        "How far the panel's members agree, 95% interval by headline. Where nearly all verdicts "
+        "are the same, kappa and alpha sink although the members agree; AC1 does not."
+    )
+    title = "Agreement of the panel"
+    frame = _bounded(found).assign(criterion=found["criterion"].map(CRITERION_NAMES))
+    table = Table("panel", title, caption, columns, frame, (), "criterion")
+    return Extra([table, members], [_agreement_chart(found)], {"panel": found})
+
+
+def panel_agreement(
+    verdicts: pd.DataFrame,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Return the agreement of a panel's members, by criterion and coefficient.
+
+    Args:
+        verdicts: Members' verdicts, as ``ReportMeta.panel`` has them.
+        rng: Where randomness comes from.
+        resamples: How many times headlines are drawn.
+        level: Confidence level.
+
+    Returns:
+        One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate``,
+        ``low``, ``high``, ``n`` (texts with two readable verdicts), ``judges``, ``method``.
+    """
+    rows: list[dict[str, object]] = []
+    unit = ["system", "draw", "sample_id", "side"]
+    for criterion in CRITERIA:
+        part = verdicts[verdicts["criterion"].eq(criterion)]
+        judges = sorted(part["judge"].unique())
+        if len(judges) < 2:
+            continue
+        wide = part.pivot_table(index=unit, columns="judge", values="passed", aggfunc="first")
+        ratings = wide.to_numpy(object, copy=True)
+        ratings[wide.isna().to_numpy()] = None
+        labels = wide.index.get_level_values("sample_id").to_numpy(object)
+        for name, function in _COEFFICIENTS:
+            interval = with_interval(
+                function, ratings, clusters=labels, level=level, resamples=resamples, rng=rng
+            )
+            rows.append(
+                {
+                    "criterion": criterion,
+                    "coefficient": name,
+                    "estimate": interval.estimate,
+                    "low": interval.low,
+                    "high": interval.high,
+                    "n": interval.n,
+                    "judges": len(judges),
+                    "method": interval.method,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def member_table(
+    verdicts: pd.DataFrame,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    level: float = 0.95,
+) -> Table:
+    """Return how often each member of the panel says true, and how often it cannot be read.
+
+    Arguments are those of ``panel_agreement``.
+    """
+    lines: list[dict[str, object]] = []
+    for judge, own in verdicts.groupby("judge", sort=True):
+        line: dict[str, object] = {"judge": judge}
+        for criterion in CRITERIA:
+            part = own[own["criterion"].eq(criterion)]
+            read = part[part["passed"].notna()]
+            interval = cluster_bootstrap(
+                read["passed"].to_numpy(float),
+                read["sample_id"].to_numpy(object),
+                level=level,
+                resamples=resamples,
+                rng=rng,
+            )
+            line |= interval.columns(f"{criterion}_true")
+            line[f"{criterion}_unread"] = int(part["passed"].isna().sum())
+        lines.append(line)
+    columns = [Column("judge", "Judge", "text")]
+    for criterion, name in CRITERION_NAMES.items():
+        columns.append(Column(f"{criterion}_true", "True, %", "share", group=name))
+        columns.append(Column(f"{criterion}_unread", "Unread", "count", group=name))
+    caption = (
+        "The share of readable verdicts that are true, over all systems, with its 95% interval by "
+        "headline, and replies unread."
+    )
+    return Table("members", "Members of the panel", caption, tuple(columns), pd.DataFrame(lines))
+
+
+def _agreement_chart(found: pd.DataFrame) -> GridChart | None:
+    if found["estimate"].isna().all():
+        return None
+    names = list(dict.fromkeys(found["coefficient"]))
+    criteria = list(dict.fromkeys(found["criterion"]))
+    values, lows, highs = (
+        found.pivot(index="coefficient", columns="criterion", values=end)
+        .reindex(index=names, columns=criteria)
+        .to_numpy(float)
+        for end in ("estimate", "low", "high")
+    )
+    return GridChart(
+        "panel_agreement",
+        "Agreement of the panel",
+        "How far the judges of the panel agree, with 95% intervals by headline; 1 is full "
+        "agreement, and for the last three 0 is what chance would give.",
+        "points",
+        names,
+        [CRITERION_NAMES[name] for name in criteria],
+        [Panel("", values, lows, highs, "coefficient")],
+        colours=("opportunity", "third"),
+    )
+
+
+def study(data: ChapterData) -> Extra:
+    """Return the judge's agreement with people: an own study's, and the published one."""
+    own, parts = data.meta.agreement, []
+    if own is not None and len(own):
+        names = own["criterion"].map(lambda name: CRITERION_NAMES.get(name, str(name)))
+        parts.append(_bounded(own).assign(criterion=names, source=OWN))
+    facts = published_facts()
+    if data.published:
+        parts.append(
+            pd.DataFrame(
+                {
+                    "criterion": [CRITERION_NAMES[name] for name in facts.study_agreement],
+                    "coefficient": "Agreement, average over annotators",
+                    "estimate": [value / 100 for value in facts.study_agreement.values()],
+                    "n": facts.study_samples,
+                    "source": PUBLISHED,
+                }
+            )
+        )
+    if not parts:
+        return Extra(results={"study": own})
+    frame = pd.concat([part.astype(object) for part in parts], ignore_index=True)
+    for column in ("estimate", "estimate_low", "estimate_high", "n"):
+        if column in frame.columns:
+            frame[column] = pd.to_numeric(frame[column])
+    columns = (
+        Column("criterion", "Criterion", "text"),
+        Column("coefficient", "Coefficient", "text"),
+        Column("estimate", "Value", "coefficient"),
+        Column("n", "Samples", "count"),
+    )
+    label = f"Published · {facts.paper}, section 3.5 · judge {facts.judge}"
+    caption = "How far the judge's labels agree with people's on the same counterfactuals."
+    table = Table("study", "Agreement with people", caption, columns, frame, published_label=label)
+    return Extra([table], results={"study": own})
+
+
+def _bounded(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.rename(columns={"low": "estimate_low", "high": "estimate_high"})

@@ -1,0 +1,580 @@
+"""RFC-BENCH's two chapters of a report: what they measure, show and say.
+
+Detection asks of single paragraphs whether they were published so; diagnosis shows both members of
+a pair and asks which manipulation it was. Tables and figures follow the paper's tables 6, 7 and 9
+and its figures 3 and 4.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Literal
+
+import pandas as pd
+
+from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES
+from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
+from contrafact.families.rfc.published import published_notes, published_rows, published_table
+from contrafact.families.rfc.report_figures import (
+    CONTEXT,
+    by_shots,
+    confusion,
+    error_classes,
+    label_figures,
+    pair_frame,
+    pairwise,
+    surface,
+)
+from contrafact.family.display import (
+    ONE_ANSWER,
+    Card,
+    Chip,
+    Column,
+    Example,
+    Fact,
+    Table,
+    Warnings,
+    count,
+    embedded_system,
+    format_number,
+    invalid_sentence,
+    leaders,
+    percent,
+    verdict,
+    with_interval,
+    with_published,
+)
+from contrafact.family.report import (
+    Breakdown,
+    ChapterData,
+    Examples,
+    Measure,
+    MeasureTable,
+    Reasons,
+    ReportSpec,
+    Section,
+    TableChart,
+    TerminalColumn,
+    unfinished,
+)
+from contrafact.records import MANIPULATIONS
+
+__all__ = ["DETECT", "DIAGNOSE", "prepare"]
+
+_ENOUGH_ANSWERS = 20
+_REASONS_LIMIT = 600
+_HOW = (
+    "Small figures under a number are its 95% interval, clustered by source article. Inv. counts "
+    "replies that are no label; strict counts them as wrong."
+)
+_AUROC_OF = {
+    "rfc-detect": "of the probability of true",
+    "rfc-diagnose": "of each manipulation's probability against the other three, averaged over the "
+    "manipulations",
+}
+_NOTED = {
+    "rfc-detect": ("detection:", "best zero-shot", "best few-shot", "GPT-5 Mini", "final set"),
+    "rfc-diagnose": ("final",),
+}
+_MEASURES = ("accuracy", "precision", "recall", "f1", "mcc")
+
+
+def prepare(task: TaskName, items: pd.DataFrame) -> pd.DataFrame:
+    """Add what the figures are made from.
+
+    Returns:
+        The items with ``right`` (1.0 or 0.0; NaN where the reply was invalid), ``right_strict``
+        (0.0 there), ``baseline`` (bool), and the probabilities, which tables of older runs lack.
+
+    Raises:
+        ValueError: A label is not the task's: the caller's mistake.
+    """
+    labels = labels_of(task)
+    strays = set(items["gold"]) | {label for label in items["predicted"] if label is not None}
+    if strays - set(labels):
+        raise ValueError(f"{sorted(strays - set(labels))[0]!r} is no label of {task}")
+    right = items["predicted"].eq(items["gold"]).astype(float)
+    missing = [name for name in PROBABILITIES.values() if name not in items.columns]
+    return items.assign(
+        **dict.fromkeys(missing, float("nan")),
+        right=right.where(items["valid"].eq(1)),
+        right_strict=right,
+        baseline=items["model"].eq("none/none"),
+    )
+
+
+def _by_manipulation(items: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    parts = {name: items[items["manipulation"].eq(name)] for name in MANIPULATIONS}
+    return {name: part for name, part in parts.items() if len(part)}
+
+
+def _caption(task: TaskName, data: ChapterData) -> str:
+    text = (
+        f"{_HOW} Precision, recall and F1 are averaged over the classes; MCC is Matthews' "
+        "coefficient."
+    )
+    if data.overall("auroc").empty:
+        return text
+    return f"{text} AUROC, {_AUROC_OF[task]}, is there where the model gave probabilities."
+
+
+def _disagreements(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return where the paper's own figures disagree, for figures of these keys."""
+    return tuple(
+        f"In the paper, {one.where}: {one.printed}. {one.note}"
+        for one in published_notes()
+        if one.key.startswith(keys)
+    )
+
+
+def _people(task: TaskName) -> pd.DataFrame:
+    people = published_table("human")
+    return people[people["task"].eq(task)]
+
+
+def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Table:
+    """Return the overall table with tables 6 and 9 below, and the annotators of table 7."""
+    rows = published_rows(task)
+    few = rows["shots"].gt(0)
+    names = rows["model"].where(~few, rows["model"] + " · " + rows["shots"].astype(str) + " shots")
+    models = pd.DataFrame({"system": names, "invalid": rows["invalid"]})
+    for measure in _MEASURES:
+        models[f"{measure}_valid"] = rows[measure]
+    where = "tables 6 (a) and 9" if task == "rfc-detect" else "table 6 (b)"
+    label = f"Published · RFC-BENCH, {where}"
+    notes = (*_disagreements(_NOTED[task]), CONTEXT)
+    people = pd.DataFrame(
+        {
+            "system": "Person: " + _people(task)["annotator"] + " (table 7, 80 items)",
+            "accuracy_valid": _people(task)["overall"],
+        }
+    )
+    with_models = with_published(own, models, label, notes)
+    return with_published(with_models, people, label, _disagreements(("human:",)))
+
+
+def _with_people(task: TaskName, data: ChapterData, own: Table) -> Table:
+    """Return the table by manipulation with table 7's accuracies below, a line for each."""
+    column = "accuracy_valid" if task == "rfc-detect" else "recall_valid"
+    lines = [
+        {"system": f"Person: {row['annotator']}, {name}", "manipulation": name, column: row[name]}
+        for row in _people(task).to_dict("records")
+        for name in MANIPULATIONS
+    ]
+    label = "Published · RFC-BENCH, table 7, 20 items each"
+    return with_published(own, pd.DataFrame(lines), label, (CONTEXT,))
+
+
+def _facts(data: ChapterData) -> list[Fact]:
+    items = data.items
+    kinds = count(items["manipulation"].nunique(), "manipulation")
+    return [
+        Fact("Pairs", format_number(items["pair_id"].nunique(), "count"), f"in {kinds}"),
+        Fact("Articles", format_number(items["article_id"].nunique(), "count")),
+    ]
+
+
+def _example(task: TaskName, rows: pd.DataFrame, data: ChapterData) -> Example:
+    """Return a pair side by side, its edit marked, and what every system answered."""
+    row, detects = rows.iloc[0], task == "rfc-detect"
+    original = None if pd.isna(row["original"]) else str(row["original"])
+    rewritten = str(row["rewritten"])
+    gold = f"original {TRUE}, rewritten {FALSE}" if detects else str(row["gold"])
+    where = [str(row["manipulation"]), *([] if row["category"] is None else [row["category"]])]
+    edit = None if original is None else rewritten
+    return Example(
+        where=" · ".join([*where, f"right: {gold}"]),
+        cards=[
+            Card("Original", edit, before=original, marks=("same", "removed")),
+            Card("Manipulated", rewritten, before=original, marks=("same", "added")),
+        ],
+        answers=[
+            _answer(rows[rows["system"].eq(system)], system, detects)
+            for system in data.systems
+            if rows["system"].eq(system).any()
+        ],
+    )
+
+
+def _answer(own: pd.DataFrame, system: str, detects: bool) -> tuple[str, list[Chip], str]:
+    """Return a system's answers about a pair, of the original first, and its reasons."""
+    chips: list[Chip] = []
+    reasons: list[str] = []
+    for _, row in own.sort_values("gold", ascending=False, kind="stable").iterrows():
+        what = ("original: " if row["gold"] == TRUE else "rewritten: ") if detects else ""
+        state: Literal["yes", "no", "unread"] = "unread"
+        text = "no reason kept" if row["invalid_reason"] is None else str(row["invalid_reason"])
+        if row["valid"] == 1:
+            state, text = "yes" if row["right"] == 1 else "no", str(row["predicted"])
+        chips.append(Chip(f"{what}{text}", state))
+        if row["rationale"] is not None:
+            reasons.append(f"{what}{row['rationale']}")
+    text = " / ".join(reasons)
+    return system, chips, text if len(text) <= _REASONS_LIMIT else f"{text[:_REASONS_LIMIT]} …"
+
+
+def _summary(task: TaskName, data: ChapterData) -> list[str]:
+    items, systems = data.items, len(data.systems)
+    asked, valid = data.asked_and_valid
+    what = (
+        "asked of single paragraphs whether they were published so or manipulated"
+        if task == "rfc-detect"
+        else "shown original and manipulated paragraph and asked which of four manipulations it was"
+    )
+    found = [
+        f"{count(systems, 'system')} {'was' if systems == 1 else 'were'} {what}, on "
+        f"{count(items['pair_id'].nunique(), 'pair')} from "
+        f"{count(items['article_id'].nunique(), 'article')}: {asked:,} answers were asked for and "
+        f"{valid:,} ({percent(valid / asked)}) could be read."
+    ]
+    found += _best(data)
+    if task == "rfc-detect":
+        found += _pairwise(data)
+    found += _manipulations(data)
+    found.append(invalid_sentence(items, ("reply", "replies"), "answers"))
+    return found
+
+
+def _ranked(data: ChapterData, *, baselines: bool) -> pd.DataFrame:
+    """Return accuracies of models, or of baselines, the highest first."""
+    distinct = data.items.drop_duplicates("system")
+    own = distinct.loc[distinct["baseline"].eq(baselines), "system"]
+    rows = data.overall("accuracy")
+    rows = rows[rows["system"].isin(set(own))]
+    return rows.sort_values("estimate", ascending=False, kind="stable")
+
+
+def _best(data: ChapterData) -> list[str]:
+    """Name the highest accuracy and say whether the next is distinguishable from it."""
+    asked, others = _ranked(data, baselines=False), _ranked(data, baselines=True)
+    if asked.empty and others.empty:
+        return []
+    found: list[str] = []
+    if len(asked) or len(others) == 1:
+        sentence = leaders(
+            asked if len(asked) else others,
+            data.pairs,
+            "articles",
+            measure="accuracy",
+            best="Over valid outputs, the highest accuracy of a model",
+            alone="Over valid outputs, {system} is right on {figure}.",
+            called="names",
+        )
+        found.append(sentence)
+    if len(others) and len(asked):
+        best = others.iloc[0]
+        two = str(asked.iloc[0]["system"]), str(best["system"])
+        found.append(
+            f"Without any model, {best['system']} is right on {with_interval(best, 'articles')}."
+            + verdict(data.pairs, *two, measure="accuracy", called=" and ".join(two))
+        )
+    return found
+
+
+def _pairwise(data: ChapterData) -> list[str]:
+    rows = data.overall("pairwise_accuracy")
+    if rows.empty:
+        return []
+    first = rows.sort_values("estimate", ascending=False, kind="stable").iloc[0]
+    return [
+        f"Both members of a pair are right most often for {first['system']}: "
+        f"{with_interval(first, 'articles')} of the pairs, where answers by chance have 25%."
+    ]
+
+
+def _manipulations(data: ChapterData) -> list[str]:
+    """Say which manipulation the best model finds easiest and hardest."""
+    asked, figures = _ranked(data, baselines=False), data.figures
+    if asked.empty:
+        return []
+    system = asked.iloc[0]["system"]
+    parts = figures[
+        figures["system"].eq(system)
+        & figures["manipulation"].notna()
+        & figures["measure"].eq("accuracy")
+        & figures["form"].eq("valid")
+    ].sort_values("estimate", ascending=False, kind="stable")
+    if len(parts) < 2:
+        return []
+    high, low = parts.iloc[0], parts.iloc[-1]
+    return [
+        f"By manipulation, {system} is right most often on {high['manipulation']}, "
+        f"{with_interval(high, 'articles')}, and least often on {low['manipulation']}, "
+        f"{with_interval(low, 'articles')}."
+    ]
+
+
+def _warnings(task: TaskName, data: ChapterData) -> Warnings:
+    items = data.items
+    found = embedded_system(items)
+    if task == "rfc-detect" and set(items["gold"]) == {FALSE}:
+        text = (
+            "The pairs have no originals. A system that always answers false is always right "
+            "here: accuracy is the recall of false and no more."
+        )
+        found.append(("Only manipulated paragraphs were shown", text))
+    found += _one_answer(data)
+    if items["error_class"].notna().any() and data.meta.embedded_judge:
+        text = (
+            "It is a poor judge. Take the classes it gave to answers as proof that the "
+            "machinery works; name a strong judge with --judge, or sort by people."
+        )
+        found.append(("The judge is the embedded model", text))
+    return [*found, *unfinished(data.meta)]
+
+
+def _one_answer(data: ChapterData) -> Warnings:
+    """Say so where a system gives nearly always the same answer; baselines may."""
+    same: list[str] = []
+    pairs = data.overall("pairwise_accuracy")
+    for system, own in data.items[~data.items["baseline"]].groupby("system", sort=False):
+        answers = own["predicted"].dropna()
+        if len(answers) < _ENOUGH_ANSWERS:
+            continue
+        share = answers.value_counts(normalize=True)
+        if share.iloc[0] < ONE_ANSWER:
+            continue
+        label = share.index[0]
+        text = (
+            f"{system} answered {label} {percent(float(share.iloc[0]))} of the time, which is "
+            f"right for {percent(float(own['gold'].eq(label).mean()))} of the items whatever they "
+            "say"
+        )
+        if pairs["system"].eq(system).any():
+            shown = with_interval(pairs[pairs["system"].eq(system)].iloc[0], "articles")
+            text += f" and has both members right in {shown} of the pairs"
+        same.append(f"{text} ({len(answers):,} valid answers).")
+    if not same:
+        return []
+    same.append("Such a system tells nothing apart: do not read its accuracy as skill.")
+    return [("A system nearly always says the same", " ".join(same))]
+
+
+def _measures(detects: bool) -> tuple[Measure, ...]:
+    labels: Mapping[str, str] = {
+        "accuracy": "Acc.", "precision": "Pre.", "recall": "Rec.", "f1": "Macro-F1", "mcc": "MCC",
+    }  # fmt: skip
+    found = [
+        Measure(
+            name,
+            label,
+            "coefficient",
+            column="right" if name == "accuracy" else "",
+            compared="Accuracy, points" if name == "accuracy" else "",
+        )
+        for name, label in labels.items()
+    ]
+    found.append(Measure("auroc", "AUROC", "coefficient", forms=("valid",)))
+    if detects:
+        found.append(
+            Measure(
+                "pairwise_accuracy",
+                "Pairwise",
+                "coefficient",
+                column="right",
+                compared="Pairwise accuracy, points",
+                units=pair_frame,
+                key=("pair_id",),
+            )
+        )
+    return tuple(found)
+
+
+def _tables(task: TaskName) -> tuple[MeasureTable, ...]:
+    detects = task == "rfc-detect"
+    counts = (Column("asked", "Items", "count"), Column("invalid", "Inv.", "count"))
+    which = (
+        "Both members of the pairs of each manipulation."
+        if detects
+        else "Each manipulation against the other three; recall is accuracy on its own pairs."
+    )
+    return (
+        MeasureTable(
+            "overall",
+            "Overall",
+            (*_MEASURES, "auroc"),
+            partial(_caption, task),
+            counts,
+            notes=("items",),
+            chart=TableChart(
+                "accuracy",
+                "Accuracy and macro-F1",
+                ("accuracy", "f1"),
+                ("Accuracy", "Macro-F1"),
+                shape="points",
+            ),
+            published=partial(_with_models_and_people, task),
+        ),
+        MeasureTable(
+            "by_manipulation",
+            "By manipulation",
+            (*(("accuracy", "f1", "mcc") if detects else ("precision", "recall", "f1")), "auroc"),
+            f"{which} {_HOW}",
+            counts,
+            # The same in both forms: what is invalid names no class.
+            valid_only=() if detects else ("precision",),
+            labels={} if detects else {"f1": "F1"},
+            breakdown="manipulation",
+            published=partial(_with_people, task),
+        ),
+    )
+
+
+def _how(detects: bool) -> tuple[tuple[str, str], ...]:
+    coherence = ", and a search for contradictions within the text (coherence)" if detects else ""
+    task: tuple[tuple[str, str], ...]
+    if detects:
+        task = (
+            (
+                "The task",
+                "One paragraph is shown, without a source to compare with: true if it is as "
+                "published, false if it was manipulated. Both members of every pair are shown, "
+                "each on its own.",
+            ),
+            (
+                "Pairwise accuracy",
+                "The share of pairs with both members right. It exposes a system that always says "
+                "the same, whose accuracy is a half and whose pairwise accuracy is 0.",
+            ),
+        )
+    else:
+        task = (
+            (
+                "The task",
+                "The published paragraph and its manipulated version are shown side by side; the "
+                "answer is the kind of manipulation: numerical, flipping, sentiment or causal.",
+            ),
+        )
+    return (
+        *task,
+        ("Inv.", "Replies that give no label, or several. Nothing is guessed from them."),
+        (
+            "Over valid outputs, and strict",
+            "The first, the paper's form, leaves invalid replies out. The second counts them as "
+            "wrong, so that a system gains nothing by answering only what is easy.",
+        ),
+        ("Pre., Rec., Macro-F1", "Averaged over the classes, each class counting the same."),
+        (
+            "MCC",
+            "Matthews' correlation coefficient: 0 for answers that know nothing of the gold label, "
+            "1 for none but right ones.",
+        ),
+        (
+            "Baselines",
+            "They ask no model: the most frequent label (majority), a logistic regression on "
+            f"surface features, cross-validated by article (surface){coherence}.",
+        ),
+        (
+            "Intervals",
+            "{level}% intervals from {resamples} resamples of whole source articles: all pairs "
+            "made from an article, both their members and all few-shot draws are drawn together. "
+            "Under five articles none is given.",
+        ),
+    )
+
+
+_SECTIONS = (
+    Section("summary", "Summary"),
+    Section("results", "Results", ("accuracy", "overall")),
+    Section("pairwise", "Pairwise accuracy", ("pairwise",)),
+    Section("manipulations", "Manipulations", ("by_manipulation",)),
+    Section("shots", "Worked examples", ("shots",)),
+    Section("surface", "Surface features beside the models", ("surface",), "Surface features"),
+    Section("confusion", "Confusion matrices", ("confusion",), "Confusion"),
+    Section("paired", "Comparisons on the same items", ("paired",), "Comparisons"),
+    Section(
+        "errors", "Errors and invalid replies", ("invalid", "invalid_reasons", "error_classes")
+    ),
+    Section("examples", "Examples"),
+    Section("runs", "What was run"),
+    Section("how", "How to read this"),
+)
+
+
+def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
+    detects = task == "rfc-detect"
+    return ReportSpec(
+        title=title,
+        eyebrow=f"RFC-BENCH · {task}",
+        unit=("pair", "pairs"),
+        output=("answer", "answers"),
+        clusters="articles",
+        cluster="article_id",
+        cluster_noun="source article",
+        columns=tuple(name for name in ITEM_COLUMNS if name not in PROBABILITIES.values()),
+        text="predicted",
+        texts=("predicted", "invalid_reason", "rationale", "error_class", "category"),
+        numbers=tuple(PROBABILITIES.values()),
+        prepare=partial(prepare, task),
+        measures=_measures(detects),
+        estimate=partial(label_figures, task),
+        breakdowns=(Breakdown("manipulation", parts=_by_manipulation),),
+        headings={"valid": "Over valid outputs", "strict": "Strict"},
+        tables=_tables(task),
+        extras=(
+            *((pairwise,) if detects else ()),
+            by_shots,
+            partial(surface, task),
+            partial(confusion, task),
+            error_classes,
+        ),
+        paired_caption=(
+            "The first system minus the second, on the items both were asked about, few-shot draws "
+            "of an item averaged first: 95% interval by source article, p-value by flipping the "
+            "sign of whole articles, and the same adjusted (Holm) for all comparisons of its form. "
+            "Read the adjusted one."
+        ),
+        invalid_title="Invalid replies",
+        invalid_caption=(
+            "A reply is valid if exactly one label of the task stands in it, in any case, after "
+            "marked reasoning is taken away. Both, or neither, is invalid, and nothing is guessed."
+        ),
+        invalid_shown=(("reply", "Reply"), ("system", "System"), ("sample_id", "Sample")),
+        reasons=Reasons(
+            (
+                Column("invalid_reason", "Reason", "text"),
+                Column("system", "System", "text"),
+                Column("count", "Count", "count"),
+            ),
+            "Every reply that was no label, by the reason given.",
+            by_name=True,
+        ),
+        examples=Examples(
+            by=("pair_id",),
+            strata="manipulation",
+            order=MANIPULATIONS,
+            limit=2_400,
+            caption=(
+                "{count} drawn at random with seed {seed}, the manipulations in turn; nothing is "
+                "picked by hand. <del>Struck through</del> is what the manipulation took out, "
+                "<ins>underlined</ins> what it put in. All manipulated text is artificial."
+            ),
+            build=partial(_example, task),
+        ),
+        facts=_facts,
+        summary=partial(_summary, task),
+        warnings=partial(_warnings, task),
+        sections=_SECTIONS,
+        how=_how(detects),
+        terminal=(
+            TerminalColumn("accuracy", "valid", "Acc. %"),
+            TerminalColumn("f1", "valid", "Macro-F1 %"),
+            TerminalColumn("mcc", "valid", "MCC", scale=1, digits=2),
+            TerminalColumn("pairwise_accuracy", "valid", "Pairwise %"),
+            TerminalColumn("accuracy", "strict", "strict Acc. %", rank=1),
+        ),
+        terminal_title=f"{task}: {question}",
+        samples="The pairs are bundled samples about fictional companies and countries.",
+        streams=("figures", "pairs", "surface", "examples"),
+    )
+
+
+DETECT = _spec(
+    "rfc-detect",
+    "Detecting manipulated financial news without a reference",
+    "published (true) or manipulated (false)?",
+)
+DIAGNOSE = _spec(
+    "rfc-diagnose",
+    "Telling how financial news was manipulated, beside the original",
+    "which of the four manipulations?",
+)

@@ -1,0 +1,490 @@
+"""RFC-BENCH's own figures in a report: classification, pairs, surface features, matrices, examples.
+
+Two forms (appendix F). ``valid`` is the paper's: replies that are no label are left out. ``strict``
+counts them as wrong. Everything clusters by source article: both members of a pair, all
+manipulations of an article, and all few-shot draws are drawn together.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from contrafact.families.rfc.items import PROBABILITIES
+from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, TRUE, TaskName, labels_of
+from contrafact.families.rfc.published import published_rows
+from contrafact.family.display import (
+    Column,
+    GridChart,
+    MatrixChart,
+    Panel,
+    Table,
+    finished_table,
+    with_figures,
+    with_published,
+)
+from contrafact.family.report import ChapterData, Estimate, Extra, Form, Part
+from contrafact.records import MANIPULATIONS
+from contrafact.stats.classification import (
+    MEASURES,
+    auroc,
+    auroc_one_vs_rest,
+    classification,
+    measures,
+)
+from contrafact.stats.replicates import Sampler
+
+__all__ = [
+    "MEDIAN",
+    "SURFACE",
+    "by_shots",
+    "confusion",
+    "confusion_frame",
+    "error_classes",
+    "label_figures",
+    "pair_frame",
+    "pairwise",
+    "surface",
+    "surface_figures",
+]
+
+SURFACE = "surface"
+"""The name of the baseline on surface features."""
+MEDIAN = "median of the models"
+
+_FORMS: tuple[Literal["valid", "strict"], ...] = ("valid", "strict")
+_RIGHT: Mapping[Form, str] = {"valid": "right", "strict": "right_strict"}
+_HEADINGS = {"valid": "Over valid outputs", "strict": "Strict"}
+_AUROC_RESAMPLES = 2_000
+_CLASS_LABELS = {
+    "forward-looking": "Forward-looking text rejected",
+    "journalistic-form": "Journalistic form accepted",
+    "temporal-anchoring": "Judged by another time",
+    "wrong-reason": "For a wrong reason",
+    "sound": "Soundly",
+}
+_OF_WRONG = tuple(name for name in ERROR_CLASSES if name not in (*RIGHT_ONLY, "other"))
+_SHORT = {
+    "numerical": "num.", "flipping": "flip.", "sentiment": "sent.", "invalid": "no label",
+}  # fmt: skip
+
+
+def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per system, draw and pair of which both members were shown, for detection.
+
+    Columns: ``system``, ``draw``, ``pair_id``, ``article_id``, ``manipulation``, ``right`` (both
+    members right; NaN where a reply was invalid), ``right_strict`` (invalid is wrong).
+    """
+    by = ["system", "draw", "pair_id", "article_id", "manipulation"]
+    grouped = items.groupby(by, sort=False)
+    both = grouped.agg(
+        members=("gold", "nunique"), valid=("valid", "min"), right=("right_strict", "min")
+    ).reset_index()
+    both = both[both["members"].eq(2)].drop(columns="members").reset_index(drop=True)
+    return both.assign(right=both["right"].where(both["valid"].eq(1)), right_strict=both["right"])
+
+
+def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
+    """Yield the figures of some rows of one system.
+
+    Measures are accuracy, precision, recall, f1 (macro-averaged) and mcc, invalid (a share), auroc
+    where there are probabilities; in detection pairwise_accuracy, says_true, right_on_true,
+    right_on_false. In diagnosis, precision, recall, f1 and auroc of one manipulation are that
+    class's own, and auroc of all is the macro average over the manipulations present, each against
+    the rest.
+    """
+    detects = task == "rfc-detect"
+    if part.group is None or detects:
+        yield from _over_all(part, labels_of(task))
+    else:
+        yield from _of_class(part, part.group)
+    yield from _area(part, task)
+    if detects:
+        yield from _of_detection(part)
+
+
+def _over_all(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
+    result = classification(
+        list(part.rows["gold"]),
+        list(part.rows["predicted"]),
+        labels,
+        part.rows[part.cluster].to_numpy(object),
+        level=part.bootstrap.level,
+        resamples=part.bootstrap.resamples,
+        rng=part.bootstrap.rng,
+    )
+    yield Estimate("invalid", "all", result.invalid_rate)
+    for measure in MEASURES:
+        for form in _FORMS:
+            yield Estimate(measure, form, result.figures[measure, form])
+
+
+def _of_class(part: Part, label: str) -> Iterator[Estimate]:
+    """Yield one class's precision, recall and F1, each a (weighted) mean over items."""
+    whole, rows = part.whole, part.rows
+    predicted = whole["predicted"].eq(label)
+    yield Estimate("invalid", "all", part.mean(rows.assign(invalid=1 - rows["valid"]), "invalid"))
+    found = whole[predicted]
+    for form in _FORMS:
+        # What is invalid is no prediction of the class: it lowers recall, never precision.
+        yield Estimate("precision", form, part.mean(found, "right_strict"))
+        yield Estimate("recall", form, part.mean(rows, _RIGHT[form]))
+        yield Estimate("accuracy", form, part.mean(rows, _RIGHT[form]))
+        held = whole[whole["gold"].eq(label) | predicted]
+        if form == "valid":
+            held = held[held["valid"].eq(1)]
+        # F1 is the mean of being right, weighted by how often an item counts: as gold, as found.
+        weights = held["gold"].eq(label).astype(int) + held["predicted"].eq(label).astype(int)
+        f1 = part.bootstrap.mean(held["right_strict"], held[part.cluster], weights)
+        yield Estimate("f1", form, f1)
+
+
+def _of_detection(part: Part) -> Iterator[Estimate]:
+    rows, both = part.rows, pair_frame(part.rows)
+    for form in _FORMS:
+        yield Estimate("pairwise_accuracy", form, part.mean(both, _RIGHT[form]))
+    valid = rows[rows["valid"].eq(1)]
+    says = valid.assign(says=valid["predicted"].eq(TRUE).astype(float))
+    yield Estimate("says_true", "valid", part.mean(says, "says"))
+    for name, gold in (("right_on_true", True), ("right_on_false", False)):
+        own = rows[rows["gold"].eq(TRUE) == gold]
+        for form in _FORMS:
+            yield Estimate(name, form, part.mean(own, _RIGHT[form]))
+
+
+def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
+    """Yield the area under the ROC curve over valid outputs that have probabilities, if any."""
+    detects = task == "rfc-detect"
+    labels = (TRUE,) if detects else MANIPULATIONS
+    columns = [PROBABILITIES[label] for label in labels]
+    rows = part.rows if detects else part.whole
+    known = rows[rows["valid"].eq(1) & rows[columns].notna().all(axis=1)]
+    if known["gold"].nunique() < 2:
+        return
+    articles = known[part.cluster].to_numpy(object)
+    how: dict[str, Any] = {
+        "level": part.bootstrap.level,
+        "resamples": min(part.bootstrap.resamples, _AUROC_RESAMPLES),
+        "rng": part.bootstrap.rng,
+    }
+    if not detects and part.group is None:
+        of_each = known[columns].to_numpy(float)
+        area = auroc_one_vs_rest(list(known["gold"]), of_each, labels, articles, **how)
+    else:
+        label = TRUE if detects else str(part.group)
+        scores = known[PROBABILITIES[label]].to_numpy(float)
+        area = auroc(known["gold"].eq(label).to_numpy(float), scores, articles, **how)
+    yield Estimate("auroc", "valid", area)
+
+
+def _whole(data: ChapterData) -> pd.DataFrame:
+    return data.figures[data.figures["manipulation"].isna()]
+
+
+def pairwise(data: ChapterData) -> Extra:
+    """Return pairwise accuracy and what it exposes, for detection; nothing without whole pairs."""
+    whole = _whole(data)
+    if not whole["measure"].eq("pairwise_accuracy").any():
+        return Extra()
+    shown = (
+        Column(
+            "pairwise_accuracy_valid", "Over valid outputs", "coefficient", "Both right", "high"
+        ),
+        Column("pairwise_accuracy_strict", "Strict", "coefficient", "Both right", "high"),
+        Column("says_true_valid", "Answers true", "coefficient", "Over valid outputs"),
+        Column("right_on_true_valid", "Right on published", "coefficient", "Over valid outputs"),
+        Column("right_on_false_valid", "Right on manipulated", "coefficient", "Over valid outputs"),
+    )
+    wanted = {}
+    for column in shown:
+        measure, _, form = column.key.rpartition("_")
+        wanted[column.key] = {"measure": measure, "form": form}
+    frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
+    strict = data.overall("pairwise_accuracy", "strict")
+    frame = frame.merge(strict[["system", "n"]].rename(columns={"n": "pairs"}), how="left")
+    columns = [Column("system", "System", "text"), Column("pairs", "Pairs", "count"), *shown]
+    figure = {"measure": "pairwise_accuracy", "form": "strict"}
+    for name in MANIPULATIONS:
+        part = data.figures[data.figures["manipulation"].eq(name)]
+        if not part.empty:
+            frame = with_figures(frame, part, {name: figure})
+            columns.append(Column(name, name.title(), "coefficient", "Both right, strict", "high"))
+    caption = (
+        "Both members of a pair right: the published paragraph called true and the manipulated one "
+        "false. A system that always says the same is right on half of the items and has 0 here; "
+        "answers by chance have a quarter. 95% intervals by source article."
+    )
+    return Extra([finished_table("pairwise", "Pairwise accuracy", caption, columns, frame)])
+
+
+def by_shots(data: ChapterData) -> Extra:
+    """Return accuracy by number of examples (figure 3), where a model has two numbers."""
+    asked = data.items[~data.items["baseline"]].drop_duplicates("system")
+    asked = asked.assign(name=asked["model"] + " · " + asked["method"])
+    several = asked.groupby("name")["shots"].transform("nunique") > 1
+    chosen = asked[several].sort_values(["name", "shots"], kind="stable")
+    chosen = chosen.drop_duplicates(["name", "shots"])
+    if chosen.empty:
+        return Extra()
+    shots = sorted(int(n) for n in chosen["shots"].unique())
+    figures = {form: data.overall("accuracy", form).set_index("system") for form in _FORMS}
+    lines: list[dict[str, object]] = []
+    for name, part in chosen.groupby("name", sort=False):
+        line: dict[str, object] = {"system": name}
+        for system, number in zip(part["system"], part["shots"], strict=True):
+            for form, found in figures.items():
+                if system in found.index:
+                    row, key = found.loc[system], f"{form}_{int(number)}"
+                    line[key] = row["estimate"]
+                    line[f"{key}_low"], line[f"{key}_high"] = row["low"], row["high"]
+        lines.append(line)
+    columns = (
+        Column("system", "Model and method", "text"),
+        *(
+            Column(f"{form}_{n}", f"{n} shots", "coefficient", f"Acc., {group.lower()}", "high")
+            for form, group in _HEADINGS.items()
+            for n in shots
+        ),
+    )
+    caption = "Accuracy by the number of worked examples, with 95% intervals by source article."
+    table = finished_table("shots", "Worked examples", caption, columns, pd.DataFrame(lines))
+    keys = [column.key for column in table.columns if column.key.startswith("valid_")]
+    chart = GridChart(
+        "shots",
+        "Accuracy by number of worked examples",
+        "Over valid outputs, with 95% intervals by source article. The dashed line is chance.",
+        "lines",
+        [key.removeprefix("valid_") for key in keys],
+        list(table.frame["system"]),
+        [Panel.of_columns("", table.frame, keys, "coefficient", as_rows=True)],
+        colours=("opportunity", "risk", "third", "headline"),
+        axis="Accuracy",
+        row_axis="Worked examples",
+        reference=0.5,
+    )
+    if data.published:
+        rows = published_rows("rfc-detect")
+        paper = [
+            {
+                "system": model,
+                **{
+                    f"valid_{n}": value
+                    for n, value in zip(own["shots"], own["accuracy"], strict=True)
+                },
+            }
+            for model, own in rows.groupby("model", sort=False)
+            if len(own) > 1
+        ]
+        label = "Published · RFC-BENCH, figure 3"
+        table = with_published(table, pd.DataFrame(paper), label, (CONTEXT,))
+    return Extra([table], [chart])
+
+
+CONTEXT = (
+    "Published rows are as printed, over valid outputs and without intervals, on another set of "
+    "pairs. They are context, not a comparison, and take no part in the marks."
+)
+
+
+def surface(task: TaskName, data: ChapterData) -> Extra:
+    """Return the surface baseline beside the median of the models run (figure 4)."""
+    found = surface_figures(
+        data.items,
+        task,
+        rng=data.streams["surface"],
+        resamples=data.resamples,
+        level=data.level,
+    )
+    results = {"surface": found}
+    if found.empty:
+        return Extra(results=results)
+    names = {"accuracy": "Acc.", "f1": "Macro-F1"}
+    median = f"{MEDIAN} ({int(found['models'].iloc[0])})"
+    called = {MEDIAN: median, "difference": "median minus baseline"}
+    whats = list(dict.fromkeys(found["what"]))
+    frame = pd.DataFrame({"what": whats}).assign(system=[called.get(what, what) for what in whats])
+    wanted = {name: {"measure": name} for name in names}
+    frame = with_figures(frame, found, wanted, ["what"]).drop(columns="what")
+    columns = (
+        Column("system", "", "text"),
+        *(
+            Column(name, label, "coefficient", "Over valid outputs", "high", ranked=False)
+            for name, label in names.items()
+        ),
+    )
+    caption = (
+        "A logistic regression on surface features alone, cross-validated by article, beside the "
+        "median of the models run; where the models do no better, the figures above may rest on "
+        "artefacts of the rewriting. 95% intervals by source article, drawn together."
+    )
+    table = Table("surface", "Surface features and models", caption, columns, frame)
+    bars = frame[[what != "difference" for what in whats]]
+    chart = GridChart(
+        "surface",
+        "Surface features beside the median of the models",
+        "Over valid outputs, with 95% intervals by source article.",
+        "bars",
+        ["Accuracy", "Macro-F1"],
+        list(bars["system"]),
+        [Panel.of_columns("", bars, list(names), "coefficient", as_rows=True)],
+        colours=("headline", "opportunity"),
+    )
+    return Extra([table], [chart], results)
+
+
+def surface_figures(
+    items: pd.DataFrame,
+    task: TaskName,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Return accuracy and macro-F1, over valid outputs, of baseline, median and their difference.
+
+    Every resample of articles gives one value of each system, and so one of the median over the
+    models and of its distance to the baseline.
+
+    Returns:
+        One row per ``what`` (the baseline, the median, "difference": median minus baseline) and
+        ``measure``: ``estimate``, ``low``, ``high``, ``models``, ``n``, ``articles``; empty where
+        the baseline or the models are missing.
+    """
+    systems = items.drop_duplicates("system")
+    baseline = list(systems.loc[systems["method"].eq(SURFACE), "system"])
+    models = list(systems.loc[~systems["baseline"], "system"])
+    if not baseline or not models:
+        return pd.DataFrame()
+    sampler = Sampler(items["article_id"], rng=rng, resamples=resamples, level=level)
+    of = {
+        s: _replicates(items[items["system"].eq(s)], task, sampler) for s in (baseline[0], *models)
+    }
+    own = items[items["system"].eq(baseline[0])]
+    rows: list[dict[str, object]] = []
+    for measure in ("accuracy", "f1"):
+        alone = of[baseline[0]][measure]
+        median = np.median(np.stack([of[s][measure] for s in models]), axis=0)
+        for what, values in (
+            (baseline[0], alone),
+            (MEDIAN, median),
+            ("difference", median - alone),
+        ):
+            interval = sampler.interval(values, n=len(own), clusters=own["article_id"].nunique())
+            rows.append(
+                {
+                    "what": what,
+                    "measure": measure,
+                    "form": "valid",
+                    "estimate": interval.estimate,
+                    "low": interval.low,
+                    "high": interval.high,
+                    "models": len(models),
+                    "n": interval.n,
+                    "articles": interval.clusters,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _replicates(
+    own: pd.DataFrame, task: TaskName, sampler: Sampler
+) -> Mapping[str, NDArray[np.float64]]:
+    """Return a system's measures on the data and on every resample."""
+    labels = labels_of(task)
+    articles = own["article_id"].to_numpy(object)
+    predicted = own["predicted"].fillna("")
+    cells = [
+        (np.asarray(own["gold"].eq(gold) & predicted.eq(found), dtype=np.float64), articles)
+        for gold in labels
+        for found in (*labels, "")
+    ]
+    # The measures do not change when all cells are divided by the number of items.
+    shares = np.stack(sampler.means(cells), axis=1)
+    matrix = shares.reshape(len(shares), len(labels), len(labels) + 1)
+    with np.errstate(invalid="ignore"):
+        return measures(matrix, "valid")
+
+
+def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
+    """Return counts of gold by predicted labels, one row per system and gold label.
+
+    Columns: ``system``, ``gold``, one per label of the task, ``invalid``.
+    """
+    labels = labels_of(task)
+    rows: list[dict[str, object]] = []
+    for system in data.systems:
+        own = data.items[data.items["system"].eq(system)]
+        for gold in labels:
+            part = own[own["gold"].eq(gold)]
+            if len(part):
+                counts = {label: int(part["predicted"].eq(label).sum()) for label in labels}
+                invalid = int(part["predicted"].isna().sum())
+                rows.append({"system": system, "gold": gold, **counts, "invalid": invalid})
+    return pd.DataFrame(rows)
+
+
+def confusion(task: TaskName, data: ChapterData) -> Extra:
+    """Return a confusion matrix for every system."""
+    frame = confusion_frame(data, task)
+    labels = list(labels_of(task))
+    columns = (
+        Column("gold", "Gold", "text"),
+        *(Column(label, label, "count", "Answered") for label in labels),
+        Column("invalid", "no label", "count", "Answered"),
+    )
+    caption = "How often each gold label was answered with which; all draws."
+    title = "Confusion matrices"
+    table = Table("confusion", title, caption, columns, frame, group_by="system")
+    answers = [*labels, *(["invalid"] if frame["invalid"].any() else [])]
+    chart = MatrixChart(
+        "confusion",
+        title,
+        "Gold labels by line, answers by column, shaded by the share of the line.",
+        [
+            (
+                str(system),
+                [_SHORT.get(gold, gold) for gold in part["gold"]],
+                part[answers].to_numpy(float),
+            )
+            for system, part in frame.groupby("system", sort=False)
+        ],
+        [_SHORT.get(name, name) for name in answers],
+    )
+    return Extra([table], [chart], {"confusion": frame})
+
+
+def error_classes(data: ChapterData) -> Extra:
+    """Return how a judge sorted the answers (section 3.5), where one did."""
+    classed = data.items[data.items["error_class"].notna()]
+    if classed.empty:
+        return Extra(results={"error_classes": pd.DataFrame()})
+    lines: list[dict[str, object]] = []
+    for system in data.systems:
+        own = classed[classed["system"].eq(system)]
+        if own.empty:
+            continue
+        wrong, right = (own[own["right"].eq(value)]["error_class"] for value in (0.0, 1.0))
+        line: dict[str, object] = {"system": system, "sorted": len(own)}
+        line |= {name: int(wrong.eq(name).sum()) for name in _OF_WRONG}
+        line["wrong_other"] = int((~wrong.isin(_OF_WRONG)).sum())
+        line |= {name: int(right.eq(name).sum()) for name in RIGHT_ONLY}
+        line["right_other"] = int((~right.isin(RIGHT_ONLY)).sum())
+        lines.append(line)
+    wrongly, rightly = "Of wrong answers", "Of right answers"
+    columns = (
+        Column("system", "System", "text"),
+        Column("sorted", "Sorted", "count"),
+        *(Column(name, _CLASS_LABELS[name], "count", wrongly) for name in _OF_WRONG),
+        Column("wrong_other", "None of these", "count", wrongly),
+        *(Column(name, _CLASS_LABELS[name], "count", rightly) for name in RIGHT_ONLY),
+        Column("right_other", "None of these", "count", rightly),
+    )
+    caption = (
+        "Answers that came with reasons, as the judge sorted them by those: proposals of a model, "
+        "not verdicts of people. What a panel could not agree on is left out."
+    )
+    frame = pd.DataFrame(lines)
+    table = Table("error_classes", "Answers by their reasons", caption, columns, frame)
+    return Extra([table], results={"error_classes": frame})

@@ -1,0 +1,591 @@
+"""What a chapter of a report shows, as data: tables, charts, examples, and how figures read.
+
+Families say with these what is particular to them; `contrafact.report` draws, writes and escapes
+them. Texts of models and news stand in them as they are.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from contrafact.models.gguf import EMBEDDED_NAMES
+from contrafact.stats.intervals import MIN_CLUSTERS
+
+__all__ = [
+    "MISSING",
+    "ONE_ANSWER",
+    "OWN",
+    "PUBLISHED",
+    "BoxChart",
+    "Card",
+    "Chip",
+    "Column",
+    "Example",
+    "Fact",
+    "GridChart",
+    "Kind",
+    "MatrixChart",
+    "Panel",
+    "Table",
+    "Warnings",
+    "count",
+    "embedded_system",
+    "finished_table",
+    "first_of",
+    "format_number",
+    "invalid_sentence",
+    "leaders",
+    "listed",
+    "most_invalid",
+    "one_answer",
+    "percent",
+    "verdict",
+    "with_figures",
+    "with_interval",
+    "with_published",
+]
+
+Kind = Literal["text", "count", "share", "points", "number", "signed", "coefficient", "p"]
+"""How a number reads: ``share`` and ``points`` are fractions of 1 shown in percent and percentage
+points, ``signed`` and ``points`` carry their sign."""
+
+Warnings = list[tuple[str, str]]
+"""What a reader must know before quoting a figure: headings and texts."""
+
+ONE_ANSWER = 0.95
+"""From this share on, the same answer is nearly always given."""
+
+OWN = "own"
+PUBLISHED = "published"
+"""Whose figures a line of a table shows, in its column ``source``."""
+
+MISSING = "–"
+
+
+def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
+    """Return how a value reads; a missing one is a dash. Minus signs are U+2212.
+
+    Args:
+        value: A number, a text, or nothing (None, NaN).
+        kind: How it reads.
+        more_digits: Decimals beyond the usual one (of coefficients, three).
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
+        return MISSING
+    if kind == "text":
+        return str(value)
+    number = float(str(value))
+    if kind == "count":
+        return f"{number:,.0f}"
+    if kind == "p":
+        return "<0.001" if number < 0.001 else f"{number:.3f}"
+    digits = (3 if kind == "coefficient" else 1) + more_digits
+    number = round(number * (100 if kind in ("share", "points") else 1), digits) + 0.0
+    sign = "+" if kind in ("points", "signed") and number > 0 else ""
+    return f"{sign}{number:,.{digits}f}".replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """Return a share of 1 in percent."""
+    return f"{format_number(share, 'share')}%"
+
+
+def count(number: int, one: str, several: str = "") -> str:
+    """Return a number with its noun; the plural takes an s unless it is given."""
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Return the first name and how many more there are."""
+    if not names:
+        return "none"
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") -> str:
+    """Return a figure with its interval, or why it has none; shares are in percent.
+
+    Args:
+        row: A row of figures: ``estimate``, ``low``, ``high``, ``level``, ``method`` and the
+            number of clusters.
+        clusters: The name of that number, and what its clusters are called.
+        kind: How the figure reads.
+    """
+    estimate, low, high = (float(str(row[name])) for name in ("estimate", "low", "high"))
+    text = format_number(estimate, kind) + ("%" if kind == "share" else "")
+    if math.isnan(low):
+        few = int(row[clusters]) < MIN_CLUSTERS
+        return f"{text} ({f'too few {clusters} for an interval' if few else row['method']})"
+    level = format_number(float(str(row["level"])) * 100, "count")
+    bounds = f"{format_number(low, kind)} to {format_number(high, kind)}"
+    return f"{text} ({level}% interval {bounds})"
+
+
+def verdict(
+    pairs: pd.DataFrame, first: str, second: str, *, measure: str, called: str = "the two"
+) -> str:
+    """Return a sentence, a space before it, on whether two systems differ; empty if unknown.
+
+    Args:
+        pairs: The paired comparisons.
+        first: A system.
+        second: Another.
+        measure: What is compared of them, in its valid form.
+        called: What the sentence calls them.
+    """
+    if pairs.empty:
+        return ""
+    held = pairs["measure"].eq(measure) & pairs["form"].eq("valid")
+    either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
+        pairs["first"].eq(second) & pairs["second"].eq(first)
+    )
+    rows = pairs[held & either & pairs["p_adjusted"].notna()]
+    if rows.empty:
+        return ""
+    adjusted = float(rows.iloc[0]["p_adjusted"])
+    p = format_number(adjusted, "p")
+    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    finding = (
+        f"the difference between {called} is larger than chance would make it"
+        if adjusted < 0.05
+        else f"these data do not tell {called} apart"
+    )
+    return f" On the same items, {finding} (paired test, {p} after Holm's adjustment)."
+
+
+def most_invalid(items: pd.DataFrame) -> tuple[str, str] | None:
+    """Return the system with the largest share of invalid rows, and that share; None without any.
+
+    Args:
+        items: Rows with ``system`` and ``valid`` (1.0 or 0.0).
+    """
+    shares = 1 - items.groupby("system", sort=False)["valid"].mean()
+    worst = shares[shares > 0].sort_values(ascending=False, kind="stable")
+    return None if worst.empty else (str(worst.index[0]), percent(float(worst.iloc[0])))
+
+
+def embedded_system(items: pd.DataFrame) -> Warnings:
+    """Warn of the embedded model among the systems."""
+    if not any(str(model).startswith(EMBEDDED_NAMES) for model in items["model"].unique()):
+        return []
+    text = (
+        "It is small: it is there so that everything can be tried without a key or a network. Its "
+        "rows show that the machinery works, and say nothing of what larger models can do."
+    )
+    return [("The embedded model is among the systems", text)]
+
+
+def one_answer(
+    verdicts: "pd.Series[float]", *, enough: int, judge: str, criterion: str, words: tuple[str, str]
+) -> list[str]:
+    """Say so where a judge gives nearly always the same answer.
+
+    Args:
+        verdicts: Its readable verdicts, 1.0 or 0.0.
+        enough: How many it takes to say anything.
+        judge: The judge.
+        criterion: What it judged by.
+        words: What it answers to pass and to fail.
+    """
+    if len(verdicts) < enough:
+        return []
+    share = float(verdicts.mean())
+    if 1 - ONE_ANSWER < share < ONE_ANSWER:
+        return []
+    answer, often = (words[0], share) if share > 0.5 else (words[1], 1 - share)
+    return [
+        f"On {criterion}, {judge} answered {answer} {percent(often)} of the time "
+        f"({len(verdicts):,} readable verdicts)."
+    ]
+
+
+def leaders(
+    rows: pd.DataFrame,
+    pairs: pd.DataFrame,
+    clusters: str,
+    *,
+    measure: str,
+    best: str,
+    alone: str,
+    called: str = "",
+    kind: Kind = "share",
+) -> str:
+    """Return a sentence on the first of some figures, and whether the next can be told from it.
+
+    Args:
+        rows: Figures of one measure, the best first; at least one.
+        pairs: The paired comparisons.
+        clusters: What their clusters are called.
+        measure: The measure.
+        best: How the sentence begins: "the highest accuracy".
+        alone: The sentence on a single system; ``{system}`` and ``{figure}`` are filled in.
+        called: What the sentence on the comparison calls the two; ``names`` for their names.
+        kind: How the figures read.
+    """
+    shown = [with_interval(row, clusters, kind) for _, row in rows.iloc[:2].iterrows()]
+    systems = [str(system) for system in rows["system"].iloc[:2]]
+    if len(rows) == 1:
+        return alone.format(system=systems[0], figure=shown[0])
+    two = " and ".join(systems) if called == "names" else "the two"
+    return (
+        f"{best} is that of {systems[0]}, {shown[0]}; next comes {systems[1]} with {shown[1]}."
+        + verdict(pairs, *systems, measure=measure, called=two)
+    )
+
+
+def invalid_sentence(items: pd.DataFrame, invalid: tuple[str, str], kept: str) -> str:
+    """Return a sentence on which system's outputs could not be read most often.
+
+    Args:
+        items: Rows with ``system`` and ``valid``.
+        invalid: What an output is called, one and several.
+        kept: What the two forms rest on where none is invalid.
+    """
+    worst, (one, several) = most_invalid(items), invalid
+    if worst is None:
+        return f"No {one} was invalid, so the strict and the valid form rest on the same {kept}."
+    return (
+        f"Invalid {several} are counted as wrong in the strict columns: most come from {worst[0]} "
+        f"({worst[1]} of its {several})."
+    )
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        key: Its name in the table's frame. Where the frame has them, ``<key>_low`` and
+            ``<key>_high`` bound it and ``<key>_sd`` is its spread over few-shot draws.
+        label: What a reader sees.
+        kind: How its values read.
+        group: A heading over several columns, or empty.
+        better: Whether more or less is better; None where neither is.
+        ranked: Whether the best and second best are marked.
+    """
+
+    key: str
+    label: str
+    kind: Kind
+    group: str = ""
+    better: Literal["high", "low"] | None = None
+    ranked: bool = True
+
+    @property
+    def heading(self) -> str:
+        """The label with an arrow towards what is better."""
+        arrow = {"high": " ↑", "low": " ↓", None: ""}[self.better]
+        return self.label + arrow
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: numbers in a frame, and what a reader needs to read them.
+
+    The frame has one row per line and one column per ``Column.key``, and may have ``source``
+    ("own" or "published") and the column named by ``group_by``, whose values head groups of lines.
+    """
+
+    key: str
+    title: str
+    caption: str
+    columns: tuple[Column, ...]
+    frame: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    group_by: str | None = None
+    published_label: str = ""
+
+    def without_empty_columns(self) -> "Table":
+        """Return the table without the columns that hold no value at all."""
+        columns = tuple(c for c in self.columns if self.frame[c.key].notna().any())
+        return replace(self, columns=columns)
+
+    @property
+    def own(self) -> pd.DataFrame:
+        """The report's own lines, without the published ones."""
+        if "source" not in self.frame.columns:
+            return self.frame
+        return self.frame[self.frame["source"].ne(PUBLISHED)].reset_index(drop=True)
+
+    @property
+    def raw(self) -> pd.DataFrame:
+        """The numbers as they are, with their bounds, as the CSV file has them."""
+        wanted: list[str] = [] if self.group_by is None else [self.group_by]
+        for column in self.columns:
+            parts = (column.key, *(f"{column.key}_{end}" for end in ("low", "high", "sd")))
+            wanted += [part for part in parts if part in self.frame.columns]
+        if "source" in self.frame.columns:
+            wanted.append("source")
+        return self.frame[wanted]
+
+
+def finished_table(
+    key: str,
+    title: str,
+    caption: str,
+    columns: Sequence[Column],
+    frame: pd.DataFrame,
+    notes: Sequence[str] = (),
+    *,
+    group_by: str | None = None,
+) -> Table:
+    """Return a table of a report's own figures, without the columns that hold no value."""
+    own = frame.assign(source=OWN)
+    table = Table(key, title, caption, tuple(columns), own, tuple(notes), group_by)
+    return table.without_empty_columns()
+
+
+def with_figures(
+    frame: pd.DataFrame,
+    figures: pd.DataFrame,
+    wanted: Mapping[str, Mapping[str, str]],
+    on: Sequence[str] = ("system",),
+) -> pd.DataFrame:
+    """Return lines of a table with a column, its bounds and its spread for each figure.
+
+    Args:
+        frame: The lines, with the columns named by ``on``.
+        figures: Figures, one row each.
+        wanted: The new columns, and for each what its figures have in which column of ``figures``:
+            ``{"accuracy_valid": {"measure": "accuracy", "form": "valid"}}``.
+        on: The columns by which a figure finds its line.
+    """
+    ends = {"estimate": "", "low": "_low", "high": "_high", "sd_over_draws": "_sd"}
+    for key, where in wanted.items():
+        held = pd.Series(True, index=figures.index)
+        for column, value in where.items():
+            held &= figures[column].eq(value)
+        names = {name: f"{key}{end}" for name, end in ends.items() if name in figures.columns}
+        part = figures.loc[held, [*on, *names]]
+        frame = frame.merge(part.rename(columns=names), on=list(on), how="left")
+    return frame
+
+
+def with_published(
+    table: Table, rows: pd.DataFrame, label: str, notes: Sequence[str] = ()
+) -> Table:
+    """Return a table with a paper's rows below its own, of which it shows only its own columns.
+
+    Args:
+        table: The table.
+        rows: The paper's rows, with columns named as the table's.
+        label: What stands above them.
+        notes: What there is to say of them, below the table's own notes.
+    """
+    keys = [column.key for column in table.columns if column.key in rows.columns]
+    if table.group_by is not None and table.group_by in rows.columns:
+        keys.append(table.group_by)
+    added = rows[keys].assign(source=PUBLISHED)
+    joined = pd.concat([table.frame.astype(object), added.astype(object)], ignore_index=True)
+    for column in table.columns:
+        for end in ("", "_low", "_high", "_sd"):
+            if column.kind != "text" and f"{column.key}{end}" in joined.columns:
+                joined[f"{column.key}{end}"] = pd.to_numeric(joined[f"{column.key}{end}"])
+    return replace(table, frame=joined, published_label=label, notes=(*table.notes, *notes))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One field of a `GridChart`: an estimate with its bounds for every row and series.
+
+    Attributes:
+        title: What stands above it.
+        values: Estimates, shape (rows, series); NaN where there is none.
+        lows: Their lower bounds.
+        highs: Their upper bounds.
+        kind: How the estimates read.
+        better: Whether more or less is better.
+    """
+
+    title: str
+    values: NDArray[np.float64]
+    lows: NDArray[np.float64]
+    highs: NDArray[np.float64]
+    kind: Kind = "share"
+    better: Literal["high", "low"] = "high"
+
+    @classmethod
+    def of_columns(
+        cls,
+        title: str,
+        frame: pd.DataFrame,
+        keys: Sequence[str],
+        kind: Kind = "share",
+        better: Literal["high", "low"] = "high",
+        *,
+        as_rows: bool = False,
+    ) -> "Panel":
+        """Return a field of a table's columns, with their bounds: its lines are the rows.
+
+        Args:
+            title: What stands above it.
+            frame: The table's frame.
+            keys: The columns, which are the series.
+            kind: How they read.
+            better: Which way is better.
+            as_rows: Whether the columns are the rows instead, and the lines the series.
+        """
+        ends = ("", "_low", "_high")
+        frame = frame.reindex(columns=[f"{key}{end}" for end in ends for key in keys])
+        grids = frame.to_numpy(float).reshape(len(frame), 3, len(keys))
+        values, lows, highs = (grids[:, i].T if as_rows else grids[:, i] for i in range(3))
+        return cls(title, values, lows, highs, kind, better)
+
+
+@dataclass(frozen=True)
+class GridChart:
+    """Estimates with intervals, by row and series, in one field or several side by side.
+
+    Attributes:
+        key: Its file name without a suffix.
+        title: What it shows.
+        caption: How to read it.
+        shape: ``bars`` and ``points`` lie beside their rows' names; ``changes`` are points about
+            zero, a dot where better and a cross where worse; ``lines`` run over the rows, which
+            stand below.
+        rows: The rows' names.
+        series: The series' names; one without a name has no legend.
+        panels: The fields.
+        colours: The series' colours by name, taken in turn.
+        axis: What the axis of the estimates is called.
+        row_axis: What the rows are, for lines.
+        reference: Where a dashed line stands; None for none.
+    """
+
+    key: str
+    title: str
+    caption: str
+    shape: Literal["bars", "points", "changes", "lines"]
+    rows: Sequence[str]
+    series: Sequence[str]
+    panels: Sequence[Panel]
+    colours: Sequence[str] = ("opportunity", "risk", "third", "headline")
+    axis: str = ""
+    row_axis: str = ""
+    reference: float | None = None
+
+
+@dataclass(frozen=True)
+class BoxChart:
+    """Distributions of positive numbers on a logarithmic scale, a box each.
+
+    Attributes:
+        key: Its file name without a suffix.
+        title: What it shows.
+        caption: How to read it.
+        boxes: A row's name, a series' name and the values of each; boxes of one row stand
+            together, and a series has one colour.
+        colours: The series' colours, by the series' name.
+        axis: What the axis is called.
+        reference: The values whose median is drawn as a dashed line; empty for none.
+    """
+
+    key: str
+    title: str
+    caption: str
+    boxes: Sequence[tuple[str, str, NDArray[np.float64]]]
+    colours: Mapping[str, str]
+    axis: str
+    reference: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True)
+class MatrixChart:
+    """Counts of rows by columns, a field for each name, shaded by the share of their row.
+
+    Attributes:
+        key: Its file name without a suffix.
+        title: What it shows.
+        caption: How to read it.
+        panels: A name, the rows' names and the counts, shape (rows, columns), of each field.
+        columns: The columns' names.
+    """
+
+    key: str
+    title: str
+    caption: str
+    panels: Sequence[tuple[str, Sequence[str], NDArray[np.float64]]]
+    columns: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact at the top of a chapter: a label, a figure or a name, and a line below."""
+
+    label: str
+    text: str
+    below: str = ""
+    is_name: bool = False
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A verdict, or another small fact, as it is shown.
+
+    Attributes:
+        text: What it says.
+        state: ``yes``, ``no``, ``unread``, or empty for what is no verdict.
+        title: What is said besides, where the reader points at it.
+    """
+
+    text: str
+    state: Literal["yes", "no", "unread", ""] = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A text beside others, marked against the text that it was made from.
+
+    Attributes:
+        title: What stands above it.
+        text: The text; None where there is none.
+        before: The text that it is marked against; None shows it without marks.
+        marks: Which parts of the difference are shown: without ``added`` it is the text before.
+        invalid: Why there is no text; empty where nothing is to be said.
+        chips: What was found of it.
+        note: A line below.
+        tone: ``risk`` or ``opportunity`` give it a colour; empty for none.
+    """
+
+    title: str
+    text: str | None
+    before: str | None = None
+    marks: tuple[str, ...] = ("same", "removed", "added")
+    invalid: str = ""
+    chips: Sequence[Chip] = ()
+    note: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One unit with what systems made of it.
+
+    Attributes:
+        where: Which unit it is, in a line.
+        text: The unit's text; empty where the cards show it.
+        facts: Labels and texts before the cards.
+        cards: The texts.
+        answers: What systems answered: system, chips, and their reasons.
+    """
+
+    where: str
+    text: str = ""
+    facts: Sequence[tuple[str, str]] = ()
+    cards: Sequence[Card] = ()
+    answers: Sequence[tuple[str, Sequence[Chip], str]] = ()
+
+
+Chart = GridChart | BoxChart | MatrixChart
+"""A drawing as data."""

@@ -1,1 +1,0 @@
-"""CoBe in a report: its figures, tables, drawings and examples."""

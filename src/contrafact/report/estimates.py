@@ -1,0 +1,346 @@
+"""Every number of a chapter: figures with intervals, paired comparisons, judged rates.
+
+Figures come in two forms. ``valid`` leaves out what could not be read; ``strict`` counts it as
+wrong. Intervals resample whole clusters, so that all that was made from one input, and all few-shot
+draws of it, are drawn together.
+
+Judged rates stand raw and corrected by exams of their judges or by people. Ranks say no more than
+the paired comparisons behind them: systems that cannot be told apart share a rank. A rate whose
+judge was not examined, cannot tell, or is outside what was tested keeps its line, with the reason
+in the place of a corrected figure.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from contrafact.exam.correct import (
+    corrected_by_labels,
+    corrected_scores,
+    examined_criteria,
+    ranked_systems,
+)
+from contrafact.exam.file import Exam
+from contrafact.family.report import (
+    ChapterData,
+    Comparable,
+    Estimate,
+    Measure,
+    Part,
+    ReportMeta,
+    ReportSpec,
+)
+from contrafact.report.frames import systems_of
+from contrafact.stats.paired import holm, paired_comparison
+from contrafact.stats.replicates import Bootstrap
+
+__all__ = [
+    "JudgedRates",
+    "comparability",
+    "compare_systems",
+    "estimate_figures",
+    "judged_rates",
+]
+
+
+def comparability(items: pd.DataFrame, spec: ReportSpec, meta: ReportMeta) -> Comparable:
+    """Return what can be compared, from prepared items and the runs' facts."""
+    judges: set[str] = set()
+    if "judge" in items.columns:
+        own = items.loc[items["judged"], "judge"]
+        judges = {"" if pd.isna(judge) else str(judge) for judge in own}
+    sets = {frozenset(part) for _, part in items.groupby("system")["sample_id"]}
+    scored = [measure.column_of("valid") for measure in spec.measures if measure.fluency]
+    return Comparable(
+        judged=bool(items["judged"].any()),
+        one_judge=len(judges) <= 1,
+        scored=any(items[name].notna().any() for name in scored if name in items.columns),
+        one_fluency_model=len(meta.fluency_models) <= 1,
+        one_set=len(sets) == 1,
+        fluency_models=meta.fluency_models,
+    )
+
+
+def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap) -> pd.DataFrame:
+    """Estimate every figure of every system, over all rows and by each breakdown.
+
+    Args:
+        items: As ``prepare_items`` returns them.
+        spec: What the chapter shows.
+        bootstrap: How intervals are made.
+
+    Returns:
+        One row per figure: ``system``; the columns of ``ReportSpec.group_columns``; ``scope``
+        where the spec names scopes; ``measure``, ``form``, ``estimate``, ``low``, ``high``,
+        ``level``, ``n``, the number of clusters by its name; ``draws`` and ``sd_over_draws`` (NaN
+        for one draw) where draws are averaged; ``method``. Shares are from 0 to 1. Besides the
+        spec's measures there is ``invalid``, the share of outputs that could not be read, in the
+        form ``all``, unless the spec makes its own figures. A figure without values has no row.
+    """
+    rows: list[dict[str, object]] = []
+    for system in systems_of(items):
+        whole = items[items["system"].eq(system)]
+        parts: list[tuple[str | None, str | None, pd.DataFrame]] = [(None, None, whole)]
+        for breakdown in spec.breakdowns:
+            groups = breakdown.groups(whole)
+            parts += [(breakdown.name, name, part) for name, part in groups.items()]
+        for name, group, own in parts:
+            part = Part(own, whole, name, group, spec.cluster, bootstrap)
+            found = _measured(part, spec) if spec.estimate is None else spec.estimate(part)
+            rows += [
+                {"system": system, **_where(spec, part), **_row(spec, one, own)}
+                for one in found
+                if not np.isnan(one.interval.estimate)
+            ]
+    return pd.DataFrame(rows)
+
+
+def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
+    """Yield the measures of a part in each of their forms, as the spec says how."""
+    wanted: Sequence[str] = ()
+    if part.breakdown is None:
+        rows = part.rows.assign(invalid=1.0 - part.rows["valid"])
+        yield Estimate("invalid", "all", part.mean(rows, "invalid"))
+    else:
+        wanted = {one.name: one.measures for one in spec.breakdowns}[part.breakdown]
+    for form in ("all", "valid", "strict"):
+        for measure in spec.measures:
+            if form not in measure.forms or (wanted and measure.name not in wanted):
+                continue
+            if measure.compute is not None:
+                interval = measure.compute(part, form)
+            else:
+                rows = part.rows if measure.units is None else measure.units(part.rows)
+                column = measure.column_of(form)
+                interval = part.mean(rows, column) if column in rows.columns else None
+            if interval is not None:
+                yield Estimate(measure.name, form, interval)
+
+
+def _where(spec: ReportSpec, part: Part) -> dict[str, object]:
+    if len(spec.breakdowns) > 1:
+        return {"scope": part.breakdown or "overall", "group": part.group}
+    return {breakdown.name: part.group for breakdown in spec.breakdowns}
+
+
+def _row(spec: ReportSpec, one: Estimate, rows: pd.DataFrame) -> dict[str, object]:
+    interval, draws = one.interval, {}
+    if spec.averages_draws:
+        draws = {"draws": int(rows["draw"].nunique()), "sd_over_draws": one.spread}
+    return {
+        **({"scope": one.scope} if spec.scopes else {}),
+        "measure": one.measure,
+        "form": one.form,
+        "estimate": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "level": interval.level,
+        "n": interval.n,
+        spec.clusters: interval.clusters,
+        **draws,
+        "method": interval.method,
+    }
+
+
+def compare_systems(
+    items: pd.DataFrame,
+    spec: ReportSpec,
+    comparable: Comparable,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Compare every two systems on the items that both were asked about.
+
+    Few-shot draws of an item are averaged first, so that every item counts once. In the valid form
+    an item counts where both systems have a value. Judged measures are compared only under one
+    judge, and perplexities only under one fluency model.
+
+    Args:
+        items: As ``prepare_items`` returns them.
+        spec: What the chapter shows; measures that are ``compared`` are.
+        comparable: What can be compared.
+        rng: Where randomness comes from.
+        resamples: How many resamples, and random sign patterns.
+        level: Confidence level.
+
+    Returns:
+        One row per pair, measure and form: ``first``, ``second``, ``measure``, ``form``,
+        ``difference`` (first minus second), ``low``, ``high``, ``p_value``, ``p_adjusted``
+        (Holm's, over all comparisons of that form in one family), ``n``, the number of clusters by
+        its name, ``method``.
+    """
+    systems = systems_of(items)
+    judges = dict.fromkeys(systems, "")
+    if "judge" in items.columns:
+        distinct = items.drop_duplicates("system").set_index("system")["judge"]
+        judges = {str(system): judge for system, judge in distinct.fillna("").items()}
+    compared = [
+        (measure, _per_unit(items, spec, measure))
+        for measure in spec.measures
+        if measure.compared and (comparable.one_fluency_model or not measure.fluency)
+    ]
+    found: list[pd.DataFrame] = []
+    for family in dict.fromkeys(measure.family for measure, _ in compared):
+        rows: list[dict[str, object]] = []
+        for first, second in combinations(systems, 2):
+            for measure, values in compared:
+                if measure.family != family:
+                    continue
+                if measure.judged and judges[first] != judges[second]:
+                    continue
+                rows += _differences(values, spec, measure, first, second, rng, resamples, level)
+        if rows:
+            frame = pd.DataFrame(rows)
+            frame.insert(8, "p_adjusted", np.nan)
+            for _, part in frame.groupby("form"):
+                frame.loc[part.index, "p_adjusted"] = holm(part["p_value"].to_numpy(float))
+            found.append(frame)
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def _per_unit(items: pd.DataFrame, spec: ReportSpec, measure: Measure) -> pd.DataFrame:
+    """Return each system's values per unit of a measure, draws averaged."""
+    rows = items if measure.units is None else measure.units(items)
+    by = ["system", *dict.fromkeys((spec.cluster, *(measure.key or spec.key)))]
+    columns = [measure.column_of(form) for form in measure.forms]
+    return rows.groupby(by, sort=True)[[name for name in columns if name in rows.columns]].mean()
+
+
+def _differences(
+    values: pd.DataFrame,
+    spec: ReportSpec,
+    measure: Measure,
+    first: str,
+    second: str,
+    rng: np.random.Generator,
+    resamples: int,
+    level: float,
+) -> Iterator[dict[str, object]]:
+    known = values.index.get_level_values("system")
+    if first not in known or second not in known:
+        return
+    a, b = values.loc[first], values.loc[second]
+    shared = a.index.intersection(b.index).sort_values()
+    a, b = a.loc[shared], b.loc[shared]
+    for form in measure.forms:
+        column = measure.column_of(form)
+        held = a[column].notna() & b[column].notna() if column in values.columns else None
+        if held is None or not held.any():
+            continue
+        result = paired_comparison(
+            a.loc[held, column].to_numpy(float),
+            b.loc[held, column].to_numpy(float),
+            shared[held].get_level_values(spec.cluster).to_numpy(object),
+            level=level,
+            resamples=resamples,
+            rng=rng,
+        )
+        yield {
+            "first": first,
+            "second": second,
+            "measure": measure.name,
+            "form": form,
+            "difference": result.difference,
+            "low": result.low,
+            "high": result.high,
+            "p_value": result.p_value,
+            "n": result.n,
+            spec.clusters: result.clusters,
+            "method": result.method,
+        }
+
+
+@dataclass(frozen=True)
+class JudgedRates:
+    """What judges said, what it is worth, and who stands where.
+
+    Attributes:
+        rates: As `contrafact.exam.correct.corrected_scores` returns them; corrected figures that
+            cannot be used are NaN. Where people labelled items, also ``by_labels``, its bounds
+            ``by_labels_low`` and ``by_labels_high``, and ``labelled``, the number of items.
+        ranks: As `contrafact.exam.correct.ranked_systems` returns them, with ``criterion``.
+        examined: Whether any exam was given.
+        labelled: Whether people's labels were.
+        labels: What a reader sees of each criterion.
+        leaderboard: The criteria of the leaderboard.
+    """
+
+    rates: pd.DataFrame
+    ranks: pd.DataFrame
+    examined: bool
+    labelled: bool
+    labels: Mapping[str, str]
+    leaderboard: Sequence[str]
+
+
+def judged_rates(
+    data: ChapterData,
+    *,
+    family: str,
+    exams: Sequence[Exam] = (),
+    labels: pd.DataFrame | None = None,
+) -> JudgedRates | None:
+    """Return the judged rates of a task, or None where nothing was judged.
+
+    Args:
+        data: The chapter's data.
+        family: The name of the task's family, which exams are of.
+        exams: What is known of judges.
+        labels: What people said of a random part of the items, of any family.
+    """
+    items, spec, runs = data.items, data.spec, data.meta.runs
+    if not spec.criteria:
+        return None
+    how: dict[str, Any] = {
+        "rng": data.streams["judged"],
+        "level": data.level,
+        "resamples": data.resamples,
+    }
+    packs = {system: run.templates for run in runs for system in run.systems if run.templates}
+    asked = {system: run.asked for run in runs for system in run.systems}
+    columns = [criterion.column for criterion in spec.criteria]
+    named = examined_criteria(family)
+    criteria = {column: named.get(column, column) for column in columns}
+    unit = next((name for name in spec.key if name != "sample_id"), "")
+    rates = corrected_scores(
+        items, exams, family=family, criteria=criteria, packs=packs, settings=asked, **how
+    )
+    if rates.empty:
+        return None
+    rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
+    leaderboard = [one.column for one in spec.criteria if one.leaderboard]
+    ranks = [
+        ranked_systems(items, column, unit=unit, **how).assign(criterion=column)
+        for column in leaderboard
+        if rates["criterion"].eq(column).any()
+    ]
+    own = None if labels is None else labels[labels["question"].isin(columns)]
+    if own is not None and own.empty:
+        own = None
+    if own is not None:
+        by_people = corrected_by_labels(items, own, criteria=columns, unit=unit, level=data.level)
+        rates = _with_labels(rates, by_people)
+    return JudgedRates(
+        rates,
+        pd.concat(ranks, ignore_index=True) if ranks else pd.DataFrame(),
+        bool(exams),
+        own is not None,
+        {criterion.column: criterion.label for criterion in spec.criteria},
+        leaderboard,
+    )
+
+
+def _with_labels(rates: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rates with what people's labels make of them next to them."""
+    on = ["system", "judge", "criterion"]
+    names = {"corrected": "by_labels", "low": "by_labels_low", "high": "by_labels_high"}
+    if found.empty:
+        return rates.assign(**dict.fromkeys(names.values(), np.nan), labelled=np.nan)
+    own = found[[*on, *names, "labelled"]].rename(columns=names)
+    return rates.merge(own, on=on, how="left")

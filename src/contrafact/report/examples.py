@@ -1,0 +1,198 @@
+"""Examples drawn at random, and invalid outputs: what a chapter shows of the texts themselves."""
+
+from collections.abc import Iterator, Sequence
+from string import Formatter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from contrafact.family.display import Card, Chip, Example, format_number
+from contrafact.family.report import ChapterData, Examples, ReportSpec
+from contrafact.text.diff import DiffPart, word_diff
+from contrafact.text.visible import inner_html
+
+__all__ = ["choose_examples", "draw_examples", "invalid_examples", "marked_text", "shorten"]
+
+_TAGS = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
+
+
+def draw_examples(data: ChapterData, *, count: int = 20, rng: np.random.Generator) -> list[Example]:
+    """Draw units at random and show what the systems made of them.
+
+    Only the first few-shot draw is shown. Nothing is picked by hand or by verdict.
+
+    Args:
+        data: The chapter's data.
+        count: How many examples at most.
+        rng: Where randomness comes from.
+    """
+    spec = data.spec.examples
+    items = data.items
+    first = items[items["draw"].eq(items.groupby("system")["draw"].transform("min"))]
+    build = spec.build or _by_column
+    return [build(part, data) for part in choose_examples(first, data, count=count, rng=rng)]
+
+
+def choose_examples(
+    rows: pd.DataFrame, data: ChapterData, *, count: int, rng: np.random.Generator
+) -> list[pd.DataFrame]:
+    """Return the rows of each example, as the spec says how they are chosen.
+
+    Units come in random order: those of the strata in turn, where there are strata; all others
+    before a second one of the same cluster. Where an example shows one system, the systems are
+    taken in turn, round after round over the units, so that each has its share.
+    """
+    spec = data.spec.examples
+    by = list(spec.by or data.spec.key)
+    units = rows.drop_duplicates(by).sort_values(by, kind="stable")
+    if spec.strata:
+        queues: list[list[Any]] = []
+        for name in spec.order or sorted(set(units[spec.strata])):
+            own = units[units[spec.strata].eq(name)]
+            queues.append([own.index[i] for i in rng.permutation(len(own))])
+        places: list[Any] = []
+        while any(queues):
+            places += [queue.pop() for queue in queues if queue]
+        chosen = units.loc[places]
+    else:
+        chosen = units.iloc[rng.permutation(len(units))]
+    if spec.cluster:
+        turn = chosen.groupby(spec.cluster).cumcount()
+        chosen = chosen.loc[turn.sort_values(kind="stable").index]
+    names = list(chosen[by].itertuples(index=False, name=None))
+    if not spec.in_turn:
+        parts = dict(list(rows.groupby(by, sort=False)))
+        return [parts[name] for name in names[:count]]
+    systems = list(dict.fromkeys(rows["system"]))
+    apart = dict(list(rows.groupby(["system", *by], sort=False)))
+    pairs = [
+        (systems[(i + turn) % len(systems)], *name)
+        for turn in range(len(systems))
+        for i, name in enumerate(names)
+    ]
+    return [apart[pair] for pair in dict.fromkeys(pairs) if pair in apart][:count]
+
+
+def _by_column(rows: pd.DataFrame, data: ChapterData) -> Example:
+    """Return an example made of the columns that the spec names: a card for every output."""
+    spec = data.spec.examples
+    row = rows.iloc[0]
+    return Example(
+        where=" · ".join(_filled(row, spec.where or tuple(f"{{{n}}}" for n in data.spec.key))),
+        text=str(row[spec.text]) if spec.text else "",
+        facts=[(label, str(row[name])) for label, name in spec.facts if not pd.isna(row[name])],
+        cards=[
+            _card(line, data, spec)
+            for system in data.systems
+            for _, line in rows[rows["system"].eq(system)].iterrows()
+        ],
+    )
+
+
+def _filled(row: "pd.Series[Any]", templates: Sequence[str]) -> Iterator[str]:
+    """Yield the templates filled in from a row, those of which nothing is missing."""
+    for template in templates:
+        names = [name for _, name, *_ in Formatter().parse(template) if name]
+        if not any(pd.isna(row[name]) for name in names):
+            yield template.format_map({name: row[name] for name in names})
+
+
+def _card(row: "pd.Series[Any]", data: ChapterData, spec: Examples) -> Card:
+    title = str(row[spec.card])
+    by_system = spec.card == "system"
+    valid = row["valid"] == 1
+    why = "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
+    return Card(
+        title if by_system else title.capitalize(),
+        str(row[data.spec.text]) if valid else None,
+        before=str(row[spec.text]) if spec.text else None,
+        invalid="" if valid else why,
+        chips=[*_verdicts(row, data.spec), *_others(row, data.spec)] if valid else (),
+        note=spec.note(row) if spec.note and valid else "",
+        tone="" if by_system else title,
+    )
+
+
+def _verdicts(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield a chip for the verdict on every criterion that a judge was asked."""
+    for criterion in spec.criteria:
+        name, label = criterion.column, criterion.short or criterion.label
+        if f"{name}_invalid" not in row.index:
+            continue
+        if not pd.isna(row[f"{name}_invalid"]):
+            yield Chip(f"{label}: verdict unread", "unread", str(row[f"{name}_invalid"]))
+        elif not pd.isna(row[name]):
+            probability = row.get(f"{name}_probability", float("nan"))
+            more = f"probability of {spec.answers[0]} {probability:.2f}"
+            more = "" if pd.isna(probability) else more
+            passed = row[name] == 1
+            text = f"{label}: {'passed' if passed else 'failed'}"
+            yield Chip(text, "yes" if passed else "no", more)
+
+
+def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield what else is shown of an output: what the spec names, or every measured column."""
+    if spec.examples.chips is not None:
+        yield from (Chip(text) for text in _filled(row, spec.examples.chips))
+        return
+    judged = {criterion.column for criterion in spec.criteria}
+    for measure in spec.measures:
+        column = measure.column_of("valid")
+        if measure.units or measure.compute or column in judged or column not in row.index:
+            continue
+        if measure.forms == ("all",) or pd.isna(row[column]):
+            continue
+        if measure.kind == "share" and row[column] in (0.0, 1.0):
+            yield Chip(f"{measure.label}: {'yes' if row[column] else 'no'}")
+        else:
+            yield Chip(f"{measure.label} {format_number(row[column], measure.kind)}")
+
+
+def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ...]]:
+    """Return up to ``count`` invalid outputs, one for each reason before a second of any.
+
+    Returns:
+        For each the texts of the columns that the spec names, and the reason.
+    """
+    invalid = data.items[data.items["valid"].eq(0)]
+    nth = invalid.groupby("invalid_reason", dropna=False).cumcount()
+    chosen = invalid.loc[nth.sort_values(kind="stable").index[:count]]
+    names = [name for name, _ in data.spec.invalid_shown]
+    return [
+        (
+            *("" if pd.isna(row[name]) else str(row[name]) for name in names),
+            "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"]),
+        )
+        for _, row in chosen.iterrows()
+    ]
+
+
+def shorten(text: str, limit: int) -> tuple[str, int]:
+    """Return the text cut to ``limit`` characters, and how many were left out."""
+    return (text, 0) if len(text) <= limit else (text[:limit], len(text) - limit)
+
+
+def marked_text(card: Card, limit: int) -> tuple[Markup, int]:
+    """Return a card's text as markup, and how many characters of it are left out.
+
+    What was taken out is struck through, what was put in underlined; everything else is escaped.
+    """
+    text, left_out = shorten(card.text or "", limit)
+    if card.before is None:
+        return inner_html(text), left_out
+    parts = word_diff(shorten(card.before, limit)[0], text)
+    if "added" not in card.marks:
+        left_out = shorten(card.before, limit)[1]
+    return Markup("").join(_pieces([part for part in parts if part.kind in card.marks])), left_out
+
+
+def _pieces(parts: Sequence[DiffPart]) -> Iterator[Markup]:
+    for part in parts:
+        # Spaces around words stay outside, so that marks begin and end where words do.
+        words = part.text.strip(" ")
+        before, after = part.text.startswith(" "), part.text.endswith(" ")
+        yield Markup(" ") if before else Markup("")
+        yield Markup(_TAGS[part.kind]).format(inner_html(words)) if words else Markup("")
+        yield Markup(" ") if after and words else Markup("")

@@ -1,1 +1,0 @@
-"""FIN-FORCE in a report: its figures, tables, drawings and examples."""

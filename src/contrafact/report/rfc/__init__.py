@@ -1,1 +1,0 @@
-"""RFC-BENCH in a report: its figures, tables, drawings and examples."""

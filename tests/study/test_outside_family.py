@@ -30,6 +30,7 @@ from pathlib import Path
 
 from contrafact.family import Family, Lazy, Task
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items, letter
+from contrafact.family.report import Criterion, ReportSpec
 from contrafact.family.settings import TaskOptions
 from contrafact.family.study import Question, StudySpec
 from contrafact.text.delimit import delimit
@@ -90,13 +91,18 @@ STUDY = StudySpec(
     key=("item", "system", "judge", "draw", "sample_id", "judge_asks", "probability", "check"),
     labels=("judge", "system", "draw", "sample_id"),
 )
+REPORT = ReportSpec(
+    title="Tone", eyebrow="Tone", unit=("statement", "statements"),
+    output=("question", "questions"), clusters="statements", measures=(),
+    criteria=(Criterion("asks", "Asks"),),
+)
 FAMILY = Family(
     name="tone",
     title="Tone",
     question="Does it ask?",
-    tasks=(Task("tone", "statements made questions", Lazy("tone_family.family:RUN"), None),),
-    study={"": Lazy("tone_family.family:STUDY")},
-    exam=Lazy("tone_family.family:EXAM"),
+    tasks=(Task("tone", "statements made questions", Lazy(f"{__name__}:RUN"), Lazy(f"{__name__}:REPORT")),),
+    study={"": Lazy(f"{__name__}:STUDY")},
+    exam=Lazy(f"{__name__}:EXAM"),
 )
 '''
 

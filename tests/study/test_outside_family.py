@@ -5,8 +5,10 @@ Its task makes statements questions. It is written into a folder and found by an
 
 import csv
 import json
+import re
 import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,8 @@ from contrafact.errors import InputError
 from contrafact.exam.file import read_exam
 from contrafact.family import family as finding
 from contrafact.family import family_named
+from contrafact.family.exam import ExamSpec
+from contrafact.family.study import StudySpec
 from contrafact.report.labels import read_labels
 
 FAMILY = '''
@@ -100,7 +104,9 @@ FAMILY = Family(
     name="tone",
     title="Tone",
     question="Does it ask?",
-    tasks=(Task("tone", "statements made questions", Lazy(f"{__name__}:RUN"), Lazy(f"{__name__}:REPORT")),),
+    tasks=(
+        Task("tone", "made questions", Lazy(f"{__name__}:RUN"), Lazy(f"{__name__}:REPORT")),
+    ),
     study={"": Lazy(f"{__name__}:STUDY")},
     exam=Lazy(f"{__name__}:EXAM"),
 )
@@ -272,3 +278,12 @@ def test_an_exam_asks_by_the_family_s_own_template(outside, tmp_path, monkeypatc
     with pytest.raises(InputError, match="differs in prompts"):
         CliRunner().invoke(app, [*command, "--n", "40"], catch_exceptions=False)
     assert family_named("tone").exam is not None
+
+
+@pytest.mark.parametrize(("page", "name"), [("study", "STUDY"), ("exam", "EXAM")])
+def test_the_specs_in_the_pages_are_specs(page, name):
+    text = (Path(__file__).parents[2] / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    made = {}
+    exec(block, made)
+    assert isinstance(made[name], {"STUDY": StudySpec, "EXAM": ExamSpec}[name])

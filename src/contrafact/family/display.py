@@ -60,7 +60,10 @@ Warnings = list[tuple[str, str]]
 ONE_ANSWER = 0.95
 """From this share on, the same answer is nearly always given."""
 
-OWN, PUBLISHED = "own", "published"
+OWN = "own"
+PUBLISHED = "published"
+"""Whose figures a line of a table shows, in its column ``source``."""
+
 MISSING = "–"
 
 

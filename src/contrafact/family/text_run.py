@@ -14,6 +14,7 @@ from inspect_ai import Epochs, Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.solver import TaskState
 
+from contrafact.family.exam import Examiner, ExamItem, true_or_false
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, TaskRun, load_once
 from contrafact.family.settings import RunSettings
@@ -22,6 +23,7 @@ from contrafact.judges.rubric import Rubric
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Output
+from contrafact.text.delimit import delimit
 
 __all__ = ["TextRun"]
 
@@ -70,6 +72,17 @@ class TextRun(TaskRun[ItemT, ItemT]):
     def judge_prompts(self, judging: Rubric, unit: ItemT) -> Sequence[str]:
         """Return what is asked about a text as long as the item."""
         return judging.prompts(**self.prompt_texts(unit, self.input_of(unit)))
+
+    def examiner(self, pack: PromptPack, options: Any) -> Examiner:
+        """Return how a judge is examined: as a run asks it. An exam item's material is the item."""
+        rubric = self.rubric(pack)
+        names = [one.name for one in self.criteria]
+
+        def prompts(item: ExamItem) -> Mapping[str, str]:
+            made = rubric.prompts(**self.prompt_texts(item.material, item.text))
+            return {name: one for name, one in zip(names, made, strict=True) if name in item.known}
+
+        return Examiner(prompts, lambda item: (delimit(item.text),), true_or_false())
 
     def inspect_task(
         self,

@@ -55,7 +55,7 @@ from contrafact.report.tables import (
 )
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Chapter", "Options", "make_chapter", "run_facts"]
+__all__ = ["Chapter", "Options", "chapter_data", "make_chapter", "run_facts"]
 
 _ENOUGH_VERDICTS = 20
 
@@ -134,70 +134,68 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     Raises:
         InputError: There is nothing to report, or a row stands twice.
     """
-    spec = task_named(runs.task).report.load()
-    meta = runs.meta
-    items = prepare_items(runs.items, spec)
-    comparable = comparability(items, spec, meta)
-    spawned = np.random.SeedSequence(options.seed).spawn(len(spec.streams))
-    streams = dict(zip(spec.streams, map(np.random.default_rng, spawned), strict=True))
-    resamples, level = options.resamples, options.level
-    bootstrap = Bootstrap(rng=streams["figures"], resamples=resamples, level=level)
-    figures = estimate_figures(items, spec, bootstrap)
-    pairs = compare_systems(
-        items, spec, comparable, rng=streams["pairs"], resamples=resamples, level=level
-    )
-    judged = None
-    if spec.criteria:
-        judged = judged_rates(
-            items,
-            spec,
-            meta,
-            family=family_of_task(runs.task).name,
-            exams=options.exams,
-            labels=options.labels,
-            rng=streams["judged"],
-            resamples=resamples,
-            level=level,
-        )
-    data = ChapterData(
-        spec=spec,
-        items=items,
-        systems=systems_of(items),
-        meta=meta,
-        comparable=comparable,
-        figures=figures,
-        pairs=pairs,
-        published=options.with_published,
-        level=level,
-        resamples=resamples,
-        streams=streams,
-        bootstrap=bootstrap,
+    data = chapter_data(runs, options)
+    spec, meta = data.spec, data.meta
+    judged = judged_rates(
+        data,
+        family=family_of_task(runs.task).name,
+        exams=options.exams,
+        labels=options.labels,
     )
     extras = [extra(data) for extra in spec.extras]
     tables = _tables(data, judged, extras)
-    drawn = _figures(data, extras)
-    invalid = invalid_examples(data)
+    figures = _figures(data, extras)
     examples = _examples(data)
     return Chapter(
         task=runs.task,
         meta=meta,
         eyebrow=spec.eyebrow,
         title=meta.title or spec.title,
-        sections=_sections(data, {*tables, *drawn}),
+        sections=_sections(data, {*tables, *figures}),
         facts=_facts(data),
         summary=list((spec.summary or _summary)(data)),
         warnings=[*(spec.warnings or _warnings)(data), *_exam_warnings(judged)],
         tables=tables,
-        figures=drawn,
+        figures=figures,
         examples=examples,
         examples_caption=Markup(spec.examples.caption).format(
             count=count(len(examples), "example"), seed=options.seed
         ),
-        invalid=([heading for _, heading in spec.invalid_shown], invalid),
+        invalid=([heading for _, heading in spec.invalid_shown], invalid_examples(data)),
         output=spec.output,
         how=_how(data),
         runs=[(run.name, run_facts(run, spec), run.notes) for run in meta.runs],
         results=_results(data, judged, extras, tables),
+    )
+
+
+def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
+    """Return what a chapter is made from: the items checked, every figure, the comparisons.
+
+    Arguments and errors are those of `make_chapter`.
+    """
+    spec = task_named(runs.task).report.load()
+    items = prepare_items(runs.items, spec)
+    comparable = comparability(items, spec, runs.meta)
+    spawned = np.random.SeedSequence(options.seed).spawn(len(spec.streams))
+    streams = dict(zip(spec.streams, map(np.random.default_rng, spawned), strict=True))
+    resamples, level = options.resamples, options.level
+    bootstrap = Bootstrap(rng=streams["figures"], resamples=resamples, level=level)
+    return ChapterData(
+        spec=spec,
+        items=items,
+        systems=systems_of(items),
+        meta=runs.meta,
+        comparable=comparable,
+        figures=estimate_figures(items, spec, bootstrap),
+        pairs=compare_systems(
+            items, spec, comparable, rng=streams["pairs"], resamples=resamples, level=level
+        ),
+        published=options.with_published,
+        level=level,
+        resamples=resamples,
+        streams=streams,
+        bootstrap=bootstrap,
     )
 
 

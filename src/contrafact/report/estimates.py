@@ -26,6 +26,7 @@ from contrafact.exam.correct import (
 )
 from contrafact.exam.file import Exam
 from contrafact.family.report import (
+    ChapterData,
     Comparable,
     Estimate,
     Measure,
@@ -279,35 +280,30 @@ class JudgedRates:
 
 
 def judged_rates(
-    items: pd.DataFrame,
-    spec: ReportSpec,
-    meta: ReportMeta,
+    data: ChapterData,
     *,
     family: str,
     exams: Sequence[Exam] = (),
     labels: pd.DataFrame | None = None,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
 ) -> JudgedRates | None:
     """Return the judged rates of a task, or None where nothing was judged.
 
     Args:
-        items: As ``prepare_items`` returns them.
-        spec: What the chapter shows; its criteria.
-        meta: What the runs are.
-        family: The name of the task's family, which exams and labels are of.
+        data: The chapter's data.
+        family: The name of the task's family, which exams are of.
         exams: What is known of judges.
         labels: What people said of a random part of the items, of any family.
-        rng: Where randomness comes from.
-        resamples: How many resamples.
-        level: Confidence level.
     """
+    items, spec, runs = data.items, data.spec, data.meta.runs
     if not spec.criteria:
         return None
-    how: dict[str, Any] = {"rng": rng, "level": level, "resamples": resamples}
-    packs = {system: run.templates for run in meta.runs for system in run.systems if run.templates}
-    asked = {system: run.asked for run in meta.runs for system in run.systems}
+    how: dict[str, Any] = {
+        "rng": data.streams["judged"],
+        "level": data.level,
+        "resamples": data.resamples,
+    }
+    packs = {system: run.templates for run in runs for system in run.systems if run.templates}
+    asked = {system: run.asked for run in runs for system in run.systems}
     columns = [criterion.column for criterion in spec.criteria]
     named = examined_criteria(family)
     criteria = {column: named.get(column, column) for column in columns}
@@ -328,7 +324,7 @@ def judged_rates(
     if own is not None and own.empty:
         own = None
     if own is not None:
-        by_people = corrected_by_labels(items, own, criteria=columns, unit=unit, level=level)
+        by_people = corrected_by_labels(items, own, criteria=columns, unit=unit, level=data.level)
         rates = _with_labels(rates, by_people)
     return JudgedRates(
         rates,

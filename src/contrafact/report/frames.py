@@ -16,7 +16,7 @@ from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.runs.folder import Manifest, now, read_manifest
 from contrafact.runs.items import FAILURES, ITEMS, USAGE, VERDICTS
 
-__all__ = ["NO_MODEL", "TaskRuns", "prepare_items", "read_runs", "read_tasks", "systems_of"]
+__all__ = ["NO_MODEL", "TaskRuns", "prepare_items", "read_tasks", "systems_of"]
 
 NO_MODEL = "none/none"
 """The model of a system that asks none."""
@@ -57,23 +57,6 @@ def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
             raise InputError(f"this run is {manifest.status}", file=folder, hint=hint)
         found.setdefault(manifest.task, _Collected()).add(folder, manifest)
     return [collected.runs(task) for task, collected in found.items()]
-
-
-def read_runs(folders: Sequence[Path], *, task: str) -> tuple[pd.DataFrame, ReportMeta]:
-    """Return the items of one or more runs of one task, and what they are.
-
-    Raises:
-        InputError: if a folder is not a run folder of that task, or its run has not come to its
-            end.
-    """
-    tasks = read_tasks(folders)
-    others = [runs for runs in tasks if runs.task != task]
-    if others:
-        name = others[0].meta.runs[0].name
-        raise InputError(
-            f"the run '{name}' is of {others[0].task}, not of {task}", hint="name other folders"
-        )
-    return tasks[0].items, tasks[0].meta
 
 
 class _Collected:

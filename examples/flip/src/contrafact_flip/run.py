@@ -66,11 +66,10 @@ class FlipRun(TextRun[Review]):
     def finish(self, items: Any, scorer: Any, folder: Path) -> Any:
         """Add what needs no judge: the classifier's label, edit distance, perplexity."""
         made, texts = items["text"].notna(), items["text"].fillna("")
-        distances = map(normalised_edit_distance, items["review"], texts)
         scored = score_fluency(texts[made], scorer, folder)
         found = items.assign(
             flipped_by_classifier=(classifier().predict(texts) != items["label"]).astype(float),
-            edit_distance=list(distances),
+            edit_distance=list(map(normalised_edit_distance, items["review"], texts)),
             perplexity=texts.map(scored).astype(float),
         )
         computed = ["flipped_by_classifier", "edit_distance", "perplexity"]

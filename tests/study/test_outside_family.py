@@ -226,7 +226,7 @@ def test_a_study_of_two_questions_from_a_sheet_to_tables(outside, tmp_path):
 def test_what_cannot_be_drawn_or_read_is_one_line(outside, tmp_path):
     folder = run_folder(tmp_path, "one")
     command = ["tone", "study", "sample", str(folder), "--out", "sheet.csv"]
-    with pytest.raises(InputError, match="1 questions cannot show every system, judge"):
+    with pytest.raises(InputError, match="1 questions cannot show every system and judge"):
         CliRunner().invoke(app, [*command, "--n", "1"], catch_exceptions=False)
     with pytest.raises(InputError, match="is of tone, not of finforce"):
         words = ["finforce", *command[1:]]

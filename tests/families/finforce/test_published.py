@@ -3,8 +3,8 @@
 import math
 
 import pytest
-
 from contrafact.families.finforce.derived import average, change, delta_perplexity, overall
+
 from contrafact.families.finforce.published import (
     published_changes,
     published_facts,

@@ -119,7 +119,7 @@ def _facts(data: ChapterData) -> list[Fact]:
 
 def _unread(criterion: str, rows: pd.DataFrame, *, missing: bool) -> int | None:
     """Count verdicts on valid outputs that could not be read, or were never given."""
-    if not rows["judged"].any():
+    if not rows["was_judged"].any():
         return None
     valid = rows[rows["valid"] == 1]
     unread = valid[f"{criterion}_invalid"].notna()

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.families.finforce.published import published_rows
+from contrafact.families.finforce.published import paper_fluency, published_rows
 from contrafact.families.finforce.report import SPEC
 from contrafact.families.finforce.report_figures import (
     base_distance,
@@ -15,7 +15,6 @@ from contrafact.families.finforce.report_figures import (
     member_table,
     panel,
     panel_agreement,
-    paper_fluency,
     risk_against_opportunity,
 )
 from contrafact.families.finforce.report_figures import (

@@ -3,9 +3,12 @@
 import math
 
 import pytest
-from contrafact.families.finforce.derived import average, change, delta_perplexity, overall
 
 from contrafact.families.finforce.published import (
+    average,
+    change,
+    delta_perplexity,
+    overall,
     published_changes,
     published_facts,
     published_rows,

@@ -237,11 +237,7 @@ def _published_study(data: ChapterData) -> Extra:
         f"only people pass {counts['false_negative']}, that neither passes "
         f"{counts['true_negative']}. Your own: contrafact cobe study."
     )
-    notes = tuple(
-        f"In the paper, {one.where}: {one.printed}. {one.note}"
-        for one in published_notes()
-        if one.key.startswith("study")
-    )
+    notes = tuple(one.sentence for one in published_notes() if one.key.startswith("study"))
     title, label = "The paper's judge, against people", "Published · CoBe, appendix C.3"
     frame = pd.DataFrame([line])
     return Extra([Table("published_study", title, caption, columns, frame, notes, None, label)])

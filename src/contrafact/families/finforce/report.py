@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from contrafact.families.finforce.published import with_published_scope
 from contrafact.families.finforce.report_figures import (
     CRITERION_NAMES,
     ERROR_CLASSES,
@@ -23,7 +24,6 @@ from contrafact.families.finforce.report_figures import (
     risk_against_opportunity,
     side_figures,
     study,
-    with_published_scope,
 )
 from contrafact.family.display import (
     Column,

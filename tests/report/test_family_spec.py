@@ -1,6 +1,7 @@
 """A family that says no more than it must has a whole chapter; a hook of its own adds to it."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -275,3 +276,18 @@ def test_the_terminal_shows_the_first_measures(
     assert "Flipped %" in shown
     assert "strict Flipped %" in shown
     assert all(label in shown for label, *_ in SYSTEMS)
+
+
+def test_the_spec_on_the_page_makes_a_chapter(install: Callable[..., None], tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "report.md"
+    (source,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    found: dict[str, Any] = {}
+    exec(source, found)
+    install(found["SPEC"])
+    items = rows().rename(columns={"judged": "flipped", "judged_invalid": "flipped_invalid"})
+    paths = build_report([TaskRuns("flip", items, meta())], tmp_path, resamples=50)
+    overall = pd.read_csv(paths.tables / "overall.csv")
+    assert {"flipped_valid", "flipped_valid_low", "flipped_strict", "distance"} <= set(overall)
+    shown = paths.page.read_text(encoding="utf-8")
+    for anchor in ("results", "by_length", "paired", "errors", "examples"):
+        assert f'<section id="{anchor}"' in shown, anchor

@@ -37,10 +37,10 @@ def test_no_headline_is_one_that_a_model_is_shown_or_run_on():
 
 def test_a_wrong_direction_is_the_other_sides_pass_and_unchanged_is_the_headline():
     items = finforce_items()
-    passes = {(i.cluster, i.side): i.text for i in items if i.kind == "pass"}
+    passes = {(i.cluster, i.facts["side"]): i.text for i in items if i.kind == "pass"}
     for item in items:
         if item.kind == "wrong-direction":
-            other = SIDES[1 - SIDES.index(item.side)]
+            other = SIDES[1 - SIDES.index(item.facts["side"])]
             assert item.text == passes[item.cluster, other]
             assert item.known == {"directionality": False}
         elif item.kind == "unchanged":

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
+from contrafact.families.finforce.study import STUDY
 from contrafact.families.rfc.decisions import ReviewDecision, load_decisions
 from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.files.sheets import unguarded
@@ -31,6 +32,7 @@ from contrafact.review.field_mapping import read_items
 from contrafact.review.project import load_project
 from contrafact.review.setup import import_items
 from contrafact.review.workflow import answer
+from contrafact.study.sample import draw_study
 
 CELLS = st.one_of(
     st.none(),
@@ -244,15 +246,11 @@ def rate(state, team, people, say):
 
 
 def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, review_team, tmp_path):
-    from contrafact.families.finforce.study_sheet import write_study
-
-    from contrafact.families.finforce.study import draw
-
-    sheet, key = draw(judged_items(), 8, np.random.default_rng(0))
-    write_study(sheet, key, tmp_path / "study.csv")
+    drawn = draw_study(STUDY, judged_items(), 8, np.random.default_rng(0))
+    drawn.write(tmp_path / "study.csv")
     state = review_team.state("judge-agreement")
     new = read_items(tmp_path / "study.csv", state.project)
-    assert set(new) == set(key["item"])
+    assert set(new) == set(drawn.key["item"])
     import_items(state, new, "Max", review_team.now)
     rate(state, review_team, ["Cem", "Dia", "Eve"], lambda who, _: {
         "forward_compatibility": "true", "directionality": "true" if who == "Cem" else "false",

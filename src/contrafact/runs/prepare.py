@@ -107,6 +107,8 @@ def prepare(settings: RunSettings) -> Prepared:
     run.check(settings, asking)
     path = settings.data or run.bundled
     items, notes = load_once(run.load, path)
+    if not items:
+        raise InputError("there is nothing in it to work on", file=path, hint="give another file")
     files = run.load_files(settings)
     shots_from = settings.option("shots_from")
     pool_path = shots_from or run.bundled_shots

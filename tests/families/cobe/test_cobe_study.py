@@ -6,22 +6,21 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from contrafact.families.cobe.study_sheet import (
-    Answers,
-    KeyItem,
-    read_answers,
-    read_key,
-    write_study,
-)
 
 from contrafact.errors import InputError
+from contrafact.exam.correct import corrected_by_labels, examined_criteria
 from contrafact.families.cobe.published import (
     published_facts,
     published_notes,
     published_rows,
     residuals,
 )
-from contrafact.families.cobe.study import draw_study, majority_of, score_study
+from contrafact.families.cobe.study import STUDY
+from contrafact.family.study import Answer, StudyItem
+from contrafact.report.labels import read_labels
+from contrafact.stats.votes import majority
+from contrafact.study.sample import draw_study
+from contrafact.study.score import Filled, read_answers, read_key, score_study
 
 
 def rng():
@@ -43,34 +42,66 @@ def items(stories=20, systems=("a", "b")):
     )  # fmt: skip
 
 
+COMMAND = "cobe study sample"
+
+
+def draw(frame, n):
+    return draw_study(STUDY, frame, n, rng())
+
+
+def key_in(path):
+    return read_key(path, {"": STUDY}, command=COMMAND)[1]
+
+
+def answers_in(paths, key):
+    return read_answers(paths, STUDY, key, command=COMMAND)
+
+
 def key(n, verdicts):
+    """Items of one judge and system; a verdict of "" was open."""
     return [
-        KeyItem(
-            item=f"i{place}", system="s", model="m", method="plain", judge="j", draw="1",
-            sample_id=f"{place}v1", phrasing="A", domain="", graph="",
-            judge_verdict=verdicts[place], probability=0.5, check="",
+        StudyItem(
+            name=f"i{place}", probability=0.5, check="", cluster=f"{place}v1",
+            facts={"judge": "j", "system": "s", "draw": "1", "sample_id": f"{place}v1",
+                   "phrasing": "A"},
+            verdicts={"judgement": verdicts[place]} if verdicts[place] else {},
         )
         for place in range(n)
     ]  # fmt: skip
 
 
+def filled(given):
+    """Answers by person and item."""
+    rows = [
+        Answer(item, person, "judgement", answer)
+        for person, own in given.items()
+        for item, answer in own.items()
+    ]
+    return Filled(rows, list(given))
+
+
+def score(given, items, resamples=10_000):
+    tables = score_study(STUDY, items, filled(given), rng(), resamples=resamples)
+    return {table.name: table.frame for table in tables}
+
+
 def test_every_system_has_its_share_and_stories_come_once_before_twice():
-    rows, drawn = draw_study(items(), 30, rng())
-    assert len(rows) == len(drawn) == 30
+    drawn = draw(items(), 30)
+    assert len(drawn.sheet) == len(drawn.key) == 30
     for system in "ab":
-        own = [item.sample_id for item in drawn if item.system == system]
+        own = drawn.key.loc[drawn.key["system"] == system, "sample_id"]
         assert len(own) == 15
         assert len(set(own)) == 15
-    _, everything = draw_study(items(), 500, rng())
+    everything = draw(items(), 500).key
     assert len(everything) == 120
-    assert {item.judge_verdict for item in everything} == {"yes", "no", ""}
-    shown = " ".join(value for row in rows for value in row.values())
+    assert set(everything["judge_verdict"]) == {"yes", "no", ""}
+    shown = " ".join(drawn.sheet.to_numpy().ravel())
     assert "m/a" not in shown
     assert "judge" not in shown
     with pytest.raises(InputError, match="cannot show every system"):
-        draw_study(items(), 1, rng())
+        draw(items(), 1)
     with pytest.raises(InputError, match="run them with --judge"):
-        draw_study(items().assign(judge=None), 10, rng())
+        draw(items().assign(judge=None), 10)
 
 
 def fill(path, answers, **extra):
@@ -88,26 +119,27 @@ def fill(path, answers, **extra):
 
 def test_sheets_come_back_with_answers_problems_and_blanks(tmp_path):
     sheet = tmp_path / "sheet.csv"
-    rows, drawn = draw_study(items(), 6, rng())
-    key_path, guidelines = write_study(rows, drawn, sheet)
+    study = draw(items(), 6)
+    key_path, guidelines = study.write(sheet)
     assert "'=Response" in sheet.read_text(encoding="utf-8-sig"), "no spreadsheet takes a formula"
     assert "Other" in guidelines.read_text(encoding="utf-8")
-    assert read_key(key_path) == drawn
-    write_study(rows, drawn, sheet)  # the same again changes nothing
+    drawn = key_in(key_path)
+    assert [dict(item.facts) for item in drawn] == study.key.astype(str).to_dict("records")
+    study.write(sheet)  # the same again changes nothing
     with pytest.raises(InputError, match="another study under this name"):
-        write_study(rows[:3], drawn[:3], sheet)
-    filled = fill(sheet, ["Yes", "no", "OTHER", "maybe", ""])
-    answers = read_answers([filled], drawn)
-    assert list(answers.given["ana"].values()) == ["yes", "no", "other"]
+        draw(items(), 3).write(sheet)
+    copy = fill(sheet, ["Yes", "no", "OTHER", "maybe", ""])
+    answers = answers_in([copy], drawn)
+    assert [one.answer for one in answers.answers] == ["yes", "no", "other"]
     assert answers.blanks == 2
     assert any("'maybe', not Yes, No or Other" in told for told in answers.problems)
-    text = filled.read_text(encoding="utf-8").replace("Story", "Tale", 1)
-    filled.write_text(text, encoding="utf-8")
-    assert any("another text than was drawn" in p for p in read_answers([filled], drawn).problems)
+    text = copy.read_text(encoding="utf-8").replace("Story", "Tale", 1)
+    copy.write_text(text, encoding="utf-8")
+    assert any("another text than was drawn" in p for p in answers_in([copy], drawn).problems)
     with pytest.raises(InputError, match="twice"):
-        read_answers([filled, filled], drawn)
+        answers_in([copy, copy], drawn)
     with pytest.raises(InputError, match="no column 'item'"):
-        read_key(guidelines_as_csv(tmp_path))
+        key_in(guidelines_as_csv(tmp_path))
 
 
 def guidelines_as_csv(folder):
@@ -117,7 +149,7 @@ def guidelines_as_csv(folder):
 
 
 @pytest.mark.parametrize(
-    ("answers", "majority"),
+    ("answers", "most"),
     [
         (["yes", "yes", "no"], "yes"),
         (["yes", "no"], None),
@@ -127,17 +159,15 @@ def guidelines_as_csv(folder):
         ([], None),
     ],
 )
-def test_a_majority_is_more_than_half(answers, majority):
-    assert majority_of(answers) == majority
+def test_a_majority_is_more_than_half(answers, most):
+    assert majority(answers) == most
 
 
 def test_the_papers_confusion_gives_the_papers_figures():
     cells = [("yes", "yes")] * 46 + [("no", "yes")] * 2 + [("yes", "no")] * 21 + [("no", "no")] * 31
-    answers = Answers(
-        given={name: {f"i{p}": m for p, (m, _) in enumerate(cells)} for name in ("a", "b", "c")}
-    )
-    found = score_study(answers, key(100, [judge for _, judge in cells]), rng(), resamples=500)
-    row = found.judge.iloc[0]
+    given = {name: {f"i{p}": m for p, (m, _) in enumerate(cells)} for name in ("a", "b", "c")}
+    found = score(given, key(100, [judge for _, judge in cells]), 500)
+    row = found["judge"].iloc[0]
     assert (row["tp"], row["fp"], row["fn"], row["tn"]) == (46, 2, 21, 31)
     facts = published_facts().study
     assert row["accuracy"] == pytest.approx(facts.accuracy)
@@ -147,10 +177,10 @@ def test_the_papers_confusion_gives_the_papers_figures():
     assert row["kappa"] == pytest.approx(facts.judge_kappa, abs=5e-3)
     for figure in ("accuracy", "precision", "recall", "f1", "kappa"):
         assert row[f"{figure}_low"] < row[figure] < row[f"{figure}_high"]
-    raters = found.raters.iloc[0]
+    raters = found["raters"].iloc[0]
     assert raters["unanimous"] == raters["fleiss"] == 1.0
-    assert len(found.pairs) == 6
-    assert set(found.labels.columns) >= {"item", "a", "b", "c", "majority", "judge"}
+    assert len(found["pairs"]) == 6
+    assert set(found["ratings"].columns) >= {"item", "a", "b", "c", "majority", "judge"}
 
 
 def test_what_decides_nothing_is_counted_and_left_out():
@@ -158,13 +188,37 @@ def test_what_decides_nothing_is_counted_and_left_out():
         "a": {"i0": "yes", "i1": "yes", "i2": "other", "i3": "yes"},
         "b": {"i0": "yes", "i1": "no", "i2": "other", "i3": "yes"},
     }
-    found = score_study(Answers(given=given), key(5, ["yes", "yes", "yes", "", "no"]), rng())
-    row = found.judge.iloc[0]
+    found = score(given, key(5, ["yes", "yes", "yes", "", "no"]))
+    row = found["judge"].iloc[0]
     assert (row["n"], row["split"], row["open"]) == (1, 2, 1)
-    assert found.raters.iloc[0]["other"] == 2
-    assert len(found.labels) == 4, "an item that nobody rated is in no table"
+    assert found["raters"].iloc[0]["other"] == 2
+    assert len(found["ratings"]) == 4, "an item that nobody rated is in no table"
     with pytest.raises(InputError, match="no cell of these sheets"):
-        score_study(Answers(given={"a": {}}), key(1, ["yes"]), rng())
+        score({"a": {}}, key(1, ["yes"]))
+
+
+def test_labels_correct_the_judge_in_a_report(tmp_path):
+    frame = items(stories=12, systems=("a",)).assign(really=lambda f: f["sample_id"] != "3v1")
+    study = draw(frame, 20)
+    drawn = key_in(study.write(tmp_path / "sheet.csv")[0])
+    wrong = [item.name for item in drawn if item["sample_id"] == "3v1"]
+    given = {item.name: "no" if item.name in wrong else "yes" for item in drawn}
+    given[drawn[0].name] = "other"
+    tables = score_study(STUDY, drawn, filled({"ann": given}), rng(), resamples=50)
+    (labels,) = [table.frame for table in tables if table.name == "labels"]
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    read = read_labels([tmp_path / "labels.csv"])
+    assert len(read) == 19, "an answer that decides nothing is no label"
+    assert set(read["judge"]) == {"j/judge"}
+    assert set(read["phrasing"]) <= set("ABC")
+    (found,) = corrected_by_labels(
+        frame, read, criteria=examined_criteria("cobe"), unit="phrasing"
+    ).to_dict("records")
+    assert found["criterion"] == "correct"
+    judged = frame.set_index(["sample_id", "phrasing"])["correct"]
+    places = read[["sample_id", "phrasing"]].itertuples(index=False, name=None)
+    assert found["labelled"] == sum(not math.isnan(judged[place]) for place in places)
+    assert found["raw"] < 0.6 < found["corrected"]
 
 
 def test_fleiss_kappa_is_that_of_statsmodels():
@@ -173,9 +227,9 @@ def test_fleiss_kappa_is_that_of_statsmodels():
     random = rng()
     table = random.choice(["yes", "no", "other"], size=(40, 3), p=[0.5, 0.4, 0.1])
     given = {f"r{c}": {f"i{r}": str(table[r, c]) for r in range(40)} for c in range(3)}
-    found = score_study(Answers(given=given), key(40, ["yes"] * 40), rng(), resamples=200)
+    found = score(given, key(40, ["yes"] * 40), 200)
     counts, _ = aggregate_raters(table)
-    assert found.raters.iloc[0]["fleiss"] == pytest.approx(fleiss_kappa(counts))
+    assert found["raters"].iloc[0]["fleiss"] == pytest.approx(fleiss_kappa(counts))
 
 
 def test_published_figures_follow_from_each_other_or_a_note_says_so():

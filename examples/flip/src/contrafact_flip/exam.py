@@ -3,27 +3,22 @@
 Both are edited about as much, so that how far a text is from its review does not give it away.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items, true_or_false
-from contrafact.prompts import PromptPack
-from contrafact.text.delimit import delimit
+from contrafact.family.exam import ExamItem, ExamSpec, draw_items
 from contrafact_flip.data import SAMPLES, load_reviews
-from contrafact_flip.run import CRITERIA, rubric
+from contrafact_flip.run import RUN
 
 __all__ = ["EXAM", "exam_items"]
 
 
 def exam_items() -> list[ExamItem]:
-    """Return two items for each bundled review, and one that is broken off."""
+    """Return three items for each bundled review: flipped, kept, and flipped but broken off."""
     found = []
     for review in load_reviews(SAMPLES)[0]:
-        assert review.revision is not None and review.kept is not None
-        words = review.revision.split()
+        revision = str(review.revision)
+        words = revision.split()
         for kind, text, known in (
-            ("revision", review.revision, {"flipped": True, "fluent": True}),
-            ("kept", review.kept, {"flipped": False}),
+            ("revision", revision, {"flipped": True, "fluent": True}),
+            ("kept", str(review.kept), {"flipped": False}),
             ("broken", " ".join(words[: len(words) * 2 // 3]), {"fluent": False}),
         ):
             item = ExamItem(
@@ -33,31 +28,17 @@ def exam_items() -> list[ExamItem]:
                 about=review.text,
                 text=text,
                 known=known,
-                reference=review.revision,
+                reference=revision,
                 material=review,
             )
             found.append(item)
     return found
 
 
-def examiner(pack: PromptPack, options: Any) -> Examiner:
-    """Return how a judge is asked, as in a run."""
-    asked = rubric(pack)
-
-    def prompts(item: ExamItem) -> Mapping[str, str]:
-        made = asked.prompts(review=item.text, label=item.material.other)
-        return {name: one for name, one in zip(CRITERIA, made, strict=True) if name in item.known}
-
-    def shown(item: ExamItem) -> Sequence[str]:
-        return (delimit(item.text),)
-
-    return Examiner(prompts, shown, true_or_false())
-
-
 EXAM = ExamSpec(
     task="flip",
-    criteria={name: name for name in CRITERIA},
+    criteria={one.name: one.name for one in RUN.criteria},
     items=lambda options, n, seed: draw_items(exam_items(), n, seed),
-    examiner=examiner,
+    examiner=RUN.examiner,
     surface_of="flipped",
 )

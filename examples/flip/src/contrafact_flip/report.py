@@ -4,6 +4,7 @@ from itertools import combinations
 from typing import Any
 
 import pandas as pd
+
 from contrafact.family.report import Breakdown, Criterion, Examples, Measure, ReportSpec
 from contrafact.text.diff import normalised_edit_distance
 

@@ -1,29 +1,23 @@
-"""How ``flip`` is run: its options, its Inspect task, and its per-item table."""
+"""How ``flip`` is run: its options, its criteria, and what is computed without a judge."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Epochs, Task, task
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai import Task, task
 from pydantic import Field
 
-from contrafact.family.method import Method, MethodContext
-from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once
+from contrafact.family.method import Method
+from contrafact.family.run import Prepared
 from contrafact.family.settings import FluencyOptions, RunSettings
-from contrafact.family.task import criteria_scorer, method_solver, verdict_columns
-from contrafact.judges.rubric import Rubric
-from contrafact.models.asking import cache_policy
+from contrafact.family.text_run import TextRun
 from contrafact.models.fluency import score_fluency
-from contrafact.prompts import PromptPack, open_pack
-from contrafact.records import Criterion, Output
+from contrafact.records import Criterion
 from contrafact.text.diff import normalised_edit_distance
 from contrafact_flip.data import SAMPLES, Review, classifier, load_reviews
 from contrafact_flip.methods import METHODS
 
-__all__ = ["CRITERIA", "RUN", "FlipOptions", "FlipRun", "flip", "rubric"]
-
-CRITERIA = ("flipped", "fluent")
+__all__ = ["RUN", "FlipOptions", "FlipRun", "flip"]
 
 
 class FlipOptions(FluencyOptions):
@@ -32,22 +26,17 @@ class FlipOptions(FluencyOptions):
     outputs: int = Field(default=1, ge=1, description="Texts per review, for diversity.")
 
 
-def rubric(pack: PromptPack, **how: Any) -> Rubric:
-    """Return what a judge is asked about an edited review."""
-    criteria = [Criterion(name=name, template=f"flip/judge-{name}") for name in CRITERIA]
-    return Rubric(pack, criteria, frozenset({"review", "label"}), **how)
+class FlipRun(TextRun[Review]):
+    """Runs of ``flip``: one row for each review and text."""
 
-
-class FlipRun(TaskRun[Review, Review]):
-    """Runs of ``flip``: one sample and one row for each review and output."""
-
+    name = "flip"
     methods = METHODS
     bundled = SAMPLES
     without_judge = "whether the label flipped is told by the classifier alone"
-    columns = (
-        *("system", "model", "method", "shots", "judge", "draw", "sample_id", "label"),
-        *("wanted", "review", "text", "invalid_reason", *CRITERIA, *(f"{name}_invalid" for name in CRITERIA)),
+    criteria = tuple(
+        Criterion(name=name, template=f"flip/judge-{name}") for name in ("flipped", "fluent")
     )
+    columns = ("label", "wanted", "review", "text", "invalid_reason")
 
     def load(self, path: Path) -> tuple[Sequence[Review], list[str]]:
         """Return the reviews of a file."""
@@ -57,94 +46,40 @@ class FlipRun(TaskRun[Review, Review]):
         """Return how many texts are asked for."""
         return int(settings.option("outputs", 1))
 
-    def judging(self, pack: PromptPack, settings: RunSettings) -> Rubric:
-        """Return the criteria, their templates checked."""
-        return rubric(pack)
+    def prompt_texts(self, item: Review, text: str) -> Mapping[str, str]:
+        """Return the edited review and the label that it was to have."""
+        return {"review": text, "label": item.other}
 
-    def judge_prompts(self, judging: Rubric, unit: Review) -> Sequence[str]:
-        """Return what is asked about an edit as long as the review."""
-        return judging.prompts(review=unit.text, label=unit.other)
+    def input_of(self, item: Review) -> str:
+        """Return the review."""
+        return item.text
+
+    def item_columns(self, item: Review) -> Mapping[str, Any]:
+        """Return the review, its label and the other one."""
+        return {"label": item.label, "wanted": item.other, "review": item.text}
 
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one method."""
         draws, judged = prepared.draws(method), prepared.judged(method)
-        return flip(method=method, outputs=draws, judged=judged, **prepared.common)
-
-    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return one row per review and output."""
-        for sample in evaluated.samples:
-            output = Output(**sample.store["output"])
-            score = (sample.scores or {})["criteria"]
-            yield {
-                **evaluated.facts,
-                "draw": sample.epoch,
-                "sample_id": str(sample.id),
-                "label": sample.metadata["label"],
-                "wanted": sample.target,
-                "review": sample.input,
-                "text": output.text,
-                "invalid_reason": output.invalid,
-                **verdict_columns((score.metadata or {}).get("verdicts", {}), CRITERIA),
-            }
+        return flip(method=method, draws=draws, judged=judged, **prepared.common)
 
     def finish(self, items: Any, scorer: Any, folder: Path) -> Any:
         """Add what needs no judge: the classifier's label, edit distance, perplexity."""
-        texts = items["text"].fillna("")
-        made = items["text"].notna()
-        scored = score_fluency(items.loc[made, "text"], scorer, folder)
-        labels = classifier().predict(texts)
-        distances = [
-            normalised_edit_distance(*pair) for pair in zip(items["review"], texts, strict=True)
-        ]
-        return items.assign(
-            flipped_by_classifier=(labels != items["label"]).astype(float).where(made),
-            edit_distance=distances,
-            perplexity=items["text"].map(scored).astype(float),
-        ).assign(edit_distance=lambda table: table["edit_distance"].where(made))
+        made, texts = items["text"].notna(), items["text"].fillna("")
+        scored = score_fluency(texts[made], scorer, folder)
+        found = items.assign(
+            flipped_by_classifier=(classifier().predict(texts) != items["label"]).astype(float),
+            edit_distance=list(map(normalised_edit_distance, items["review"], texts)),
+            perplexity=texts.map(scored).astype(float),
+        )
+        computed = ["flipped_by_classifier", "edit_distance", "perplexity"]
+        return found.assign(**{name: found[name].where(made) for name in computed})
 
 
 RUN = FlipRun()
 
 
 @task
-def flip(
-    data: str | None = None,
-    method: str = "plain",
-    outputs: int = 1,
-    seed: int = 0,
-    prompts: str | None = None,
-    judged: bool = True,
-    limit: int | None = None,
-    cache_scope: str | None = None,
-    fingerprint: str | None = None,
-) -> Task:
-    """Label-flipping counterfactuals of short reviews."""
-    reviews, _ = load_once(RUN.load, data or SAMPLES)
-    pack = open_pack(prompts)
-    chosen = METHODS.make(method, MethodContext(pack=pack, task="flip", items=reviews, seed=seed))
-    cache = cache_policy(cache_scope)
-    by_id = {review.id: review for review in reviews}
-
-    def texts(state: Any, text: str) -> Mapping[str, str]:
-        return {"review": text, "label": by_id[str(state.sample_id)].other}
-
-    samples = [
-        Sample(id=one.id, input=one.text, target=one.other, metadata={"label": one.label})
-        for one in reviews[:limit]
-    ]
-    return Task(
-        dataset=MemoryDataset(samples, name="reviews"),
-        solver=method_solver(
-            chosen,
-            item_of=lambda state: by_id[str(state.sample_id)],
-            unanswered=lambda reason: Output(text=None, invalid=reason),
-            shown=lambda output: output.text or output.reply or "",
-            cache=cache,
-            judged=judged,
-        ),
-        scorer=criteria_scorer(rubric(pack, cache=cache) if judged else None, texts),
-        epochs=Epochs(outputs, "mean"),
-        version=RUN.version,
-        name=f"flip-{method.rsplit('.', 1)[-1]}",
-        metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
-    )
+def flip(data: str | None = None, method: str = "plain", **how: Any) -> Task:
+    """Label-flipping counterfactuals of short reviews; arguments as `TextRun.inspect_task` says."""
+    return RUN.inspect_task(data=data, method=method, **how)

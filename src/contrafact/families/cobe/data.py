@@ -467,10 +467,10 @@ class KnownAnswer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     text: str = Field(min_length=1, description="The answer.")
-    why: str = Field(default="", description="Why it is right, or what is wrong with it.")
     fails: str | None = Field(
         default=None, description="The one criterion that it fails; none for a right answer."
     )
+    why: str = Field(default="", description="Why it is right, or what is wrong with it.")
 
 
 class KnownStory(BaseModel):

@@ -2,7 +2,8 @@
 
 A right answer passes every criterion that its story asks; a wrong one fails the criterion it was
 made to fail and passes all others. So each wrong answer is an item that should fail on one
-criterion and items that should pass on the rest.
+criterion and items that should pass on the rest. What likeness to the representative answer would
+have said of them (section 4.2) stands next to the judge.
 """
 
 from collections import Counter
@@ -87,22 +88,10 @@ def drawn_known(n: int, seed: int) -> "list[KnownStory]":
         n: How many.
         seed: Seed of the draw.
     """
-    from contrafact.families.cobe.data import KnownAnswer, KnownStory
-    from contrafact.families.cobe.synth.answers import Answer
     from contrafact.families.cobe.synth.draw import draw_stories
     from contrafact.families.cobe.synth.template import bundled_templates
 
-    def answer(one: Answer) -> KnownAnswer:
-        return KnownAnswer(text=one.text, why=one.why, fails=one.fails)
-
-    return [
-        KnownStory(
-            story=drawn.story,
-            right=tuple(map(answer, drawn.right)),
-            wrong=tuple(map(answer, drawn.wrong)),
-        )
-        for drawn in draw_stories(bundled_templates(), n, seed)
-    ]
+    return list(draw_stories(bundled_templates(), n, seed))
 
 
 def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:

@@ -26,6 +26,7 @@ from contrafact.files.sheets import guarded, unguarded
 from contrafact.files.tables import read_rows, source_name
 from contrafact.judges.replies import read_json_object
 from contrafact.records import NewsItem, content_id
+from contrafact.stats.votes import majority
 from contrafact.text.delimit import printable
 
 __all__ = [
@@ -340,18 +341,18 @@ def outcome_of(decisions: Sequence[SheetDecision], proposed: str | None) -> Outc
     votes = Counter(one.decision for one in decisions)
     tally = ", ".join(f"{number} {word}" for word, number in sorted(votes.items()))
     people = len(decisions)
-    winner, most = votes.most_common(1)[0]
-    if 2 * most <= people:
+    winner = majority(one.decision for one in decisions)
+    if winner is None:
         return Outcome("hard case", None, f"people disagree ({tally})", people)
     if winner == "unsure":
         return Outcome("hard case", None, "people are not sure", people)
     if winner == "no":
         return Outcome("dropped", None, "is no market event", people)
-    named = Counter(one.category or proposed for one in decisions if one.decision == "yes")
-    category, number = named.most_common(1)[0]
-    if category is None:
+    named = [one.category or proposed for one in decisions if one.decision == "yes"]
+    if not any(named):
         return Outcome("hard case", None, "nobody names a category", people)
-    if 2 * number <= named.total():
+    category = majority(named)
+    if category is None:
         return Outcome("hard case", None, "people disagree on the category", people)
     return Outcome("kept", category, f"is a market event ({tally})", people)
 

@@ -47,9 +47,9 @@ ReviewStage = Literal[
     "secondary-review",
     "arbitration",
 ]
-Answer = Literal["pass", "fail", "mis-category", "revise", "remove", "unresolved"]
+ReviewAnswer = Literal["pass", "fail", "mis-category", "revise", "remove", "unresolved"]
 
-ALLOWED: dict[ReviewStage, tuple[Answer, ...]] = {
+ALLOWED: dict[ReviewStage, tuple[ReviewAnswer, ...]] = {
     "expert-review": ("pass", "fail", "revise", "remove"),
     "audit": ("pass", "fail"),
     "annotation": ("pass", "fail", "mis-category"),
@@ -72,7 +72,7 @@ class ReviewDecision(BaseModel):
     item_id: str = Field(min_length=1, description="The id of the pair, as in the file of pairs.")
     stage: ReviewStage = Field(description="The stage of the review.")
     decided_by: str = Field(min_length=1, description="Who decided: a name, or a role.")
-    decision: Answer = Field(description="What was decided; each stage has its own answers.")
+    decision: ReviewAnswer = Field(description="What was decided; each stage has its own answers.")
     when: str = Field(description="The time of the decision, ISO 8601.")
     why: str = Field(default="", description="The reason, in a few words.")
     rewritten: str | None = Field(

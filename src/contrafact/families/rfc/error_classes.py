@@ -6,7 +6,6 @@ whether its reasons are sound.
 """
 
 import asyncio
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +16,7 @@ from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, Reading, read_label
 from contrafact.judges.judge import judges_of_role
 from contrafact.prompts import PromptPack, PromptTemplate
+from contrafact.stats.votes import majority
 from contrafact.text.delimit import delimit
 
 __all__ = ["ErrorClasses"]
@@ -73,10 +73,8 @@ class ErrorClasses:
                 raise output
             reading = _read(output.completion, right=right)
             votes.append({"judge": str(judge), "class": reading.label, "invalid": reading.invalid})
-        counts = Counter(vote["class"] for vote in votes if vote["class"] is not None)
-        best = counts.most_common(1)
-        decided = bool(best) and best[0][1] * 2 > sum(counts.values())
-        return {"error_class": best[0][0] if decided else None, "error_class_votes": votes}
+        named = [vote["class"] for vote in votes if vote["class"] is not None]
+        return {"error_class": majority(named), "error_class_votes": votes}
 
 
 def _read(reply: str, *, right: bool) -> Reading:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import StoryNotes, load_stories, write_stories
-from contrafact.families.cobe.synth.answers import draw_setting, known_answers, story_record
+from contrafact.families.cobe.data import StoryNotes, answers_object, load_stories, write_stories
+from contrafact.families.cobe.synth.answers import draw_setting, story_record
 from contrafact.families.cobe.synth.cases import cases
 from contrafact.families.cobe.synth.draw import choose, domain_named, draw_stories, draw_story
 from contrafact.families.cobe.synth.realization import realize
@@ -84,7 +84,7 @@ def test_one_seed_gives_one_file_and_it_reads_back(tmp_path):
     for name in ("one.json", "two.json"):
         drawn = list(draw_stories(TEMPLATES, 100, 5))
         stories = [one.story for one in drawn]
-        write_stories(stories, tmp_path / name, [known_answers(one) for one in drawn])
+        write_stories(stories, tmp_path / name, [answers_object(one) for one in drawn])
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
     notes = StoryNotes()
     assert load_stories(tmp_path / "one.json", notes) == stories

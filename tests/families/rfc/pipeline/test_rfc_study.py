@@ -5,11 +5,18 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from contrafact.families.rfc.study_sheet import read_answers, read_key, write_study
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.study import GOLD, draw_study, score_study
+from contrafact.family import families
+from contrafact.family.study import Answer, StudyItem
+from contrafact.files.tables import write_rows
 from contrafact.records import MANIPULATIONS, Rewrite
+from contrafact.study.sample import draw_study, read_source
+from contrafact.study.score import Filled, read_answers, read_key, score_study
+
+COMMAND = "rfc study sample"
+GOLD = "gold"
+STUDIES = {kind: study.load() for kind, study in families()["rfc"].study.items()}
 
 
 def pairs(each=30):
@@ -26,10 +33,23 @@ def pairs(each=30):
 
 
 def drawn(tmp_path, kind="agreement", n=20, seed=0, each=30):
-    rows, key = draw_study(pairs(each), kind, n, np.random.default_rng(seed))
+    file = tmp_path / "pairs.jsonl"
+    write_rows(file, (pair.model_dump(mode="json") for pair in pairs(each)))
+    spec = STUDIES[kind]
+    rng = np.random.default_rng(seed)
+    study = draw_study(spec, read_source(spec, [file]), n, rng, kind=kind)
     sheet = tmp_path / "sheet.csv"
-    key_path, guidelines = write_study(kind, rows, key, sheet)
+    key_path, guidelines = study.write(sheet)
     return sheet, key_path, guidelines
+
+
+def key_in(path):
+    return read_key(path, STUDIES, command=COMMAND)
+
+
+def answers_in(files, key_path):
+    kind, key = key_in(key_path)
+    return read_answers(files, STUDIES[kind], key, command=COMMAND)
 
 
 def fill(sheet, path, answer):
@@ -40,23 +60,25 @@ def fill(sheet, path, answer):
     return path
 
 
-def figures(tmp_path, files, key_path, **options):
-    key = read_key(key_path)
-    answers = read_answers(files, key)
-    rows = score_study(answers, key, np.random.default_rng(0), resamples=500, **options)
+def figures(tmp_path, files, key_path):
+    kind, key = key_in(key_path)
+    answers = answers_in(files, key_path)
+    rng = np.random.default_rng(0)
+    (table,) = score_study(STUDIES[kind], key, answers, rng, resamples=500)
+    rows = table.frame.to_dict("records")
     return answers, {(r["step"], r["rater"], r["other"], r["category"]): r for r in rows}
 
 
 def test_twenty_of_each_are_drawn_and_the_sheet_does_not_tell_what_is_right(tmp_path):
     sheet, key_path, guidelines = drawn(tmp_path, "detect")
     shown = pd.read_csv(sheet, dtype=str)
-    key = read_key(key_path)
+    _, key = key_in(key_path)
     assert len(shown) == 80
     assert list(shown.columns) == ["item", "paragraph", "label", "comment"]
     for category in MANIPULATIONS:
-        own = [item for item in key if item.category == category]
-        assert len(own) == len({item.pair_id for item in own}) == 20
-        assert [sum(i.gold == label for i in own) for label in ("true", "false")] == [10, 10]
+        own = [item for item in key if item["category"] == category]
+        assert len(own) == len({item["pair_id"] for item in own}) == 20
+        assert [sum(i["gold"] == label for i in own) for label in ("true", "false")] == [10, 10]
         assert {item.probability for item in own} == {20 / 30}
     assert shown["paragraph"].str.startswith("'=").all(), "no spreadsheet takes it for a formula"
     assert "TRUE" in guidelines.read_text(encoding="utf-8")
@@ -73,7 +95,7 @@ def test_the_same_seed_draws_the_same_and_a_filled_sheet_is_never_overwritten(tm
 
 def test_a_small_category_is_drawn_whole(tmp_path):
     _, key_path, _ = drawn(tmp_path, n=20, each=7)
-    key = read_key(key_path)
+    _, key = key_in(key_path)
     assert len(key) == 28
     assert {item.probability for item in key} == {1.0}
 
@@ -105,7 +127,6 @@ def test_agreement_per_step_and_category_and_undefined_where_it_is(tmp_path):
 
 def test_macro_f1_is_that_of_the_paper(tmp_path):
     # 2 x 2 counts: both true 12, ann only 3, ben only 1, both false 4.
-    from contrafact.families.rfc.study_sheet import Answers, KeyItem
 
     cells = (
         [("true", "true")] * 12
@@ -113,20 +134,15 @@ def test_macro_f1_is_that_of_the_paper(tmp_path):
         + [("false", "true")]
         + [("false", "false")] * 4
     )
-    key = [
-        KeyItem(f"i{n}", "agreement", f"p{n}", f"n{n}", "causal", "", 1.0, "") for n in range(20)
+    key = [StudyItem(f"i{n}", 1.0, "", {"category": "causal"}, cluster=f"n{n}") for n in range(20)]
+    rows = [
+        Answer(f"i{n}", person, "rewrite_valid", pair[place])
+        for place, person in enumerate(("ann", "ben"))
+        for n, pair in enumerate(cells)
     ]
-    answers = Answers(
-        given={
-            "category_correct": {},
-            "rewrite_valid": {
-                "ann": {f"i{n}": a for n, (a, _) in enumerate(cells)},
-                "ben": {f"i{n}": b for n, (_, b) in enumerate(cells)},
-            },
-        },
-        people=["ann", "ben"],
-    )
-    row = score_study(answers, key, np.random.default_rng(0), resamples=200)[0]
+    spec, rng = STUDIES["agreement"], np.random.default_rng(0)
+    (table,) = score_study(spec, key, Filled(rows, ["ann", "ben"]), rng, resamples=200)
+    row = table.frame.iloc[0]
     assert row["percent"] == pytest.approx(16 / 20)
     assert row["macro_f1"] == pytest.approx((24 / 28 + 8 / 12) / 2)
     chance = 0.75 * 0.65 + 0.25 * 0.35
@@ -137,7 +153,7 @@ def test_macro_f1_is_that_of_the_paper(tmp_path):
 
 def test_a_baseline_is_held_against_what_is_right(tmp_path):
     sheet, key_path, _ = drawn(tmp_path, "detect")
-    gold = {item.item: item.gold for item in read_key(key_path)}
+    gold = {item.name: item["gold"] for item in key_in(key_path)[1]}
     sure = fill(sheet, tmp_path / "sure.csv", lambda row: {"label": gold[row["item"]]})
     always = fill(sheet, tmp_path / "always.csv", lambda _: {"label": "TRUE"})
     _, found = figures(tmp_path, [sure, always], key_path)
@@ -171,6 +187,6 @@ def test_cells_that_cannot_be_used_are_told_by_line(tmp_path):
     with pytest.raises(InputError, match="twice"):
         figures(tmp_path, [said, said], key_path)
     with pytest.raises(InputError, match="no sheet of this study"):
-        read_answers([key_path], read_key(key_path))
+        answers_in([key_path], key_path)
     with pytest.raises(InputError, match="this is no study's key"):
-        read_key(sheet)
+        key_in(sheet)

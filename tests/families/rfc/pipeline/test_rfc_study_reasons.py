@@ -3,18 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from contrafact.families.rfc.study_reasons import (
-    UNDECIDED,
-    class_shares,
-    draw_reasons,
-    sorted_answers,
-)
-from contrafact.families.rfc.study_sheet import read_answers, read_key, write_study
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import ERROR_CLASSES
-from contrafact.families.rfc.study import JUDGE, OVERALL, score_study
+from contrafact.families.rfc.study import OVERALL, REASONS, UNDECIDED
+from contrafact.study.sample import draw_study
+from contrafact.study.score import read_answers, read_key, score_study
 
+COMMAND = "rfc study sample"
+JUDGE = "judge"
 SYSTEMS = ("tern/one · plain", "tern/two · reflect")
 
 
@@ -50,10 +47,21 @@ def items(articles=40, judged=True):
 
 
 def drawn(tmp_path, frame=None, n=10):
-    rows, key = draw_reasons(items() if frame is None else frame, n, np.random.default_rng(4))
+    source = items() if frame is None else frame
+    study = draw_study(REASONS, source, n, np.random.default_rng(4), kind="reasons")
     sheet = tmp_path / "sheet.csv"
-    key_path, guidelines = write_study("reasons", rows, key, sheet)
-    return sheet, read_key(key_path), guidelines
+    key_path, guidelines = study.write(sheet)
+    return sheet, read_key(key_path, {"reasons": REASONS}, command=COMMAND)[1], guidelines
+
+
+def answers_in(files, key):
+    return read_answers(files, REASONS, key, command=COMMAND)
+
+
+def score(answers, key, resamples):
+    rng = np.random.default_rng(0)
+    tables = score_study(REASONS, key, answers, rng, resamples=resamples)
+    return {table.name: table.frame.to_dict("records") for table in tables}
 
 
 def fill(sheet, path, answer):
@@ -71,39 +79,39 @@ def test_wrong_and_right_answers_of_every_system_are_drawn_and_nothing_says_whos
         *("item", "paragraph", "original", "right_label", "given_label", "reasons"),
         *("reason_class", "comment"),
     ]
-    counted = pd.DataFrame([vars(one) for one in key]).groupby(["system", "category"]).size()
+    counted = pd.DataFrame([one.facts for one in key]).groupby(["system", "category"]).size()
     assert counted.to_dict() == {(s, c): 10 for s in SYSTEMS for c in ("right", "wrong")}
-    probability = {(one.system, one.category): one.probability for one in key}
+    probability = {(one["system"], one["category"]): one.probability for one in key}
     assert probability[SYSTEMS[0], "wrong"] == 10 / 14
     assert probability[SYSTEMS[1], "right"] == 10 / 20
     text = sheet.read_text("utf-8")
     assert not any(told in text for told in ("tern", "reflect", "sound", "contradiction"))
-    as_drawn = {one.item: one for one in key}
+    as_drawn = {one.name: one for one in key}
     for row in shown.to_dict("records"):
         one = as_drawn[row["item"]]
-        assert (row["right_label"] == row["given_label"]) == (one.category == "right")
+        assert (row["right_label"] == row["given_label"]) == (one["category"] == "right")
         assert bool(row["original"]) == (row["right_label"] == "false")
-        assert one.sample_id.endswith(row["right_label"])
+        assert one["sample_id"].endswith(row["right_label"])
     assert all(name in guidelines.read_text("utf-8") for name in ERROR_CLASSES)
 
 
 def test_shares_follow_the_strict_majority_and_what_has_none_is_counted(tmp_path):
     sheet, key, _ = drawn(tmp_path)
-    of = {one.item: one for one in key}
+    of = {one.name: one for one in key}
 
     def ann(row):
-        return "Sound" if of[row["item"]].category == "right" else "forward looking"
+        return "Sound" if of[row["item"]]["category"] == "right" else "forward looking"
 
     def ben(row):
-        return "sound" if of[row["item"]].category == "right" else "journalistic_form"
+        return "sound" if of[row["item"]]["category"] == "right" else "journalistic_form"
 
     files = [
         fill(sheet, tmp_path / f"{name}.csv", say) for name, say in (("ann", ann), ("ben", ben))
     ]
-    answers = read_answers(files, key)
+    answers = answers_in(files, key)
     assert answers.problems == []
-    rows = class_shares(answers, key, np.random.default_rng(0), resamples=300)
-    shares = {(r["system"], r["answers"], r["reason_class"]): r for r in rows}
+    found = score(answers, key, 300)
+    shares = {(r["system"], r["answers"], r["reason_class"]): r for r in found["classes"]}
     for system in SYSTEMS:
         assert shares[system, "right", "sound"]["share"] == 1.0
         assert shares[system, "right", "sound"]["share_low"] < 1.0
@@ -111,28 +119,27 @@ def test_shares_follow_the_strict_majority_and_what_has_none_is_counted(tmp_path
         assert shares[system, "wrong", "forward-looking"]["count"] == 0
         assert (system, "wrong", "sound") not in shares
         assert (system, "right", UNDECIDED) not in shares
-    figures = {
-        (r["rater"], r["other"], r["category"]): r
-        for r in score_study(answers, key, np.random.default_rng(0), resamples=300)
-    }
+    figures = {(r["rater"], r["other"], r["category"]): r for r in found["figures"]}
     assert figures["ann", "ben", "right"]["percent"] == 1.0
     assert figures["ann", "ben", "wrong"]["percent"] == 0.0
     assert figures["ann", JUDGE, OVERALL]["percent"] == 0.5
     assert figures["ann", JUDGE, OVERALL]["n"] == 40
-    traced = pd.DataFrame(sorted_answers(answers, key))
+    traced = pd.DataFrame(found["labels"])
     assert set(traced["majority"]) == {"sound", UNDECIDED}
     assert set(traced["judge"]) == {"sound", "other"}
-    assert traced.set_index("item")["ann"].to_dict() == answers.given["reason_class"]["ann"]
+    assert traced.set_index("item")["ann"].to_dict() == {
+        one.item: one.answer for one in answers.answers if one.person == "ann"
+    }
 
 
 def test_one_person_without_a_judge_sorts_all_the_same(tmp_path):
     sheet, key, _ = drawn(tmp_path, items(judged=False))
     alone = fill(sheet, tmp_path / "ann.csv", lambda _: "other")
-    answers = read_answers([alone], key)
-    assert score_study(answers, key, np.random.default_rng(0), resamples=100) == []
-    rows = class_shares(answers, key, np.random.default_rng(0), resamples=100)
-    assert {r["share"] for r in rows if r["reason_class"] == "other"} == {1.0}
-    assert {row["judge"] for row in sorted_answers(answers, key)} == {None}
+    answers = answers_in([alone], key)
+    found = score(answers, key, 100)
+    assert found["figures"] == []
+    assert {r["share"] for r in found["classes"] if r["reason_class"] == "other"} == {1.0}
+    assert {row["judge"] for row in found["labels"]} == {None}
 
 
 def test_classes_of_right_answers_are_refused_for_wrong_ones(tmp_path):
@@ -142,11 +149,11 @@ def test_classes_of_right_answers_are_refused_for_wrong_ones(tmp_path):
         tmp_path / "ann.csv",
         lambda row: "sound" if row["right_label"] != row["given_label"] else "who knows",
     )
-    problems = read_answers([said], key).problems
+    problems = answers_in([said], key).problems
     assert sum("is for right answers only; left out" in problem for problem in problems) == 2
     assert sum("not forward-looking, journalistic-form" in problem for problem in problems) == 2
 
 
 def test_runs_without_reasons_are_refused():
     with pytest.raises(InputError, match="came with reasons"):
-        draw_reasons(items().assign(rationale=None), 5, np.random.default_rng(0))
+        draw_study(REASONS, items().assign(rationale=None), 5, np.random.default_rng(0))

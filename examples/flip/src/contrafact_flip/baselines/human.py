@@ -1,9 +1,8 @@
 """human: the revision that came with the data, as a system next to the models."""
 
-from collections.abc import Sequence
+from typing import Any
 
 from contrafact.family.method import MethodContext
-from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Output
 from contrafact_flip.data import Review
 
@@ -11,18 +10,17 @@ __all__ = ["Human", "method"]
 
 
 class Human:
-    """Answers with the review's own revision."""
+    """Answers with the review's own revision, and asks no model."""
 
     name = "human"
     shots = 0
 
-    async def __call__(self, review: Review, ask: Ask, *, draw: int = 1) -> Output:
+    async def __call__(self, review: Review, ask: Any, *, draw: int = 1) -> Output:
         """Return the revision; invalid where the data has none."""
-        if review.revision is None:
-            return Output(text=None, invalid="the data has no revision of it")
-        return Output(text=review.revision)
+        reason = None if review.revision else "the data has no revision of it"
+        return Output(text=review.revision, invalid=reason)
 
-    def plan(self, review: Review) -> Sequence[PlannedCall]:
+    def plan(self, review: Review) -> list[Any]:
         """Return no calls."""
         return []
 

@@ -34,8 +34,7 @@ class MarkThenEdit(Plain):
     def plan(self, review: Review) -> Sequence[PlannedCall]:
         """Return the two calls."""
         first = PlannedCall(self._marking(review), reply_tokens=20)
-        (edit,) = super().plan(review)
-        return [first, PlannedCall(first.prompt + edit.prompt, edit.reply_tokens)]
+        return [first, *super().plan(review)]
 
     def _marking(self, review: Review) -> str:
         return self._mark.render(review=delimit(review.text), label=review.label)

@@ -41,8 +41,7 @@ def synth(
     from collections import Counter
 
     from contrafact.console import Progress
-    from contrafact.families.cobe.data import write_stories
-    from contrafact.families.cobe.synth.answers import known_answers
+    from contrafact.families.cobe.data import answers_object, write_stories
     from contrafact.families.cobe.synth.draw import choose, domain_named, draw_stories
     from contrafact.families.cobe.synth.template import bundled_templates, load_templates
     from contrafact.files.atomic import guard_output
@@ -57,7 +56,7 @@ def synth(
         for story in draw_stories(chosen, n, seed, processes=processes):
             drawn.append(story)
             steps.step()
-    write_stories([one.story for one in drawn], out, [known_answers(one) for one in drawn])
+    write_stories([one.story for one in drawn], out, [answers_object(one) for one in drawn])
     graphs = Counter(one.story.graph for one in drawn)
     wrong = sum(len(one.wrong) for one in drawn)
     right = sum(len(one.right) for one in drawn)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from contrafact.causal.counterfactual import Proof
-from contrafact.families.cobe.data import story_object
+from contrafact.families.cobe.data import KnownAnswer, KnownStory, answers_object, story_object
 from contrafact.families.cobe.synth.cases import Case
 from contrafact.families.cobe.synth.realization import (
     Style,
@@ -20,53 +20,17 @@ from contrafact.families.cobe.synth.realization import (
     stated_edges,
 )
 from contrafact.families.cobe.synth.template import Asserted, Template, Words
-from contrafact.records import Story
 
 __all__ = [
-    "Answer",
-    "DrawnStory",
     "Setting",
     "criterion_texts",
     "draw_setting",
-    "known_answers",
     "probed_modes",
     "proof_record",
     "right_answers",
     "story_record",
     "wrong_answers",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An edit of a story whose verdict is known.
-
-    Attributes:
-        text: The edit.
-        why: What was done in it.
-        fails: The one criterion that it fails, "E1" to "E5"; none for a right answer.
-    """
-
-    text: str
-    why: str
-    fails: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnStory:
-    """A story and what is known of it.
-
-    Attributes:
-        story: The story, as any other of the benchmark.
-        right: Right answers, the odd-looking ones included; the representative answer is first.
-        wrong: Wrong answers, each failing one criterion.
-        proof: What the answers rest on, as it stands in a file.
-    """
-
-    story: Story
-    right: tuple[Answer, ...]
-    wrong: tuple[Answer, ...]
-    proof: Mapping[str, Any]
 
 
 def proof_record(template: str, words: Mapping[str, str], proof: Proof) -> dict[str, Any]:
@@ -91,18 +55,9 @@ def proof_record(template: str, words: Mapping[str, str], proof: Proof) -> dict[
     }
 
 
-def story_record(drawn: DrawnStory) -> dict[str, Any]:
+def story_record(drawn: KnownStory) -> dict[str, Any]:
     """Return a story in the paper's schema (appendix A.2), with our additions."""
-    return story_object(drawn.story, known_answers(drawn))
-
-
-def known_answers(drawn: DrawnStory) -> dict[str, Any]:
-    """Return what a file says of a story beyond the paper's schema."""
-    return {
-        "Right answers": [{"text": a.text, "why": a.why} for a in drawn.right],
-        "Wrong answers": [{"text": a.text, "fails": a.fails, "why": a.why} for a in drawn.wrong],
-        "Proof": dict(drawn.proof),
-    }
+    return story_object(drawn.story, answers_object(drawn))
 
 
 _OPENINGS = (
@@ -161,7 +116,7 @@ def draw_setting(case: Case, rng: np.random.Generator) -> Setting:
     return Setting(case, words, before, after, draw_style(template, rng))
 
 
-def right_answers(setting: Setting, rng: np.random.Generator) -> tuple[Answer, ...]:
+def right_answers(setting: Setting, rng: np.random.Generator) -> tuple[KnownAnswer, ...]:
     """Return right answers: the representative one, and some that look odd."""
     case, template = setting.case, setting.template
     first = realize(template, setting.words, setting.after, setting.style)
@@ -170,9 +125,11 @@ def right_answers(setting: Setting, rng: np.random.Generator) -> tuple[Answer, .
         if other == first:
             style = draw_style(template, rng)
             other = realize(template, setting.words, setting.after, style)
-    found = [Answer(first, "The story, edited and otherwise told as it was.")]
+    found = [KnownAnswer(text=first, why="The story, edited and otherwise told as it was.")]
     if other != first:
-        found.append(Answer(other, "The same, told in another order or with other connectors."))
+        found.append(
+            KnownAnswer(text=other, why="The same, told in another order or with other connectors.")
+        )
     opening, closing = _one_of(_OPENINGS, rng), _one_of(_CLOSINGS, rng)
     body = first
     why = "Text that nobody asked for stands around the edit."
@@ -180,12 +137,12 @@ def right_answers(setting: Setting, rng: np.random.Generator) -> tuple[Answer, .
         name, value = list(case.latents.items())[int(rng.integers(len(case.latents)))]
         body = f"{sentence(_latent(setting, name, value))} {first}"
         why = "Text that nobody asked for stands around the edit, and what was implied is told."
-    found.append(Answer(f"{opening}\n\n{body}\n\n{closing}", why))
+    found.append(KnownAnswer(text=f"{opening}\n\n{body}\n\n{closing}", why=why))
     found.append(_options(setting, rng))
     return tuple(found)
 
 
-def wrong_answers(setting: Setting, rng: np.random.Generator) -> tuple[Answer, ...]:
+def wrong_answers(setting: Setting, rng: np.random.Generator) -> tuple[KnownAnswer, ...]:
     """Return wrong answers, at least one for each criterion of the story, failing that alone."""
     found = _changes_what_stays(setting, rng)
     found.append(_leaves_what_changes(setting, rng))
@@ -256,7 +213,7 @@ def probed_modes(
     return tuple(mode for mode, holds in modes.items() if holds)
 
 
-def _changes_what_stays(setting: Setting, rng: np.random.Generator) -> list[Answer]:
+def _changes_what_stays(setting: Setting, rng: np.random.Generator) -> list[KnownAnswer]:
     """Return edits that change what is not downstream: a cause, to fit; then something else."""
     case, template = setting.case, setting.template
     above = template.stated_graph.ancestors([case.variable])
@@ -275,11 +232,13 @@ def _changes_what_stays(setting: Setting, rng: np.random.Generator) -> list[Answ
             if name in confounded
             else "a fact that the edit does not touch"
         )
-        found.append(Answer(text, f"It changes {what}: {setting.clause(name)}.", "E1"))
+        found.append(
+            KnownAnswer(text=text, why=f"It changes {what}: {setting.clause(name)}.", fails="E1")
+        )
     return found
 
 
-def _leaves_what_changes(setting: Setting, rng: np.random.Generator) -> Answer:
+def _leaves_what_changes(setting: Setting, rng: np.random.Generator) -> KnownAnswer:
     """Return an edit that leaves an effect of the change as it was, or makes no change at all."""
     case = setting.case
     effects = [name for name in case.changed if name != case.variable]
@@ -287,10 +246,12 @@ def _leaves_what_changes(setting: Setting, rng: np.random.Generator) -> Answer:
     assertions = {**setting.after, name: setting.before[name]}
     text = realize(setting.template, setting.words, assertions, setting.style)
     what = "an effect of the edit" if effects else "the very fact that was to be edited"
-    return Answer(text, f"It leaves {what} as it was: {setting.clause(name)}.", "E2")
+    return KnownAnswer(
+        text=text, why=f"It leaves {what} as it was: {setting.clause(name)}.", fails="E2"
+    )
 
 
-def _wrong_connector(setting: Setting, rng: np.random.Generator) -> Answer:
+def _wrong_connector(setting: Setting, rng: np.random.Generator) -> KnownAnswer:
     """Return an edit with one wrong connector: the one of the story, where that had to change."""
     template = setting.template
     was, now = (stated_edges(template, a) for a in (setting.before, setting.after))
@@ -309,10 +270,10 @@ def _wrong_connector(setting: Setting, rng: np.random.Generator) -> Answer:
     cause, effect = (
         template.stated[name].realized(setting.after[name], setting.words) for name in edge
     )
-    return Answer(text, f"{why}: {cause} / {effect}.", "E3")
+    return KnownAnswer(text=text, why=f"{why}: {cause} / {effect}.", fails="E3")
 
 
-def _wrong_direction(setting: Setting, rng: np.random.Generator) -> Answer:
+def _wrong_direction(setting: Setting, rng: np.random.Generator) -> KnownAnswer:
     """Return an edit in which a quantity moves the wrong way."""
     case, template = setting.case, setting.template
     names = list(case.moved)
@@ -331,10 +292,10 @@ def _wrong_direction(setting: Setting, rng: np.random.Generator) -> Answer:
     text = realize(template, setting.words, assertions, setting.style)
     what = (variable.what or "").format_map(setting.words)
     went = "up, not down" if case.moved[name] == "down" else "down, not up"
-    return Answer(text, f"In it, {what} goes {went}.", "E4")
+    return KnownAnswer(text=text, why=f"In it, {what} goes {went}.", fails="E4")
 
 
-def _contradicts_latent(setting: Setting, rng: np.random.Generator) -> Answer:
+def _contradicts_latent(setting: Setting, rng: np.random.Generator) -> KnownAnswer:
     """Return an edit that adds the contrary of a fact which the story implies."""
     latents = setting.case.latents
     name = list(latents)[int(rng.integers(len(latents)))]
@@ -343,10 +304,12 @@ def _contradicts_latent(setting: Setting, rng: np.random.Generator) -> Answer:
     added = sentence(contrary)
     text = f"{added} {text}" if rng.integers(2) else f"{text} {added}"
     implied = _latent(setting, name, latents[name])
-    return Answer(text, f"It contradicts what the story implies: {implied}.", "E5")
+    return KnownAnswer(
+        text=text, why=f"It contradicts what the story implies: {implied}.", fails="E5"
+    )
 
 
-def _options(setting: Setting, rng: np.random.Generator) -> Answer:
+def _options(setting: Setting, rng: np.random.Generator) -> KnownAnswer:
     """Return two edits in one answer; where something is left open, they differ in it."""
     case, template = setting.case, setting.template
     texts = []
@@ -362,7 +325,7 @@ def _options(setting: Setting, rng: np.random.Generator) -> Answer:
     why = "It offers two versions, and both hold."
     if case.open:
         why = "It offers two versions, which differ in what the story leaves open."
-    return Answer(f"Option 1: {texts[0]}\n\nOption 2: {texts[1]}", why)
+    return KnownAnswer(text=f"Option 1: {texts[0]}\n\nOption 2: {texts[1]}", why=why)
 
 
 def _fact(template: Template, name: str, value: str, rng: np.random.Generator) -> Asserted:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
+from contrafact.families.cobe.data import KnownStory
 from contrafact.families.cobe.phrasing import queries
 from contrafact.families.cobe.synth.answers import (
-    DrawnStory,
     criterion_texts,
     draw_setting,
     probed_modes,
@@ -70,7 +70,7 @@ def domain_named(name: str) -> str:
 
 def draw_stories(
     templates: Sequence[Template], n: int, seed: int, *, processes: int = 1
-) -> Iterator[DrawnStory]:
+) -> Iterator[KnownStory]:
     """Yield stories, evenly over the templates, no two texts alike.
 
     The same templates, number and seed give the same stories, by however many processes.
@@ -103,7 +103,7 @@ def draw_stories(
 
 def draw_story(
     template: Template, variation: int, rng: np.random.Generator, case: Case | None = None
-) -> DrawnStory:
+) -> KnownStory:
     """Return one story of a template, proven.
 
     Args:
@@ -134,7 +134,7 @@ def draw_story(
         **criterion_texts(setting),
     )
     proof = proof_record(template.id, setting.words, case.proof)
-    drawn = DrawnStory(story, right, wrong_answers(setting, rng), proof)
+    drawn = KnownStory(story=story, right=right, wrong=wrong_answers(setting, rng), proof=proof)
     problems = check_story(template, story_record(drawn))
     if problems:
         raise Unproven(f"{template.id}: {problems[0]}")
@@ -143,7 +143,7 @@ def draw_story(
 
 def _firsts(
     templates: Sequence[Template], n: int, seed: int, processes: int
-) -> Iterator[DrawnStory]:
+) -> Iterator[KnownStory]:
     """Yield the first try at each story."""
     if processes == 1:
         yield from (_draw(templates, seed, index, 0) for index in range(n))
@@ -159,12 +159,12 @@ def _begin(templates: Sequence[Template], seed: int) -> None:
     _here[:] = [(templates, seed)]
 
 
-def _draw_here(index: int) -> DrawnStory:
+def _draw_here(index: int) -> KnownStory:
     templates, seed = _here[0]
     return _draw(templates, seed, index, 0)
 
 
-def _draw(templates: Sequence[Template], seed: int, index: int, attempt: int) -> DrawnStory:
+def _draw(templates: Sequence[Template], seed: int, index: int, attempt: int) -> KnownStory:
     template, variation = _turn(templates, seed, index)
     return draw_story(template, variation, np.random.default_rng([seed, 2, index, attempt]))
 

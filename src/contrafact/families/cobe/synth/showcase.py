@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from contrafact.families.cobe.data import KnownStory
 from contrafact.families.cobe.phrasing import condition_of
-from contrafact.families.cobe.synth.answers import DrawnStory
 from contrafact.families.cobe.synth.draw import draw_stories
 from contrafact.families.cobe.synth.template import bundled_templates
 from contrafact.files.atomic import write_text
@@ -26,7 +26,7 @@ _NAMES = {
 }
 
 
-def shown(stories: Iterable[DrawnStory]) -> str:
+def shown(stories: Iterable[KnownStory]) -> str:
     """Return stories as Markdown: text, change, criteria, an answer, and one wrong answer."""
     parts = []
     for place, drawn in enumerate(stories):

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from contrafact.families.cobe.data import read_story
-from contrafact.families.cobe.synth.answers import DrawnStory, story_record
+from contrafact.families.cobe.data import KnownStory, read_story
+from contrafact.families.cobe.synth.answers import story_record
 from contrafact.families.cobe.synth.check import check_story
 from contrafact.families.cobe.synth.draw import draw_stories
 from contrafact.families.cobe.synth.template import bundled_templates
@@ -25,9 +25,9 @@ __all__ = ["main", "violations"]
 _SHARE = 5_000
 
 
-def violations(drawn: DrawnStory) -> list[str]:
+def violations(drawn: KnownStory) -> list[str]:
     """Return what is wrong with a story, as a reader of its file finds it; nothing if all holds."""
-    template = next(t for t in bundled_templates() if t.id == drawn.proof["template"])
+    template = next(t for t in bundled_templates() if t.id == (drawn.proof or {})["template"])
     made = story_record(drawn)
     record = json.loads(json.dumps(made))
     # What was made was checked when it was drawn.
@@ -59,7 +59,7 @@ def _batch(seed: int, n: int) -> tuple[list[str], Counter[str]]:
         texts.add(drawn.story.text)
         counts["right answers"] += len(drawn.right)
         counts.update(f"wrong answers for {answer.fails}" for answer in drawn.wrong)
-        kinds = [one["kind"] for one in drawn.proof["consequences"].values()]
+        kinds = [one["kind"] for one in (drawn.proof or {})["consequences"].values()]
         counts["stories with something not determined"] += "undetermined" in kinds
     if len(texts) != n:
         found.append(f"seed {seed}: {n - len(texts)} stories are drawn twice")

@@ -9,8 +9,8 @@ The checker does not share its arithmetic with the rewriter of ``pipeline/rules`
 misreading is made by the one and passed by the other: which figures are related, how far a number
 may move, what states a cause and what reverses a direction are read twice. Both use
 `contrafact.text.quantities` (reading and writing quantities, dates, identifiers),
-`contrafact.text.words` (the word lists), ``vocabulary`` (what a common English word is) and
-``bands`` (the paper's length bands); ``docs/decisions/0012`` has the reasons.
+`contrafact.text.words` (the word lists), `contrafact.text.tokens` (sentences and stems) and
+``vocabulary`` (what a common English word is); ``docs/decisions/0012`` has the reasons.
 """
 
 from contrafact.families.rfc.contracts.check import (

@@ -1,0 +1,180 @@
+"""Runs of families that make one text of one item, judged true or false by some criteria.
+
+The usual case: a method returns an `Output`, a judge is asked each criterion in a call of its own,
+and the per-item table has a row for every item and draw. A family says what its items are, what a
+judge is shown, and what it computes besides.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from inspect_ai import Epochs, Task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.solver import TaskState
+
+from contrafact.family.exam import Examiner, ExamItem, true_or_false
+from contrafact.family.method import MethodContext
+from contrafact.family.run import Evaluated, TaskRun, load_once
+from contrafact.family.settings import RunSettings
+from contrafact.family.task import OUTPUT, criteria_scorer, method_solver, verdict_columns
+from contrafact.judges.rubric import Rubric
+from contrafact.models.asking import cache_policy
+from contrafact.prompts import PromptPack, open_pack
+from contrafact.records import Criterion, Output
+from contrafact.text.delimit import delimit
+
+__all__ = ["TextRun"]
+
+ItemT = TypeVar("ItemT")
+
+
+class TextRun(TaskRun[ItemT, ItemT]):
+    """How a task of one text an item is run.
+
+    The table's columns are those of every system, ``draw`` and ``sample_id``, the item's own
+    (`item_columns`), ``text`` and ``invalid_reason``, and for each criterion the verdict (1.0, 0.0
+    or NaN) and ``<criterion>_invalid``.
+    """
+
+    name: ClassVar[str]
+    """The task's name."""
+    criteria: ClassVar[tuple[Criterion, ...]]
+    """What a judge is asked, and the templates that ask it."""
+
+    @abstractmethod
+    def prompt_texts(self, item: ItemT, text: str) -> Mapping[str, str]:
+        """Return what a criterion's template shows of an item and of the text made of it."""
+
+    @abstractmethod
+    def input_of(self, item: ItemT) -> str:
+        """Return the item as Inspect's log shows it."""
+
+    @abstractmethod
+    def item_columns(self, item: ItemT) -> Mapping[str, Any]:
+        """Return an item's own columns in the table."""
+
+    def rubric(self, pack: PromptPack, **how: Any) -> Rubric:
+        """Return the criteria, their templates opened and checked.
+
+        Args:
+            pack: The prompt pack.
+            how: As `Rubric` takes it: ``structured``, ``cache``.
+        """
+        (item, *_), _ = load_once(self.load, self.bundled)
+        return Rubric(pack, self.criteria, frozenset(self.prompt_texts(item, "")), **how)
+
+    def judging(self, pack: PromptPack, settings: RunSettings) -> Rubric:
+        """Return what judges."""
+        return self.rubric(pack)
+
+    def judge_prompts(self, judging: Rubric, unit: ItemT) -> Sequence[str]:
+        """Return what is asked about a text as long as the item."""
+        return judging.prompts(**self.prompt_texts(unit, self.input_of(unit)))
+
+    def examiner(self, pack: PromptPack, options: Any) -> Examiner:
+        """Return how a judge is examined: as a run asks it. An exam item's material is the item."""
+        rubric = self.rubric(pack)
+        names = [one.name for one in self.criteria]
+
+        def prompts(item: ExamItem) -> Mapping[str, str]:
+            made = rubric.prompts(**self.prompt_texts(item.material, item.text))
+            return {name: one for name, one in zip(names, made, strict=True) if name in item.known}
+
+        return Examiner(prompts, lambda item: (delimit(item.text),), true_or_false())
+
+    def inspect_task(
+        self,
+        *,
+        data: str | None,
+        method: str,
+        draws: int = 1,
+        seed: int = 0,
+        prompts: str | None = None,
+        judged: bool = True,
+        limit: int | None = None,
+        cache_scope: str | None = None,
+        fingerprint: str | None = None,
+    ) -> Task:
+        """Return the Inspect task of one method; a family's ``@task`` function returns it.
+
+        Args:
+            data: File of items; the bundled ones where none is given.
+            method: A method, by name or import path.
+            draws: How many texts are made of an item.
+            seed: Seed of draws.
+            prompts: Folder of a prompt pack; the default pack where none is given.
+            judged: Whether the judge bound to the role ``grader`` scores the texts.
+            limit: Take the first so many items.
+            cache_scope: Keep every call's answer for a rerun under this name.
+            fingerprint: Hash of what the other arguments cannot tell apart (file contents).
+        """
+        items, _ = load_once(self.load, Path(data) if data else self.bundled)
+        by_id = {str(item.id): item for item in items}  # type: ignore[attr-defined]
+        pack = open_pack(prompts)
+        context = MethodContext(pack=pack, task=self.name, items=items, seed=seed)
+        chosen = self.methods.make(method, context)
+        cache = cache_policy(cache_scope)
+
+        def item_of(state: TaskState) -> ItemT:
+            return by_id[str(state.sample_id)]
+
+        samples = [
+            Sample(id=name, input=self.input_of(item), metadata=dict(self.item_columns(item)))
+            for name, item in list(by_id.items())[:limit]
+        ]
+        return Task(
+            dataset=MemoryDataset(samples, name="items"),
+            solver=method_solver(
+                chosen,
+                item_of=item_of,
+                unanswered=lambda reason: Output(text=None, invalid=reason),
+                shown=lambda output: output.text or output.reply or "",
+                cache=cache,
+                judged=judged,
+            ),
+            scorer=criteria_scorer(
+                self.rubric(pack, cache=cache) if judged else None,
+                lambda state, text: self.prompt_texts(item_of(state), text),
+            ),
+            epochs=Epochs(draws, "mean"),
+            version=self.version,
+            name=f"{self.name}-{method.rsplit('.', 1)[-1]}",
+            metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
+        )
+
+    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
+        """Return one row per item and draw."""
+        for sample in evaluated.samples:
+            output = Output(**sample.store[OUTPUT])
+            yield {
+                **evaluated.facts,
+                "draw": sample.epoch,
+                "sample_id": str(sample.id),
+                **sample.metadata,
+                "text": output.text,
+                "invalid_reason": output.invalid,
+                **verdict_columns(_verdicts(sample), [one.name for one in self.criteria]),
+            }
+
+    def verdict_rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
+        """Return every judge's own verdicts."""
+        for sample in evaluated.samples:
+            for name, both in _verdicts(sample).items():
+                for vote in both["members"]:
+                    yield {
+                        "system": evaluated.label,
+                        "draw": sample.epoch,
+                        "sample_id": str(sample.id),
+                        "criterion": name,
+                        "judge": vote["judge"],
+                        "passed": None if vote["passed"] is None else float(vote["passed"]),
+                        "invalid": vote["invalid"],
+                    }
+
+
+def _verdicts(sample: Any) -> dict[str, Any]:
+    score = (sample.scores or {}).get("criteria")
+    found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts", {})
+    return found

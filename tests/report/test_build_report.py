@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.family.display import Column, Example, Table
 from contrafact.report import build
 from contrafact.report.build import ReportPaths
-from contrafact.report.chapter import TaskRuns
-from contrafact.report.finforce.examples import draw_examples
-from contrafact.report.finforce.items import prepare_items
-from contrafact.report.table import Column, Table
+from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.examples import draw_examples, marked_text
+from contrafact.report.frames import TaskRuns
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
 Study = Any
@@ -238,46 +238,52 @@ def test_a_run_without_judge_fluency_categories_or_valid_outputs(
     assert overall["valid"].tolist() == [0.0]
 
 
-def test_an_empty_items_frame_is_the_users_to_mend(study: Study, tmp_path: Path) -> None:
+def test_an_empty_items_frame_is_the_users_to_correct(study: Study, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing to report"):
         build_report(study.make_items().iloc[:0], study.make_meta(), tmp_path)
 
 
 class TestExamples:
+    def drawn(self, items: pd.DataFrame, meta: Any, seed: int = 0) -> list[Example]:
+        data = chapter_data(TaskRuns("finforce", items, meta), Options(resamples=20))
+        return draw_examples(data, rng=np.random.default_rng(seed))
+
     def test_random_distinct_and_every_system_has_its_share(self, study: Study) -> None:
-        items = prepare_items(study.make_items())
-        shown = draw_examples(items, rng=np.random.default_rng(0))
+        items, meta = study.make_items(), study.make_meta()
+        shown = self.drawn(items, meta)
         assert len(shown) == 20
-        assert len({(example.system, example.headline) for example in shown}) == 20
-        share = pd.Series([example.system for example in shown]).value_counts()
+        systems = [
+            next(label for label, *_ in study.systems if label in example.where)
+            for example in shown
+        ]
+        pairs = {(system, example.text) for system, example in zip(systems, shown, strict=True)}
+        assert len(pairs) == 20
+        share = pd.Series(systems).value_counts()
         assert share.max() - share.min() <= 1
-        again = draw_examples(items, rng=np.random.default_rng(0))
-        assert repr(again) == repr(shown)  # not ==, for perplexities that are NaN
-        assert repr(draw_examples(items, rng=np.random.default_rng(1))) != repr(shown)
+        assert repr(self.drawn(items, meta)) == repr(shown)
+        assert repr(self.drawn(items, meta, seed=1)) != repr(shown)
 
     def test_few_headlines_are_shown_for_every_system(self, study: Study) -> None:
-        items = prepare_items(study.make_items(headlines=2))
-        assert len(draw_examples(items, rng=np.random.default_rng(0))) == 6
+        assert len(self.drawn(study.make_items(headlines=2), study.make_meta())) == 6
 
     def test_the_edit_is_marked_and_long_text_is_cut(self, study: Study) -> None:
         items = study.make_items(headlines=6, systems=study.systems[:1])
         items["headline"] = "Ostrel Bank names a new chief"
         items["text"] = "Ostrel Bank loses its chief" + " and waits" * 9_000
         items["invalid_reason"] = None
-        example = draw_examples(prepare_items(items), rng=np.random.default_rng(0))[0]
-        side = example.sides[0]
-        assert "<del>names a new</del>" in side.edit
-        assert "<ins>loses its</ins>" in side.edit
-        assert side.left_out > 80_000
-        assert len(side.edit) < 4_000
+        edit, left_out = marked_text(self.drawn(items, study.make_meta())[0].cards[0], 1_200)
+        assert "<del>names a new</del>" in edit
+        assert "<ins>loses its</ins>" in edit
+        assert left_out > 80_000
+        assert len(edit) < 4_000
 
     def test_an_invalid_side_is_shown_with_its_reason(self, study: Study) -> None:
         items = study.make_items(headlines=3, systems=study.systems[:1])
         items["text"] = None
         items["invalid_reason"] = "not <JSON>"
-        example = draw_examples(prepare_items(items), rng=np.random.default_rng(0))[0]
-        assert {side.invalid_reason for side in example.sides} == {"not <JSON>"}
-        assert all(side.edit == "" and side.chips == () for side in example.sides)
+        cards = self.drawn(items, study.make_meta())[0].cards
+        assert {card.invalid for card in cards} == {"not <JSON>"}
+        assert all(card.text is None and card.chips == () for card in cards)
 
 
 class TestWrite:

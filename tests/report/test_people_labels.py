@@ -9,10 +9,11 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.exam.correct import corrected_by_labels, examined_criteria
 from contrafact.report.build import build_report
-from contrafact.report.chapter import Options, TaskRuns
-from contrafact.report.corrected import corrected_table, judged_rates
-from contrafact.report.finforce.panel import CRITERION_NAMES
+from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.estimates import judged_rates
+from contrafact.report.frames import TaskRuns
 from contrafact.report.labels import check_labels, read_labels
+from contrafact.report.tables import corrected_table
 
 
 def runs_of(study):
@@ -71,15 +72,8 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
 
 
 def found(tasks, labels):
-    return judged_rates(
-        tasks[0].items,
-        tasks[0].meta,
-        Options(resamples=200, labels=labels),
-        family="finforce",
-        labels=CRITERION_NAMES,
-        headline=("directionality",),
-        rng=np.random.default_rng(0),
-    )
+    data = chapter_data(tasks[0], Options(resamples=200))
+    return judged_rates(data, family="finforce", labels=labels)
 
 
 def test_the_rate_by_labels_stands_beside_the_raw_one(study, tmp_path):
@@ -88,7 +82,7 @@ def test_the_rate_by_labels_stands_beside_the_raw_one(study, tmp_path):
     table = corrected_table(found(tasks, labels))
     assert [c.key for c in table.columns] == ["criterion", "raw", "by_labels", "labelled", "n"]
     assert "prediction-powered" in table.caption and "Sensitivity" not in table.caption
-    row = table.frame.set_index("criterion").loc[CRITERION_NAMES["directionality"]]
+    row = table.frame.set_index("criterion").loc["Directionality"]
     assert row["by_labels_low"] < row["by_labels"] < row["by_labels_high"] < row["raw"]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.report.words import one_answer, verdict, with_interval
+from contrafact.family.display import one_answer, verdict, with_interval
 from contrafact.stats.intervals import cluster_bootstrap
 
 

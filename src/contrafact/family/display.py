@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.stats.intervals import MIN_CLUSTERS
@@ -31,6 +32,7 @@ __all__ = [
     "Kind",
     "MatrixChart",
     "Panel",
+    "PublishedNote",
     "Table",
     "Warnings",
     "count",
@@ -392,6 +394,22 @@ def with_published(
             if column.kind != "text" and f"{column.key}{end}" in joined.columns:
                 joined[f"{column.key}{end}"] = pd.to_numeric(joined[f"{column.key}{end}"])
     return replace(table, frame=joined, published_label=label, notes=(*table.notes, *notes))
+
+
+class PublishedNote(BaseModel):
+    """A place where a paper's own figures do not follow from each other, or need a word."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: str = Field(description="The figure: table, row and column, joined by colons, or a name.")
+    where: str = Field(description="Where it is printed.")
+    printed: str = Field(description="What is printed.")
+    note: str = Field(description="What there is to say of it.")
+
+    @property
+    def sentence(self) -> str:
+        """What stands below a table that shows the figure."""
+        return f"In the paper, {self.where}: {self.printed}. {self.note}"
 
 
 @dataclass(frozen=True)

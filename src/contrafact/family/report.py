@@ -6,8 +6,9 @@ from what the engine has prepared to tables, charts and parts of ``results.json`
 unit, a cluster, some measures and an example already makes a whole chapter.
 
 Every row of a run's ``items`` has ``system``, ``model``, ``method``, ``shots``, ``draw`` and
-``sample_id``, and ``judge`` where anything is judged. The engine adds ``valid`` (1.0 or 0.0), and
-for a measure in two forms its strict column, ``<column>_strict``: what is invalid counts as wrong.
+``sample_id``, ``invalid_reason``, and ``judge`` where anything is judged. The engine adds ``valid``
+(1.0 or 0.0), ``was_judged``, and for a measure in two forms its strict column, ``<column>_strict``:
+what is invalid counts as wrong.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -354,7 +354,7 @@ def _warnings(data: ChapterData) -> Warnings:
         found += embedded_system(items)
     found += self_judged(meta, spec.output[1])
     asked = [one for one in spec.criteria if f"{one.column}_invalid" in items.columns]
-    judged = items[items["judged"]]
+    judged = items[items["was_judged"]]
     same = [
         line
         for judge, own in (judged.groupby("judge", sort=False) if asked else ())

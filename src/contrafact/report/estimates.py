@@ -51,12 +51,12 @@ def comparability(items: pd.DataFrame, spec: ReportSpec, meta: ReportMeta) -> Co
     """Return what can be compared, from prepared items and the runs' facts."""
     judges: set[str] = set()
     if "judge" in items.columns:
-        own = items.loc[items["judged"], "judge"]
+        own = items.loc[items["was_judged"], "judge"]
         judges = {"" if pd.isna(judge) else str(judge) for judge in own}
     sets = {frozenset(part) for _, part in items.groupby("system")["sample_id"]}
     scored = [measure.column_of("valid") for measure in spec.measures if measure.fluency]
     return Comparable(
-        judged=bool(items["judged"].any()),
+        judged=bool(items["was_judged"].any()),
         one_judge=len(judges) <= 1,
         scored=any(items[name].notna().any() for name in scored if name in items.columns),
         one_fluency_model=len(meta.fluency_models) <= 1,

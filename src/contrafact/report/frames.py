@@ -143,7 +143,7 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 
     Returns:
         A copy in the order given, numbers as floats, with these columns besides: ``valid`` (1.0
-        or 0.0), ``judged`` (bool: a verdict was given or attempted), the strict column of every
+        or 0.0), ``was_judged`` (bool: a verdict was given or attempted), the strict column of every
         measure that has one, and what the spec itself adds.
 
     Raises:
@@ -193,7 +193,7 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 
 
 def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
-    """Return the items with ``judged`` and the strict columns that they have not got yet."""
+    """Return the items with ``was_judged`` and the strict columns that they have not got yet."""
     invalid, nobody = frame["valid"].eq(0), pd.Series(False, index=frame.index)
     judged = nobody
     criteria = {criterion.column: 0.0 for criterion in spec.criteria}
@@ -218,7 +218,7 @@ def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
             asked = asked if column in criteria else asked | bool(given.any())
             strict = value.where(value.notna(), np.where(unread | invalid, wrong, np.nan))
             frame[f"{column}_strict"] = strict.where(asked)
-    return frame if "judged" in frame.columns else frame.assign(judged=judged)
+    return frame if "was_judged" in frame.columns else frame.assign(was_judged=judged)
 
 
 def systems_of(items: pd.DataFrame) -> list[str]:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from contrafact.family.display import PublishedNote
+
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "Note",
     "PublishedFacts",
     "PublishedStudy",
     "published_facts",
@@ -28,15 +29,6 @@ __all__ = [
 
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Note(_Record):
-    """A place where printed figures do not follow from each other, or need a word."""
-
-    key: str = Field(description="The figure, or what it belongs to.")
-    where: str = Field(description="Where it is printed.")
-    printed: str = Field(description="What is printed.")
-    note: str = Field(description="What there is to say.")
 
 
 class PublishedStudy(_Record):
@@ -79,9 +71,9 @@ def published_facts() -> PublishedFacts:
     return PublishedFacts.model_validate_json(_text("facts.json"))
 
 
-def published_notes() -> list[Note]:
+def published_notes() -> list[PublishedNote]:
     """Return what there is to say of printed figures."""
-    return [Note.model_validate(one) for one in json.loads(_text("notes.json"))]
+    return [PublishedNote.model_validate(one) for one in json.loads(_text("notes.json"))]
 
 
 def residuals() -> list[dict[str, float | str]]:

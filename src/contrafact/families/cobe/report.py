@@ -47,7 +47,7 @@ from contrafact.family.report import (
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.stats.intervals import Interval
 
-__all__ = ["CRITERION_LABELS", "SPEC", "prepare", "scope_parts"]
+__all__ = ["CRITERION_LABELS", "SPEC", "prepare", "scope_parts", "suggested_modes"]
 
 CRITERION_LABELS: Mapping[str, str] = {
     "E1": "E1 unchanged stays",
@@ -76,7 +76,7 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     """Add what the figures are made from.
 
     Returns:
-        The items with ``judged`` (bool: a judge was asked, or would have been had there been a
+        The items with ``was_judged`` (bool: a judge was asked, or would have been had there been a
         response), ``correct_strict`` (``correct``, 0.0 where it is open), and of each criterion
         ``E1_fails`` (1.0 or 0.0; NaN where it was not asked or its verdict is invalid) and
         ``E1_fails_strict`` (1.0 also where response or verdict is invalid); the strict ones are
@@ -84,7 +84,7 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     """
     judged, valid = items["judge"].notna(), items["text"].notna()
     added: dict[str, pd.Series[Any]] = {
-        "judged": judged,
+        "was_judged": judged,
         "correct_strict": items["correct"].fillna(0.0).where(judged),
     }
     for name in CRITERION_NAMES:
@@ -173,7 +173,7 @@ def _by(scope: str, label: str) -> MeasureTable:
     )  # fmt: skip
 
 
-def _suggestions(data: ChapterData) -> Extra:
+def suggested_modes(data: ChapterData) -> Extra:
     """Return how often each failure mode is suggested, or nothing where no response failed."""
     failed = data.items[data.items["suggested_failure_mode"].notna()]
     if failed.empty:
@@ -237,11 +237,7 @@ def _published_study(data: ChapterData) -> Extra:
         f"only people pass {counts['false_negative']}, that neither passes "
         f"{counts['true_negative']}. Your own: contrafact cobe study."
     )
-    notes = tuple(
-        f"In the paper, {one.where}: {one.printed}. {one.note}"
-        for one in published_notes()
-        if one.key.startswith("study")
-    )
+    notes = tuple(one.sentence for one in published_notes() if one.key.startswith("study"))
     title, label = "The paper's judge, against people", "Published · CoBe, appendix C.3"
     frame = pd.DataFrame([line])
     return Extra([Table("published_study", title, caption, columns, frame, notes, None, label)])
@@ -262,7 +258,7 @@ def _summary(data: ChapterData) -> list[str]:
         f"asked in {count(items['phrasing'].nunique(), 'phrasing')}: {asked:,} responses were "
         f"asked for and {valid:,} ({percent(valid / asked)}) could be read."
     ]
-    if not items["judged"].any():
+    if not items["was_judged"].any():
         found.append("Nobody judged them, so there is no accuracy: name a judge with --judge.")
         return [*found, *_invalid(items)]
     if data.meta.embedded_judge:
@@ -336,7 +332,7 @@ def _verdicts(rows: pd.DataFrame) -> int:
 
 
 def _open(rows: pd.DataFrame) -> int:
-    return int((rows["judged"] & rows["correct"].isna()).sum())
+    return int((rows["was_judged"] & rows["correct"].isna()).sum())
 
 
 def _mode(row: "pd.Series[Any]") -> str:
@@ -421,7 +417,7 @@ SPEC = ReportSpec(
         ),
         *(_by(scope, label) for scope, label in _SCOPES.items()),
     ),
-    extras=(_suggestions, _published_study),
+    extras=(suggested_modes, _published_study),
     paired_caption=(
         "The first system minus the second, on the stories and phrasings both were asked about and "
         "by the same judge, few-shot draws averaged first: 95% interval by story, p-value by "

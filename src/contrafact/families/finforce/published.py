@@ -9,6 +9,7 @@ columns and arrays of bootstrap replicates alike: a report's figures and this ch
 four functions.
 """
 
+from collections.abc import Sequence
 from importlib.resources import files
 from io import StringIO
 from typing import Literal, TypeVar
@@ -18,23 +19,33 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from contrafact.family.display import Table, with_published
+from contrafact.family.report import ChapterData
+from contrafact.records import CRITERIA
+
 __all__ = [
+    "PAPER_FLUENCY",
     "PublishedFacts",
     "PublishedScope",
     "average",
     "change",
     "delta_perplexity",
+    "fluency_notes",
     "overall",
+    "paper_fluency",
     "published_changes",
     "published_facts",
     "published_rows",
     "residuals",
+    "with_paper",
+    "with_published_scope",
 ]
 
 Figure = TypeVar("Figure", float, "pd.Series[float]", NDArray[np.float64])
 
 PublishedScope = Literal["overall", "risk", "opportunity"]
 _SCOPES: tuple[PublishedScope, ...] = ("overall", "risk", "opportunity")
+_SCOPE_OF = {str(scope): scope for scope in _SCOPES}
 _COLUMNS = (
     "perplexity",
     "delta_perplexity",
@@ -42,6 +53,9 @@ _COLUMNS = (
     "directionality",
     "average",
 )
+PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})
+"""Names of the fluency model whose perplexities the paper's may stand beside."""
+
 _HALF_UNIT = 0.005  # everything is printed with two decimals
 
 
@@ -84,6 +98,70 @@ def overall(risk: Figure, opportunity: Figure) -> Figure:
 def change(figure: Figure, reference: Figure) -> Figure:
     """Return ``figure`` minus ``reference``, as few-shot minus zero-shot in figure 3."""
     return figure - reference
+
+
+def paper_fluency(models: Sequence[str]) -> bool:
+    """Whether all perplexities are of the paper's fluency model."""
+    if len(models) != 1:
+        return False
+    name = models[0]
+    plain = name.removeprefix("hf/").rstrip("/").lower()
+    return plain in PAPER_FLUENCY or ("/" in name and plain.rsplit("/", 1)[-1] == "gpt2")
+
+
+def with_published_scope(data: ChapterData, own: Table) -> Table:
+    """Return an overall, risk or opportunity table with the rows of table 2, 14 or 15 below."""
+    scope = _SCOPE_OF[own.key]
+    rows = published_rows(scope)
+    frame = pd.DataFrame({"system": rows["system"], "headlines": published_facts().headlines})
+    if paper_fluency(data.meta.fluency_models):
+        frame[["perplexity", "delta_perplexity"]] = rows[["perplexity", "delta_perplexity"]]
+    for measure in (*CRITERIA, "average"):
+        frame[f"{measure}_valid"] = rows[measure] / 100
+    return with_paper(own, frame, published_facts().tables[scope], fluency_notes(data))
+
+
+def fluency_notes(data: ChapterData) -> tuple[str, ...]:
+    """Return what there is to say of the paper's perplexities beside a report's own."""
+    facts = published_facts()
+    if not data.comparable.scored:
+        return ()
+    if not paper_fluency(data.meta.fluency_models):
+        ours = ", ".join(data.meta.fluency_models) or "another model"
+        return (
+            f"The published perplexities are left blank: they are {facts.fluency_model}'s, and "
+            f"these runs were scored by {ours}. Perplexities of different models do not compare.",
+        )
+    return (
+        f"The paper scored fluency with {facts.fluency_model} and found a mean of "
+        f"{facts.headline_perplexity} over its headlines; its appendix B.3 gives that model 1.5 "
+        "billion parameters, which the model named gpt2 does not have. Compare the headlines' "
+        "mean perplexity first.",
+    )
+
+
+def with_paper(own: Table, rows: pd.DataFrame, where: str, notes: tuple[str, ...] = ()) -> Table:
+    """Return a table with the paper's rows, where it has any of their figures.
+
+    Args:
+        own: The table.
+        rows: The paper's rows, with columns named as the table's.
+        where: Where they are printed.
+        notes: What there is to say of them first.
+    """
+    shown = {column.key for column in own.columns} & set(rows.columns)
+    if shown <= {"system", "model", "headlines", "draws"}:
+        return own  # without a judge or the paper's fluency model there is nothing to set below
+    facts = published_facts()
+    label = (
+        f"Published · {facts.paper}, {where} · judge {facts.judge} · "
+        f"fluency {facts.fluency_model} · {facts.headlines:,} headlines"
+    )
+    context = (
+        "Published rows are as printed, without intervals: another judge on other headlines. "
+        "They are context, not a comparison, and take no part in the marks."
+    )
+    return with_published(own, rows, label, (*notes, context))
 
 
 def _text(name: str) -> str:

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from contrafact.families.finforce.published import with_published_scope
 from contrafact.families.finforce.report_figures import (
     CRITERION_NAMES,
     ERROR_CLASSES,
@@ -23,7 +24,6 @@ from contrafact.families.finforce.report_figures import (
     risk_against_opportunity,
     side_figures,
     study,
-    with_published_scope,
 )
 from contrafact.family.display import (
     Column,
@@ -119,7 +119,7 @@ def _facts(data: ChapterData) -> list[Fact]:
 
 def _unread(criterion: str, rows: pd.DataFrame, *, missing: bool) -> int | None:
     """Count verdicts on valid outputs that could not be read, or were never given."""
-    if not rows["judged"].any():
+    if not rows["was_judged"].any():
         return None
     valid = rows[rows["valid"] == 1]
     unread = valid[f"{criterion}_invalid"].notna()

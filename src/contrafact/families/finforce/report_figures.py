@@ -16,10 +16,13 @@ from contrafact.families.finforce.published import (
     average,
     change,
     delta_perplexity,
+    fluency_notes,
     overall,
+    paper_fluency,
     published_changes,
     published_facts,
     published_rows,
+    with_paper,
 )
 from contrafact.family.display import (
     OWN,
@@ -32,7 +35,6 @@ from contrafact.family.display import (
     Table,
     finished_table,
     with_figures,
-    with_published,
 )
 from contrafact.family.report import ChapterData, Estimate, Extra, Form, Part
 from contrafact.records import CRITERIA, SIDES
@@ -49,19 +51,16 @@ from contrafact.stats.replicates import Replicates, Sampler, mean_over
 __all__ = [
     "CRITERION_NAMES",
     "ERROR_CLASSES",
-    "PAPER_FLUENCY",
     "PLAIN_CAPTION",
     "base_distance",
     "few_shot_change",
     "member_table",
     "panel",
     "panel_agreement",
-    "paper_fluency",
     "perplexities",
     "risk_against_opportunity",
     "side_figures",
     "study",
-    "with_published_scope",
 ]
 
 CRITERION_NAMES = {
@@ -76,9 +75,6 @@ ERROR_CLASSES: tuple[str, ...] = (
 )
 """The error classes of FIN-FORCE's figure 4 and the forbidden number; the last two need a judge,
 and the items frame may lack them."""
-
-PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})
-"""Names of the fluency model whose perplexities the paper's may stand beside."""
 
 PLAIN_CAPTION = (
     "Small figures under a number are its 95% interval, clustered by headline; sd is the standard "
@@ -244,62 +240,6 @@ def _by_side(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
     return sides
 
 
-def paper_fluency(models: Sequence[str]) -> bool:
-    """Whether all perplexities are of the paper's fluency model."""
-    if len(models) != 1:
-        return False
-    name = models[0]
-    plain = name.removeprefix("hf/").rstrip("/").lower()
-    return plain in PAPER_FLUENCY or ("/" in name and plain.rsplit("/", 1)[-1] == "gpt2")
-
-
-def with_published_scope(data: ChapterData, own: Table) -> Table:
-    """Return an overall, risk or opportunity table with the rows of table 2, 14 or 15 below."""
-    scope: Any = own.key
-    rows = published_rows(scope)
-    frame = pd.DataFrame({"system": rows["system"], "headlines": published_facts().headlines})
-    if paper_fluency(data.meta.fluency_models):
-        frame[["perplexity", "delta_perplexity"]] = rows[["perplexity", "delta_perplexity"]]
-    for measure in (*CRITERIA, "average"):
-        frame[f"{measure}_valid"] = rows[measure] / 100
-    return _below(own, frame, published_facts().tables[scope], _fluency_notes(data))
-
-
-def _fluency_notes(data: ChapterData) -> tuple[str, ...]:
-    facts = published_facts()
-    if not data.comparable.scored:
-        return ()
-    if not paper_fluency(data.meta.fluency_models):
-        ours = ", ".join(data.meta.fluency_models) or "another model"
-        return (
-            f"The published perplexities are left blank: they are {facts.fluency_model}'s, and "
-            f"these runs were scored by {ours}. Perplexities of different models do not compare.",
-        )
-    return (
-        f"The paper scored fluency with {facts.fluency_model} and found a mean of "
-        f"{facts.headline_perplexity} over its headlines; its appendix B.3 gives that model 1.5 "
-        "billion parameters, which the model named gpt2 does not have. Compare the headlines' "
-        "mean perplexity first.",
-    )
-
-
-def _below(own: Table, rows: pd.DataFrame, where: str, notes: tuple[str, ...] = ()) -> Table:
-    """Return a table with the paper's rows, where it has any of their figures."""
-    shown = {column.key for column in own.columns} & set(rows.columns)
-    if shown <= {"system", "model", "headlines", "draws"}:
-        return own  # without a judge or the paper's fluency model there is nothing to set below
-    facts = published_facts()
-    label = (
-        f"Published · {facts.paper}, {where} · judge {facts.judge} · "
-        f"fluency {facts.fluency_model} · {facts.headlines:,} headlines"
-    )
-    context = (
-        "Published rows are as printed, without intervals: another judge on other headlines. "
-        "They are context, not a comparison, and take no part in the marks."
-    )
-    return with_published(own, rows, label, (*notes, context))
-
-
 def risk_against_opportunity(data: ChapterData) -> Extra:
     """Return the judged scores of risk beside opportunity (figure 2), where there is a judge."""
     able = data.comparable
@@ -337,7 +277,7 @@ def risk_against_opportunity(data: ChapterData) -> Extra:
             for side, share in zip(SIDES, shares, strict=True):
                 paper[f"{criterion}_valid_{side}"] = share
             paper[f"{criterion}_valid_risk_opportunity"] = change(*shares)
-        table = _below(table, paper, "tables 14 and 15")
+        table = with_paper(table, paper, "tables 14 and 15")
     return Extra([table], [chart])
 
 
@@ -414,7 +354,7 @@ def few_shot_change(data: ChapterData) -> Extra:
         for criterion in CRITERIA:
             paper[f"{criterion}_valid"] = rows[criterion] / 100
         where = published_facts().tables["changes"]
-        table = _below(table, paper, where, _fluency_notes(data))
+        table = with_paper(table, paper, where, fluency_notes(data))
     return Extra([table], [chart], {"few_shot_change": frame})
 
 

@@ -12,13 +12,12 @@ from io import StringIO
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.families.rfc.labels import TaskName
+from contrafact.family.display import PublishedNote
 from contrafact.records import MANIPULATIONS
 
 __all__ = [
-    "Note",
     "PublishedTable",
     "published_notes",
     "published_rows",
@@ -31,20 +30,9 @@ PublishedTable = Literal["audit", "agreement", "retention", "detection", "diagno
 _HALF_UNIT = 0.0005  # everything is printed with three decimals
 
 
-class Note(BaseModel):
-    """A place where the paper's own figures disagree."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    key: str = Field(description="The figure: table, row and column, joined by colons, or a name.")
-    where: str = Field(description="Where it is printed.")
-    printed: str = Field(description="What is printed.")
-    note: str = Field(description="What it disagrees with.")
-
-
-def published_notes() -> list[Note]:
+def published_notes() -> list[PublishedNote]:
     """Return where the paper's own figures disagree."""
-    return [Note.model_validate(one) for one in json.loads(_text("notes.json"))]
+    return [PublishedNote.model_validate(one) for one in json.loads(_text("notes.json"))]
 
 
 def published_table(name: PublishedTable) -> pd.DataFrame:

@@ -119,11 +119,7 @@ def _caption(task: TaskName, data: ChapterData) -> str:
 
 def _disagreements(keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return where the paper's own figures disagree, for figures of these keys."""
-    return tuple(
-        f"In the paper, {one.where}: {one.printed}. {one.note}"
-        for one in published_notes()
-        if one.key.startswith(keys)
-    )
+    return tuple(one.sentence for one in published_notes() if one.key.startswith(keys))
 
 
 def _people(task: TaskName) -> pd.DataFrame:

@@ -8,17 +8,22 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.report.finforce.estimates import SamplerPool, estimate_figures
-from contrafact.report.finforce.items import prepare_items
-from contrafact.report.replicates import Sampler, mean_over
+from contrafact.families.finforce.report import SPEC
+from contrafact.report import estimates, frames
 from contrafact.stats.intervals import cluster_bootstrap
+from contrafact.stats.replicates import Bootstrap, Sampler, mean_over
 
 Study = Any
 SHARES = ("forward_compatibility", "directionality")
 
 
-def pool(resamples: int = 300) -> SamplerPool:
-    return SamplerPool(rng=np.random.default_rng(0), resamples=resamples)
+def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
+    return frames.prepare_items(items, SPEC)
+
+
+def estimate_figures(items: pd.DataFrame) -> pd.DataFrame:
+    bootstrap = Bootstrap(rng=np.random.default_rng(0), resamples=300)
+    return estimates.estimate_figures(items, SPEC, bootstrap)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +33,7 @@ def items(study: Study) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def figures(items: pd.DataFrame) -> pd.DataFrame:
-    return estimate_figures(items, pool())
+    return estimate_figures(items)
 
 
 def figure(figures: pd.DataFrame, **wanted: object) -> "pd.Series[Any]":
@@ -155,7 +160,7 @@ def test_a_draw_without_values_is_left_out_of_the_mean() -> None:
 
 def test_few_headlines_give_a_figure_and_no_bounds(study: Study) -> None:
     items = prepare_items(study.make_items(headlines=3))
-    found = estimate_figures(items, pool())
+    found = estimate_figures(items)
     row = found[(found["measure"] == "directionality") & (found["scope"] == "overall")].iloc[0]
     assert np.isfinite(row["estimate"])
     assert np.isnan(row["low"])
@@ -166,7 +171,7 @@ def test_few_headlines_give_a_figure_and_no_bounds(study: Study) -> None:
 def test_a_share_of_one_has_bounds_below_it(study: Study) -> None:
     items = study.make_items()
     items.loc[items["forward_compatibility"].notna(), "forward_compatibility"] = 1.0
-    found = estimate_figures(prepare_items(items), pool())
+    found = estimate_figures(prepare_items(items))
     row = figure(
         found,
         system=study.systems[0][0],
@@ -186,7 +191,7 @@ def test_a_side_without_valid_outputs_has_no_overall_figure_in_the_valid_form(
     dead = items["side"].eq("opportunity")
     items.loc[dead, "text"] = None
     items.loc[dead, "invalid_reason"] = "no opportunity was written"
-    found = estimate_figures(prepare_items(items), pool())
+    found = estimate_figures(prepare_items(items))
     whole = found[found["category"].isna() & found["measure"].eq("directionality")]
     assert set(whole.loc[whole["form"] == "valid", "scope"]) == {"risk"}
     strict = whole[whole["form"] == "strict"].set_index("scope")["estimate"]
@@ -197,7 +202,7 @@ def test_a_side_without_valid_outputs_has_no_overall_figure_in_the_valid_form(
 def test_the_order_of_rows_does_not_matter(study: Study, figures: pd.DataFrame) -> None:
     items = study.make_items()
     parts = [part.sample(frac=1, random_state=3) for _, part in items.groupby("system", sort=False)]
-    again = estimate_figures(prepare_items(pd.concat(parts)), pool())
+    again = estimate_figures(prepare_items(pd.concat(parts)))
     pd.testing.assert_frame_equal(again, figures, check_exact=False, rtol=1e-9)
 
 
@@ -228,7 +233,7 @@ class TestPrepare:
     def test_strict_needs_a_judge(self, study: Study) -> None:
         frame = prepare_items(study.make_items(judged=False))
         assert frame["directionality_strict"].isna().all()
-        assert not frame["judged"].any()
+        assert not frame["was_judged"].any()
 
     def test_an_item_that_was_never_judged_counts_in_neither_form(self, study: Study) -> None:
         items = study.make_items(headlines=8, systems=study.systems[:1])

@@ -11,16 +11,15 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.families.rfc.report import DETECT, DIAGNOSE
+from contrafact.families.rfc.report_figures import confusion_frame, pair_frame, surface_figures
+from contrafact.family.report import ChapterData, ReportMeta, RunFacts
 from contrafact.records import MANIPULATIONS
 from contrafact.report.build import build_report
-from contrafact.report.chapter import TaskRuns
-from contrafact.report.meta import ReportMeta, RunFacts
-from contrafact.report.rfc.estimates import Bootstrap, confusion_frame, estimate_figures
-from contrafact.report.rfc.examples import draw_examples
-from contrafact.report.rfc.frame import pair_frame, prepare_items, systems_of
-from contrafact.report.rfc.surface import surface_figures
-from contrafact.report.rfc.tables import overall_table
-from contrafact.report.rfc.words import warnings_for
+from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.examples import draw_examples, marked_text
+from contrafact.report.frames import TaskRuns
+from contrafact.report.tables import measure_table
 
 HOSTILE = "Tarn Rail <script>alert(1)</script> \u202e cuts {{ 7*7 }} its outlook"
 ALWAYS, FAIR, SURFACE = "tern/one · plain", "tern/two · plain (2)", "baseline · surface"
@@ -37,7 +36,7 @@ def rows(task: str, *, pairs: int = 24, seed: int = 3) -> pd.DataFrame:
         golds = ("true", "false") if task == "rfc-detect" else (kind,)
         labels = ("true", "false") if task == "rfc-detect" else MANIPULATIONS
         for gold in golds:
-            for system, model, solver, shots in (
+            for system, model, method, shots in (
                 (ALWAYS, "tern/one", "plain", 0),
                 (FAIR, "tern/two", "plain", 2),
                 ("tern/two · plain", "tern/two", "plain", 0),
@@ -52,7 +51,7 @@ def rows(task: str, *, pairs: int = 24, seed: int = 3) -> pd.DataFrame:
                         "task": task,
                         "system": system,
                         "model": model,
-                        "method": solver,
+                        "method": method,
                         "shots": shots,
                         "draw": 1,
                         "sample_id": f"p{i:03d}-{gold}",
@@ -82,11 +81,18 @@ def meta() -> ReportMeta:
     return ReportMeta(runs=(run,), created="2026-11-20T10:10:00Z")
 
 
+def data_of(frame: pd.DataFrame, task: str, resamples: int = 200) -> ChapterData:
+    return chapter_data(TaskRuns(task, frame, meta()), Options(resamples=resamples))
+
+
+def warnings_for(data: ChapterData) -> list[tuple[str, str]]:
+    assert data.spec.warnings is not None
+    return data.spec.warnings(data)
+
+
 @cache
-def estimated(task: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    items = prepare_items(rows(task), task)
-    bootstrap = Bootstrap(rng=np.random.default_rng(0), resamples=200)
-    return items, estimate_figures(items, task, bootstrap)
+def estimated(task: str) -> ChapterData:
+    return data_of(rows(task), task)
 
 
 def value(
@@ -100,11 +106,12 @@ def value(
 
 
 def test_a_system_that_always_says_the_same_is_half_right_and_never_on_a_pair() -> None:
-    items, figures = estimated("rfc-detect")
+    data = estimated("rfc-detect")
+    figures = data.figures
     assert value(figures, ALWAYS, "accuracy", "valid") == 0.5
     assert value(figures, ALWAYS, "pairwise_accuracy", "valid") == 0.0
     assert value(figures, ALWAYS, "says_true", "valid") == 1.0
-    said = dict(warnings_for(items, figures, meta(), "rfc-detect"))
+    said = dict(warnings_for(data))
     text = said["A system nearly always says the same"]
     assert ALWAYS in text
     assert "answered true 100.0% of the time" in text
@@ -112,7 +119,8 @@ def test_a_system_that_always_says_the_same_is_half_right_and_never_on_a_pair() 
 
 
 def test_valid_and_strict_forms_are_what_counting_gives() -> None:
-    items, figures = estimated("rfc-detect")
+    data = estimated("rfc-detect")
+    items, figures = data.items, data.figures
     own = items[items["system"].eq(FAIR)]
     right = own["predicted"].eq(own["gold"])
     valid = own["predicted"].notna()
@@ -130,7 +138,8 @@ def test_valid_and_strict_forms_are_what_counting_gives() -> None:
 def test_one_class_of_diagnosis_is_what_scikit_learn_gives() -> None:
     from sklearn.metrics import precision_recall_fscore_support
 
-    items, figures = estimated("rfc-diagnose")
+    data = estimated("rfc-diagnose")
+    items, figures = data.items, data.figures
     own = items[items["system"].eq(FAIR) & items["predicted"].notna()]
     for kind in MANIPULATIONS:
         expected = precision_recall_fscore_support(
@@ -142,21 +151,19 @@ def test_one_class_of_diagnosis_is_what_scikit_learn_gives() -> None:
 
 def test_pairs_with_one_member_only_have_no_pairwise_accuracy() -> None:
     half = rows("rfc-detect")
-    items = prepare_items(half[half["gold"].eq("false")], "rfc-detect")
-    assert pair_frame(items).empty
-    figures = estimate_figures(
-        items, "rfc-detect", Bootstrap(rng=np.random.default_rng(0), resamples=50)
-    )
-    assert "pairwise_accuracy" not in set(figures["measure"])
-    titles = [title for title, _ in warnings_for(items, figures, meta(), "rfc-detect")]
+    data = data_of(half[half["gold"].eq("false")], "rfc-detect", 50)
+    assert pair_frame(data.items).empty
+    assert "pairwise_accuracy" not in set(data.figures["measure"])
+    titles = [title for title, _ in warnings_for(data)]
     assert "Only manipulated paragraphs were shown" in titles
 
 
 def test_surface_and_the_median_of_the_models_are_resampled_together() -> None:
-    items, figures = estimated("rfc-diagnose")
+    data = estimated("rfc-diagnose")
+    items, figures = data.items, data.figures
     found = surface_figures(items, "rfc-diagnose", rng=np.random.default_rng(0), resamples=300)
     of = found.set_index(["what", "measure"])["estimate"]
-    asked = [s for s in systems_of(items) if s != SURFACE]
+    asked = [s for s in data.systems if s != SURFACE]
     expected = np.median([value(figures, s, "f1", "valid") for s in asked])
     assert of["median of the models", "f1"] == pytest.approx(expected)
     assert of[SURFACE, "accuracy"] == pytest.approx(value(figures, SURFACE, "accuracy", "valid"))
@@ -174,9 +181,8 @@ def test_the_area_of_diagnosis_is_the_mean_over_manipulations_and_each_ones_own(
     with_scores = frame.assign(
         **{f"p_{kind}": scores[:, i] for i, kind in enumerate(MANIPULATIONS)}
     )
-    items = prepare_items(with_scores, "rfc-diagnose")
-    bootstrap = Bootstrap(rng=np.random.default_rng(0), resamples=200)
-    figures = estimate_figures(items, "rfc-diagnose", bootstrap)
+    data = data_of(with_scores, "rfc-diagnose")
+    items, figures = data.items, data.figures
     own = items[items["system"].eq(FAIR) & items["predicted"].notna()]
     areas = {kind: roc_auc_score(own["gold"].eq(kind), own[f"p_{kind}"]) for kind in MANIPULATIONS}
     for kind, area in areas.items():
@@ -187,46 +193,56 @@ def test_the_area_of_diagnosis_is_the_mean_over_manipulations_and_each_ones_own(
     assert (whole["low"] < whole["estimate"]).all()
     assert (whole["estimate"] < whole["high"]).all()
     assert whole["articles"].eq(12).all()
-    shown = overall_table(items, figures, "rfc-diagnose", systems_of(items))
+    shown = measure_table(data, DIAGNOSE.tables[0])
+    assert shown is not None
     assert "averaged over the manipulations" in shown.caption
     assert shown.frame.set_index("system")["auroc_valid"][FAIR] == pytest.approx(mean)
     # Tables of runs without probabilities, and older ones without the columns, have no such figure.
-    assert "auroc" not in set(estimated("rfc-diagnose")[1]["measure"])
+    assert "auroc" not in set(estimated("rfc-diagnose").figures["measure"])
 
 
 def test_a_confusion_matrix_loses_no_answer() -> None:
-    items = prepare_items(rows("rfc-diagnose"), "rfc-diagnose")
-    confusion = confusion_frame(items, "rfc-diagnose")
-    assert confusion[[*MANIPULATIONS, "invalid"]].to_numpy().sum() == len(items)
+    data = estimated("rfc-diagnose")
+    confusion = confusion_frame(data, "rfc-diagnose")
+    assert confusion[[*MANIPULATIONS, "invalid"]].to_numpy().sum() == len(data.items)
 
 
 def test_examples_take_the_manipulations_in_turn_and_mark_the_edit() -> None:
-    items = prepare_items(rows("rfc-detect"), "rfc-detect")
-    shown = draw_examples(items, "rfc-detect", systems_of(items), rng=np.random.default_rng(0))
+    data = estimated("rfc-detect")
+    shown = draw_examples(data, rng=np.random.default_rng(0))
     assert len(shown) == 20
-    assert {e.manipulation: 0 for e in shown}.keys() == set(MANIPULATIONS)
-    assert "<del>5</del>" in shown[0].original
-    assert "<ins>15</ins>" in shown[0].rewritten
-    assert "<ins>" not in shown[0].original
-    assert [answer.system for answer in shown[0].answers] == systems_of(items)
-    assert [what for what, _, _ in shown[0].answers[0].answers] == ["original", "rewritten"]
+    turns = [example.where.split(" · ")[0] for example in shown]
+    assert set(turns) == set(MANIPULATIONS)
+    assert turns[:8] == [*MANIPULATIONS, *MANIPULATIONS]
+    original, rewritten = (marked_text(card, 2_400)[0] for card in shown[0].cards)
+    assert "<del>5</del>" in original
+    assert "<ins>15</ins>" in rewritten
+    assert "<ins>" not in original
+    assert [system for system, _, _ in shown[0].answers] == list(data.systems)
+    texts = [chip.text.split(":")[0] for chip in shown[0].answers[0][1]]
+    assert texts == ["original", "rewritten"]
 
 
-def test_the_same_run_named_twice_is_the_users_to_mend() -> None:
+def test_the_same_run_named_twice_is_the_users_to_correct() -> None:
     frame = rows("rfc-detect", pairs=2)
-    with pytest.raises(InputError, match="two rows for one sample"):
-        prepare_items(pd.concat([frame, frame]), "rfc-detect")
+    with pytest.raises(InputError, match=r"two rows for one answer.*each run once"):
+        data_of(pd.concat([frame, frame]), "rfc-detect")
     with pytest.raises(InputError, match="nothing to report"):
-        prepare_items(frame.iloc[:0], "rfc-detect")
+        data_of(frame.iloc[:0], "rfc-detect")
+
+
+def test_a_label_of_another_task_is_the_callers_mistake() -> None:
+    frame = rows("rfc-detect", pairs=2).assign(gold="causal")
+    with pytest.raises(ValueError, match="'causal' is no label of rfc-detect"):
+        data_of(frame, "rfc-detect")
+    assert DETECT.unit == DIAGNOSE.unit == ("pair", "pairs")
 
 
 @pytest.fixture(scope="module")
-def together(study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of three tasks on one page."""
+def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of two tasks on one page."""
     out = tmp_path_factory.mktemp("together")
-    small = study.make_items(headlines=2, systems=study.systems[:1], scored=False)
     tasks = [
-        TaskRuns("finforce", small, study.make_meta()),
         TaskRuns("rfc-detect", rows("rfc-detect"), meta()),
         TaskRuns("rfc-diagnose", rows("rfc-diagnose"), meta()),
     ]
@@ -240,12 +256,12 @@ def test_several_tasks_share_a_page_and_keep_apart_what_is_theirs(together: Path
     assert len(ids) == len(set(ids))
     links = re.findall(r' href="#([^"]+)"', page)
     assert set(links) <= set(ids)
-    assert {"finforce-summary", "rfc-detect-pairwise", "rfc-diagnose-confusion"} <= set(ids)
+    assert {"rfc-detect-summary", "rfc-detect-pairwise", "rfc-diagnose-confusion"} <= set(ids)
     assert not re.search(r"[\u202a-\u202e]", page)
     assert "<script" not in page
     assert "who &lt;i&gt;knows" in page
     results = json.loads((together / "results.json").read_text(encoding="ascii"))
-    assert list(results["tasks"]) == ["finforce", "rfc-detect", "rfc-diagnose"]
+    assert list(results["tasks"]) == ["rfc-detect", "rfc-diagnose"]
     assert results["tasks"]["rfc-detect"]["runs"][0]["name"] == "run <one>"
     for task in results["tasks"]:
         assert (together / "tables" / task / "overall.csv").exists()

@@ -1,54 +1,62 @@
 """The tables: what is marked, what is left out and said, what the paper's rows may show."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.families.finforce.published import published_rows
-from contrafact.report.finforce.comparable import Comparability, comparability
-from contrafact.report.finforce.comparisons import comparison_table, paired_figures
-from contrafact.report.finforce.counts import error_table, invalid_table, reason_table
-from contrafact.report.finforce.estimates import SamplerPool, estimate_figures
-from contrafact.report.finforce.items import prepare_items
-from contrafact.report.finforce.panel import member_table, panel_agreement, panel_table, study_table
-from contrafact.report.finforce.published_rows import (
-    with_published_changes,
-    with_published_scope,
-    with_published_sides,
+from contrafact.families.finforce.published import paper_fluency, published_rows
+from contrafact.families.finforce.report import SPEC
+from contrafact.families.finforce.report_figures import (
+    base_distance,
+    few_shot_change,
+    member_table,
+    panel,
+    panel_agreement,
+    risk_against_opportunity,
 )
-from contrafact.report.finforce.summary import summary_sentences, warnings_for
-from contrafact.report.finforce.tables import (
-    category_table,
-    distance_table,
-    few_shot_table,
-    risk_opportunity_table,
-    scope_table,
+from contrafact.families.finforce.report_figures import (
+    study as study_extra,
 )
-from contrafact.report.table import Column, Table, format_number, row_groups
+from contrafact.family.display import Column, Table, format_number
+from contrafact.family.report import ChapterData, Extra
+from contrafact.report.chapter import Chapter, Options, chapter_data, make_chapter
+from contrafact.report.frames import TaskRuns
+from contrafact.report.tables import (
+    comparison_table,
+    invalid_table,
+    measure_table,
+    reason_table,
+)
+from contrafact.report.write import row_groups
 from contrafact.stats.paired import holm
 
 Study = Any
 
 
-def pool() -> SamplerPool:
-    return SamplerPool(rng=np.random.default_rng(0), resamples=300)
+def data_of(items: pd.DataFrame, meta: Any, **options: Any) -> ChapterData:
+    return chapter_data(TaskRuns("finforce", items, meta), Options(**{"resamples": 300} | options))
+
+
+def chapter_of(items: pd.DataFrame, meta: Any) -> Chapter:
+    return make_chapter(TaskRuns("finforce", items, meta), Options(resamples=50))
+
+
+def shown(data: ChapterData, key: str) -> Table | None:
+    return measure_table(data, {wanted.key: wanted for wanted in SPEC.tables}[key])
+
+
+def one_table(extra: Extra) -> Table:
+    (table,) = extra.tables
+    assert table is not None
+    return table
 
 
 @pytest.fixture(scope="module")
-def items(study: Study) -> pd.DataFrame:
-    return prepare_items(study.make_items())
-
-
-@pytest.fixture(scope="module")
-def figures(items: pd.DataFrame) -> pd.DataFrame:
-    return estimate_figures(items, pool())
-
-
-@pytest.fixture(scope="module")
-def able(items: pd.DataFrame, study: Study) -> Comparability:
-    return comparability(items, study.make_meta())
+def data(study: Study) -> ChapterData:
+    return data_of(study.make_items(), study.make_meta())
 
 
 def keys(table: Table) -> set[str]:
@@ -90,10 +98,9 @@ def test_a_single_system_is_not_best_of_anything() -> None:
     assert group.rows[0][0].rank == 0
 
 
-def test_overall_table_has_both_forms_and_the_median(
-    figures: pd.DataFrame, able: Comparability
-) -> None:
-    table = scope_table(figures, "overall", able)
+def test_overall_table_has_both_forms_and_the_median(data: ChapterData) -> None:
+    table = shown(data, "overall")
+    assert table is not None
     scores = {
         f"{measure}_{form}"
         for measure in ("forward_compatibility", "directionality", "average")
@@ -108,16 +115,16 @@ def test_overall_table_has_both_forms_and_the_median(
 
 
 def test_without_judge_or_fluency_columns_go_and_it_is_said(study: Study) -> None:
-    items = prepare_items(study.make_items(judged=False, scored=False))
-    able = comparability(items, study.make_meta(judges=(), fluency_model=None))
-    figures = estimate_figures(items, pool())
-    table = scope_table(figures, "overall", able)
+    items = study.make_items(judged=False, scored=False)
+    data = data_of(items, study.make_meta(judges=(), fluency_model=None), resamples=50)
+    table = shown(data, "overall")
+    assert table is not None
     assert keys(table) == {"system", "headlines", "valid"}
     assert any("--judge" in note for note in table.notes)
     assert any("perplexity columns are left out" in note for note in table.notes)
-    assert risk_opportunity_table(figures, able) is None
-    assert paired_figures(items, able, rng=np.random.default_rng(0), resamples=50).empty
-    assert comparison_table(pd.DataFrame()) is None
+    assert risk_against_opportunity(data) == Extra()
+    assert data.pairs.empty
+    assert comparison_table(data) is None
 
 
 def test_different_judges_or_fluency_models_are_not_ranked(study: Study) -> None:
@@ -127,38 +134,36 @@ def test_different_judges_or_fluency_models_are_not_ranked(study: Study) -> None
     meta = meta.model_copy(
         update={"runs": (*meta.runs, meta.runs[0].model_copy(update={"fluency_model": "gpt2"}))}
     )
-    frame = prepare_items(items)
-    able = comparability(frame, meta)
-    assert (able.one_judge, able.one_fluency_model, able.paper_fluency) == (False, False, False)
-    table = scope_table(estimate_figures(frame, pool()), "overall", able)
+    data = data_of(items, meta, resamples=50)
+    able = data.comparable
+    assert (able.one_judge, able.one_fluency_model) == (False, False)
+    assert not paper_fluency(meta.fluency_models)
+    table = shown(data, "overall")
+    assert table is not None
     ranks = {cell.rank for group in row_groups(table) for row in group.rows for cell in row}
     assert ranks == {0}
     assert sum("not comparable" in note for note in table.notes) == 2
-    pairs = paired_figures(frame, able, rng=np.random.default_rng(0), resamples=50)
+    pairs = data.pairs
     assert set(pairs["measure"]) == {"forward_compatibility", "directionality", "average"}
     judged_alike = {study.systems[1][0], study.systems[2][0]}
     assert {*pairs["first"], *pairs["second"]} == judged_alike
 
 
-def test_category_table_is_largest_first_and_marks_within_a_category(
-    figures: pd.DataFrame, able: Comparability, items: pd.DataFrame
-) -> None:
-    table = category_table(figures, able)
+def test_category_table_is_largest_first_and_marks_within_a_category(data: ChapterData) -> None:
+    table = shown(data, "by_category")
     assert table is not None
-    sizes = items.drop_duplicates("sample_id")["category"].value_counts()
+    sizes = data.items.drop_duplicates("sample_id")["category"].value_counts()
     assert table.frame["category"].iloc[0] == sizes.index[0]
     assert len(table.frame) == 3 * len(sizes)
     for group in row_groups(table):
         assert any(cell.rank == 1 for row in group.rows for cell in row), group.label
 
 
-def test_few_shot_change_is_the_difference_of_the_overall_figures(
-    items: pd.DataFrame, figures: pd.DataFrame, able: Comparability
-) -> None:
-    table = few_shot_table(items, pool(), able)
-    assert table is not None
+def test_few_shot_change_is_the_difference_of_the_overall_figures(data: ChapterData) -> None:
+    table, overall_table = one_table(few_shot_change(data)), shown(data, "overall")
+    assert overall_table is not None
     (line,) = table.frame.to_dict("records")
-    overall = scope_table(figures, "overall", able).frame.set_index("system")
+    overall = overall_table.frame.set_index("system")
     few, zero = (overall.loc[f"northwind/large-2 · {m}"] for m in ("few-shot (4)", "zero-shot"))
     for key in ("perplexity", "directionality_valid", "average_strict"):
         assert line[key] == pytest.approx(few[key] - zero[key], abs=1e-9)
@@ -166,10 +171,8 @@ def test_few_shot_change_is_the_difference_of_the_overall_figures(
     assert line["draws"] == 5
 
 
-def test_paired_comparison_averages_draws_per_item(
-    items: pd.DataFrame, able: Comparability, study: Study
-) -> None:
-    pairs = paired_figures(items, able, rng=np.random.default_rng(0), resamples=400)
+def test_paired_comparison_averages_draws_per_item(data: ChapterData, study: Study) -> None:
+    items, pairs = data.items, data.pairs
     assert len(pairs) == 3 * 7
     few, zero = study.systems[1][0], study.systems[0][0]
     row = pairs[
@@ -184,7 +187,7 @@ def test_paired_comparison_averages_draws_per_item(
     assert (row["n"], row["headlines"]) == (128, 64)
     for _, part in pairs.groupby("form"):
         assert part["p_adjusted"].to_numpy() == pytest.approx(holm(part["p_value"]))
-    table = comparison_table(pairs)
+    table = comparison_table(data)
     assert table is not None
     assert len(table.frame) == 3 * 4
 
@@ -193,25 +196,24 @@ def test_paired_comparison_uses_only_shared_headlines(study: Study) -> None:
     items = study.make_items(headlines=30)
     first = study.systems[0][0]
     drop = items["system"].eq(first) & items["sample_id"].gt("h0019")
-    frame = prepare_items(items[~drop])
-    able = comparability(frame, study.make_meta())
-    assert not able.one_headline_set
-    pairs = paired_figures(frame, able, rng=np.random.default_rng(0), resamples=50)
+    data = data_of(items[~drop], study.make_meta(), resamples=50)
+    assert not data.comparable.one_set
+    pairs = data.pairs
     strict = pairs[pairs["form"].eq("strict")]
     assert set(strict.loc[strict["first"].eq(first), "headlines"]) == {20}
     assert set(strict.loc[~strict["first"].eq(first), "headlines"]) == {30}
 
 
-def test_invalid_outputs_and_reasons_are_all_counted(study: Study, items: pd.DataFrame) -> None:
+def test_invalid_outputs_and_reasons_are_all_counted(study: Study, data: ChapterData) -> None:
     raw = study.make_items()
-    counts = invalid_table(items).frame.set_index("system")
+    counts = invalid_table(data).frame.set_index("system")
     for system, own in raw.groupby("system"):
         line = counts.loc[str(system)]
         assert line["invalid"] == own["invalid_reason"].notna().sum()
         assert line["valid"] + line["invalid"] == line["asked"] == len(own)
         assert line["directionality_unread"] == own["directionality_invalid"].notna().sum()
         assert line["directionality_missing"] == 0
-    reasons = reason_table(items)
+    reasons = reason_table(data)
     assert reasons is not None
     unread = [f"{c}_invalid" for c in ("forward_compatibility", "directionality")]
     every = raw["invalid_reason"].notna().sum() + raw[unread].notna().to_numpy().sum()
@@ -222,29 +224,28 @@ def test_many_reasons_share_a_line_and_no_count_is_lost(study: Study) -> None:
     items = study.make_items()
     bad = items["invalid_reason"].notna()
     items.loc[bad, "invalid_reason"] = [f"reason {i}" for i in range(bad.sum())]
-    table = reason_table(prepare_items(items))
+    table = reason_table(data_of(items, study.make_meta(), resamples=20))
     assert table is not None
     unread = items[["forward_compatibility_invalid", "directionality_invalid"]].notna()
     assert table.frame["count"].sum() == bad.sum() + unread.to_numpy().sum()
     assert len(table.frame) == 21
 
 
-def test_error_classes_leave_out_what_was_not_computed(
-    figures: pd.DataFrame, items: pd.DataFrame
-) -> None:
-    table = error_table(figures)
+def test_error_classes_leave_out_what_was_not_computed(data: ChapterData) -> None:
+    table = shown(data, "errors")
     assert table is not None
     assert keys(table) == {"system", "similar_semantics", "fantastical_edit", "fluency_lapse"}
 
 
-class TestPublished:
-    def table(self, figures: pd.DataFrame, able: Comparability) -> Table:
-        return with_published_scope(scope_table(figures, "risk", able), able)
+@pytest.fixture(scope="module")
+def published(data: ChapterData) -> ChapterData:
+    return replace(data, published=True)
 
-    def test_perplexity_of_another_model_is_blanked_and_said(
-        self, figures: pd.DataFrame, able: Comparability
-    ) -> None:
-        table = self.table(figures, able)
+
+class TestPublished:
+    def test_perplexity_of_another_model_is_blanked_and_said(self, published: ChapterData) -> None:
+        table = shown(published, "risk")
+        assert table is not None
         rows = table.frame[table.frame["source"] == "published"]
         assert len(rows) == 14
         assert rows[["perplexity", "delta_perplexity", "perplexity_median"]].isna().all(axis=None)
@@ -254,43 +255,38 @@ class TestPublished:
 
     @pytest.mark.parametrize("name", ["gpt2", "openai-community/gpt2", "/models/gpt2"])
     def test_under_gpt2_the_published_perplexities_stand(
-        self, items: pd.DataFrame, figures: pd.DataFrame, study: Study, name: str
+        self, published: ChapterData, study: Study, name: str
     ) -> None:
-        able = comparability(items, study.make_meta(fluency_model=name))
-        table = self.table(figures, able)
+        data = replace(published, meta=study.make_meta(fluency_model=name))
+        table = shown(data, "risk")
+        assert table is not None
         rows = table.frame[table.frame["source"] == "published"]
         assert rows["perplexity"].tolist() == published_rows("risk")["perplexity"].tolist()
         assert any("267.98" in note for note in table.notes)
 
     @pytest.mark.parametrize("name", ["gpt2-xl", "distilgpt2", "embedded/smollm2-135m"])
-    def test_models_with_a_like_name_are_not_gpt2(
-        self, items: pd.DataFrame, study: Study, name: str
-    ) -> None:
-        assert not comparability(items, study.make_meta(fluency_model=name)).paper_fluency
+    def test_models_with_a_like_name_are_not_gpt2(self, name: str) -> None:
+        assert not paper_fluency((name,))
 
     def test_published_rows_stand_apart_as_printed_and_unmarked(
-        self, figures: pd.DataFrame, able: Comparability
+        self, published: ChapterData
     ) -> None:
-        own, published = row_groups(self.table(figures, able))
-        assert (own.published, published.published) == (False, True)
-        assert "Published" in published.label
-        assert "table 14" in published.label
-        assert {cell.rank for row in published.rows for cell in row} == {0}
-        alone = row_groups(scope_table(figures, "risk", able))[0]
-        assert own.rows == alone.rows
-        assert "84.14" in {cell.text for cell in published.rows[0]}
+        table, bare = shown(published, "risk"), shown(replace(published, published=False), "risk")
+        assert table is not None
+        assert bare is not None
+        own, paper = row_groups(table)
+        assert (own.published, paper.published) == (False, True)
+        assert "Published" in paper.label
+        assert "table 14" in paper.label
+        assert {cell.rank for row in paper.rows for cell in row} == {0}
+        assert own.rows == row_groups(bare)[0].rows
+        assert "84.14" in {cell.text for cell in paper.rows[0]}
 
-    def test_sides_and_changes(
-        self, items: pd.DataFrame, figures: pd.DataFrame, able: Comparability
-    ) -> None:
-        sides = risk_opportunity_table(figures, able)
-        changes = few_shot_table(items, pool(), able)
-        assert sides is not None
-        assert changes is not None
-        rows = with_published_sides(sides).frame.set_index("system")
+    def test_sides_and_changes(self, published: ChapterData) -> None:
+        rows = one_table(risk_against_opportunity(published)).frame.set_index("system")
         moved = rows.loc["GPT-4o", "directionality_valid_risk_opportunity"]
         assert moved == pytest.approx(0.5270 - 0.4174)
-        rows = with_published_changes(changes, able).frame.set_index("model")
+        rows = one_table(few_shot_change(published)).frame.set_index("model")
         assert rows.loc["GPT-4o", "directionality_valid"] == pytest.approx(-0.0946)
         assert np.isnan(rows.loc["GPT-4o", "perplexity"])
 
@@ -298,11 +294,11 @@ class TestPublished:
 class TestPanel:
     def test_agreement_of_members(self, study: Study) -> None:
         items = study.make_items(headlines=20)
-        panel = study.make_panel(items)
-        found = panel_agreement(panel, rng=np.random.default_rng(0), resamples=200)
+        votes = study.make_panel(items)
+        found = panel_agreement(votes, rng=np.random.default_rng(0), resamples=200)
         assert len(found) == 8
         pairs = found[found["coefficient"] == "Agreement of pairs"]
-        part = panel[panel["criterion"] == "directionality"]
+        part = votes[votes["criterion"] == "directionality"]
         wide = part.pivot(
             index=["system", "draw", "sample_id", "side"], columns="judge", values="passed"
         ).to_numpy()
@@ -315,25 +311,26 @@ class TestPanel:
         ]
         value = pairs.set_index("criterion").loc["directionality", "estimate"]
         assert value == pytest.approx(np.mean(both))
-        table = panel_table(found)
+        table, members = panel(data_of(items, study.make_meta(panel=votes), resamples=50)).tables
         assert table is not None
+        assert members is not None
         assert [group.label for group in row_groups(table)] == [
             "Forward-compatibility",
             "Directionality",
         ]
 
     def test_members_say_how_often_they_say_true(self, study: Study) -> None:
-        panel = study.make_panel(study.make_items(headlines=20))
-        table = member_table(panel, rng=np.random.default_rng(0), resamples=200)
+        votes = study.make_panel(study.make_items(headlines=20))
+        table = member_table(votes, rng=np.random.default_rng(0), resamples=200)
         line = table.frame.set_index("judge").loc["moor/judge"]
-        own = panel[panel["judge"].eq("moor/judge") & panel["criterion"].eq("directionality")]
+        own = votes[votes["judge"].eq("moor/judge") & votes["criterion"].eq("directionality")]
         assert line["directionality_true"] == pytest.approx(own["passed"].mean())
         assert line["directionality_unread"] == own["passed"].isna().sum()
 
-    def test_study_shows_the_papers_agreement_only_when_asked(self) -> None:
-        assert study_table(None, with_published=False) is None
-        table = study_table(None, with_published=True)
-        assert table is not None
+    def test_study_shows_the_papers_agreement_only_when_asked(self, data: ChapterData) -> None:
+        assert study_extra(data).tables == ()
+        published = replace(data, published=True)
+        table = one_table(study_extra(published))
         assert table.frame["estimate"].tolist() == pytest.approx([0.896, 0.814])
         own = pd.DataFrame(
             {
@@ -345,98 +342,101 @@ class TestPanel:
                 "n": [120],
             }
         )
-        both = study_table(own, with_published=True)
-        assert both is not None
+        meta = data.meta.model_copy(update={"agreement": own})
+        both = one_table(study_extra(replace(published, meta=meta)))
         assert [group.published for group in row_groups(both)] == [False, True]
 
 
 class TestWords:
     def test_summary_says_who_leads_and_whether_it_can_be_told(
-        self, items: pd.DataFrame, figures: pd.DataFrame, able: Comparability, study: Study
+        self, data: ChapterData, study: Study
     ) -> None:
-        pairs = paired_figures(items, able, rng=np.random.default_rng(0), resamples=400)
-        said = " ".join(summary_sentences(items, figures, pairs, able, study.make_meta()))
-        averages = scope_table(figures, "overall", able).frame.set_index("system")["average_valid"]
-        assert f"that of {averages.idxmax()}" in said
-        assert format_number(averages.max(), "share") + "%" in said
-        assert "do not tell the two apart" in said or "larger than chance" in said
-        assert f"{items['valid'].sum():,.0f}" in said
+        assert SPEC.summary is not None
+        text = " ".join(SPEC.summary(data))
+        table = shown(data, "overall")
+        assert table is not None
+        averages = table.frame.set_index("system")["average_valid"]
+        assert f"that of {averages.idxmax()}" in text
+        assert format_number(averages.max(), "share") + "%" in text
+        assert "do not tell the two apart" in text or "larger than chance" in text
+        assert f"{data.items['valid'].sum():,.0f}" in text
 
     def test_an_embedded_judge_is_warned_of_before_any_claim(
-        self, items: pd.DataFrame, figures: pd.DataFrame, able: Comparability, study: Study
+        self, data: ChapterData, study: Study
     ) -> None:
+        assert SPEC.warnings is not None
+        assert SPEC.summary is not None
         meta = study.make_meta(embedded_judge=True, self_judged=True)
-        assert [title for title, _ in warnings_for(items, meta)] == [
+        embedded = replace(data, meta=meta, pairs=pd.DataFrame())
+        assert [title for title, _ in SPEC.warnings(embedded)] == [
             "The judge is the embedded model",
             "A model judged its own writing",
         ]
-        said = summary_sentences(items, figures, pd.DataFrame(), able, meta)
-        assert "embedded model's verdicts" in said[1]
-        assert warnings_for(items, study.make_meta()) == []
+        assert "embedded model's verdicts" in SPEC.summary(embedded)[1]
+        assert SPEC.warnings(data) == []
 
     def test_a_judge_that_always_says_true_is_named(self, study: Study) -> None:
         items = study.make_items()
         items.loc[items["directionality"].notna(), "directionality"] = 1.0
-        ((title, text),) = warnings_for(prepare_items(items), study.make_meta())
+        ((title, text),) = chapter_of(items, study.make_meta()).warnings
         assert title == "The judge hardly distinguishes"
         assert "directionality" in text
         assert "true 100.0%" in text
 
-    def test_an_unfinished_run_is_named(self, items: pd.DataFrame, study: Study) -> None:
-        ((title, text),) = warnings_for(items, study.make_meta(complete=False))
+    def test_an_unfinished_run_is_named(self, data: ChapterData, study: Study) -> None:
+        assert SPEC.warnings is not None
+        ((title, text),) = SPEC.warnings(replace(data, meta=study.make_meta(complete=False)))
         assert title == "Not every sample is finished"
         assert "2026-11-20-northwind" in text
 
 
 @pytest.fixture(scope="module")
-def with_base(study: Study) -> pd.DataFrame:
+def with_base(study: Study) -> ChapterData:
     """The second system is nearer to its base than the first; the third writes none."""
     items = study.make_items(headlines=12)
     near = items["system"].map(
         dict(zip([label for label, *_ in study.systems], (0.6, 0.4), strict=False))
     )
     lean = np.where(items["side"].eq("risk"), 0.1, -0.1)
-    return prepare_items(
-        items.assign(base=np.where(near.notna(), "What came next", None), base_distance=near + lean)
+    items = items.assign(
+        base=np.where(near.notna(), "What came next", None), base_distance=near + lean
     )
+    return data_of(items, study.make_meta(), resamples=200)
 
 
 def test_distances_from_the_base_are_of_valid_outputs_of_systems_that_write_one(
-    with_base: pd.DataFrame, study: Study
+    with_base: ChapterData, study: Study
 ) -> None:
-    assert with_base.loc[with_base["valid"] == 0, "base_distance"].isna().all()
-    table = distance_table(estimate_figures(with_base, pool()))
-    assert table is not None
+    items = with_base.items
+    assert items.loc[items["valid"] == 0, "base_distance"].isna().all()
+    table = one_table(base_distance(with_base))
     lines = table.frame.set_index("system")
     assert list(lines.index) == [label for label, *_ in study.systems[:2]]
     assert lines["distance_risk"].tolist() == pytest.approx([0.7, 0.5])
     assert lines["distance_opportunity"].tolist() == pytest.approx([0.5, 0.3])
     assert lines["distance_overall"].tolist() == pytest.approx([0.6, 0.4])
     assert lines["headlines"].tolist() == [12, 12]
-    valid = with_base[with_base["base_distance"].notna()].groupby("system", sort=False).size()
+    valid = items[items["base_distance"].notna()].groupby("system", sort=False).size()
     assert lines["counterfactuals"].tolist() == valid.tolist()
 
 
 def test_distances_are_compared_in_a_family_of_their_own(
-    with_base: pd.DataFrame, study: Study
+    with_base: ChapterData, study: Study
 ) -> None:
-    able = comparability(with_base, study.make_meta())
-    rng = np.random.default_rng
-    both = paired_figures(with_base, able, rng=rng(1), resamples=200)
-    without = paired_figures(
-        with_base.assign(base_distance=np.nan), able, rng=rng(1), resamples=200
-    )
+    items = study.make_items(headlines=12)
+    without = data_of(items, study.make_meta(), resamples=200).pairs
+    both = with_base.pairs
     apart = both["measure"].eq("base_distance")
     pd.testing.assert_frame_equal(both[~apart].reset_index(drop=True), without)
     (line,) = both[apart].to_dict("records")
     assert line["difference"] == pytest.approx(0.2)
     assert line["p_adjusted"] == line["p_value"]
-    table = comparison_table(both)
+    table = comparison_table(with_base)
     assert table is not None
     shown = table.frame.set_index("measure").loc["Edit distance from the base, × 100"]
     assert shown["difference_valid"] == pytest.approx(20)
 
 
-def test_without_a_base_nothing_is_said_of_it(items: pd.DataFrame, figures: pd.DataFrame) -> None:
-    assert items["base_distance"].isna().all()
-    assert distance_table(figures) is None
+def test_without_a_base_nothing_is_said_of_it(data: ChapterData) -> None:
+    assert data.items["base_distance"].isna().all()
+    assert base_distance(data) == Extra()

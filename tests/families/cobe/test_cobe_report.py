@@ -14,16 +14,14 @@ from contrafact.errors import InputError
 from contrafact.exam.file import Exam
 from contrafact.exam.score import ExamRow, examine
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
+from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
+from contrafact.family.report import ChapterData, ReportMeta, RunFacts
 from contrafact.family.run import PackRecord
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.report.build import build_report
-from contrafact.report.chapter import TaskRuns
-from contrafact.report.cobe.estimates import estimate_figures
-from contrafact.report.cobe.examples import draw_examples
-from contrafact.report.cobe.frame import prepare_items, scope_frame, systems_of
-from contrafact.report.cobe.tables import suggestion_table
-from contrafact.report.cobe.words import warnings_for
-from contrafact.report.meta import ReportMeta, RunFacts
+from contrafact.report.chapter import Options, chapter_data, make_chapter
+from contrafact.report.examples import draw_examples
+from contrafact.report.frames import TaskRuns, prepare_items
 
 HOSTILE = "The kiln <script>alert(1)</script> cooled \u202e and {{ 7*7 }} pots cracked."
 GOOD, POOR, JUDGE = "tern/one · plain", "tern/two · plain", "tern/judge"
@@ -121,7 +119,7 @@ def report(tmp_path: Path, **options: Any) -> tuple[str, dict[str, Any], Path]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the figures out, whose drawing takes most of a report's time."""
-    monkeypatch.setattr("contrafact.report.cobe.chapter.draw_figures", lambda *given: [])
+    monkeypatch.setattr("contrafact.report.chapter.measure_chart", lambda *given: None)
 
 
 def of(figures: pd.DataFrame, measure: str, form: str = "valid", **where: str) -> pd.DataFrame:
@@ -131,9 +129,12 @@ def of(figures: pd.DataFrame, measure: str, form: str = "valid", **where: str) -
     return figures[held]
 
 
+def data_of(items: pd.DataFrame) -> ChapterData:
+    return chapter_data(TaskRuns("cobe", items, meta()), Options(resamples=20))
+
+
 def estimate(items: pd.DataFrame) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    return estimate_figures(prepare_items(items), rng=rng, resamples=20)
+    return data_of(items).figures
 
 
 def test_accuracy_spread_and_both_forms_are_what_one_counts_by_hand() -> None:
@@ -194,20 +195,19 @@ def test_strict_accuracy_never_exceeds_the_valid_one_and_rows_may_come_in_any_or
 
 
 def test_a_story_with_two_failure_modes_counts_under_both_and_strange_domains_are_kept() -> None:
-    items = prepare_items(
-        pd.DataFrame([row(1, "A", GOOD), row(2, "A", GOOD, domain="Music", graph=None)])
-    )
-    modes = scope_frame(items, "failure_mode")
+    raw = pd.DataFrame([row(1, "A", GOOD), row(2, "A", GOOD, domain="Music", graph=None)])
+    items = prepare_items(raw, SPEC)
+    modes = scope_parts("failure_mode", items)
     assert [name.split(".")[0] for name in modes] == ["1", "3"]
-    assert set(scope_frame(items, "domain")) == {DOMAINS[1], "Music"}
-    assert set(scope_frame(items, "graph")) == {GRAPHS[1], "not named"}
+    assert set(scope_parts("domain", items)) == {DOMAINS[1], "Music"}
+    assert set(scope_parts("graph", items)) == {GRAPHS[1], "not named"}
 
 
 def test_two_rows_for_one_sample_and_no_rows_are_refused() -> None:
-    with pytest.raises(InputError, match="two rows for one sample"):
-        prepare_items(pd.DataFrame([row(1, "A", GOOD), row(1, "A", GOOD)]))
+    with pytest.raises(InputError, match=r"two rows for one response.*phrasing A"):
+        prepare_items(pd.DataFrame([row(1, "A", GOOD), row(1, "A", GOOD)]), SPEC)
     with pytest.raises(InputError, match="nothing to report"):
-        prepare_items(pd.DataFrame(columns=list(ITEM_COLUMNS)))
+        prepare_items(pd.DataFrame(columns=list(ITEM_COLUMNS)), SPEC)
 
 
 def test_suggestions_are_counted_by_mode() -> None:
@@ -215,30 +215,33 @@ def test_suggestions_are_counted_by_mode() -> None:
         row(story, "A", GOOD, correct=0.0, E2=0.0, suggested_failure_mode=mode)
         for story, mode in enumerate((3, 3, 7))
     ]
-    table = suggestion_table(prepare_items(pd.DataFrame(rows)))
+    (table,) = suggested_modes(data_of(pd.DataFrame(rows))).tables
     assert table is not None
     line = table.frame.iloc[0]
     assert (line["failed"], line["mode_3"], line["mode_7"], line["mode_1"]) == (3, 2, 1, 0)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None:
-    items = prepare_items(
-        pd.DataFrame([row(n, phrasing, GOOD) for n in range(8) for phrasing in PHRASINGS])
-    )
-    said = dict(warnings_for(items, meta(embedded_judge=True)))
+    items = pd.DataFrame([row(n, phrasing, GOOD) for n in range(8) for phrasing in PHRASINGS])
+
+    def warned(meta: ReportMeta) -> dict[str, str]:
+        return dict(make_chapter(TaskRuns("cobe", items, meta), Options(resamples=20)).warnings)
+
+    said = warned(meta(embedded_judge=True))
     assert "The judge is the embedded model" in said
     assert f"On E1, {JUDGE} answered T 100.0% of the time" in said["The judge hardly distinguishes"]
+    assert "all criteria" not in said["The judge hardly distinguishes"]
     own = RunFacts(name="r", self_judged=True)
-    assert "A model judged its own writing" in dict(warnings_for(items, ReportMeta(runs=(own,))))
+    assert "A model judged its own writing" in warned(ReportMeta(runs=(own,)))
 
 
 def test_examples_show_every_story_before_a_second_phrasing_of_one() -> None:
-    items = prepare_items(frame(stories=5))
-    drawn = draw_examples(items, systems_of(items), count=7, rng=np.random.default_rng(1))
+    drawn = draw_examples(data_of(frame(stories=5)), count=7, rng=np.random.default_rng(1))
     ids = [example.where.split(" · ")[0] for example in drawn]
     assert len(set(ids[:5])) == 5
     assert len(ids) == 7
-    assert all(len(example.responses) == 2 for example in drawn)
+    assert all(len(example.cards) == 2 for example in drawn)
 
 
 def test_the_page_shows_all_parts_marks_edits_and_escapes_what_models_wrote(tmp_path: Path) -> None:

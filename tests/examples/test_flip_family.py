@@ -43,10 +43,10 @@ def package(tmp_path_factory):
 def flip(package, tmp_path):
     """Run a command with the family installed, in a folder of its own."""
 
-    def run(*words, module="contrafact.cli.main", env=None):
+    def run(*words, program=(sys.executable, "-m", "contrafact.cli.main"), env=None):
         path = os.pathsep.join([str(package), *filter(None, sys.path)])
         return subprocess.run(
-            [sys.executable, "-m", module, *words],
+            [*program, *words],
             cwd=tmp_path,
             env={**os.environ, "COLUMNS": "200", **(env or {}), "PYTHONPATH": path},
             capture_output=True,
@@ -135,9 +135,14 @@ def test_wrong_input_is_one_line(flip, tmp_path):
         assert flip("run", "flip", "--model", "m/x", *words).returncode == 2
 
 
-def test_inspect_runs_the_task_and_its_own_tests_pass(flip):
-    words = ("eval", "contrafact_flip/flip", "--model", "none", "-T", "method=human")
-    result = flip(*words, "-T", "judged=false", "--display", "none", module="inspect_ai._cli.main")
+def test_inspect_runs_the_task_and_the_example_s_own_tests_pass(flip, package):
+    task = f"{package}/contrafact_flip/run.py@flip"
+    words = ("eval", task, "--model", "none", "-T", "method=human")
+    inspect = (str(Path(sys.executable).with_name("inspect")),)
+    result = flip(*words, "-T", "judged=false", "--display", "plain", program=inspect)
     assert result.returncode == 0, result.stdout + result.stderr
-    own = flip("-q", "-p", "no:cacheprovider", "-n0", str(EXAMPLE / "tests"), module="pytest")
+    assert "valid" in result.stdout
+    words = ("-q", "-p", "no:cacheprovider", "-n0", "--import-mode=importlib")
+    pytest_itself = (sys.executable, "-m", "pytest")
+    own = flip(*words, str(EXAMPLE / "tests"), program=pytest_itself)
     assert own.returncode == 0, own.stdout

@@ -5,8 +5,10 @@ Its task makes statements questions. It is written into a folder and found by an
 
 import csv
 import json
+import re
 import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,8 @@ from contrafact.errors import InputError
 from contrafact.exam.file import read_exam
 from contrafact.family import family as finding
 from contrafact.family import family_named
+from contrafact.family.exam import ExamSpec
+from contrafact.family.study import StudySpec
 from contrafact.report.labels import read_labels
 
 FAMILY = '''
@@ -30,6 +34,7 @@ from pathlib import Path
 
 from contrafact.family import Family, Lazy, Task
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items, letter
+from contrafact.family.report import Criterion, ReportSpec
 from contrafact.family.settings import TaskOptions
 from contrafact.family.study import Question, StudySpec
 from contrafact.text.delimit import delimit
@@ -90,13 +95,20 @@ STUDY = StudySpec(
     key=("item", "system", "judge", "draw", "sample_id", "judge_asks", "probability", "check"),
     labels=("judge", "system", "draw", "sample_id"),
 )
+REPORT = ReportSpec(
+    title="Tone", eyebrow="Tone", unit=("statement", "statements"),
+    output=("question", "questions"), clusters="statements", measures=(),
+    criteria=(Criterion("asks", "Asks"),),
+)
 FAMILY = Family(
     name="tone",
     title="Tone",
     question="Does it ask?",
-    tasks=(Task("tone", "statements made questions", Lazy("tone_family.family:RUN"), None),),
-    study={"": Lazy("tone_family.family:STUDY")},
-    exam=Lazy("tone_family.family:EXAM"),
+    tasks=(
+        Task("tone", "made questions", Lazy(f"{__name__}:RUN"), Lazy(f"{__name__}:REPORT")),
+    ),
+    study={"": Lazy(f"{__name__}:STUDY")},
+    exam=Lazy(f"{__name__}:EXAM"),
 )
 '''
 
@@ -214,7 +226,7 @@ def test_a_study_of_two_questions_from_a_sheet_to_tables(outside, tmp_path):
 def test_what_cannot_be_drawn_or_read_is_one_line(outside, tmp_path):
     folder = run_folder(tmp_path, "one")
     command = ["tone", "study", "sample", str(folder), "--out", "sheet.csv"]
-    with pytest.raises(InputError, match="1 questions cannot show every system, judge"):
+    with pytest.raises(InputError, match="1 questions cannot show every system and judge"):
         CliRunner().invoke(app, [*command, "--n", "1"], catch_exceptions=False)
     with pytest.raises(InputError, match="is of tone, not of finforce"):
         words = ["finforce", *command[1:]]
@@ -266,3 +278,12 @@ def test_an_exam_asks_by_the_family_s_own_template(outside, tmp_path, monkeypatc
     with pytest.raises(InputError, match="differs in prompts"):
         CliRunner().invoke(app, [*command, "--n", "40"], catch_exceptions=False)
     assert family_named("tone").exam is not None
+
+
+@pytest.mark.parametrize(("page", "name"), [("study", "STUDY"), ("exam", "EXAM")])
+def test_the_specs_in_the_pages_are_specs(page, name):
+    text = (Path(__file__).parents[2] / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    made = {}
+    exec(block, made)
+    assert isinstance(made[name], {"STUDY": StudySpec, "EXAM": ExamSpec}[name])

@@ -114,6 +114,9 @@ class OpenAIServer:
         elif "<text>" in text and not schema:
             story = re.findall(r"<text>(.*?)</text>", text, re.DOTALL)[-1]
             content = story.replace(", so", ", yet")
+        elif "<review>" in text and not schema:
+            review = re.findall(r"<review>(.*?)</review>", text, re.DOTALL)[-1]
+            content = f"{review} Not so, says everybody else."
         elif name == "counterfactuals":
             headline = re.findall(r"<news>(.*?)</news>", text, re.DOTALL)[-1]
             headline = headline.replace("[MASK]", "the market")

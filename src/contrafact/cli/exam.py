@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
+from typer.core import TyperCommand
 
-from contrafact.cli.lazy import option_of
+from contrafact.cli.lazy import command_of, option_of
 
 if TYPE_CHECKING:
     from contrafact.exam.file import CriterionExam, Exam, Figure, Rate
+    from contrafact.family.exam import ExamSpec
     from contrafact.family.settings import TaskOptions
 
-__all__ = ["command"]
+__all__ = ["ExamCommand", "command"]
 
 _TRANSPORT = "How calls are made"
 
@@ -73,25 +75,53 @@ def _common(
     """The options of every exam."""
 
 
-def command() -> Callable[..., None]:
-    """Return the function of the command: it has the options of every family's exam.
+class ExamCommand(TyperCommand):
+    """The command with the options of the exam that is asked for."""
 
-    Raises:
-        InputError: If two families have options of one name and different types.
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Read the command line by the options of the family that it names."""
+        names = _families()
+        named = [
+            word.partition("=")[2] or (args[place + 1 : place + 2] or [""])[0]
+            for place, word in enumerate(args)
+            if word.partition("=")[0] == "--family"
+        ]
+        family = named[-1] if named and named[-1] in names else names[0]
+        reader = self if family == names[0] else command_of("exam", command(family))
+        try:
+            return TyperCommand.make_context(reader, info_name, list(args), parent, **extra)
+        except typer.TyperException as error:
+            flag = str(getattr(error, "option_name", ""))
+            owners = [name for name in names if flag in _flags(name)]
+            if not owners:
+                raise
+            from contrafact.errors import InputError
+
+            raise InputError(f"{flag} is for {' and '.join(owners)}", hint="leave it out") from None
+
+
+def command(family: str = "") -> Callable[..., None]:
+    """Return the function of the command, with the options of a family's exam.
+
+    Args:
+        family: The family; the first by rank if not given, which is the command's default.
     """
-    options = _options()
-    own = _own_parameters(options)
+    names = _families()
+    chosen = family or names[0]
+    own = _own_options(chosen)
     common = dict(inspect.signature(_common, eval_str=True).parameters)
-    # The family with the lowest rank is examined if none is named.
     annotation = common["family"].annotation
     common["family"] = common["family"].replace(
-        annotation=Annotated[(cast(Any, Literal)[tuple(options)], *annotation.__metadata__)],
-        default=next(iter(options)),
+        annotation=Annotated[(cast(Any, Literal)[tuple(names)], *annotation.__metadata__)],
+        default=names[0],
     )
 
     def exam(**values: Any) -> None:
         given = {name: values.pop(name) for name in own}
-        _exam(values, _chosen(options, values["family"], given))
+        known = {name: value for name, value in given.items() if value is not None}
+        _exam(values, _spec(chosen).options(**known))
 
     parameters = [*common.values(), *own.values()]
     exam.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -100,60 +130,38 @@ def command() -> Callable[..., None]:
         "Put items whose verdict is known to a judge, and say how often it is right.\n\n"
         "Answers are kept in FILE's name with .answers.jsonl as they come: killed and run again, "
         "it goes on, and nothing is asked twice. The items with every verdict stand in "
-        ".items.jsonl.\n\n"
-        f"Example: contrafact exam --judge embedded/smollm2-135m --family {next(iter(options))} "
+        ".items.jsonl. With --family NAME, --help shows the options of that family's exam.\n\n"
+        f"Example: contrafact exam --judge embedded/smollm2-135m --family {chosen} "
         "--n 60 --out exam.json"
     )
     return exam
 
 
-def _options() -> "dict[str, type[TaskOptions]]":
-    """Return the options of each family's exam, by family."""
+def _families() -> list[str]:
+    """Return the families that have an exam, by rank."""
     from contrafact.family import families
 
-    return {name: one.exam.load().options for name, one in families().items() if one.exam}
+    return [name for name, one in families().items() if one.exam]
 
 
-def _own_parameters(
-    options: "Mapping[str, type[TaskOptions]]",
-) -> dict[str, inspect.Parameter]:
-    """Return the options that some families' exams have; their help says whose they are."""
-    from contrafact.errors import InputError
+def _spec(family: str) -> "ExamSpec":
+    from contrafact.family import family_named
 
-    of: dict[str, list[str]] = {}
-    for family, model in options.items():
-        for name in model.model_fields:
-            of.setdefault(name, []).append(family)
-    found = {}
-    for name, owners in of.items():
-        fields = [options[family].model_fields[name] for family in owners]
-        if len({str(field.annotation) for field in fields}) > 1:
-            raise InputError(
-                f"the exams of {' and '.join(owners)} have an option '{name}' of different kinds",
-                hint="uninstall one of them",
-            )
-        found[name] = option_of(name, fields[0], panel=None, prefix=f"{', '.join(owners)}: ")
-    return found
+    exam = family_named(family).exam
+    assert exam is not None, "only families with an exam can be named"
+    return exam.load()
 
 
-def _chosen(
-    options: "Mapping[str, type[TaskOptions]]", family: str, given: Mapping[str, Any]
-) -> "TaskOptions":
-    """Return a family's options as they were given.
+def _own_options(family: str) -> dict[str, inspect.Parameter]:
+    """Return the options of a family's exam by name."""
+    return {
+        name: option_of(name, field, panel=f"Options of {family}'s exam")
+        for name, field in _spec(family).options.model_fields.items()
+    }
 
-    Raises:
-        InputError: If one was given that is other families'.
-    """
-    from contrafact.errors import InputError
 
-    model = options[family]
-    known = {name: value for name, value in given.items() if value is not None}
-    for name in known:
-        if name not in model.model_fields:
-            owners = [one for one, other in options.items() if name in other.model_fields]
-            flag = f"--{name.replace('_', '-')}"
-            raise InputError(f"{flag} is for {' and '.join(owners)}", hint="leave it out")
-    return model(**known)
+def _flags(family: str) -> list[str]:
+    return [f"--{name.replace('_', '-')}" for name in _own_options(family)]
 
 
 def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:

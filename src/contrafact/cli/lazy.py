@@ -12,14 +12,16 @@ __all__ = ["LazyGroup", "command_of", "option_of"]
 
 
 @cache
-def command_of(name: str, function: Callable[..., None]) -> Any:
+def command_of(
+    name: str, function: Callable[..., None], cls: type[TyperCommand] = TyperCommand
+) -> Any:
     """Return the command that a function is, as a group takes it."""
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, add_completion=False)
-    app.command(name)(function)
+    app.command(name, cls=cls)(function)
     return typer.main.get_command(app)
 
 
-def option_of(name: str, field: Any, *, panel: str | None, prefix: str = "") -> inspect.Parameter:
+def option_of(name: str, field: Any, *, panel: str) -> inspect.Parameter:
     """Return the command-line option that a field of a model of options is.
 
     It is None where it is not given, so that the model's default counts.
@@ -28,13 +30,12 @@ def option_of(name: str, field: Any, *, panel: str | None, prefix: str = "") -> 
         name: The field's name.
         field: The field, as pydantic has it.
         panel: The panel of the help page in which it stands.
-        prefix: What stands before its description.
     """
     flag = f"--{name.replace('_', '-')}"
     extra = field.json_schema_extra or {}
     bounds = {kind: getattr(one, kind) for one in field.metadata for kind in ("ge", "le")
               if hasattr(one, kind)}  # fmt: skip
-    described = f"{prefix}{field.description or ''}"
+    described = field.description or ""
     if field.annotation is bool:
         kind: Any = bool | None
         names = [f"{flag}/--no-{flag[2:]}"] if field.default else [flag]

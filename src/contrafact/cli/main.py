@@ -46,7 +46,7 @@ class CommandGroup(LazyGroup):
         if name == "demo":
             return command_of(name, demo.command())
         if name == "exam":
-            return command_of(name, exam.command())
+            return command_of(name, exam.command(), exam.ExamCommand)
         return _family_command(name)
 
 

@@ -36,13 +36,13 @@ def fetch(
         list[str] | None,
         typer.Argument(
             metavar="[WHAT]…",
-            help="Files; addresses of feeds; keywords (FIN-FORCE's twelve if none); tickers "
-            "(RFC-BENCH's 223 if none).",
+            help="Files; addresses of feeds; keywords (the paper's twelve if none); tickers "
+            "(the paper's 223 if none).",
         ),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--from", metavar="DAY", help="First day. [newsapi: FIN-FORCE's window]"),
+        typer.Option("--from", metavar="DAY", help="First day. [newsapi: the paper's window]"),
     ] = None,
     until: Annotated[str | None, typer.Option("--to", metavar="DAY", help="Last day.")] = None,
     add: Annotated[

@@ -201,7 +201,7 @@ def _number(spec: "StudySpec") -> str:
 
 
 def _of_kinds(texts: Mapping[str, str]) -> str:
-    """Return what is said of the first kind, and of others where it differs."""
+    """Return the first kind's text, and those of others where they differ."""
     first = next(iter(texts.values()))
     others = [
         f"; for --kind {kind}, {text[:1].lower()}{text[1:].rstrip('.')}"

@@ -87,7 +87,7 @@ class ExamSpec:
         task: The task whose judge is examined; its version is kept with the result.
         criteria: The judged columns of the task's per-item table, and what they are called here.
         items: Returns the items, drawn by `draw_items`, for options, how many are asked for (None
-            if that is not said) and the seed of the draw.
+            if no number is given) and the seed of the draw.
         examiner: Returns how a judge is asked, its templates opened and checked, for a pack and
             options.
         options: The exam's own options. One that is a path names a file of items.

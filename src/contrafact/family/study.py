@@ -52,7 +52,7 @@ class Question:
             second fails it, and others decide nothing.
         spellings: What people may write besides the answers themselves, in lower case, and the
             answer that it stands for.
-        wanted: What people are told to write, for messages; see `choices`.
+        wanted: What people are asked to write, for messages; see `choices`.
         passes: Whether an item can pass and fail it; else its answers are classes.
         optional: Whether a blank is no omission: a mark that is set or not.
         verdict: The key's column of what people's answers are held against; empty if there is none.
@@ -81,7 +81,7 @@ class Question:
 
     @property
     def choices(self) -> str:
-        """What people are told to write."""
+        """What people are asked to write."""
         if self.wanted:
             return self.wanted
         return "TRUE or FALSE" if self.spellings is TRUE_FALSE else ", ".join(self.answers)
@@ -136,7 +136,7 @@ class StudyTable:
         frame: The figures; each may have its bounds next to it, in ``_low`` and ``_high``.
         shares: Columns of shares from 0 to 1, shown in percent.
         coefficients: Columns of coefficients, shown with three digits.
-        empty: What is said where it has no rows.
+        empty: What is shown where it has no rows.
         undefined: Columns that say ``undefined`` in the file where a figure is.
     """
 
@@ -301,7 +301,7 @@ class StudySpec:
             question has a criterion.
         strata: Columns of the key: every combination of their values is drawn from.
         each: Whether ``--n`` is the number of each stratum; else that of all, shared evenly.
-        n: How many are drawn where it is not said.
+        n: How many are drawn where no number is given.
         choose: How rows of a stratum are chosen.
         assign: Fills in what hangs on the draw itself: called with the drawn rows, which have their
             place within their stratum's in the column ``place``.

@@ -13,8 +13,8 @@ from contrafact.family import task_named
 from contrafact.family.report import ReportMeta, ReportSpec, RunFacts, Setting
 from contrafact.family.run import BUNDLED
 from contrafact.models.gguf import EMBEDDED_NAMES
-from contrafact.runs.folder import Manifest, now, read_manifest
-from contrafact.runs.items import FAILURES, ITEMS, USAGE, VERDICTS
+from contrafact.runs.folder import Manifest, now
+from contrafact.runs.items import FAILURES, USAGE, RunItems, read_items
 
 __all__ = ["NO_MODEL", "TaskRuns", "prepare_items", "read_tasks", "systems_of"]
 
@@ -49,51 +49,29 @@ def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
     """
     if not folders:
         raise InputError("no run folder is named", hint="name one or more that `run` wrote")
-    found: dict[str, _Collected] = {}
-    for folder in dict.fromkeys(Path(folder) for folder in folders):
-        manifest = read_manifest(folder)
-        if not (folder / ITEMS).exists():
-            hint = "run the same command again: it goes on where it stopped"
-            raise InputError(f"this run is {manifest.status}", file=folder, hint=hint)
-        found.setdefault(manifest.task, _Collected()).add(folder, manifest)
-    return [collected.runs(task) for task, collected in found.items()]
+    found: dict[str, list[RunItems]] = {}
+    for run in read_items(folders):
+        found.setdefault(run.manifest.task, []).append(run)
+    return [_task_runs(task, runs) for task, runs in found.items()]
 
 
-class _Collected:
-    """The runs of one task, as they come."""
-
-    def __init__(self) -> None:
-        self._frames: list[pd.DataFrame] = []
-        self._panels: list[pd.DataFrame] = []
-        self._facts: list[RunFacts] = []
-        self._taken: set[str] = set()
-
-    def add(self, folder: Path, manifest: Manifest) -> None:
-        """Read one run."""
-        items = pd.read_parquet(folder / ITEMS)
-        verdicts = pd.read_parquet(folder / VERDICTS) if (folder / VERDICTS).exists() else None
-        if clash := set(items["system"]) & self._taken:
-            names = {name: f"{name} [{folder.resolve().name}]" for name in clash}
-            items["system"] = items["system"].replace(names)
-            if verdicts is not None:
-                verdicts["system"] = verdicts["system"].replace(names)
-        self._taken |= set(items["system"])
-        self._frames.append(items)
-        if verdicts is not None and verdicts["judge"].nunique() > 1:
-            self._panels.append(verdicts)
-        self._facts.append(_facts(folder, manifest, list(dict.fromkeys(items["system"]))))
-
-    def runs(self, task: str) -> TaskRuns:
-        """Return what was read."""
-        judges = {judge for run in self._facts for judge in run.judges}
-        panels = self._panels
-        meta = ReportMeta(
-            created=now(),
-            runs=tuple(self._facts),
-            embedded_judge=any(judge.startswith(EMBEDDED_NAMES) for judge in judges),
-            panel=pd.concat(panels, ignore_index=True) if panels else None,
-        )
-        return TaskRuns(task, pd.concat(self._frames, ignore_index=True), meta)
+def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
+    facts = [
+        _facts(run.folder, run.manifest, list(dict.fromkeys(run.items["system"]))) for run in runs
+    ]
+    panels = [
+        run.verdicts
+        for run in runs
+        if run.verdicts is not None and run.verdicts["judge"].nunique() > 1
+    ]
+    judges = {judge for run in facts for judge in run.judges}
+    meta = ReportMeta(
+        created=now(),
+        runs=tuple(facts),
+        embedded_judge=any(judge.startswith(EMBEDDED_NAMES) for judge in judges),
+        panel=pd.concat(panels, ignore_index=True) if panels else None,
+    )
+    return TaskRuns(task, pd.concat([run.items for run in runs], ignore_index=True), meta)
 
 
 def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:

@@ -1,20 +1,34 @@
-"""From Inspect's logs to what a run keeps: its tables, its failures, and what was used."""
+"""From Inspect's logs to what a run keeps, and back: its tables, its failures, what was used."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
+from contrafact.errors import InputError
 from contrafact.family.run import Evaluated, Prepared
 from contrafact.files.tables import write_frame
 from contrafact.models.asking import redacted
+from contrafact.runs.folder import Manifest, read_manifest
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = ["FAILURES", "ITEMS", "USAGE", "VERDICTS", "Failure", "write_items"]
+__all__ = [
+    "FAILURES",
+    "ITEMS",
+    "USAGE",
+    "VERDICTS",
+    "Failure",
+    "RunItems",
+    "read_items",
+    "write_items",
+]
 
 ITEMS = "items.parquet"
 VERDICTS = "verdicts.parquet"
@@ -37,6 +51,52 @@ class Failure:
     sample_id: str
     draw: int
     cause: str
+
+
+@dataclass(frozen=True)
+class RunItems:
+    """What a run that has come to its end keeps of its items.
+
+    Attributes:
+        folder: The run's folder.
+        manifest: What was run.
+        items: The per-item table.
+        verdicts: Every judge's own verdicts; None where there are none.
+    """
+
+    folder: Path
+    manifest: Manifest
+    items: "pd.DataFrame"
+    verdicts: "pd.DataFrame | None"
+
+
+def read_items(folders: Iterable[Path]) -> list[RunItems]:
+    """Return what runs keep of their items, each folder once.
+
+    A system that two runs of a task share is named with its run's folder in the second.
+
+    Raises:
+        InputError: if a folder is not a run folder, or its run has not come to its end.
+    """
+    import pandas as pd
+
+    found: list[RunItems] = []
+    taken: dict[str, set[str]] = {}
+    for folder in dict.fromkeys(Path(folder) for folder in folders):
+        manifest = read_manifest(folder)
+        if not (folder / ITEMS).exists():
+            hint = "run the same command again: it goes on where it stopped"
+            raise InputError(f"this run is {manifest.status}", file=folder, hint=hint)
+        items = pd.read_parquet(folder / ITEMS)
+        verdicts = pd.read_parquet(folder / VERDICTS) if (folder / VERDICTS).exists() else None
+        own = taken.setdefault(manifest.task, set())
+        names = {name: f"{name} [{folder.resolve().name}]" for name in {*items["system"]} & own}
+        for table in (items, verdicts) if names else ():
+            if table is not None:
+                table["system"] = table["system"].replace(names)
+        own |= {*items["system"]}
+        found.append(RunItems(folder, manifest, items, verdicts))
+    return found
 
 
 def write_items(

@@ -297,14 +297,14 @@ def _against(
     resamples: int,
 ) -> Against:
     pairs = [
-        (truth == positive, said == positive)
-        for truth, said in zip(table.column(reference), table.column(rater), strict=True)
-        if truth is not None and said is not None
+        (truth == positive, rating == positive)
+        for truth, rating in zip(table.column(reference), table.column(rater), strict=True)
+        if truth is not None and rating is not None
     ]
     rng = np.random.default_rng([seed, 8, table.raters.index(rater)])
     found = binary_figures(
         [float(truth) for truth, _ in pairs],
-        [float(said) for _, said in pairs],
+        [float(rating) for _, rating in pairs],
         level=level,
         resamples=resamples,
         rng=rng,

@@ -11,8 +11,7 @@ import pandas as pd
 from contrafact.errors import InputError
 from contrafact.family.study import StudySpec
 from contrafact.files.sheets import item_check, item_names, write_sheet
-from contrafact.runs.folder import read_manifest
-from contrafact.runs.items import ITEMS
+from contrafact.runs.items import read_items
 from contrafact.stats.sampling import even_allocation
 from contrafact.text.delimit import printable
 
@@ -50,7 +49,7 @@ class DrawnStudy:
 def read_source(spec: StudySpec, sources: Sequence[Path]) -> pd.DataFrame:
     """Return what a study is drawn from: the per-item tables of runs, or what is in a file.
 
-    Systems of one name in two runs are told apart by the names of their runs' folders.
+    A system that two runs share is named with its run's folder in the second.
 
     Raises:
         InputError: A folder is no run folder of the study's task, or its run has not come to its
@@ -63,24 +62,15 @@ def read_source(spec: StudySpec, sources: Sequence[Path]) -> pd.DataFrame:
                 hint="name one file",
             )
         return spec.load(sources[0])
-    frames: list[pd.DataFrame] = []
-    taken: set[str] = set()
-    for folder in dict.fromkeys(sources):
-        manifest = read_manifest(folder)
-        if not (folder / ITEMS).exists():
-            hint = "run the same command again: it goes on where it stopped"
-            raise InputError(f"this run is {manifest.status}", file=folder, hint=hint)
-        if manifest.task != spec.task:
+    runs = read_items(sources)
+    for run in runs:
+        if run.manifest.task != spec.task:
             raise InputError(
-                f"the run '{folder.resolve().name}' is of {manifest.task}, not of {spec.task}",
+                f"the run '{run.folder.resolve().name}' is of {run.manifest.task}, not of "
+                f"{spec.task}",
                 hint="name other folders",
             )
-        items = pd.read_parquet(folder / ITEMS)
-        names = {name: f"{name} [{folder.resolve().name}]" for name in set(items["system"]) & taken}
-        items["system"] = items["system"].replace(names)
-        taken |= set(items["system"])
-        frames.append(items)
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat([run.items for run in runs], ignore_index=True)
 
 
 def draw_study(
@@ -120,7 +110,8 @@ def draw_study(
         ]
     else:
         if n < len(strata):
-            every = ", ".join(spec.strata).replace("_", " ")
+            *others, last = [name.replace("_", " ") for name in spec.strata]
+            every = f"{', '.join(others)} and {last}" if others else last
             raise InputError(
                 f"{n} {spec.noun} cannot show every {every} of these runs",
                 hint=f"ask for at least {len(strata)} with --n",

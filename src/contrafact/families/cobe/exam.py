@@ -35,11 +35,11 @@ class CobeExamOptions(TaskOptions):
 
     data: Path | None = Field(
         default=None,
-        description="stories with known answers; fresh ones if none.",
+        description="Stories with known answers; fresh ones if none.",
         json_schema_extra={"metavar": "FILE"},
     )
     judge_context: bool = Field(
-        default=False, description="show the judge story and query as well."
+        default=False, description="Show the judge story and query as well."
     )
 
 

@@ -118,7 +118,9 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> R
         text = lines[-1] if lines else ""
     if not text.strip():
         return Reading(None, "empty reply", rationale)
-    found = list(_pattern(tuple(labels)).finditer(text))
+    words = "|".join(re.escape(label) for label in labels)
+    pattern = re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE)
+    found = list(pattern.finditer(text))
     named = list(dict.fromkeys(match.group().casefold() for match in found))
     where = " on the last line" if reasons else ""
     if not named:
@@ -152,11 +154,6 @@ def manipulation_named(name: object) -> Manipulation | None:
         if plain == manipulation:
             return manipulation
     return MANIPULATION_SPELLINGS.get(plain)
-
-
-def _pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
-    words = "|".join(re.escape(label) for label in labels)
-    return re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

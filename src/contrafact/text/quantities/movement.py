@@ -6,7 +6,6 @@ value.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -234,15 +233,12 @@ def _moved_before(
         of_noun = ending["to"].casefold() == "of"
         if of_noun and not re.match(r"\s(?:in|for|on)\s", gap):
             continue
-        if move.is_noun and not of_noun and _governed(moves, move):
+        # "cut its growth forecast to 5%": the verb before the noun is what moves.
+        governed = any(not m.is_noun and 0 < move.start - m.end < _REACH for m in moves)
+        if move.is_noun and not of_noun and governed:
             continue
         return move.direction, _level(gap[ending.start() :])
     return None
-
-
-def _governed(moves: list[Movement], noun: Movement) -> bool:
-    """Whether a verb before the noun is what moves: "cut its growth forecast to 5%"."""
-    return any(not m.is_noun and 0 < noun.start - m.end < _REACH for m in moves)
 
 
 def _raises_money(move: Movement, gap: str, quantity: Quantity) -> bool:
@@ -374,7 +370,9 @@ def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) 
             continue
         sentence = bisect_right(ends, low.start)
         first, end = (ends[sentence - 1] if sentence else 0), ends[sentence]
-        for j in _candidates(text, found, i):
+        # The next quantity; or the one after an aside: "$5 million, or 12 cents a share".
+        aside = i + 2 < len(found) and _ASIDE.fullmatch(text, low.end, found[i + 1].start)
+        for j in (i + 2, i + 1) if aside else (i + 1,):
             if found[j].kind != low.kind or found[j].end > end or j in used:
                 continue
             pair = _pair(text, (first, end), found, i, j, i in changed)
@@ -383,13 +381,6 @@ def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) 
                 used |= {i, j}
                 break
     return result
-
-
-def _candidates(text: str, found: list[Quantity], i: int) -> Iterator[int]:
-    """Yield the next quantity, and the one after an aside: "$5 million, or 12 cents a share"."""
-    if i + 2 < len(found) and _ASIDE.fullmatch(text, found[i].end, found[i + 1].start):
-        yield i + 2
-    yield i + 1
 
 
 def _pair(
@@ -404,7 +395,9 @@ def _pair(
             return Pair(i, j, "range", None)
         if _FROM.search(before):
             return Pair(i, j, "from-to", i)
-    if _FROM_AFTER.fullmatch(gap) and not _starts_a_pair(text, found, j):
+    # "beat estimates from 2% to 3%": the quantity after "from" has its own "to".
+    own = j + 1 < len(found) and _DASH.fullmatch(text, high.end, found[j + 1].start)
+    if _FROM_AFTER.fullmatch(gap) and not own:
         return Pair(i, j, "from-to", j)
     if _VERSUS.fullmatch(gap) and _EARLIER.match(text[high.end : sentence[1]]):
         return Pair(i, j, "from-to", j)
@@ -416,8 +409,3 @@ def _pair(
         far = changed and low.value and high.value and high.value > 4 * low.value
         return None if far else Pair(i, j, "range", None)
     return None
-
-
-def _starts_a_pair(text: str, found: list[Quantity], j: int) -> bool:
-    """Whether the quantity after "from" has its own "to": "beat estimates from 2% to 3%"."""
-    return j + 1 < len(found) and bool(_DASH.fullmatch(text, found[j].end, found[j + 1].start))

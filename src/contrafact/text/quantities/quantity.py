@@ -172,7 +172,7 @@ def render(quantity: Quantity, new_value: float) -> str:
         written = _digits(form, abs(number)) if style == "digits" else _words(form, abs(number))
         return f"{sign}{form.before}{written}{form.after}"
     if style == "fraction":
-        return _fraction(form, new_value)
+        return _cased(form.number, min(_FRACTIONS, key=lambda n: abs(_FRACTIONS[n] - new_value)))
     if style == "multiple":
         stem = _VERBS[min(_VERBS, key=lambda v: abs(v - new_value))]
         return _cased(form.number, stem) + form.after if quantity.value > 1 else quantity.text
@@ -222,8 +222,3 @@ def _words(form: Form, number: float) -> str:
     if written is None:
         written = format(Decimal(repr(round(count, 2))).normalize(), "f")
     return _cased(form.number, written) + tail
-
-
-def _fraction(form: Form, value: float) -> str:
-    name = min(_FRACTIONS, key=lambda n: abs(_FRACTIONS[n] - value))
-    return _cased(form.number, name)

@@ -279,7 +279,8 @@ def outcome(text: str, quantity: Quantity, first: int, end: int) -> Outcome:
     """
     before = text[max(first, quantity.start - _REACH) : quantity.start]
     after = text[quantity.end : min(end, quantity.end + _REACH)]
-    is_estimate = _is_estimate(before, after)
+    expected = _EXPECTED_BEFORE.search(before[-90:]) and not _COMPANY_GUIDES.search(before[-90:])
+    is_estimate = bool(_EXPECTED_AFTER.match(after) or expected)
     if quantity.kind == "duration":
         return False, False, None
     return _is_loss(before, after, quantity), is_estimate, _expectation(before, after, is_estimate)
@@ -302,13 +303,6 @@ def _is_loss(before: str, after: str, quantity: Quantity) -> bool:
         return False
     gap = before[nearest:]
     return gap.count(" ") <= 14 and not re.search(r"\b(?:but|while|whereas)\b|;", gap)
-
-
-def _is_estimate(before: str, after: str) -> bool:
-    if _EXPECTED_AFTER.match(after):
-        return True
-    match = _EXPECTED_BEFORE.search(before[-90:])
-    return bool(match) and not _COMPANY_GUIDES.search(before[-90:])
 
 
 def _expectation(before: str, after: str, is_estimate: bool) -> Expectation | None:

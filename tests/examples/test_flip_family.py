@@ -1,0 +1,148 @@
+"""A family outside the package, built from the page that teaches it, and used by every engine."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "flip"
+PAGE = (ROOT / "docs" / "your-own-family.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+HUMAN = ("--method", "human", "--fluency-model", "none")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """The package as the page builds it, installed: on the path, with its entry points."""
+    place = tmp_path_factory.mktemp("flip")
+    source = place / "src"
+    shutil.copytree(EXAMPLE / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in FILES.items():
+        (place / name).write_text(text, encoding="utf-8")
+    facts = source / "contrafact_flip-0.1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: contrafact-flip\nVersion: 0.1.0\n"
+    )
+    groups = re.findall(
+        r"^\[project\.entry-points\.(.+)\]\n((?:.+\n)+)", FILES["pyproject.toml"], re.M
+    )
+    lines = [f"[{name.strip(chr(34))}]\n{entries.replace(chr(34), '')}" for name, entries in groups]
+    (facts / "entry_points.txt").write_text("\n".join(lines))
+    return source
+
+
+@pytest.fixture
+def flip(package, tmp_path):
+    """Run a command with the family installed, in a folder of its own."""
+
+    def run(*words, program=(sys.executable, "-m", "contrafact.cli.main"), env=None):
+        path = os.pathsep.join([str(package), *filter(None, sys.path)])
+        return subprocess.run(
+            [*program, *words],
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "200", **(env or {}), "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_the_page_shows_the_files_of_the_example_as_they_are():
+    assert len(FILES) >= 11
+    for name, text in FILES.items():
+        assert (EXAMPLE / name).read_text(encoding="utf-8") == text, name
+
+
+def test_the_example_keeps_within_its_size():
+    files = [
+        path
+        for path in EXAMPLE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
+    ]
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 600
+
+
+def test_human_revisions_are_a_system_with_a_report(flip, tmp_path):
+    result = flip("run", "flip", *HUMAN, "--out", "run")
+    assert result.returncode == 0, result.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    assert len(items) == 40
+    assert items["flipped_by_classifier"].mean() > 0.9
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    measured = {row["measure"] for row in results["figures"]}
+    assert {"flipped_by_classifier", "edit_distance"} <= measured
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert page.count('id="results"') == 1
+    assert "Reviews edited until their label flips" in page
+    again = flip("run", "flip", *HUMAN, "--out", "run")
+    assert "no model was called" in again.stdout
+
+
+def test_a_grid_with_a_judge_an_exam_and_a_study(flip, service, tmp_path):
+    env = service.environment
+    judge, writer = service.model, service.model
+    grid = ("--method", "plain", "--method", "mark-then-edit", "--method", "human")
+    common = ("--model", writer, "--judge", judge, *grid, "--fluency-model", "none")
+    told = flip("run", "flip", *common, "--limit", "6", "--estimate", env=env)
+    assert "judge" in told.stdout and told.returncode == 0, told.stderr
+    result = flip("run", "flip", *common, "--limit", "6", "--outputs", "2", "--out", "run", env=env)
+    assert result.returncode == 0, result.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    assert items.groupby("method").size().to_dict() == {
+        "human": 6,
+        "mark-then-edit": 12,
+        "plain": 12,
+    }
+    assert items.loc[items["method"] == "human", "flipped"].notna().all()
+    assert (tmp_path / "run" / "verdicts.parquet").exists()
+    exam = flip(
+        "exam", "--family", "flip", "--judge", judge, "--n", "8", "--out", "exam.json", env=env
+    )
+    assert exam.returncode == 0, exam.stderr
+    assert set(json.loads((tmp_path / "exam.json").read_text())["criteria"]) == {
+        "flipped",
+        "fluent",
+    }
+    reported = flip("report", "run", "--exam", "exam.json", "--out", "report")
+    assert reported.returncode == 0, reported.stderr
+    sheet = flip("flip", "study", "sample", "run", "--n", "6", "--out", "sheet.csv")
+    assert sheet.returncode == 0, sheet.stderr
+    rows = pd.read_csv(tmp_path / "sheet.csv")
+    assert {"flipped", "fluent", "review"} <= set(rows.columns)
+    filled = rows.assign(flipped="TRUE", fluent="FALSE")
+    filled.to_csv(tmp_path / "sheet.csv", index=False)
+    scored = flip("flip", "study", "score", "sheet.csv")
+    assert scored.returncode == 0, scored.stderr
+
+
+def test_wrong_input_is_one_line(flip, tmp_path):
+    (tmp_path / "bad.csv").write_text("text,label\nFine,maybe\n")
+    result = flip("run", "flip", *HUMAN, "--data", "bad.csv")
+    assert result.returncode == 2
+    assert result.stderr.strip().endswith("use positive or negative")
+    assert len(result.stderr.strip().splitlines()) == 1
+    for words in (("--method", "humane"), ("--outputs", "0"), ("--rationale",)):
+        assert flip("run", "flip", "--model", "m/x", *words).returncode == 2
+
+
+def test_inspect_runs_the_task_and_the_example_s_own_tests_pass(flip, package):
+    task = f"{package}/contrafact_flip/run.py@flip"
+    words = ("eval", task, "--model", "none", "-T", "method=human")
+    inspect = (str(Path(sys.executable).with_name("inspect")),)
+    result = flip(*words, "-T", "judged=false", "--display", "plain", program=inspect)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "valid" in result.stdout
+    words = ("-q", "-p", "no:cacheprovider", "-n0", "--import-mode=importlib")
+    pytest_itself = (sys.executable, "-m", "pytest")
+    own = flip(*words, str(EXAMPLE / "tests"), program=pytest_itself)
+    assert own.returncode == 0, own.stdout

@@ -142,7 +142,7 @@ def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
         column = measure.column_of("valid")
         if measure.units or measure.compute or column in judged or column not in row.index:
             continue
-        if measure.forms == ("all",) or pd.isna(row[column]):
+        if column == "valid" or pd.isna(row[column]):
             continue
         if measure.kind == "share" and row[column] in (0.0, 1.0):
             yield Chip(f"{measure.label}: {'yes' if row[column] else 'no'}")

@@ -252,7 +252,8 @@ def comparison_table(data: ChapterData) -> Table | None:
                 line[f"{what}_{row['form']}"] = row[what]
         lines.append(line)
     columns = [Column("measure", "Measure", "text")]
-    for form, group in (("valid", "Over valid outputs"), ("strict", "Strict")):
+    headings = {"valid": "Over valid outputs", "strict": "Strict", "all": "All outputs"}
+    for form, group in headings.items():
         if not figures["form"].eq(form).any():
             continue
         columns += [

@@ -10,8 +10,6 @@ from inspect_ai.model import modelapi
 
 from contrafact.families.cobe.task import cobe
 from contrafact.families.finforce.task import finforce
-from contrafact.families.rfc.detect import rfc_detect
-from contrafact.families.rfc.diagnose import rfc_diagnose
 from contrafact.families.rfc.inspect_solvers import (
     rfc_coherence,
     rfc_majority,
@@ -21,6 +19,7 @@ from contrafact.families.rfc.inspect_solvers import (
     rfc_stepwise,
     rfc_surface,
 )
+from contrafact.families.rfc.tasks import rfc_detect, rfc_diagnose
 
 __all__ = [
     "cobe",

@@ -63,6 +63,25 @@ def test_the_page_shows_the_files_of_the_example_as_they_are():
         assert (EXAMPLE / name).read_text(encoding="utf-8") == text, name
 
 
+PARSE = """
+import shlex, sys, typer
+from contrafact.cli.main import app
+for line in sys.argv[1:]:
+    command, words = typer.main.get_command(app), shlex.split(line)[1:]
+    while hasattr(command, "list_commands"):
+        assert words[0] in command.list_commands(None), line
+        command = command.get_command(None, words.pop(0))
+    command.make_context("contrafact", words)
+"""
+
+
+def test_every_command_line_of_the_page_parses(flip):
+    lines = re.findall(r"^contrafact .+$", PAGE, re.MULTILINE)
+    assert len(lines) >= 6
+    result = flip(*lines, program=(sys.executable, "-c", PARSE))
+    assert result.returncode == 0, result.stderr
+
+
 def test_the_example_keeps_within_its_size():
     files = [
         path

@@ -152,7 +152,7 @@ def test_data_are_read_once_and_again_when_the_file_changes(tmp_path):
 
 def test_a_run_reads_its_data_once(tmp_path, monkeypatch):
     """Not once to check it and again for the Inspect task."""
-    from contrafact.families.finforce import run as finforce
+    from contrafact.families.finforce import task as finforce
 
     reads = []
     real = finforce.load_headlines

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.family.training import training_specs
+from contrafact.family import training_specs
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.training import context, trainers
 from contrafact.training.config import load_config

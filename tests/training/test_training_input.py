@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.family.training import training_specs
+from contrafact.family import training_specs
 from contrafact.training import config, data
 from contrafact.training.config import TrainConfig, presets
 from contrafact.training.data import Pool, share_out

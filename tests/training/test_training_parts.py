@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.family.training import training_specs
+from contrafact.family import training_specs
 from contrafact.files.lock import locked
 from contrafact.training import generation
 from contrafact.training.config import TrainConfig

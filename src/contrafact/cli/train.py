@@ -55,7 +55,7 @@ def srlm(
 
     Example: contrafact train srlm tiny --data supplement.json --out runs/srlm-tiny
     """
-    from contrafact.family.training import training_specs
+    from contrafact.family import training_specs
     from contrafact.training.config import load_config
     from contrafact.training.run import train
 

@@ -15,6 +15,7 @@ from contrafact.family.family import (
     family_of_task,
     task_named,
     tasks,
+    training_specs,
 )
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "family_of_task",
     "task_named",
     "tasks",
+    "training_specs",
 ]

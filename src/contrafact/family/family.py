@@ -40,6 +40,7 @@ __all__ = [
     "family_of_task",
     "task_named",
     "tasks",
+    "training_specs",
 ]
 
 _T = TypeVar("_T")
@@ -191,3 +192,8 @@ def family_of_task(name: str) -> Family:
     """
     task_named(name)
     return next(f for f in families().values() if any(task.name == name for task in f.tasks))
+
+
+def training_specs() -> "dict[str, TrainingSpec]":
+    """Return what training needs of each family that can be trained, by the family's name."""
+    return {name: family.training.load() for name, family in families().items() if family.training}

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from contrafact.family.family import families
 from contrafact.family.method import Methods
 from contrafact.prompts import PromptPack
 
@@ -22,7 +21,6 @@ __all__ = [
     "TrainingMeasure",
     "TrainingPrompts",
     "TrainingSpec",
-    "training_specs",
 ]
 
 Answer = Mapping[str, str]
@@ -153,8 +151,3 @@ class TrainingSpec:
     methods: Methods
     method_input: Callable[[str], Any]
     method_answer: Callable[[Any], Answer | None]
-
-
-def training_specs() -> dict[str, TrainingSpec]:
-    """Return what training needs of each family that can be trained, by the family's name."""
-    return {name: family.training.load() for name, family in families().items() if family.training}

@@ -14,7 +14,7 @@ FAMILY = Family(
         Task(
             name="cobe",
             summary="stories as they would have gone instead",
-            run=Lazy(f"{_HERE}.run:RUN"),
+            run=Lazy(f"{_HERE}.task:RUN"),
             report=Lazy(f"{_HERE}.report:SPEC"),
             options=Lazy(f"{_HERE}.options:CobeOptions"),
         ),

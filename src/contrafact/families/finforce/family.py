@@ -14,7 +14,7 @@ FAMILY = Family(
         Task(
             name="finforce",
             summary="forward counterfactuals from market headlines",
-            run=Lazy(f"{_HERE}.run:RUN"),
+            run=Lazy(f"{_HERE}.task:RUN"),
             report=Lazy(f"{_HERE}.report:SPEC"),
             options=Lazy(f"{_HERE}.options:FinforceOptions"),
             default_methods=("zero-shot",),

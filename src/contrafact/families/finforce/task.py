@@ -1,28 +1,184 @@
-"""The Inspect task ``finforce``: one headline's generation and all its judgements, one sample.
+"""How ``finforce`` is run: its data, its Inspect task, and the table that a run leaves.
 
-Usable as ``inspect eval contrafact/finforce --model … --model-role grader=…`` and by
-``contrafact run finforce``, which adds fluency, tables and the report.
+One headline's generation and all its judgements are one sample. Usable as ``inspect eval
+contrafact/finforce --model … --model-role grader=…`` and by ``contrafact run finforce``, which adds
+fluency, tables and the report.
 """
 
 import json
+import math
 import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import EvalSample
 
+from contrafact.errors import InputError
+from contrafact.families.finforce.data import LoadNotes, load_headlines
+from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import Generation
-from contrafact.families.finforce.judging import Judging
+from contrafact.families.finforce.judging import FAULTS, Judging
 from contrafact.families.finforce.methods import METHODS
-from contrafact.families.finforce.run import RUN
+from contrafact.families.finforce.options import FinforceOptions
 from contrafact.families.finforce.scoring import counterfactuals
 from contrafact.family.method import MethodContext
-from contrafact.family.run import load_once
+from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once
+from contrafact.family.settings import RunSettings
 from contrafact.family.task import method_solver
 from contrafact.models.asking import cache_policy
-from contrafact.prompts import open_pack
-from contrafact.records import Headline
+from contrafact.models.fluency import score_fluency
+from contrafact.prompts import PromptPack, open_pack
+from contrafact.records import CRITERIA, SIDES, Headline, Side
 
-__all__ = ["finforce"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from contrafact.models.whitebox.weights import CausalModel
+
+__all__ = ["RUN", "FinforceRun", "finforce"]
+
+# Of methods that write a factual first, and then what it would have been.
+_FACTUAL = ("base", "base_distance")
+
+
+class FinforceRun(TaskRun[Headline, Headline]):
+    """Runs of ``finforce``: one sample a headline, one row a counterfactual."""
+
+    methods = METHODS
+    bundled = Path(__file__).parent / "samples" / "headlines.jsonl"
+    bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
+    without_judge = "forward compatibility and directionality are left out"
+    columns = (
+        "system", "model", "method", "shots", "judge", "draw", "sample_id", "side", "headline",
+        "category", "text", "invalid_reason", "repairs", *CRITERIA,
+        *(f"{name}_invalid" for name in CRITERIA), *FAULTS,
+    )  # fmt: skip
+
+    def load(self, path: Path) -> tuple[Sequence[Headline], list[str]]:
+        """Return the headlines of a file."""
+        notes = LoadNotes()
+        return load_headlines(path, notes), notes.lines()
+
+    def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
+        """Refuse a number of examples that shows none."""
+        options = _options(settings)
+        if "shots" in options.model_fields_set and options.shots == 0:
+            raise InputError(
+                "--shots 0 shows no examples", hint="use --method zero-shot, or leave --shots out"
+            )
+
+    def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
+        """Return the rubrics, opened and checked."""
+        return Judging(pack, _options(settings).judge_faults)
+
+    def judge_prompts(self, judging: Judging, unit: Headline) -> Sequence[str]:
+        """Return what is asked about both sides of a headline."""
+        return [prompt for side in SIDES for prompt in judging.prompts(unit, side, unit.text)]
+
+    def task(self, prepared: Prepared, method: str) -> Task:
+        """Return the Inspect task of one generation method."""
+
+        options = _options(prepared.settings)
+        return finforce(
+            method=method,
+            shots=prepared.shots(method),
+            draws=prepared.draws(method),
+            shots_from=prepared.shots_from(method),
+            structured=options.structured,
+            judged=prepared.judged(method),
+            judge_faults=options.judge_faults,
+            **prepared.common,
+        )
+
+    def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
+        """Return one row per counterfactual."""
+        for sample in evaluated.samples:
+            generation = sample.store["generation"]
+            panels = _panels(sample)
+            for side in SIDES:
+                row: dict[str, Any] = {
+                    **evaluated.facts,
+                    "draw": sample.epoch,
+                    "sample_id": str(sample.id),
+                    "side": side,
+                    "headline": str(sample.input),
+                    "category": sample.metadata.get("category"),
+                    "text": generation["texts"][side],
+                    "invalid_reason": generation["invalid"].get(side),
+                    "repairs": len(generation["repairs"]),
+                    **_factual(generation, side),
+                }
+                for name in (*CRITERIA, *FAULTS):
+                    verdict = panels.get(side, {}).get(name)
+                    passed = verdict["panel"]["passed"] if verdict else None
+                    row[name] = math.nan if passed is None else float(passed)
+                    if name in CRITERIA:
+                        row[f"{name}_invalid"] = verdict["panel"]["invalid"] if verdict else None
+                yield row
+
+    def verdict_rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
+        """Return every judge's own verdicts."""
+        for sample in evaluated.samples:
+            for side, by_name in _panels(sample).items():
+                for name, both in by_name.items():
+                    for vote in both["members"]:
+                        yield {
+                            "system": evaluated.label,
+                            "draw": sample.epoch,
+                            "sample_id": str(sample.id),
+                            "side": side,
+                            "criterion": name,
+                            "judge": vote["judge"],
+                            "passed": math.nan if vote["passed"] is None else float(vote["passed"]),
+                            "invalid": vote["invalid"],
+                        }
+
+    def order(self, row: Mapping[str, Any]) -> Hashable:
+        """Return the place of a row's side."""
+        return SIDES.index(row["side"])
+
+    def finish(
+        self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
+    ) -> "pd.DataFrame":
+        """Score fluency and find the error classes that need no judge."""
+        items = items.sort_values("system", kind="stable", ignore_index=True)
+        scored = score_fluency([*items["headline"], *items["text"].dropna()], scorer, folder)
+        items = items.assign(
+            perplexity=[scored.get(text, math.nan) for text in items["text"]],
+            headline_perplexity=[scored.get(text, math.nan) for text in items["headline"]],
+        )
+        return classify_many(items)
+
+    def local_calls(self, sample: EvalSample) -> Sequence[tuple[int, int]]:
+        """Return what ``lm-counterfactuals`` keeps of its texts."""
+        trace = sample.store.get("generation", {}).get("trace", {})
+        read = trace.get("prompt_tokens", {})
+        return [(tokens, len(trace["tokens"][part])) for part, tokens in read.items()]
+
+
+RUN = FinforceRun()
+"""The one run of the family."""
+
+
+def _options(settings: RunSettings) -> FinforceOptions:
+    return cast(FinforceOptions, settings.options)
+
+
+def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:
+    """Return the text that a counterfactual is one of, where the method wrote such a text."""
+    trace = generation["trace"]
+    if "base_distance" not in trace:
+        return {}
+    return dict(zip(_FACTUAL, (trace["base"], trace["base_distance"][side]), strict=True))
+
+
+def _panels(sample: EvalSample) -> dict[str, Any]:
+    score = (sample.scores or {})["counterfactuals"]
+    found: dict[str, Any] = (score.metadata or {}).get("verdicts", {})
+    return found
 
 
 @task

@@ -14,14 +14,14 @@ FAMILY = Family(
         Task(
             name="rfc-detect",
             summary="published (true) or manipulated (false)?",
-            run=Lazy(f"{_HERE}.run:DETECT"),
+            run=Lazy(f"{_HERE}.tasks:DETECT"),
             report=Lazy(f"{_HERE}.report:DETECT"),
             options=Lazy(f"{_HERE}.options:DetectOptions"),
         ),
         Task(
             name="rfc-diagnose",
             summary="which of the four manipulations?",
-            run=Lazy(f"{_HERE}.run:DIAGNOSE"),
+            run=Lazy(f"{_HERE}.tasks:DIAGNOSE"),
             report=Lazy(f"{_HERE}.report:DIAGNOSE"),
             options=Lazy(f"{_HERE}.options:DiagnoseOptions"),
         ),

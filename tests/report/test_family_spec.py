@@ -139,6 +139,8 @@ def built(install: Callable[..., None], tmp_path: Path) -> ReportPaths:
 
 def test_a_spec_of_measures_and_an_example_makes_every_section(built: ReportPaths) -> None:
     page = built.page.read_text(encoding="utf-8")
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
     anchors = "summary results by_length paired errors examples runs how"
     for anchor in anchors.split():
         assert f'<section id="{anchor}"' in page, anchor
@@ -153,6 +155,7 @@ def test_a_spec_of_measures_and_an_example_makes_every_section(built: ReportPath
     assert "\u202e" not in page
     assert "&lt;i&gt;rewrite" in page
     assert "3 systems worked on 24 reviews" in page
+    assert "By Flipped, the highest figure is that of people" in page
     assert "1 of them ask no model" in page
 
 

@@ -253,7 +253,7 @@ def _sections(data: ChapterData, there: set[str]) -> list[Section]:
     """Return the sections of which something is there."""
     found: list[Section] = []
     for section in data.spec.sections or _standard_sections(data, there):
-        shows = tuple(key for key in section.shows if key in there)
+        shows = tuple(key for key in dict.fromkeys(section.shows) if key in there)
         if shows or section.anchor in _OWN_SECTIONS:
             contents = section.contents or section.heading
             found.append(Section(section.anchor, section.heading, shows, contents))
@@ -327,14 +327,17 @@ def _summary(data: ChapterData) -> list[str]:
     rows = data.overall(first.name, first.forms[0])
     rows = rows.sort_values("estimate", ascending=first.better == "low", kind="stable")
     if data.comparable.marks(first) and len(rows):
-        best = f"The {'lowest' if first.better == 'low' else 'highest'} {first.label}"
-        alone = f"{first.label} of {{system}} is {{figure}}."
-        found.append(
-            leaders(
-                rows, data.pairs, spec.clusters, measure=first.name, best=best, alone=alone,
-                kind=first.kind,
-            )
-        )  # fmt: skip
+        end = "lowest" if first.better == "low" else "highest"
+        sentence = leaders(
+            rows,
+            data.pairs,
+            spec.clusters,
+            measure=first.name,
+            best=f"By {first.label}, the {end} figure",
+            alone=f"By {first.label}, {{system}} has {{figure}}.",
+            kind=first.kind,
+        )
+        found.append(sentence)
     return [*found, invalid_sentence(items, spec.output, spec.output[1])]
 
 

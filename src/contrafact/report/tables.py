@@ -402,7 +402,10 @@ def invalid_table(data: ChapterData) -> Table:
         Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
     )
     frame = pd.DataFrame(lines).dropna(axis="columns", how="all")
-    caption = spec.invalid_caption or f"{spec.output[1].capitalize()} asked for, and how many were."
+    caption = (
+        spec.invalid_caption
+        or f"{spec.output[1].capitalize()} asked for, and how many could be read."
+    )
     there = tuple(column for column in columns if column.key in frame.columns)
     return Table("invalid", spec.invalid_title, caption, there, frame)
 

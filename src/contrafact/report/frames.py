@@ -98,7 +98,7 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
         draws=settings.get("draws", 1),
         judges=judges,
         fluency_model=settings.get("fluency_model"),
-        asked={name: bool(settings.get(name)) for name in spec.asked},
+        asked={name: bool(settings[name]) for name in spec.asked if name in settings},
         settings={**_flat(settings["generation"]), **_flat(settings["transport"])},
         prompt_pack=manifest.pack.name,
         prompt_pack_hash=manifest.pack.hash,

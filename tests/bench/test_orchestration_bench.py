@@ -39,7 +39,7 @@ def test_processor_time_is_put_to_the_package_that_spent_it():
     from contrafact.text.diff import normalised_edit_distance
 
     def work() -> None:
-        for _ in range(60):
+        for _ in range(1_000):
             normalised_edit_distance("a headline about steel " * 8, "a headline about salt " * 9)
 
     met = orchestration._sampled(work)

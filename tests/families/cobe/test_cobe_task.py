@@ -173,7 +173,10 @@ def test_a_run_over_http_leaves_its_tables_and_feeds_a_study(quick_contrafact, s
     assert scored.returncode == 0, scored.stderr
     assert "accuracy 77%, precision 95.8%" in scored.stdout
     labels = pd.read_csv(tmp_path / "s" / "out" / "labels.csv")
-    assert len(labels) == 12
+    assert labels.groupby("annotator").size().to_dict() == {"ana": 12, "ben": 12, "cy": 12}
+    assert len(pd.read_csv(tmp_path / "s" / "out" / "ratings.csv")) == 12
+    labelled = quick_contrafact("report", "run", "--labels", "s/out/labels.csv", "--out", "r")
+    assert labelled.returncode == 0, labelled.stderr
 
 
 @pytest.mark.parametrize(

@@ -51,13 +51,13 @@ def outside(tmp_path, monkeypatch):
     (tmp_path / "my_method.py").write_text(METHOD)
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts" / "ask.jinja").write_text("Think about {{ headline }}.")
-    package = tmp_path / "mine"
+    package = tmp_path / "own_methods"
     package.mkdir()
     shutil.move(tmp_path / "my_method.py", package / "my_method.py")
     shutil.move(tmp_path / "prompts", package / "prompts")
     monkeypatch.syspath_prepend(tmp_path)
     yield package
-    for name in [name for name in sys.modules if name.split(".")[0] == "mine"]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "own_methods"]:
         del sys.modules[name]
 
 
@@ -91,7 +91,7 @@ def test_two_families_cannot_share_a_task_and_an_entry_point_names_a_family(monk
 
 def test_a_method_outside_brings_its_templates_and_its_options(outside, tmp_path):
     methods = task_named("finforce").run.load().methods
-    made = methods.make("mine.my_method:rounds=2", MethodContext(pack=open_pack()))
+    made = methods.make("own_methods.my_method:rounds=2", MethodContext(pack=open_pack()))
     headline = prepare(make_settings("finforce", {**GIVEN, "limit": 1}, {})).items[0]
     assert [call.prompt for call in made.plan(headline)] == [f"Think about {headline.text}."] * 2
     # A user's own pack may hold the template instead.
@@ -99,10 +99,10 @@ def test_a_method_outside_brings_its_templates_and_its_options(outside, tmp_path
     own = tmp_path / "pack" / "my-method" / "ask.jinja"
     own.parent.mkdir()
     own.write_text("Dream of {{ headline }}.")
-    made = methods.make("mine.my_method", MethodContext(pack=open_pack(tmp_path / "pack")))
+    made = methods.make("own_methods.my_method", MethodContext(pack=open_pack(tmp_path / "pack")))
     assert made.plan(headline)[0].prompt == f"Dream of {headline.text}."
-    with pytest.raises(InputError, match=r"'turns' is no option of mine\.my_method"):
-        methods.make("mine.my_method:turns=2", MethodContext())
+    with pytest.raises(InputError, match=r"'turns' is no option of own_methods\.my_method"):
+        methods.make("own_methods.my_method:turns=2", MethodContext())
 
 
 def test_a_run_s_identity_rests_on_the_templates_that_it_uses_and_on_no_others(outside, tmp_path):
@@ -125,9 +125,9 @@ def test_a_run_s_identity_rests_on_the_templates_that_it_uses_and_on_no_others(o
     path.write_text(path.read_text() + "\nMore.")
     assert identity(prompts=pack) != before[0]
     # The template of a method outside counts where the method is used.
-    mine = identity(methods=("mine.my_method",))
+    mine = identity(methods=("own_methods.my_method",))
     (outside / "prompts" / "ask.jinja").write_text("Other {{ headline }}.")
-    assert identity(methods=("mine.my_method",)) != mine
+    assert identity(methods=("own_methods.my_method",)) != mine
 
 
 def test_an_option_of_another_task_is_none_of_this_task():

@@ -72,8 +72,12 @@ class LazyGroup(TyperGroup):
         return []
 
     def more(self, name: str) -> Any:
-        """Return the added command of that name."""
-        raise NotImplementedError
+        """Return the added command of that name.
+
+        Raises:
+            LookupError: If none of that name is added, as in this class, which adds none.
+        """
+        raise LookupError(name)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, in the order of the help page."""

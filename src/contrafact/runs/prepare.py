@@ -23,7 +23,15 @@ from contrafact.family.settings import RunSettings, TaskOptions, identity
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import open_pack
 
-__all__ = ["BUNDLED", "Prepared", "load_preset", "make_settings", "prepare", "preset_names"]
+__all__ = [
+    "BUNDLED",
+    "Prepared",
+    "load_preset",
+    "make_settings",
+    "prepare",
+    "preset_names",
+    "refuse_examples",
+]
 
 
 def make_settings(

@@ -125,7 +125,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[ReportSpec], None]:
         task = Task("flip", "rewrites", Lazy("made_up_flip:RUN"), Lazy("made_up_flip:SPEC"))
         family = Family("flip", "Flip", "What would flip the label?", (task,))
         known = {**families(), "flip": family}
-        monkeypatch.setattr("contrafact.family.family.families", lambda: known)
+        monkeypatch.setattr("contrafact.family.families", lambda: known)
         monkeypatch.setattr("contrafact.exam.correct.families", lambda: known)
 
     installed(SPEC)

@@ -16,20 +16,20 @@ FAMILY = Family(
             summary="published (true) or manipulated (false)?",
             run=Lazy(f"{_HERE}.tasks:DETECT"),
             report=Lazy(f"{_HERE}.report:DETECT"),
-            options=Lazy(f"{_HERE}.options:DetectOptions"),
+            options=Lazy(f"{_HERE}.settings:DetectOptions"),
         ),
         Task(
             name="rfc-diagnose",
             summary="which of the four manipulations?",
             run=Lazy(f"{_HERE}.tasks:DIAGNOSE"),
             report=Lazy(f"{_HERE}.report:DIAGNOSE"),
-            options=Lazy(f"{_HERE}.options:DiagnoseOptions"),
+            options=Lazy(f"{_HERE}.settings:DiagnoseOptions"),
         ),
     ),
     commands={
         "rfc": Command(
             "Build a benchmark of minimal financial misinformation, stage by stage.",
-            Lazy(f"{_HERE}.commands.group:app"),
+            Lazy(f"{_HERE}.commands:app"),
         ),
     },
     study={
@@ -37,5 +37,5 @@ FAMILY = Family(
         for kind in ("agreement", "detect", "diagnose", "reasons")
     },
     rank=2,
-    demo=Lazy(f"{_HERE}.demo:PARTS"),
+    demo=Lazy(f"{_HERE}.settings:DEMO"),
 )

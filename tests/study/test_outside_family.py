@@ -34,7 +34,7 @@ from pathlib import Path
 
 from contrafact.family import Family, Lazy, Task
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items, letter
-from contrafact.family.report import Criterion, ReportSpec
+from contrafact.family.report import JudgedColumn, ReportSpec
 from contrafact.family.settings import TaskOptions
 from contrafact.family.study import Question, StudySpec
 from contrafact.text.delimit import delimit
@@ -98,7 +98,7 @@ STUDY = StudySpec(
 REPORT = ReportSpec(
     title="Tone", eyebrow="Tone", unit=("statement", "statements"),
     output=("question", "questions"), clusters="statements", measures=(),
-    criteria=(Criterion("asks", "Asks"),),
+    criteria=(JudgedColumn("asks", "Asks"),),
 )
 FAMILY = Family(
     name="tone",

@@ -16,12 +16,12 @@ import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from typer.testing import CliRunner
 
+from contrafact import family as finding
 from contrafact import plugins
 from contrafact.cli import main
 from contrafact.cli.main import app
 from contrafact.errors import InputError
 from contrafact.exam.file import read_exam
-from contrafact.family import family as finding
 from contrafact.family import family_named
 from contrafact.family.exam import ExamSpec
 from contrafact.family.study import StudySpec

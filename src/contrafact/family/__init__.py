@@ -13,7 +13,7 @@ modules of its own: `contrafact.family.settings`, ``method``, ``run``, ``task``,
 ``study``, ``exam``, ``training`` and ``data``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pkgutil import resolve_name
@@ -38,6 +38,7 @@ __all__ = [
     "DemoPart",
     "Family",
     "Lazy",
+    "ReviewRows",
     "Task",
     "families",
     "family_named",
@@ -48,6 +49,11 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+
+
+ReviewRows = Callable[[Mapping[str, Any], Collection[str]], Iterable[dict[str, Any]] | None]
+"""Returns the rows of items that a file's row holds, given the fields that the project shows; None
+where the row is none of the family's files, or the project shows nothing that it knows."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +149,7 @@ class Family:
         data: The files that ``contrafact data check`` knows, by schema.
         presets: Settings of the paper, by name: the fields of a run's settings.
         demo: Its part of ``contrafact demo``.
+        review_rows: Makes the items of a review of a row of the family's files.
         rank: Its place in lists; families of the same rank stand by name.
     """
 
@@ -157,6 +164,7 @@ class Family:
     data: "Mapping[str, Lazy[DataSpec]]" = field(default_factory=dict)
     presets: "Lazy[Mapping[str, Mapping[str, Any]]] | None" = None
     demo: "Lazy[tuple[DemoPart, ...]] | None" = None
+    review_rows: "Lazy[ReviewRows] | None" = None
     rank: int = 100
 
 

@@ -30,4 +30,5 @@ FAMILY = Family(
     data={"cobe": Lazy(f"{_HERE}.check:SPEC")},
     rank=3,
     demo=Lazy(f"{_HERE}.settings:DEMO"),
+    review_rows=Lazy(f"{_HERE}.data:review_rows"),
 )

@@ -37,4 +37,5 @@ FAMILY = Family(
     data={"finforce": Lazy(f"{_HERE}.check:SPEC")},
     rank=1,
     demo=Lazy(f"{_HERE}.settings:DEMO"),
+    review_rows=Lazy(f"{_HERE}.data:review_rows"),
 )

@@ -18,7 +18,7 @@ the pool of worked examples for few-shot prompts, three pairs of each. The two s
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from pydantic import ValidationError
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, manipulation_named
-from contrafact.files.fields import columns_found, fold_row, names_of, value_of
+from contrafact.files.fields import column_of, columns_found, fold_row, names_of, value_of
 from contrafact.files.tables import Row, read_rows, source_name
 from contrafact.records import Rewrite, content_id
 from contrafact.text.delimit import replace_surrogates
@@ -42,6 +42,7 @@ __all__ = [
     "items_of",
     "load_pairs",
     "read_pairs",
+    "review_rows",
 ]
 
 _FIELDS = (
@@ -308,3 +309,22 @@ def bundled_shots() -> list[Rewrite]:
 @cache
 def _read(name: str) -> tuple[Rewrite, ...]:
     return tuple(load_pairs(Path(__file__).parent / "samples" / name, originals=True))
+
+
+_REVIEWED = ("original", "rewritten", "manipulation", "ticker")
+
+
+def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
+    """Return a pair under the names of its fields, where a project shows both of its texts.
+
+    Args:
+        row: A row of a file of pairs.
+        shown: The fields that the project shows.
+    """
+    if not {"original", "rewritten"} <= set(shown):
+        return None
+    columns = fold_row(row)
+    found = {field: column_of(columns, field) for field in _REVIEWED}
+    pair = dict(row) | {field: columns[name] for field, name in found.items() if name is not None}
+    named = manipulation_named(pair.get("manipulation"))
+    return [pair if named is None else pair | {"manipulation": named}]

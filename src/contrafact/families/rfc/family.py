@@ -39,4 +39,5 @@ FAMILY = Family(
     data={"rfc": Lazy(f"{_HERE}.check:SPEC")},
     rank=2,
     demo=Lazy(f"{_HERE}.settings:DEMO"),
+    review_rows=Lazy(f"{_HERE}.data:review_rows"),
 )

@@ -25,15 +25,8 @@ from contrafact.exam.correct import (
     ranked_systems,
 )
 from contrafact.exam.file import Exam
-from contrafact.family.report import (
-    ChapterData,
-    Comparable,
-    Estimate,
-    Measure,
-    Part,
-    ReportMeta,
-    ReportSpec,
-)
+from contrafact.family.report import ChapterData, Comparable, Estimate, Measure, Part, ReportSpec
+from contrafact.family.run_facts import ReportMeta
 from contrafact.report.frames import systems_of
 from contrafact.stats.paired import holm, paired_comparison
 from contrafact.stats.replicates import Bootstrap

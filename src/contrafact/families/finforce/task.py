@@ -22,8 +22,8 @@ from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import Generation
 from contrafact.families.finforce.judging import FAULTS, Judging
 from contrafact.families.finforce.methods import METHODS
-from contrafact.families.finforce.options import FinforceOptions
 from contrafact.families.finforce.scoring import counterfactuals
+from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once
 from contrafact.family.settings import RunSettings

@@ -17,6 +17,7 @@ from contrafact.cli import (
     report,
     review,
     run,
+    score,
     study,
     train,
     whatif,
@@ -60,6 +61,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(run.app, name="run")
+app.add_typer(score.app, name="score")
 app.command("report")(report.report)
 app.command("agree")(agree.agree)
 app.command("whatif")(whatif.whatif)

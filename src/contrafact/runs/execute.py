@@ -24,6 +24,7 @@ from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, begin, finish, write_manifest
 from contrafact.runs.items import Failure, write_items
+from contrafact.runs.score import place_outputs
 
 __all__ = ["RunResult", "default_folder", "execute"]
 
@@ -68,6 +69,7 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
         subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.option("fluency_model"))
         write_manifest(folder, manifest)
+        prepared = place_outputs(prepared, folder)
         logs = _evaluate(prepared, folder, subjects, judges)
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))
@@ -80,7 +82,7 @@ def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
     settings = prepared.settings
     subjects = [
         open_model(name, config=_bounds(name, settings.transport), **settings.model_args)
-        for name in settings.models
+        for name in (settings.models if prepared.methods else ())
     ]
     # Judges see nothing of what is set for the models under test but how calls are made.
     others = GenerateConfig(**settings.transport)

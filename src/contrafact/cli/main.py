@@ -11,6 +11,7 @@ from contrafact.cli import (
     agree,
     data,
     demo,
+    diff,
     exam,
     news,
     prompts,
@@ -61,6 +62,7 @@ app = typer.Typer(
 )
 app.add_typer(run.app, name="run")
 app.command("report")(report.report)
+app.command("diff")(diff.diff)
 app.command("agree")(agree.agree)
 app.command("whatif")(whatif.whatif)
 app.add_typer(data.app, name="data")

@@ -22,7 +22,15 @@ from contrafact.files.lock import locked
 from contrafact.models.estimate import CallEstimate, paid_calls
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, begin, finish, write_manifest
+from contrafact.runs.folder import (
+    BASELINE_LOGS,
+    LOGS,
+    Manifest,
+    begin,
+    finish,
+    keep_prompts,
+    write_manifest,
+)
 from contrafact.runs.items import Failure, write_items
 
 __all__ = ["RunResult", "default_folder", "execute"]
@@ -68,6 +76,7 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
         subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.option("fluency_model"))
         write_manifest(folder, manifest)
+        keep_prompts(folder, prepared.pack)
         logs = _evaluate(prepared, folder, subjects, judges)
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))

@@ -270,14 +270,17 @@ def compare_figures(
     if not names:
         return pd.DataFrame()
     sides = [items[items["system"].eq(name)] for name in (first, second)]
+    seen = [_figures_of(side, spec, names) for side in sides]
+    shared = [key for key in seen[0] if key in seen[1]]
+    names = {measure for measure, _ in shared}
+    if not names:
+        return pd.DataFrame()
     labels = sorted({str(label) for side in sides for label in side[spec.cluster]})
     draws = rng.integers(0, len(labels), size=(min(resamples, _LOOPED), len(labels)))
     counts = np.stack([np.bincount(drawn, minlength=len(labels)) for drawn in draws])
     samples = [_Resampled(side, spec, labels, int(counts.max())) for side in sides]
-    seen = [_figures_of(side, spec, names) for side in sides]
-    shared = [key for key in seen[0] if key in seen[1]]
     made = {key: np.full(len(counts), np.nan) for key in shared}
-    for i, times in enumerate(counts if shared else ()):
+    for i, times in enumerate(counts):
         again = [_figures_of(sample.rows(times), spec, names) for sample in samples]
         for key in shared:
             if key in again[0] and key in again[1]:
@@ -316,7 +319,7 @@ def _figures_of(
 ) -> dict[tuple[str, Form], Interval]:
     """Return the figures of one system's rows by measure and form, without intervals' resamples."""
     quick = Bootstrap(rng=np.random.default_rng(0), resamples=1)
-    part = Part(rows, rows, None, None, spec.cluster, quick)
+    part = Part(rows, rows, None, None, spec.cluster, quick, frozenset(names))
     return {
         (one.measure, one.form): one.interval
         for one in _estimated(part, spec)
@@ -330,7 +333,9 @@ class _Resampled:
     """Rows of one system, drawn by cluster; what is drawn again gets names of its own."""
 
     def __init__(self, rows: pd.DataFrame, spec: ReportSpec, labels: Sequence[str], most: int):
+        # Text columns of plain objects are the quickest to take rows from.
         rows = rows.reset_index(drop=True)
+        rows = rows.astype(dict.fromkeys(rows.select_dtypes("string").columns, object))
         renamed = {spec.cluster, "sample_id", *(name for m in spec.measures for name in m.key)}
         copies = [rows]
         for copy in range(1, most):

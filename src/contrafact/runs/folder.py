@@ -16,6 +16,7 @@ from contrafact.models.opening import without_secrets
 
 __all__ = [
     "BASELINE_LOGS",
+    "DATA",
     "LOGS",
     "MANIFEST",
     "Manifest",
@@ -29,6 +30,8 @@ __all__ = [
 MANIFEST = "manifest.json"
 LOGS = "logs"
 BASELINE_LOGS = "baseline-logs"
+DATA = "data.jsonl"
+"""The items of a run that was handed them in Python, and not a file."""
 
 
 class Manifest(BaseModel):
@@ -98,7 +101,7 @@ def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
                 hint="name another folder with --out, or the same settings to go on with that run",
             )
         return manifest
-    if folder.exists() and any(entry for entry in folder.iterdir() if entry.name != LOCK):
+    if folder.exists() and any(entry.name not in (LOCK, DATA) for entry in folder.iterdir()):
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"
         )

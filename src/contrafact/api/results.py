@@ -125,9 +125,7 @@ class Run(Result):
     failures: "pd.DataFrame" = field(kw_only=True)
     usage: "pd.DataFrame" = field(kw_only=True)
 
-    def report(
-        self, *, with_published: bool = False, exam: Any = (), labels: Any = ()
-    ) -> Page:
+    def report(self, *, with_published: bool = False, exam: Any = (), labels: Any = ()) -> Page:
         """Write the report into the run's folder, and return its page.
 
         Args:

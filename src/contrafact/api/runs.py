@@ -138,13 +138,14 @@ def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
         InputError: The folder holds another run.
     """
     from contrafact.files.atomic import guard_folder, write_bytes
-    from contrafact.runs.folder import DATA, begin
+    from contrafact.runs.folder import DATA, MANIFEST, begin
 
     guard_folder(folder)
     begin(folder, prepared, 0)
-    kept = folder / DATA
-    if not kept.exists():
-        write_bytes(kept, path.read_bytes())
+    kept, rows = folder / DATA, path.read_bytes()
+    if kept.exists() and kept.read_bytes() != rows and not (folder / MANIFEST).exists():
+        raise InputError("is not from this run", file=kept, hint="name a new folder with out=")
+    write_bytes(kept, rows)
     return kept
 
 

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +81,10 @@ _Read = tuple[Any, dict[tuple[str, ...], int]]
 def _yaml(text: str, path: Path) -> _Read:
     import yaml
 
+    loader = _plain_loader()
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        values = yaml.safe_load(text)
+        node = yaml.compose(text, Loader=loader)
+        values = yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, made here
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "cannot be read"
@@ -112,8 +114,33 @@ def _yaml(text: str, path: Path) -> _Read:
                 note(value, where)
 
     if isinstance(values, dict):
-        note(node, ())
+        try:
+            note(node, ())
+        except RecursionError:
+            raise InputError("not YAML: an alias that stands in itself", file=path) from None
     return values, lines
+
+
+@cache
+def _plain_loader() -> Any:
+    """Return a safe loader by YAML 1.2: ``yes``, ``no`` and dates are texts, ``1e-5`` a number."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    left_out = ("bool", "timestamp", "float")
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, form) for tag, form in forms if tag.rpartition(":")[2] not in left_out]
+        for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    for tag, form, firsts in (
+        ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+        ("float", r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$"
+                  r"|[-+]?\.(?:inf|Inf|INF)$|\.(?:nan|NaN|NAN)$", "-+.0123456789"),
+    ):  # fmt: skip
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(form), list(firsts))
+    return Loader
 
 
 def _toml(text: str, path: Path) -> _Read:

@@ -47,9 +47,7 @@ def _several(value: Any) -> Any:
 Names = Annotated[
     tuple[str, ...],
     BeforeValidator(_several),
-    WithJsonSchema(
-        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-    ),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 """One name, or a list of names."""
 
@@ -75,9 +73,7 @@ class RunConfig(BaseModel):
 
     task: str = Field(description="The task.")
     model: Names | None = _option("Model under test; give several for a grid.", metavar="M")
-    judge: Names | None = _option(
-        "Judge; several form a panel. None by default.", metavar="J"
-    )
+    judge: Names | None = _option("Judge; several form a panel. None by default.", metavar="J")
     method: Names | None = _option(
         "Method or baseline, or NAME:OPTION=VALUE,OPTION=VALUE; several make a grid.",
         metavar="NAME",
@@ -99,9 +95,9 @@ class RunConfig(BaseModel):
     max_tokens: int | None = _option(panel=SAMPLING, ge=1)
     frequency_penalty: float | None = _option(panel=SAMPLING)
     presence_penalty: float | None = _option(panel=SAMPLING)
-    reasoning_effort: (
-        Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
-    ) = _option("none, minimal, low, medium, high, xhigh, max", panel=SAMPLING)
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
+        _option("none, minimal, low, medium, high, xhigh, max", panel=SAMPLING)
+    )
     reasoning_tokens: int | None = _option(panel=SAMPLING, ge=1)
     model_args: dict[str, Any] | None = _option(
         "Provider argument of the models under test.", panel=TRANSPORT, metavar="KEY=VALUE"
@@ -114,12 +110,8 @@ class RunConfig(BaseModel):
     timeout: int | None = _option(
         "Seconds for a call, retries and all. [900]", panel=TRANSPORT, ge=1
     )
-    attempt_timeout: int | None = _option(
-        "Seconds for one attempt. [300]", panel=TRANSPORT, ge=1
-    )
-    batch: int | None = _option(
-        "Use the provider's batch mode, N a batch.", panel=TRANSPORT, ge=1
-    )
+    attempt_timeout: int | None = _option("Seconds for one attempt. [300]", panel=TRANSPORT, ge=1)
+    batch: int | None = _option("Use the provider's batch mode, N a batch.", panel=TRANSPORT, ge=1)
     cache: bool | None = _option("Reuse answers of earlier runs.", panel=TRANSPORT)
 
     def settings(self) -> RunSettings:
@@ -183,18 +175,16 @@ def config_model(task: str) -> type[RunConfig]:
     own = task_options(task).model_fields
     if clash := sorted(own.keys() & RunConfig.model_fields.keys()):
         raise ValueError(f"the task {task} has an option '{clash[0]}' that every run has")
-    fields: dict[str, Any] = {
-        name: (field.annotation | None, field) for name, field in own.items()
-    }
+    fields: dict[str, Any] = {name: (field.annotation | None, field) for name, field in own.items()}
     return create_model(
-        f"{task} run", __base__=RunConfig, task=(Literal[task], Field(description="The task.")),
+        f"{task} run",
+        __base__=RunConfig,
+        task=(Literal[task], Field(description="The task.")),
         **fields,
     )
 
 
-def make_config(
-    task: str, values: Mapping[str, Any], file: ConfigFile | None = None
-) -> RunConfig:
+def make_config(task: str, values: Mapping[str, Any], file: ConfigFile | None = None) -> RunConfig:
     """Return a run's options, checked.
 
     Args:
@@ -211,8 +201,10 @@ def make_config(
     for name in given:
         if name not in model.model_fields:
             problem, hint = f"{task} has no option '{name}'", nearest(name, known)
-            raise InputError(problem, hint=hint) if file is None else file.problem(
-                (name,), problem, hint
+            raise (
+                InputError(problem, hint=hint)
+                if file is None
+                else file.problem((name,), problem, hint)
             )
     try:
         return model.model_validate({**given, "task": task})

@@ -154,17 +154,27 @@ class Run(Result):
         return Page(page.read_text(encoding="utf-8"), page)
 
     def table(self) -> "pd.DataFrame":
-        """Return the figures as they read: one row a system, one column a measure."""
+        """Return the main figures as they read: one row a system, one column a measure."""
+        import pandas as pd
+
+        from contrafact.family import task_named
+
         if self.scores.empty:
             return self.scores
-        long = _readable(self.scores)
-        long["measure"] = long["measure"] + long["form"].map(
-            lambda form: " (strict)" if form == "strict" else ""
-        )
-        wide = long.pivot(index="system", columns="measure", values="estimate")
-        wide = wide.reindex(columns=list(dict.fromkeys(long["measure"])))
-        wide = wide.reindex(index=list(dict.fromkeys(long["system"])))
-        return wide.reset_index().rename_axis(columns=None)
+        rows = {
+            (row["system"], row["measure"], row["form"]): row
+            for row in self.scores.to_dict("records")
+        }
+        lines = []
+        for system in dict.fromkeys(self.scores["system"]):
+            line = {"system": system}
+            for shown in task_named(self.task).report.load().shown:
+                row = rows.get((system, shown.measure, shown.form))
+                if row is not None:
+                    values = (row[name] for name in ("estimate", "low", "high"))
+                    line[shown.heading] = _figure(*values, scale=shown.scale, digits=shown.digits)
+            lines.append(line)
+        return pd.DataFrame(lines)
 
 
 def _paths(given: Any) -> list[Path]:
@@ -182,9 +192,14 @@ def _readable(scores: "pd.DataFrame") -> "pd.DataFrame":
     return scores.drop(columns=["low", "high"]).assign(estimate=cells)
 
 
-def _figure(estimate: Any, low: Any, high: Any) -> str:
-    def text(value: Any) -> str:
-        return f"{value:.3g}".replace("-", "−")
+def _figure(
+    estimate: Any, low: Any, high: Any, *, scale: float = 1, digits: int | None = None
+) -> str:
+    """Return a figure as it reads, with its interval where it has one."""
+
+    def text(value: float) -> str:
+        value *= scale
+        return (f"{value:.3g}" if digits is None else f"{value:.{digits}f}").replace("-", "−")
 
     values = [math.nan if value is None else float(value) for value in (estimate, low, high)]
     if math.isnan(values[0]):

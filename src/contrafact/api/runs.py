@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from contrafact.api.results import Run
@@ -204,6 +203,8 @@ def _load_run(folder: Path) -> Run:
             overall &= figures["scope"].eq(spec.scopes[0])
         columns = ["system", "measure", "form", "estimate", "low", "high", "n"]
         figures = figures.loc[overall, [c for c in columns if c in figures]].reset_index(drop=True)
+        for column in figures.columns.drop(["system", "measure", "form"]):
+            figures[column] = pd.to_numeric(figures[column])
 
     def table(name: str) -> pd.DataFrame:
         path = folder / name

@@ -35,9 +35,7 @@ class Verb(Generic[_P, _R]):
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Do it, and return the result."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
+        if not _in_event_loop():
             return self._alone(*args, **kwargs)
         work = _Work(functools.partial(self._alone, *args, **kwargs))
         try:
@@ -61,6 +59,15 @@ class Verb(Generic[_P, _R]):
     def _alone(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         with _one_at_a_time:
             return self._function(*args, **kwargs)
+
+
+def _in_event_loop() -> bool:
+    # On its own, so that the error does not become the context of whatever goes wrong later.
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class _Work(Generic[_R]):

@@ -5,13 +5,7 @@ One model says each option once, with its bounds and its help. From it come the 
 every run folder, which repeats the run.
 """
 
-import difflib
-import itertools
-import json
-import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -27,9 +21,9 @@ from pydantic import (
 )
 
 from contrafact.errors import InputError
-from contrafact.family import Task, task_named, tasks
+from contrafact.family import task_named
 from contrafact.family.settings import RunSettings, TaskOptions
-from contrafact.files.config import ConfigFile, nearest, read_config
+from contrafact.files.config import ConfigFile, nearest
 from contrafact.runs.prepare import make_settings
 
 __all__ = [

@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from contrafact.runs.execute import RunResult
     from contrafact.runs.prepare import Prepared
 
-__all__ = ["TaskGroup", "app", "evaluate", "run_and_report", "show_failures", "write_report"]
+__all__ = [
+    "BOUNDED",
+    "TaskGroup",
+    "app",
+    "common_options",
+    "evaluate",
+    "given_options",
+    "run_and_report",
+    "show_failures",
+    "write_report",
+]
 
 _ASK_ABOVE = 1_000
 
@@ -171,9 +181,16 @@ def _common(
     """The options of every run."""
 
 
+def common_options(*names: str) -> dict[str, inspect.Parameter]:
+    """Return the options of every run, or those of them that are named, as parameters."""
+    every = inspect.signature(_common, eval_str=True).parameters
+    return {name: every[name] for name in names or every}
+
+
 _SAMPLED: tuple[str, ...] = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty")
 _SAMPLED += ("presence_penalty", "reasoning_effort", "reasoning_tokens", "seed")
-_BOUNDED = ("max_connections", "max_retries", "timeout", "attempt_timeout", "batch")
+BOUNDED = ("max_connections", "max_retries", "timeout", "attempt_timeout", "batch")
+"""Options that say how calls are made."""
 
 
 def _command(task: "Task") -> Callable[..., None]:
@@ -181,7 +198,7 @@ def _command(task: "Task") -> Callable[..., None]:
     from contrafact.family.settings import TaskOptions
 
     model = task.options.load() if task.options else TaskOptions
-    common = inspect.signature(_common, eval_str=True).parameters
+    common = common_options()
     own = {
         name: option_of(name, field, panel="Options of this task")
         for name, field in model.model_fields.items()
@@ -191,7 +208,7 @@ def _command(task: "Task") -> Callable[..., None]:
 
     def command(**values: Any) -> None:
         options = {name: values.pop(name) for name in own}
-        _run(task.name, values, _given(options))
+        _run(task.name, values, given_options(options))
 
     parameters = [*common.values(), *own.values()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -213,10 +230,10 @@ def _run(task: str, values: dict[str, Any], options: dict[str, Any]) -> None:
         "judges": tuple(values["judge"] or ()),
         "methods": tuple(values["method"] or ()),
         **{name: values[name] for name in ("data", "limit", "seed", "prompts")},
-        "generation": _given({name: values[name] for name in _SAMPLED}),
+        "generation": given_options({name: values[name] for name in _SAMPLED}),
         "model_args": key_values("-M", values["model_arg"]),
         "judge_args": key_values("--judge-arg", values["judge_arg"]),
-        "transport": _given({name: values[name] for name in _BOUNDED}),
+        "transport": given_options({name: values[name] for name in BOUNDED}),
         "shared_cache": values["cache"] or None,
     }
     given = {name: value for name, value in given.items() if value not in (None, (), {})}
@@ -311,5 +328,6 @@ def _ask_first(paid: int, yes: bool) -> None:
     typer.confirm(f"This run makes about {paid:,} paid calls. Go on?", abort=True)
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
+def given_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given."""
     return {key: value for key, value in options.items() if value is not None}

@@ -66,6 +66,8 @@ class Part:
         group: The group's name; None over all rows.
         cluster: The column by which rows cluster.
         bootstrap: How intervals are made.
+        wanted: The measures that are asked for, others being ignored; None for all. A figure of
+            resampled rows is made a thousand times, so what nobody asks for is best not made.
     """
 
     rows: pd.DataFrame
@@ -74,6 +76,11 @@ class Part:
     group: str | None
     cluster: str
     bootstrap: Bootstrap
+    wanted: frozenset[str] | None = None
+
+    def wants(self, *measures: str) -> bool:
+        """Whether any of some measures is asked for."""
+        return self.wanted is None or not self.wanted.isdisjoint(measures)
 
     def mean(self, rows: pd.DataFrame, column: str) -> Interval:
         """Return the mean of a column of some rows; NaN values are left out."""
@@ -593,6 +600,27 @@ class ReportSpec:
         for column in self.group_columns:
             held &= figures[column].eq("overall") if column == "scope" else figures[column].isna()
         return held
+
+    @property
+    def shown(self) -> tuple[TerminalColumn, ...]:
+        """What the terminal shows: as said, else all measures, and the first in its strict form."""
+        if self.terminal:
+            return self.terminal
+        columns = [
+            TerminalColumn(
+                one.name,
+                one.forms[0],
+                f"{one.label} %" if one.kind == "share" else one.label,
+                100 if one.kind == "share" else 1,
+                rank=rank,
+            )
+            for rank, one in enumerate(self.measures)
+        ]
+        first = self.measures[0]
+        if "strict" in first.forms:
+            heading = f"strict {first.label} %"
+            columns.append(TerminalColumn(first.name, "strict", heading, rank=1))
+        return tuple(columns)
 
     def measure(self, name: str) -> Measure:
         """Return the measure of that name.

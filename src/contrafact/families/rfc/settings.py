@@ -14,11 +14,15 @@ class LabelOptions(TaskOptions):
     """Options of both tasks."""
 
     rationale: bool = Field(default=False, description="Ask for reasons, and keep them.")
-    logprobs: bool = Field(default=False, description="Ask for probabilities, for AUROC.")
+    logprobs: bool = Field(
+        default=False,
+        description="Ask for probabilities, for AUROC.",
+        json_schema_extra={"generation": True},
+    )
     background: Path | None = Field(
         default=None,
         description="News that the method memory searches.",
-        json_schema_extra={"metavar": "FILE"},
+        json_schema_extra={"metavar": "FILE", "generation": True},
     )
 
 

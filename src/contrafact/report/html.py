@@ -1,0 +1,74 @@
+"""The page: one HTML file that opens offline, runs nothing and requests nothing."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from contrafact.family.display import Column, format_number
+from contrafact.report.chapter import Chapter
+from contrafact.report.write import row_groups
+from contrafact.text.delimit import visible_html, visible_text
+
+__all__ = ["Page", "page_environment", "render_page"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that the page shows.
+
+    Attributes:
+        title: Its title.
+        created: When it was made, ISO 8601, if known.
+        chapters: One for each task.
+    """
+
+    title: str
+    created: str | None
+    chapters: Sequence[Chapter]
+
+
+def render_page(page: Page) -> str:
+    """Return the page as HTML.
+
+    Every text from a model, a judge, a file or a user is escaped and its hidden characters are
+    shown; the page's policy forbids scripts and any request.
+    """
+    # Anchors of a page with several chapters carry the chapter's name.
+    alone = len(page.chapters) == 1
+    prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in page.chapters}
+    template = page_environment().get_template("report.html.jinja")
+    return template.render(page=page, alone=alone, prefixes=prefixes)
+
+
+def page_environment() -> Environment:
+    """Return what pages are made with: their templates, and filters that show hidden characters."""
+    environment = Environment(
+        loader=PackageLoader("contrafact.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["visible"] = visible_html
+    environment.filters["attribute"] = visible_text
+    environment.filters["number"] = format_number
+    environment.filters["data_uri"] = _data_uri
+    environment.globals["row_groups"] = row_groups
+    environment.globals["heading_groups"] = _heading_groups
+    return environment
+
+
+def _data_uri(drawing: bytes) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode('ascii')}"
+
+
+def _heading_groups(columns: tuple[Column, ...]) -> list[tuple[str, tuple[Column, ...]]]:
+    """Return runs of neighbouring columns with the same group heading."""
+    found: list[tuple[str, list[Column]]] = []
+    for column in columns:
+        if not found or found[-1][0] != column.group:
+            found.append((column.group, []))
+        found[-1][1].append(column)
+    return [(name, tuple(held)) for name, held in found]

@@ -157,7 +157,7 @@ def differences_table(diff: RunDiff) -> Table | None:
         Column("n", "Items", "count"),
     )
     frame = pd.DataFrame(lines)
-    return Table("differences", "Differences", caption, columns, frame, (), "pair")
+    return Table("differences", "B minus A, by measure", caption, columns, frame, (), "pair")
 
 
 def flips_table(diff: RunDiff) -> Table | None:
@@ -181,7 +181,7 @@ def flips_table(diff: RunDiff) -> Table | None:
         "Left out are those that have no verdict in one of them."
     )
     frame = counts.assign(label=labels)
-    return Table("flips", "What flipped", caption, columns, frame, (), "pair")
+    return Table("flips", "Flips by measure", caption, columns, frame, (), "pair")
 
 
 def settings_table(diff: RunDiff) -> Table | None:

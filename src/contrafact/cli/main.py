@@ -18,6 +18,7 @@ from contrafact.cli import (
     report,
     review,
     run,
+    score,
     study,
     train,
     whatif,
@@ -61,6 +62,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(run.app, name="run")
+app.add_typer(score.app, name="score")
 app.command("report")(report.report)
 app.command("diff")(diff.diff)
 app.command("agree")(agree.agree)

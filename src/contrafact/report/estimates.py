@@ -33,9 +33,9 @@ from contrafact.family.report import (
     Form,
     Measure,
     Part,
-    ReportMeta,
     ReportSpec,
 )
+from contrafact.family.run_facts import ReportMeta
 from contrafact.report.frames import systems_of
 from contrafact.stats.intervals import Interval, interval_from_resamples
 from contrafact.stats.paired import holm, paired_comparison

@@ -17,6 +17,7 @@ from contrafact.prompts.pack import SUFFIX, PromptPack, default_templates, templ
 
 __all__ = [
     "BASELINE_LOGS",
+    "DATA",
     "LOGS",
     "MANIFEST",
     "PROMPTS",
@@ -35,6 +36,8 @@ LOGS = "logs"
 BASELINE_LOGS = "baseline-logs"
 PROMPTS = "prompts"
 """The folder of the templates that a run used, as it used them: a prompt pack of its own."""
+DATA = "data.jsonl"
+"""The items of a run that was handed them in Python, and not a file."""
 
 
 class Manifest(BaseModel):
@@ -129,7 +132,7 @@ def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
                 hint="name another folder with --out, or the same settings to go on with that run",
             )
         return manifest
-    if folder.exists() and any(entry for entry in folder.iterdir() if entry.name != LOCK):
+    if folder.exists() and any(entry.name not in (LOCK, DATA) for entry in folder.iterdir()):
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"
         )

@@ -98,7 +98,8 @@ class TestFigures:
         self, study: Any, items: pd.DataFrame, compared: RunDiff
     ) -> None:
         both = items[items["system"].isin((FIRST, SECOND))]
-        data = chapter_data(task_runs("finforce", both, study.make_meta()), Options(resamples=2_000))
+        runs = task_runs("finforce", both, study.make_meta())
+        data = chapter_data(runs, Options(resamples=2_000))
         pairs = data.pairs[data.pairs["first"].eq(FIRST) & data.pairs["second"].eq(SECOND)]
         assert len(pairs) == 7
         for _, row in pairs.iterrows():

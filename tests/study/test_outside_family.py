@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from typer.testing import CliRunner
 

@@ -1,5 +1,6 @@
 """Everything that can be wrong with a run is found here, before the first call of a model."""
 
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from contrafact.family.run import (
     require_model,
 )
 from contrafact.family.settings import RunSettings, TaskOptions, identity
+from contrafact.files.fields import checked_columns
+from contrafact.files.workbooks import split_sheet
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import open_pack
 
@@ -114,7 +117,8 @@ def prepare(settings: RunSettings) -> Prepared:
     refuse([("--model", bool(models) and not asking, "the baselines named ask no model")])
     run.check(settings, asking)
     path = settings.data or run.bundled
-    items, notes = load_once(run.load, path)
+    settings = settings.model_copy(update={"columns": _columns(run, settings)})
+    items, notes = load_once(run.load, path, settings.columns)
     if not items:
         raise InputError("there is nothing in it to work on", file=path, hint="give another file")
     files = run.load_files(settings)
@@ -150,7 +154,9 @@ def prepare(settings: RunSettings) -> Prepared:
     return Prepared(
         run=run,
         settings=settings,
-        identity=identity(settings, _contents(run, pack.used, data, records, pool_path, shows)),
+        identity=identity(
+            settings, _contents(run, settings, pack.used, data, records, pool_path, shows)
+        ),
         pack=pack,
         data=data,
         files=records,
@@ -160,6 +166,20 @@ def prepare(settings: RunSettings) -> Prepared:
         baselines={name: made[name] for name in baselines},
         judging=judging,
     )
+
+
+def _columns(run: TaskRun[Any, Any], settings: RunSettings) -> dict[str, str]:
+    """Return what the data's columns are called, checked."""
+    if not settings.columns:
+        return {}
+    takes = "columns" in inspect.signature(run.load).parameters
+    refuse(
+        [
+            ("--columns", settings.data is None, "no file is named with --data"),
+            ("--columns", not takes, f"{settings.task} reads its files as they are"),
+        ]
+    )
+    return checked_columns(settings.columns, run.fields)
 
 
 def refuse_examples(settings: RunSettings, shows: bool) -> None:
@@ -182,6 +202,7 @@ def refuse_examples(settings: RunSettings, shows: bool) -> None:
 
 def _contents(
     run: TaskRun[Any, Any],
+    settings: RunSettings,
     templates: Mapping[str, str],
     data: DataRecord,
     files: Mapping[str, DataRecord],
@@ -193,6 +214,9 @@ def _contents(
         "data": data.sha256,
         "templates": dict(templates),
         "task": run.version.split("-")[0],
+        # Which of a workbook's sheets, and which of the columns: the same bytes, other items.
+        **({"sheet": sheet} if (sheet := split_sheet(settings.data or "")[1]) else {}),
+        **({"columns": dict(settings.columns)} if settings.columns else {}),
     }
     contents |= {name: record.sha256 for name, record in files.items() if name != "shots_from"}
     if shows and pool is not None:

@@ -11,7 +11,7 @@ import shutil
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,8 +23,9 @@ from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
 from contrafact.files.atomic import atomic_path
+from contrafact.files.delimited import Dialect
 from contrafact.files.download import sha256_of
-from contrafact.files.fields import column_of, fold_row, is_absent
+from contrafact.files.fields import column_of, fold_row, is_absent, no_column, rename_row
 from contrafact.files.journal import Journal, hash_of
 from contrafact.files.sheets import guarded
 from contrafact.files.tables import write_frame
@@ -89,6 +90,7 @@ class BulkJob:
         judging: Rubrics, where judges are named.
         judges: The judges.
         at_once: How many rows are worked on at the same time.
+        columns: By field, what the input calls its column, where they differ.
     """
 
     method: Method[Headline, Generation]
@@ -96,6 +98,7 @@ class BulkJob:
     judging: Judging | None = None
     judges: tuple[Model, ...] = ()
     at_once: int = 16
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     async def run(
         self, rows: Iterable[tuple[int, Mapping[str, Any]]], done: Mapping[int, ResultRow]
@@ -163,7 +166,7 @@ class BulkJob:
     async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
         added: dict[str, Any] = dict.fromkeys(added_columns(judged=self.judging is not None))
         added["valid"] = False
-        text, _ = _headline_of(row)
+        text, _ = _headline_of(row, self.columns)
         if problem := row_problem(text):
             added["error"] = problem
             return ResultRow(position, line, row, added, "bad")
@@ -210,6 +213,7 @@ class BulkOutput:
         out: The output.
         rows: The input.
         settings: What else decides the result, by the names users know; no secrets.
+        dialect: How the output is written if it is CSV.
 
     Attributes:
         identity: Equal for jobs that are meant to give equal results.
@@ -223,8 +227,10 @@ class BulkOutput:
         out: Path,
         rows: Sequence[tuple[int, Mapping[str, Any]]],
         settings: Mapping[str, Any],
+        dialect: Dialect | None = None,
     ):
         self.out = out
+        self._dialect = dialect
         self.rows = rows
         facts = {**settings, "input": hash_of(rows)}
         self.identity = hash_of(facts)
@@ -284,7 +290,7 @@ class BulkOutput:
         names = column_names(added, {key for _, row in self.rows for key in row})
         frame = result_frame(results, names, suffix=self.out.suffix.lower())
         with atomic_path(self.out) as draft:
-            write_frame(frame, draft)
+            write_frame(frame, draft, self._dialect)
             # Kept before it is there: a rerun then knows the output for its own, however this ends.
             self._journal.keep(self._WRITTEN, [*self._written(), sha256_of(draft)])
 
@@ -333,22 +339,32 @@ def row_problem(text: object) -> str | None:
     return None
 
 
-def check_columns(rows: Sequence[tuple[int, Mapping[str, Any]]], file: str) -> None:
+def check_columns(
+    rows: Sequence[tuple[int, Mapping[str, Any]]], file: str, columns: Mapping[str, str]
+) -> None:
     """Check that some row has a headline's column.
 
+    Args:
+        rows: The rows with their lines.
+        file: What messages call the file.
+        columns: By field, what the file calls its column, where they differ.
+
     Raises:
-        InputError: if there are no rows, or not one of them has it.
+        InputError: if there are no rows, or not one of them has it, or has a column of ``columns``.
     """
     if not rows:
         raise InputError("the file holds no rows", file=file, hint="give at least one row")
-    if not any(_headline_of(row)[1] for _, row in rows):
+    for want, have in columns.items():
+        if not any(rename_row(row, {want: have})[1] for _, row in rows):
+            raise no_column(have, want, rows[0][1], file)
+    if not any(_headline_of(row, columns)[1] for _, row in rows):
         line, row = rows[0]
         found = ", ".join(printable(str(key)) for key in list(row)[:8]) or "none"
         raise InputError(
             f"no column 'headline' (found: {found})",
             file=file,
             line=line,
-            hint="name the column 'headline', 'title' or 'text'",
+            hint="name the column 'headline', 'title' or 'text', or say --columns headline=NAME",
         )
 
 
@@ -364,7 +380,7 @@ def result_frame(
     Args:
         results: The rows, in order.
         names: What our columns are called (`column_names`).
-        suffix: The format they are for: ``.csv``, ``.jsonl`` or ``.parquet``.
+        suffix: The format they are for: one of `contrafact.files.tables.TABLE_SUFFIXES`.
     """
     import pandas as pd
 
@@ -375,7 +391,7 @@ def result_frame(
     for plain, name in names.items():
         kind = "boolean" if plain == "valid" or plain in _VERDICTS else "string"
         frame[name] = frame[name].astype(kind)  # type: ignore[call-overload]
-    if suffix == ".csv":
+    if suffix in (".csv", ".tsv"):
         for side in SIDES:
             name = names[f"{side}_counterfactual"]
             frame[name] = frame[name].map(guarded, na_action="ignore")
@@ -403,9 +419,9 @@ def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return column
 
 
-def _headline_of(row: Mapping[str, Any]) -> tuple[object, bool]:
+def _headline_of(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[object, bool]:
     """Return a row's headline, and whether it has a column for one."""
     item = row.get("input_item")  # the published supplement's layout
-    given = fold_row(item if isinstance(item, dict) else row)
+    given = fold_row(item if isinstance(item, dict) else rename_row(row, columns)[0])
     column = column_of(given, "headline")
     return (None, False) if column is None else (given[column], True)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from contrafact.errors import InputError
-from contrafact.files.tables import Row, read_rows, source_name
+from contrafact.files.delimited import dialect_of
+from contrafact.files.tables import Row, open_table, source_name
 
 __all__ = ["ahead", "arriving_rows", "standard_input"]
 
 _Item = TypeVar("_Item")
 _BOM = b"\xef\xbb\xbf"
-# Not divided into lines, or refused whole: a JSON list, Parquet, zip, gzip, UTF-16.
+# Not divided into lines, or refused whole: a JSON list, Parquet, a workbook, gzip, UTF-16.
 _NOT_LINES = (b"[", b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff")
 
 
@@ -60,11 +61,15 @@ def _records(path: Path, first: bytes, stream: BinaryIO, line: int) -> Iterator[
     """Read each record of a CSV file behind a copy of the header."""
     header = _record(first, stream)
     header = header if header.endswith(b"\n") else header + b"\n"
-    yield from _read(path, header, line)  # no rows, but a wrong header is an error
+    delimiter = dialect_of(header.decode("utf-8", "replace"))
+    if header.lower().startswith((b"sep=", b'"sep=', _BOM + b"sep=")):
+        header = _record(stream.readline(), stream)
+        header, line = header if header.endswith(b"\n") else header + b"\n", line + 1
+    yield from _read(path, header, line, delimiter)  # no rows, but a wrong header is an error
     line += header.count(b"\n")
     while record := _record(stream.readline(), stream):
         if record.strip():
-            yield from _read(path, header + record, line - header.count(b"\n"))
+            yield from _read(path, header + record, line - header.count(b"\n"), delimiter)
         line += record.count(b"\n")
 
 
@@ -77,10 +82,13 @@ def _record(first: bytes, stream: BinaryIO) -> bytes:
     return b"".join(lines)
 
 
-def _read(path: Path, data: bytes, lines_before: int) -> Iterator[Row]:
+def _read(
+    path: Path, data: bytes, lines_before: int, delimiter: str | None = None
+) -> Iterator[Row]:
     path.write_bytes(data)
     try:
-        for line, row in read_rows(path):
+        table = open_table(path, decimals=False, delimiter=delimiter, name=source_name("-"))
+        for line, row in table.rows:
             yield lines_before + line, row
     except InputError as error:
         line_there = None if error.line is None else lines_before + error.line

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
+from contrafact.files.fields import columns_found, rename_row
 from contrafact.files.tables import read_rows, render_csv, table_file
 from contrafact.records import content_id
 from contrafact.text.delimit import printable
@@ -188,18 +189,20 @@ def read_filled(
         asked: The columns for answers that every sheet has.
         command: Which command writes the sheets, for messages.
         problems: Where a sentence is added for each row left out, with file and line.
-        columns: By the name that a sheet was written with, what the file calls the column now.
+        columns: By the name that a sheet was written with, what some call the column now.
 
     Raises:
         InputError: A file is no sheet, or one person answered one item twice.
     """
     seen: dict[tuple[str, str], str] = {}
     for path in paths:
-        for line, row in read_rows(path, columns):
+        for line, given in read_rows(path):
+            row, _ = rename_row(given, columns or {})
             missing = [column for column in ("item", *shown, *asked) if column not in row]
             if missing:
                 raise InputError(
-                    f"this is no sheet of this study: it has no column '{missing[0]}'",
+                    f"this is no sheet of this study: it has no column '{missing[0]}' "
+                    f"(found: {columns_found(given)})",
                     file=path,
                     line=line,
                     hint=f"give what `{command}` wrote, or say --columns {missing[0]}=NAME",

@@ -11,16 +11,37 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from contrafact.cli.lazy import LazyGroup, command_of, option_of
+from contrafact.options import (
+    SAMPLING,
+    TRANSPORT,
+    AttemptTimeout,
+    JudgeArguments,
+    MaxRetries,
+    MaxTokens,
+    Prompts,
+    Temperature,
+    Timeout,
+    TopP,
+    key_values,
+)
 
 if TYPE_CHECKING:
     from contrafact.family import Task
     from contrafact.runs.execute import RunResult
     from contrafact.runs.prepare import Prepared
 
-__all__ = ["TaskGroup", "app", "evaluate", "run_and_report", "show_failures", "write_report"]
+__all__ = [
+    "BOUNDED",
+    "TaskGroup",
+    "app",
+    "common_options",
+    "evaluate",
+    "given_options",
+    "run_and_report",
+    "show_failures",
+    "write_report",
+]
 
-_SAMPLING = "How the model under test writes"
-_TRANSPORT = "How calls are made"
 _ASK_ABOVE = 1_000
 
 
@@ -105,9 +126,7 @@ def _common(
     seed: Annotated[
         int | None, typer.Option(min=0, metavar="S", help="Seed of draws and of sampling.")
     ] = None,
-    prompts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
-    ] = None,
+    prompts: Prompts = None,
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="A paper's setting, by name.")
     ] = None,
@@ -118,81 +137,65 @@ def _common(
     with_published: Annotated[
         bool, typer.Option("--with-published", help="Show the paper's rows in the report.")
     ] = False,
-    temperature: Annotated[
-        float | None, typer.Option(min=0, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    top_p: Annotated[
-        float | None, typer.Option(min=0, max=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
     top_k: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
+        int | None, typer.Option(min=1, rich_help_panel=SAMPLING, show_default=False)
     ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
+    max_tokens: MaxTokens = None,
     frequency_penalty: Annotated[
-        float | None, typer.Option(rich_help_panel=_SAMPLING, show_default=False)
+        float | None, typer.Option(rich_help_panel=SAMPLING, show_default=False)
     ] = None,
     presence_penalty: Annotated[
-        float | None, typer.Option(rich_help_panel=_SAMPLING, show_default=False)
+        float | None, typer.Option(rich_help_panel=SAMPLING, show_default=False)
     ] = None,
     reasoning_effort: Annotated[
         Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None,
-        typer.Option(
-            rich_help_panel=_SAMPLING, help="none, minimal, low, medium, high, xhigh, max"
-        ),
+        typer.Option(rich_help_panel=SAMPLING, help="none, minimal, low, medium, high, xhigh, max"),
     ] = None,
     reasoning_tokens: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
+        int | None, typer.Option(min=1, rich_help_panel=SAMPLING, show_default=False)
     ] = None,
     model_arg: Annotated[
         list[str] | None,
         typer.Option(
             "-M",
             metavar="KEY=VALUE",
-            rich_help_panel=_TRANSPORT,
+            rich_help_panel=TRANSPORT,
             help="Provider argument of the models under test.",
         ),
     ] = None,
-    judge_arg: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument of the judges."
-        ),
-    ] = None,
+    judge_arg: JudgeArguments = None,
     max_connections: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_TRANSPORT, show_default=False)
+        int | None, typer.Option(min=1, rich_help_panel=TRANSPORT, show_default=False)
     ] = None,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_TRANSPORT, help="Per call. [5]")
-    ] = None,
-    timeout: Annotated[
-        int | None,
-        typer.Option(
-            min=1, rich_help_panel=_TRANSPORT, help="Seconds for a call, retries and all. [900]"
-        ),
-    ] = None,
-    attempt_timeout: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for one attempt. [300]"),
-    ] = None,
+    max_retries: MaxRetries = None,
+    timeout: Timeout = None,
+    attempt_timeout: AttemptTimeout = None,
     batch: Annotated[
         int | None,
         typer.Option(
-            min=1, rich_help_panel=_TRANSPORT, help="Use the provider's batch mode, N a batch."
+            min=1, rich_help_panel=TRANSPORT, help="Use the provider's batch mode, N a batch."
         ),
     ] = None,
     cache: Annotated[
         bool,
-        typer.Option("--cache", rich_help_panel=_TRANSPORT, help="Reuse answers of earlier runs."),
+        typer.Option("--cache", rich_help_panel=TRANSPORT, help="Reuse answers of earlier runs."),
     ] = False,
 ) -> None:
     """The options of every run."""
 
 
+def common_options(*names: str) -> dict[str, inspect.Parameter]:
+    """Return the options of every run, or those of them that are named, as parameters."""
+    every = inspect.signature(_common, eval_str=True).parameters
+    return {name: every[name] for name in names or every}
+
+
 _SAMPLED: tuple[str, ...] = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty")
 _SAMPLED += ("presence_penalty", "reasoning_effort", "reasoning_tokens", "seed")
-_BOUNDED = ("max_connections", "max_retries", "timeout", "attempt_timeout", "batch")
+BOUNDED = ("max_connections", "max_retries", "timeout", "attempt_timeout", "batch")
+"""Options that say how calls are made."""
 
 
 def _command(task: "Task") -> Callable[..., None]:
@@ -200,7 +203,7 @@ def _command(task: "Task") -> Callable[..., None]:
     from contrafact.family.settings import TaskOptions
 
     model = task.options.load() if task.options else TaskOptions
-    common = inspect.signature(_common, eval_str=True).parameters
+    common = common_options()
     own = {
         name: option_of(name, field, panel="Options of this task")
         for name, field in model.model_fields.items()
@@ -210,7 +213,7 @@ def _command(task: "Task") -> Callable[..., None]:
 
     def command(**values: Any) -> None:
         options = {name: values.pop(name) for name in own}
-        _run(task.name, values, _given(options))
+        _run(task.name, values, given_options(options))
 
     parameters = [*common.values(), *own.values()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -225,7 +228,6 @@ def _command(task: "Task") -> Callable[..., None]:
 
 
 def _run(task: str, values: dict[str, Any], options: dict[str, Any]) -> None:
-    from contrafact.cli.key_values import key_values
     from contrafact.files.fields import named_columns
     from contrafact.runs.prepare import make_settings, prepare
 
@@ -235,10 +237,10 @@ def _run(task: str, values: dict[str, Any], options: dict[str, Any]) -> None:
         "methods": tuple(values["method"] or ()),
         "columns": named_columns(values["columns"]),
         **{name: values[name] for name in ("data", "limit", "seed", "prompts")},
-        "generation": _given({name: values[name] for name in _SAMPLED}),
+        "generation": given_options({name: values[name] for name in _SAMPLED}),
         "model_args": key_values("-M", values["model_arg"]),
         "judge_args": key_values("--judge-arg", values["judge_arg"]),
-        "transport": _given({name: values[name] for name in _BOUNDED}),
+        "transport": given_options({name: values[name] for name in BOUNDED}),
         "shared_cache": values["cache"] or None,
     }
     given = {name: value for name, value in given.items() if value not in (None, (), {})}
@@ -333,5 +335,6 @@ def _ask_first(paid: int, yes: bool) -> None:
     typer.confirm(f"This run makes about {paid:,} paid calls. Go on?", abort=True)
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
+def given_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given."""
     return {key: value for key, value in options.items() if value is not None}

@@ -22,8 +22,17 @@ from contrafact.files.lock import locked
 from contrafact.models.estimate import CallEstimate, paid_calls
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, begin, finish, write_manifest
+from contrafact.runs.folder import (
+    BASELINE_LOGS,
+    LOGS,
+    Manifest,
+    begin,
+    finish,
+    keep_prompts,
+    write_manifest,
+)
 from contrafact.runs.items import Failure, write_items
+from contrafact.runs.score import place_outputs
 
 __all__ = ["RunResult", "default_folder", "execute"]
 
@@ -68,6 +77,8 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
         subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.option("fluency_model"))
         write_manifest(folder, manifest)
+        prepared = place_outputs(prepared, folder)
+        keep_prompts(folder, prepared.pack)
         logs = _evaluate(prepared, folder, subjects, judges)
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))
@@ -80,7 +91,7 @@ def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
     settings = prepared.settings
     subjects = [
         open_model(name, config=_bounds(name, settings.transport), **settings.model_args)
-        for name in settings.models
+        for name in (settings.models if prepared.methods else ())
     ]
     # Judges see nothing of what is set for the models under test but how calls are made.
     others = GenerateConfig(**settings.transport)

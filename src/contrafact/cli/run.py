@@ -110,7 +110,8 @@ def _common(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Items (JSON, JSONL, CSV, Excel, Parquet); bundled samples if none.",
+            help="Items (JSON, JSONL, CSV, Excel, Parquet), a published set, or hf://OWNER/NAME; "
+            "bundled samples if none.",
         ),
     ] = None,
     columns: Annotated[

@@ -64,6 +64,9 @@ class DataRecord(BaseModel):
     sha256: str = Field(description="SHA-256 of the file's bytes.")
     items: int = Field(description="Items taken.")
     notes: list[str] = Field(default_factory=list, description="What the loader found.")
+    source: str = Field(
+        default="", description="Where it was downloaded from, with the commit; empty for a file."
+    )
 
 
 class PackRecord(BaseModel):
@@ -479,7 +482,9 @@ def load_once(
     return kept
 
 
-def file_record(path: Path, items: int, notes: Sequence[str] = (), *, name: str = "") -> DataRecord:
+def file_record(
+    path: Path, items: int, notes: Sequence[str] = (), *, name: str = "", source: str = ""
+) -> DataRecord:
     """Return what the manifest says of a file.
 
     Args:
@@ -487,9 +492,14 @@ def file_record(path: Path, items: int, notes: Sequence[str] = (), *, name: str 
         items: How many items were taken from it.
         notes: What its loader found.
         name: What it is called, if not by its file name.
+        source: Where it was downloaded from, if it was.
     """
     return DataRecord(
-        name=name or path.name, sha256=hash_file(path), items=items, notes=list(notes)
+        name=name or path.name,
+        sha256=hash_file(path),
+        items=items,
+        notes=list(notes),
+        source=source,
     )
 
 

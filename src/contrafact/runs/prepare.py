@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from contrafact.corpus.named import data_source
 from contrafact.errors import InputError
 from contrafact.family import families, task_named
 from contrafact.family.method import MethodContext
@@ -61,6 +62,9 @@ def make_settings(
     own |= options
     if own.get("fluency_model") == "none":
         own["fluency_model"] = None
+    if values.get("data") is not None and str(values["data"]) != "-":
+        source = data_source(values["data"])
+        values |= {"data": source.path, "data_source": source.origin}
     values.setdefault("methods", found.default_methods)
     for name in ("models", "judges", "methods"):
         values[name] = tuple(dict.fromkeys(values.get(name, ())))
@@ -143,13 +147,14 @@ def prepare(settings: RunSettings) -> Prepared:
     judged = settings.judges and any(run.is_judged(settings, name) for name in specs)
     judging = run.judging(pack, settings) if judged else None
     limited = items[: settings.limit]
+    notes = [*notes, *_size_notes(settings, len(items))]
     records = {name: file_record(file, len(found)) for name, (file, found) in files.items()}
     if shots_from is not None:
         records["shots_from"] = file_record(shots_from, len(pool))
     data = (
-        file_record(settings.data, len(limited), notes)
+        file_record(settings.data, len(limited), notes, source=settings.data_source)
         if settings.data
-        else file_record(run.bundled, len(limited), name=BUNDLED)
+        else file_record(run.bundled, len(limited), notes, name=BUNDLED)
     )
     return Prepared(
         run=run,
@@ -180,6 +185,16 @@ def _columns(run: TaskRun[Any, Any], settings: RunSettings) -> dict[str, str]:
         ]
     )
     return checked_columns(settings.columns, run.fields)
+
+
+def _size_notes(settings: RunSettings, size: int) -> list[str]:
+    """Return what is to be said of how much data there are, and of whose."""
+    notes = []
+    if settings.data is None:
+        notes.append("no data are named with --data, so these are used")
+    if settings.limit is not None and settings.limit > size:
+        notes.append(f"--limit {settings.limit:,} is above its size: all {size:,} are taken")
+    return notes
 
 
 def refuse_examples(settings: RunSettings, shows: bool) -> None:

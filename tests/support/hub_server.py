@@ -1,4 +1,4 @@
-"""A loopback stand-in for the Hugging Face hub: its protocol for datasets, and the faults it has."""
+"""A loopback stand-in for the Hugging Face hub: its protocol for datasets, and its faults."""
 
 import base64
 import hashlib
@@ -37,7 +37,7 @@ class HubServer:
             def answer(self):
                 outer.answer(self)
 
-            do_GET = do_HEAD = do_POST = answer  # noqa: N815
+            do_GET = do_HEAD = do_POST = answer
 
             def log_message(self, *_):
                 pass
@@ -52,16 +52,13 @@ class HubServer:
         self._thread.join()
         self._server.server_close()
 
-    def put(self, repository, **files):
-        """Commit files to a dataset; return the commit."""
-        return self.commit(repository, {name: data for name, data in files.items()})
-
     def commit(self, repository, files):
+        """Commit files to a dataset; return the commit."""
         data = {n: d.encode() if isinstance(d, str) else d for n, d in files.items()}
         commits = self.datasets.setdefault(repository, [])
         whole = {**(commits[-1][1] if commits else {}), **data}
         text = json.dumps([len(commits), *((n, d.hex()) for n, d in sorted(whole.items()))])
-        commits.append((hashlib.sha1(text.encode()).hexdigest(), whole))  # noqa: S324
+        commits.append((hashlib.sha1(text.encode()).hexdigest(), whole))
         return commits[-1][0]
 
     def downloads(self):
@@ -70,7 +67,7 @@ class HubServer:
     def answer(self, handler):
         path = unquote(urlsplit(handler.path).path)
         self.asked.append(f"{handler.command} {path}")
-        self.headers.append(dict(handler.headers))
+        self.headers.append({name.lower(): value for name, value in handler.headers.items()})
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         fault = None
         for place, (start, what) in enumerate(self.faults):
@@ -113,7 +110,7 @@ class HubServer:
         if data is None:
             self.send(handler, 404, b"{}", **{"X-Error-Code": "EntryNotFound"})
             return
-        tags = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": commit}  # noqa: S324
+        tags = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": commit}
         asked = handler.headers.get("Range", "")
         first = int(asked.removeprefix("bytes=").split("-")[0]) if asked else 0
         if asked:
@@ -136,15 +133,15 @@ class HubServer:
         elif path.endswith("/repos/create"):
             asked = json.loads(body)
             name = f"{asked['organization']}/{asked['name']}" if asked.get("organization") else ""
-            if name in self.datasets:
-                self.send(handler, 409, b'{"error": "You already created this dataset repo"}')
-                return
-            self.datasets[name] = []
-            self.private[name] = asked.get("private") or asked.get("visibility") == "private"
-            self.send(handler, 200, json.dumps({"url": f"{self.url}/datasets/{name}"}).encode())
+            there = name in self.datasets
+            if not there:
+                self.datasets[name] = []
+                self.private[name] = asked.get("private") or asked.get("visibility") == "private"
+            told = {"url": f"{self.url}/datasets/{name}"}
+            self.send(handler, 409 if there else 200, json.dumps(told).encode())
         elif "/preupload/" in path:
-            files = json.loads(body)["files"]
-            told = [{"path": f["path"], "uploadMode": "regular", "shouldIgnore": False} for f in files]
+            plain = {"uploadMode": "regular", "shouldIgnore": False}
+            told = [{"path": file["path"], **plain} for file in json.loads(body)["files"]]
             self.send(handler, 200, json.dumps({"files": told}).encode())
         elif "/commit/" in path:
             repository = self.repository_in(path)

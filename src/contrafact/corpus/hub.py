@@ -37,8 +37,8 @@ __all__ = [
 ]
 
 _ADDRESS = re.compile(
-    r"hf:/+(?:datasets/)?(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w.-]+))?"
-    r"(?:/(?P<config>[\w.-]+))?(?::(?P<split>[\w.-]+))?",
+    r"hf:/+(?:datasets/)?(?P<repository>\w[\w.-]*/\w[\w.-]*)(?:@(?P<revision>\w[\w.-]*))?"
+    r"(?:/(?P<config>\w[\w.-]*))?(?::(?P<split>\w[\w.-]*))?",
     re.ASCII,
 )
 _SHAPE = "hf://OWNER/NAME, perhaps with @REVISION, /CONFIG and :SPLIT behind it"
@@ -246,13 +246,14 @@ def _hub() -> Any:
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # read when it is imported
     try:
         import huggingface_hub
+        from huggingface_hub import constants, utils
     except ImportError as error:
         raise InputError(
             "datasets of the hub need huggingface_hub", hint="pip install 'contrafact[hub]'"
         ) from error
-    huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # where it was imported before
-    huggingface_hub.utils.disable_progress_bars()
-    huggingface_hub.utils.logging.set_verbosity_error()  # what is tried again is no news
+    constants.HF_HUB_DISABLE_TELEMETRY = True  # where it was imported before
+    utils.disable_progress_bars()
+    utils.logging.set_verbosity_error()  # what is tried again is no news
     return huggingface_hub
 
 

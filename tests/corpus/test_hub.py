@@ -109,9 +109,7 @@ def test_a_gated_dataset_needs_the_token_which_is_never_shown(hub, pauses, monke
     assert TOKEN not in "".join(capfd.readouterr())
 
 
-def test_without_a_network_what_is_there_is_read_and_the_rest_is_one_line(
-    hub, pauses, monkeypatch
-):
+def test_without_a_network_what_is_there_is_read_and_the_rest_is_one_line(hub, pauses, monkeypatch):
     commit = hub.commit(REPO, {"news.jsonl": JSONL})
     rows_of(f"hf://{REPO}", pauses)
     with socket.socket() as free:
@@ -164,7 +162,15 @@ def test_names_of_files_say_what_they_are(names, config, split, chosen):
 
 @pytest.mark.parametrize(
     "text",
-    ["hf://", "hf://news", "hf://a/b/c/d", "hf://a/b:c:d", "hf://a b/c", "hf://a/../b", "hf://a/b@"],
+    [
+        "hf://",
+        "hf://news",
+        "hf://a/b/c/d",
+        "hf://a/b:c:d",
+        "hf://a b/c",
+        "hf://a/../b",
+        "hf://a/b@",
+    ],
 )
 def test_what_is_no_address_is_said_with_the_shape(text):
     with pytest.raises(InputError, match="no address of a dataset; write hf://OWNER/NAME, perhaps"):

@@ -79,7 +79,10 @@ def fetch(
 @app.command("check")
 def check(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="CSV, Excel, JSON, JSON Lines or Parquet.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="CSV, Excel, JSON, JSON Lines, Parquet, a published set or hf://…"
+        ),
     ],
     schema: Annotated[
         str | None,
@@ -101,12 +104,14 @@ def check(
     """
     from itertools import chain
 
+    from contrafact.corpus.named import data_source
     from contrafact.errors import InputError
     from contrafact.files.fields import named_columns
     from contrafact.files.tables import read_rows, source_name
 
     if schema is not None and schema not in _schemas():
         raise InputError(f"there is no schema '{schema}'", hint=f"use {' or '.join(_schemas())}")
+    file = file if file == "-" else str(data_source(file).path)
     name = source_name(file)
     rows = iter(read_rows(file, named_columns(columns)))
     first = next(rows, None)

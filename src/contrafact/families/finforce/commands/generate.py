@@ -28,7 +28,9 @@ __all__ = ["generate"]
 def generate(
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="Headlines: CSV, Excel, JSONL, JSON, Parquet, or -."),
+        typer.Argument(
+            metavar="FILE", help="Headlines: CSV, Excel, JSONL, JSON, Parquet, hf://…, or -."
+        ),
     ],
     model: Annotated[str, typer.Option("--model", metavar="M", help="The model that writes.")],
     out: Annotated[
@@ -75,6 +77,7 @@ def generate(
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv
     """
+    from contrafact.corpus.named import data_source
     from contrafact.errors import InputError
     from contrafact.files.fields import checked_columns, named_columns
     from contrafact.files.tables import TABLE_SUFFIXES, open_table, source_name
@@ -98,6 +101,7 @@ def generate(
     from contrafact.files.download import sha256_of
     from contrafact.prompts import open_pack
 
+    file = file if file == "-" else str(data_source(file).path)
     names = checked_columns(named_columns(columns), FIELDS)
     sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}
     given = {name: value for name, value in sampling.items() if value is not None}
@@ -171,8 +175,13 @@ def _stream(job: "BulkJob", file: str) -> None:
     import pandas as pd
 
     from contrafact.errors import InputError
-    from contrafact.families.finforce.bulk import added_columns, collect, column_names
-    from contrafact.families.finforce.bulk_stream import arriving_rows, standard_input
+    from contrafact.families.finforce.bulk import (
+        added_columns,
+        arriving_rows,
+        collect,
+        column_names,
+        standard_input,
+    )
     from contrafact.files.tables import open_table, render_jsonl, source_name
 
     tally = _Tally(file)

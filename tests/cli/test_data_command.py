@@ -71,7 +71,13 @@ def test_check_exits_with_0_when_there_are_only_notes(tmp_path):
 
 
 def test_check_exits_with_1_on_violations(tmp_path):
-    result = call("check", write(tmp_path, HEADLINES + "Tern Air lands a new order,Sport\n,\n"))
+    result = call(
+        "check",
+        write(
+            tmp_path,
+            HEADLINES + "Tern Air lands a new order,Sport\n,Banking & financial stability\n",
+        ),
+    )
     assert result.exit_code == 1
     assert "unknown: Sport" in result.stdout
     assert "  - 1 row with the unknown category 'Sport'" in result.stdout

@@ -95,6 +95,7 @@ def read_workbook(
         _records(stream, name, sheet),
         name,
         named=named,
+        padded=False,
         empty=None,
         hint="name every column that holds something in the header",
     )

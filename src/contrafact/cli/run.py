@@ -296,6 +296,7 @@ def evaluate(
     """
     from contrafact.models.estimate import paid_calls
     from contrafact.runs.execute import default_folder, execute
+    from contrafact.runs.prepare import BUNDLED
 
     calls = prepared.estimate(tokens=False)
     _ask_first(paid_calls(calls), yes)
@@ -303,7 +304,7 @@ def evaluate(
         typer.echo(f"{prepared.data.name}: {note}", err=True)
 
     def ready() -> None:
-        if prepared.settings.data is None and not samples:
+        if prepared.data.name == BUNDLED and not samples:
             name = prepared.data.name
             typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
 

@@ -121,5 +121,5 @@ def laid_out(
                 line=line,
                 hint=hint,
             )
-        padded = cells[: len(header)] + [empty] * (len(header) - len(cells))
-        yield line, dict(zip(header, padded, strict=True))
+        whole = cells[: len(header)] + [empty] * (len(header) - len(cells))
+        yield line, dict(zip(header, whole, strict=True))

@@ -283,16 +283,32 @@ def run_and_report(
         raise typer.Exit(1)
 
 
-def evaluate(prepared: "Prepared", out: Path | None, *, yes: bool) -> "RunResult":
-    """Run, or go on with, what was prepared, and say what the user should know of it first."""
+def evaluate(
+    prepared: "Prepared", out: Path | None, *, yes: bool, samples: bool = False
+) -> "RunResult":
+    """Run, or go on with, what was prepared, and say what the user should know of it first.
+
+    Args:
+        prepared: The run.
+        out: Its folder, if not the default one.
+        yes: Whether many paid calls are made without a question.
+        samples: Whether it is known that the bundled samples are used.
+    """
     from contrafact.models.estimate import paid_calls
     from contrafact.runs.execute import default_folder, execute
+    from contrafact.runs.prepare import BUNDLED
 
     calls = prepared.estimate(tokens=False)
     _ask_first(paid_calls(calls), yes)
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)
-    result = execute(prepared, out or default_folder(prepared), calls)
+
+    def ready() -> None:
+        if prepared.data.name == BUNDLED and not samples:
+            name = prepared.data.name
+            typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
+
+    result = execute(prepared, out or default_folder(prepared), calls, ready)
     if not result.ran:
         typer.echo(f"this run had finished: no model was called ({result.folder})")
         return result

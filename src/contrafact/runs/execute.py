@@ -63,8 +63,19 @@ def default_folder(prepared: Prepared) -> Path:
     return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
 
 
-def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> RunResult:
+def execute(
+    prepared: Prepared,
+    folder: Path,
+    estimates: list[CallEstimate],
+    ready: Callable[[], None] | None = None,
+) -> RunResult:
     """Run, or go on with, what was prepared.
+
+    Args:
+        prepared: The run.
+        folder: Its folder.
+        estimates: What it is going to ask.
+        ready: Called when all that can be wrong is known, and nothing has been asked yet.
 
     Raises:
         InputError: if the folder holds another run, or a model cannot be used.
@@ -76,6 +87,8 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.option("fluency_model"))
+        if ready is not None:
+            ready()
         write_manifest(folder, manifest)
         prepared = place_outputs(prepared, folder)
         keep_prompts(folder, prepared.pack)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
@@ -85,7 +85,7 @@ def two(items: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> tuple[
 
 @pytest.fixture(scope="module")
 def compared(two: tuple[Path, Path]) -> RunDiff:
-    return diff_runs(*two, resamples=2_000)
+    return diff_runs(*two, resamples=400)
 
 
 def figure(diff: RunDiff, measure: str, form: str) -> "pd.Series[Any]":
@@ -98,7 +98,7 @@ class TestFigures:
         self, study: Any, items: pd.DataFrame, compared: RunDiff
     ) -> None:
         both = items[items["system"].isin((FIRST, SECOND))]
-        data = chapter_data(TaskRuns("finforce", both, study.make_meta()), Options(resamples=2_000))
+        data = chapter_data(TaskRuns("finforce", both, study.make_meta()), Options(resamples=400))
         pairs = data.pairs[data.pairs["first"].eq(FIRST) & data.pairs["second"].eq(SECOND)]
         assert len(pairs) == 7
         for _, row in pairs.iterrows():
@@ -107,7 +107,7 @@ class TestFigures:
             assert ours["n"] == row["n"]
             # Other random numbers, of the same distribution.
             for end in ("low", "high"):
-                assert ours[end] == pytest.approx(row[end], rel=0.08, abs=0.03), row["measure"]
+                assert ours[end] == pytest.approx(row[end], rel=0.2, abs=0.04), row["measure"]
             assert ours["p_value"] == pytest.approx(row["p_value"], abs=0.05)
         own = data.figures[data.figures["system"].eq(FIRST) & data.figures["scope"].eq("overall")]
         own = own[own["category"].isna()].set_index(["measure", "form"])["estimate"]
@@ -129,8 +129,9 @@ class TestFigures:
         able = comparability(frame, SPEC, study.make_meta())
         rng = np.random.default_rng(3)
         found = compare_figures(
-            frame, SPEC, able, measures=[SPEC.measure("valid")], first=FIRST, second=SECOND, rng=rng
-        ).iloc[0]
+            frame, SPEC, able, measures=[SPEC.measure("valid")], first=FIRST, second=SECOND,
+            rng=rng, resamples=400,
+        ).iloc[0]  # fmt: skip
         values = frame.groupby(["system", "sample_id"])["valid"].mean()
         apart = (values[FIRST] - values[SECOND]).to_numpy()
         drawn = rng.integers(0, len(apart), size=(4_000, len(apart)))
@@ -140,13 +141,13 @@ class TestFigures:
         assert found["high"] == pytest.approx(high, abs=0.02)
 
     def test_of_a_run_and_itself_are_zero_and_nothing_flips(self, two: tuple[Path, Path]) -> None:
-        same = diff_runs(two[0], two[0], resamples=200)
+        same = diff_runs(two[0], two[0], resamples=20)
         assert (same.differences["difference"] == 0).all()
         assert not same.flips
         assert not same.changes.settings and not same.changes.prompts
 
     def test_swapped_runs_swap_the_sign(self, two: tuple[Path, Path], compared: RunDiff) -> None:
-        back = diff_runs(two[1], two[0], resamples=200)
+        back = diff_runs(two[1], two[0], resamples=20)
         for _, row in compared.differences.iterrows():
             other = figure(back, row["measure"], row["form"])
             assert other["difference"] == pytest.approx(-row["difference"])
@@ -163,11 +164,11 @@ class TestSharedItems:
         """Dropping items from one run equals dropping them from both."""
         a, b = (items[items["system"].eq(name)] for name in (SECOND, FIRST))
         kept = b[b["sample_id"] >= "h0020"]
-        one = diff_runs(make_run(tmp_path / "a", a), make_run(tmp_path / "b", kept), resamples=200)
+        one = diff_runs(make_run(tmp_path / "a", a), make_run(tmp_path / "b", kept), resamples=20)
         whole = diff_runs(
             make_run(tmp_path / "c", a[a["sample_id"] >= "h0020"]),
             make_run(tmp_path / "d", kept),
-            resamples=200,
+            resamples=20,
         )
         assert len(one.changes.data.removed) == 20
         assert not one.changes.data.added
@@ -191,7 +192,7 @@ class TestSharedItems:
         self, items: pd.DataFrame, two: tuple[Path, Path], tmp_path: Path
     ) -> None:
         own = items[items["system"].eq(SECOND)].assign(judge="moor/judge")
-        found = diff_runs(two[0], make_run(tmp_path / "b", own), resamples=200)
+        found = diff_runs(two[0], make_run(tmp_path / "b", own), resamples=20)
         assert "was judged by lakeside/judge-1 in A and by moor/judge in B" in found.notes[0]
         judged = {measure.name for measure in SPEC.measures if measure.judged}
         assert judged.isdisjoint(found.differences["measure"])
@@ -282,6 +283,7 @@ class TestMatching:
         pairs, _, _ = match_systems(before, after, wanted=["p:k=2=p:k=4"])
         assert [(pair.before, pair.after) for pair in pairs] == [("m · p:k=2", "m · p:k=4")]
 
+    @settings(max_examples=40)
     @given(st.lists(st.tuples(*[st.sampled_from("abc")] * 2), min_size=1, unique=True), st.data())
     def test_uses_each_system_once_and_loses_none(
         self, names: list[tuple[str, str]], data: st.DataObject
@@ -312,6 +314,7 @@ def difference_row(check: Check, difference: float, low: float, high: float) -> 
 
 
 class TestRegression:
+    @settings(max_examples=40)
     @given(
         st.floats(-1, 1), st.floats(0, 0.5), st.floats(0, 0.5), st.floats(0, 0.4),
         st.sampled_from(["high", "low"]),
@@ -425,9 +428,9 @@ def test_the_json_is_strict_and_whole(compared: RunDiff) -> None:
 
 
 def test_a_terminal_is_not_steered_by_what_models_wrote(
-    quick_contrafact: Any, two: tuple[Path, Path]
+    quick_contrafact: Any, folders: Path
 ) -> None:
-    done = quick_contrafact("diff", *map(str, two), "--show", "500")
+    done = quick_contrafact("diff", "a", "b", "--show", "500")
     assert done.returncode == 0, done.stderr
     assert "‹U+202E›" in done.stdout
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e]", done.stdout)
@@ -456,9 +459,11 @@ WRONG = {
 
 
 @pytest.fixture
-def folders(two: tuple[Path, Path], items: pd.DataFrame, tmp_path: Path) -> Path:
-    for name, folder in zip("ab", two, strict=True):
-        (tmp_path / name).symlink_to(folder)
+def folders(study: Any, tmp_path: Path) -> Path:
+    """Runs of few headlines that nobody scored for fluency: quick to compare."""
+    items = study.make_items(headlines=24, scored=False)
+    for name, system in (("a", SECOND), ("b", FIRST)):
+        make_run(tmp_path / name, items[items["system"].eq(system)])
     make_run(tmp_path / "other", items[items["system"].eq(FIRST)], "cobe")
     begun = make_run(tmp_path / "begun", items[items["system"].eq(FIRST)])
     (begun / "items.parquet").unlink()

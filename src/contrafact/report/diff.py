@@ -21,9 +21,9 @@ from contrafact.family.report import (
     Comparable,
     Form,
     Measure,
-    ReportMeta,
     ReportSpec,
 )
+from contrafact.family.run_facts import ReportMeta
 from contrafact.report.changes import Changes, changes_between
 from contrafact.report.estimates import (
     comparability,

@@ -222,6 +222,6 @@ def _short(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a text of models and people without what could steer a terminal."""
-    from contrafact.text.visible import visible_text
+    from contrafact.text.delimit import visible_text
 
     return visible_text(text)

@@ -162,7 +162,7 @@ def _command(
     }
 
     def command(**values: Any) -> None:
-        from contrafact.cli.key_values import key_values
+        from contrafact.options import key_values
 
         options = {name: values.pop(name) for name in own}
         given: dict[str, Any] = {

@@ -85,7 +85,7 @@ def two(items: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> tuple[
 
 @pytest.fixture(scope="module")
 def compared(two: tuple[Path, Path]) -> RunDiff:
-    return diff_runs(*two, resamples=400)
+    return diff_runs(*two, resamples=200)
 
 
 def figure(diff: RunDiff, measure: str, form: str) -> "pd.Series[Any]":
@@ -98,7 +98,7 @@ class TestFigures:
         self, study: Any, items: pd.DataFrame, compared: RunDiff
     ) -> None:
         both = items[items["system"].isin((FIRST, SECOND))]
-        data = chapter_data(TaskRuns("finforce", both, study.make_meta()), Options(resamples=400))
+        data = chapter_data(TaskRuns("finforce", both, study.make_meta()), Options(resamples=200))
         pairs = data.pairs[data.pairs["first"].eq(FIRST) & data.pairs["second"].eq(SECOND)]
         assert len(pairs) == 7
         for _, row in pairs.iterrows():
@@ -107,7 +107,7 @@ class TestFigures:
             assert ours["n"] == row["n"]
             # Other random numbers, of the same distribution.
             for end in ("low", "high"):
-                assert ours[end] == pytest.approx(row[end], rel=0.2, abs=0.04), row["measure"]
+                assert ours[end] == pytest.approx(row[end], rel=0.25, abs=0.05), row["measure"]
             assert ours["p_value"] == pytest.approx(row["p_value"], abs=0.05)
         own = data.figures[data.figures["system"].eq(FIRST) & data.figures["scope"].eq("overall")]
         own = own[own["category"].isna()].set_index(["measure", "form"])["estimate"]
@@ -122,9 +122,10 @@ class TestFigures:
             assert math.isnan(row["p_value"])
 
     def test_of_a_mean_agree_whether_resampled_as_a_figure_or_compared_pairwise(
-        self, items: pd.DataFrame, study: Any
+        self, study: Any
     ) -> None:
         """Two ways to one interval: of a rate without gaps both must say the same."""
+        items = study.make_items(headlines=30, judged=False, scored=False)
         frame = prepare_items(items[items["system"].isin((FIRST, SECOND))], SPEC)
         able = comparability(frame, SPEC, study.make_meta())
         rng = np.random.default_rng(3)
@@ -137,8 +138,9 @@ class TestFigures:
         drawn = rng.integers(0, len(apart), size=(4_000, len(apart)))
         low, high = np.quantile(apart[drawn].mean(axis=1), [0.025, 0.975])
         assert found["difference"] == pytest.approx(apart.mean())
-        assert found["low"] == pytest.approx(low, abs=0.02)
-        assert found["high"] == pytest.approx(high, abs=0.02)
+        # The report's interval is a little wider than the plain percentiles, on purpose.
+        assert found["low"] == pytest.approx(low, abs=0.04)
+        assert found["high"] == pytest.approx(high, abs=0.04)
 
     def test_of_a_run_and_itself_are_zero_and_nothing_flips(self, two: tuple[Path, Path]) -> None:
         same = diff_runs(two[0], two[0], resamples=20)
@@ -532,6 +534,7 @@ def workflow_steps() -> Iterator[dict[str, Any]]:
     yield from yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["compare"]["steps"]
 
 
+@pytest.mark.slow
 def test_the_workflow_of_the_docs_runs(service: Any, checkouts: Path) -> None:
     """Its own commands, in its own order, against a server on this machine."""
     program = checkouts / "bin" / "contrafact"

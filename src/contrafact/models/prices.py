@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
+from contrafact.models.gguf import inspect_name
+
 __all__ = ["FREE", "LISTED", "UNKNOWN", "Tokens", "dollars", "is_paid", "price_note"]
 
 FREE = "free: runs on this machine"
@@ -64,7 +66,7 @@ class Tokens:
 
 def is_paid(model: str) -> bool:
     """Whether calls of a model are taken to cost money: all but the user's own machines."""
-    return model.split("/", 1)[0] not in _OWN
+    return inspect_name(model).split("/", 1)[0] not in _OWN
 
 
 def dollars(model: str, calls: Sequence[Tokens]) -> Decimal | None:

@@ -8,6 +8,7 @@ import pytest
 import typer
 
 from contrafact.cli.main import app
+from contrafact.family import task_named
 from contrafact.models import opening
 from contrafact.models.gguf import inspect_name, plain_name
 from contrafact.models.prices import is_paid
@@ -32,7 +33,7 @@ COMMANDS = {
     "score finforce --judge": "score finforce outputs.csv --judge NAME --fluency-model none "
     "--out out",
     "score finforce --fluency-model": "score finforce outputs.csv --fluency-model NAME --out out",
-    "score cobe --judge": "score cobe responses.json --judge NAME --out out",
+    "score cobe --judge": "score cobe responses.json --data stories.json --judge NAME --out out",
     "exam --judge": "exam --judge NAME --family cobe --n 20 --out exam.json",
     "generate --model": "generate news.csv --method zero-shot --model NAME --out out.csv",
     "generate --judge": "generate news.csv --method zero-shot --model mockllm/model --judge NAME "
@@ -147,8 +148,9 @@ def inputs(tmp_path: Path, monkeypatch: Any) -> Path:
     samples = Path(weights.__file__).parents[2] / "families" / "cobe" / "samples"
     (story,) = [path for path in samples.iterdir() if path.suffix in (".json", ".jsonl")][:1]
     (tmp_path / "stories.json").write_bytes(story.read_bytes())
-    first = json.loads(story.read_text(encoding="utf-8"))[0]
-    response = first | {"phrasing": "A", "response": "It went otherwise."}
+    cobe = task_named("cobe").run.load()
+    stories, _ = cobe.load(story)
+    response = {"id": cobe.units(stories)[0].id, "output": "It went otherwise."}
     (tmp_path / "responses.json").write_text(json.dumps([response]), encoding="utf-8")
 
     def stop(name: str, **options: Any) -> Any:

@@ -64,6 +64,9 @@ def make_run(folder: Path, items: pd.DataFrame, task: str = "finforce", **change
         },
     }
     (folder / "manifest.json").write_text(json.dumps(manifest | changes), encoding="utf-8")
+    # As runs wrote it before they said what a model was asked for, and what it cost.
+    usage = "model,calls,input_tokens,output_tokens,reasoning_tokens,cached_tokens\nx/y,3,9,3,0,0\n"
+    (folder / "usage.csv").write_text(usage, encoding="utf-8")
     return folder
 
 
@@ -415,6 +418,10 @@ def test_the_page_is_well_formed_runs_nothing_and_asks_for_nothing(compared: Run
             assert (value or "").startswith(("data:", "#"))
     assert "http://" not in page and "https://" not in page and "url(" not in page
     assert "\u202e" not in page and "\x1b" not in page and "&lt;script&gt;" in page
+
+
+def test_runs_from_before_costs_were_kept_say_their_calls(compared: RunDiff) -> None:
+    assert [(run.calls, run.costs) for run in compared.meta.runs] == [(3, ()), (3, ())]
 
 
 def test_the_json_is_strict_and_whole(compared: RunDiff) -> None:

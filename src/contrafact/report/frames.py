@@ -82,9 +82,9 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
     usage = pd.read_csv(folder / USAGE) if (folder / USAGE).exists() else None
     calls = None
     if usage is not None:
-        # Texts that were scored for fluency were not asked of anybody.
-        scored = usage["role"].eq(FLUENCY_ROLE) if "role" in usage.columns else False
-        calls = int(usage["calls"].mask(scored, 0).sum())
+        # Texts that were scored for fluency were not asked of anybody. Older tables have no roles.
+        roles = usage["role"] if "role" in usage.columns else pd.Series("", index=usage.index)
+        calls = int(usage.loc[roles.ne(FLUENCY_ROLE), "calls"].sum())
     notes = list(manifest.data.notes)
     if manifest.status == "failed" and (folder / FAILURES).exists():
         lost = len(pd.read_csv(folder / FAILURES))

@@ -11,6 +11,7 @@ __all__ = [
     "SMOLLM2",
     "check_gguf",
     "embedded_weights",
+    "full_path",
     "gguf_path",
     "inspect_name",
     "looks_like_path",
@@ -52,6 +53,15 @@ def plain_name(name: str) -> str:
     """
     provider = next((one for one in _FROM_WEIGHTS if name.startswith(one)), "")
     return name if not name[len(provider) :] or Path(name).exists() else name[len(provider) :]
+
+
+def full_path(name: str) -> str:
+    """Return a model's path from the root.
+
+    Inspect keeps no answers of a model whose name has a "." for a folder, and a path from the root
+    stands for the same files wherever a log is read.
+    """
+    return os.path.normpath(Path(name).expanduser().absolute())
 
 
 def embedded_weights() -> Path:

@@ -15,9 +15,8 @@ from contrafact.family.display import (
     format_number,
 )
 from contrafact.family.report import Measure
-from contrafact.report.chapter import run_facts
+from contrafact.report.chapter import marked_text, output_chips, run_facts, shorten
 from contrafact.report.diff import Flip, RunDiff, pair_data
-from contrafact.report.examples import marked_text, output_chips, shorten
 from contrafact.report.html import page_environment
 from contrafact.report.regression import Finding
 
@@ -100,8 +99,8 @@ def summary(diff: RunDiff) -> list[str]:
             )
     if len(diff.differences) and diff.differences["low"].isna().all():
         found.append(
-            f"No interval can be given, with so few {diff.spec.clusters} or so little that differs: "
-            "take the differences as they are, and for no more."
+            f"No interval can be given, with so few {diff.spec.clusters} or so little that "
+            "differs: take the differences as they are, and for no more."
         )
     elif len(diff.differences) and not any(_told(diff, row) in ("worse", "better") for row in told):
         found.append("No measure's interval leaves out zero: these data do not tell A and B apart.")

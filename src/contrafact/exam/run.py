@@ -14,6 +14,7 @@ from contrafact.family.exam import Examiner, ExamItem, ExamSpec
 from contrafact.family.run import PackRecord
 from contrafact.family.settings import TaskOptions
 from contrafact.files.tables import write_frame
+from contrafact.models.gguf import inspect_name
 from contrafact.prompts import PromptPack
 
 __all__ = ["PreparedExam", "prepare_exam"]
@@ -128,7 +129,7 @@ def prepare_exam(
     if known.exam is None:
         raise InputError(f"{family} has no exam", hint="name another family with --family")
     spec = known.exam.load()
-    judges = list(dict.fromkeys(judges))
+    judges = list(dict.fromkeys(map(inspect_name, judges)))
     examiner = spec.examiner(pack, options)
     items = spec.items(options, n, seed)
     if n is not None and len(items) < n:

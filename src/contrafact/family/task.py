@@ -18,9 +18,12 @@ from contrafact.records import Output
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
+    "DEGENERATE",
     "MAX_CHARACTERS",
     "OUTPUT",
+    "Exchanges",
     "criteria_scorer",
+    "degenerate_of",
     "method_solver",
     "number",
     "output_of",
@@ -38,6 +41,12 @@ MAX_CHARACTERS = 20_000
 OUTPUT = "output"
 """Where a sample's store keeps the method's output."""
 
+DEGENERATE = "degenerate"
+"""Where it keeps why parts of the output are no answer, by the part's name; "" is the whole."""
+
+Exchanges = Sequence[tuple[str, str]]
+"""What was sent to a model and what came back, in order: prompts and replies."""
+
 
 @solver
 def method_solver(
@@ -51,6 +60,7 @@ def method_solver(
     cache: bool | CachePolicy = False,
     config: GenerateConfig | None = None,
     judged: bool = False,
+    degenerate: Callable[[ItemT, OutputT, Exchanges], Mapping[str, str]] | None = None,
 ) -> Solver:
     """Work on a sample by a method; a model that gives no answer makes an invalid output.
 
@@ -64,18 +74,26 @@ def method_solver(
         cache: Inspect's cache policy for the calls.
         config: Settings of the calls on top of the model's own.
         judged: Whether a judge will be asked: a missing one is found here, before the first call.
+        degenerate: Returns why parts of an output are no answer, by the part's name, from the item,
+            the output and what was asked and answered on the way; None where any answer is one.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         if judged:
             judges_of_role()
-        ask = Ask(get_model(), structured, cache, config or GenerateConfig())
+        exchanges: list[tuple[str, str]] = []
+        ask = Ask(get_model(), structured, cache, config or GenerateConfig(), exchanges)
+        item = item_of(state)
         try:
-            output = await method(item_of(state), ask, draw=state.epoch)
+            output = await method(item, ask, draw=state.epoch)
         except Unanswered as reason:
             output = unanswered(str(reason))
         kept = output.model_dump(mode="json") if isinstance(output, BaseModel) else None
         state.store.set(key, kept or asdict(cast(Any, output)))
+        if degenerate is not None:
+            # What weights in this process were shown stands in the plan alone.
+            seen = exchanges or [(call.prompt, "") for call in method.plan(item)]
+            state.store.set(DEGENERATE, dict(degenerate(item, output, seen)))
         state.output = ModelOutput.from_content(str(state.model), shown(output))
         return state
 
@@ -86,6 +104,11 @@ def output_of(state: TaskState) -> Output:
     """Return the output in a sample: a method's, or whatever another solver wrote."""
     kept = state.store.get(OUTPUT)
     return Output(**kept) if kept is not None else read_text(state.output)
+
+
+def degenerate_of(state: TaskState) -> Mapping[str, str]:
+    """Return why parts of a sample's output are no answer, by the part; none if never looked at."""
+    return cast(Mapping[str, str], state.store.get(DEGENERATE, {}))
 
 
 def read_text(
@@ -121,11 +144,12 @@ def rates() -> Metric:
     """Rates over samples: what is valid, and each criterion in two forms.
 
     A criterion's own name is its rate over valid verdicts; the ``_strict`` form counts everything
-    invalid as failed.
+    invalid, and what is no answer, as failed.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.value) for score in scores]
+        wrong = [bool((one.score.metadata or {}).get(DEGENERATE)) for one in scores]
         names = dict.fromkeys(name for row in rows for name in row)
         result: dict[str, float] = {}
         for name in names:
@@ -133,7 +157,10 @@ def rates() -> Metric:
             valid = [value for value in values if not math.isnan(value)]
             result[name] = sum(valid) / len(valid) if valid else math.nan
             if name != "valid":
-                strict = [0.0 if math.isnan(value) else value for value in values]
+                strict = [
+                    0.0 if math.isnan(value) or no_answer else value
+                    for value, no_answer in zip(values, wrong, strict=True)
+                ]
                 result[f"{name}_strict"] = sum(strict) / len(strict)
         return result
 
@@ -157,7 +184,7 @@ def criteria_scorer(
     async def score(state: TaskState, target: Target) -> Score:
         output = output_of(state)
         value: dict[str, float] = {"valid": float(output.text is not None)}
-        metadata: dict[str, Any] = {}
+        metadata: dict[str, Any] = {DEGENERATE: degenerate_of(state).get("")}
         if rubric is not None:
             names = [one.name for one in rubric.criteria]
             value |= dict.fromkeys(names, math.nan)

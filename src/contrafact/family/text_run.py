@@ -7,6 +7,7 @@ judge is shown, and what it computes besides.
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -18,11 +19,19 @@ from contrafact.family.exam import Examiner, ExamItem, true_or_false
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, TaskRun, load_once
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, criteria_scorer, method_solver, verdict_columns
+from contrafact.family.task import (
+    DEGENERATE,
+    OUTPUT,
+    Exchanges,
+    criteria_scorer,
+    method_solver,
+    verdict_columns,
+)
 from contrafact.judges.rubric import Rubric
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Output
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import delimit
 
 __all__ = ["TextRun"]
@@ -35,7 +44,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
 
     The table's columns are those of every system, ``draw`` and ``sample_id``, the item's own
     (`item_columns`), ``text`` and ``invalid_reason``, and for each criterion the verdict (1.0, 0.0
-    or NaN) and ``<criterion>_invalid``.
+    or NaN) and ``<criterion>_invalid``. ``degenerate`` says why a text is no answer.
     """
 
     name: ClassVar[str]
@@ -54,6 +63,24 @@ class TextRun(TaskRun[ItemT, ItemT]):
     @abstractmethod
     def item_columns(self, item: ItemT) -> Mapping[str, Any]:
         """Return an item's own columns in the table."""
+
+    def degenerate(
+        self, batch: Batch, item: ItemT, output: Output, shown: Exchanges
+    ) -> Mapping[str, str]:
+        """Return why a text is no answer (under ""), or nothing.
+
+        A family in which an unchanged input can be right overrides this.
+
+        Args:
+            batch: The inputs of all items.
+            item: The item.
+            output: What a method made of it.
+            shown: What the model was asked and answered on the way.
+        """
+        if output.text is None:
+            return {}
+        reason = batch.reason(output.text, self.input_of(item), shown=shown)
+        return {"": reason} if reason else {}
 
     def rubric(self, pack: PromptPack, **how: Any) -> Rubric:
         """Return the criteria, their templates opened and checked.
@@ -119,6 +146,8 @@ class TextRun(TaskRun[ItemT, ItemT]):
         chosen = self.methods.make(method, context)
         cache = cache_policy(cache_scope)
 
+        batch = Batch([self.input_of(item) for item in items])
+
         def item_of(state: TaskState) -> ItemT:
             return by_id[str(state.sample_id)]
 
@@ -135,6 +164,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
                 shown=lambda output: output.text or output.reply or "",
                 cache=cache,
                 judged=judged,
+                degenerate=partial(self.degenerate, batch),
             ),
             scorer=criteria_scorer(
                 self.rubric(pack, cache=cache) if judged else None,
@@ -157,6 +187,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
                 **sample.metadata,
                 "text": output.text,
                 "invalid_reason": output.invalid,
+                "degenerate": sample.store.get(DEGENERATE, {}).get(""),
                 **verdict_columns(_verdicts(sample), [one.name for one in self.criteria]),
             }
 

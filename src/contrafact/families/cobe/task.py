@@ -5,6 +5,7 @@ A story in each of its three phrasings, edited and judged. Usable as ``inspect e
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,10 +29,11 @@ from contrafact.families.cobe.settings import CobeOptions
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import method_solver
+from contrafact.family.task import Exchanges, method_solver
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Output, Story
+from contrafact.text.degenerate import Batch
 
 __all__ = ["RUN", "CobeRun", "cobe"]
 
@@ -163,6 +165,9 @@ def cobe(
     cache = cache_policy(cache_scope)
     judging = Judging(pack, judge_context, judge_logprobs, cache) if judged else None
     samples = [_sample(question) for question in questions_of(stories[:limit])]
+    variants: dict[int, list[str]] = {}
+    for one in stories:
+        variants.setdefault(one.core_set_id, []).append(one.text)
     return Task(
         dataset=MemoryDataset(samples, name="stories"),
         solver=method_solver(
@@ -173,6 +178,7 @@ def cobe(
             structured=structured,
             cache=cache,
             judged=judged,
+            degenerate=partial(_degenerate, Batch([one.text for one in stories]), variants),
         ),
         scorer=judged_edit(judging),
         epochs=Epochs(draws, "mean"),
@@ -180,6 +186,26 @@ def cobe(
         name=f"cobe-{method.rsplit('.', 1)[-1]}",
         metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )
+
+
+def _degenerate(
+    batch: Batch,
+    variants: Mapping[int, Sequence[str]],
+    question: Question,
+    edited: Output,
+    shown: Exchanges,
+) -> dict[str, str]:
+    """Return why an edit is none: it repeats the story, its query, or what the prompt shows.
+
+    An edit may well be, to the word, another variation of its own story.
+    """
+    if edited.text is None:
+        return {}
+    story = question.story
+    reason = batch.reason(
+        edited.text, story.text, question.query, shown=shown, same=variants[story.core_set_id]
+    )
+    return {"": reason} if reason else {}
 
 
 def _sample(question: Question) -> Sample:

@@ -1,6 +1,6 @@
 """What a method takes and gives: a headline in, two counterfactuals out (FIN-FORCE, section 4)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +14,12 @@ from contrafact.family.method import Method
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import SIDES, Headline, Side
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "Generation",
+    "degenerate_sides",
     "pair_schema",
     "read_pair",
     "read_side",
@@ -63,6 +65,25 @@ async def run_method(
         return await method(headline, ask, draw=draw)
     except Unanswered as unanswered:
         return Generation.none(str(unanswered))
+
+
+def degenerate_sides(
+    batch: Batch, headline: Headline, made: Generation, shown: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """Return why a side's text is no counterfactual, by the side.
+
+    Args:
+        batch: The headlines that are worked on together.
+        headline: The headline.
+        made: What a method made of it.
+        shown: What the model was asked and answered on the way.
+    """
+    found = {
+        side: batch.reason(text, headline.text, shown=shown, other=made.texts[other])
+        for side, other in zip(SIDES, reversed(SIDES), strict=True)
+        if (text := made.texts[side]) is not None
+    }
+    return {side: reason for side, reason in found.items() if reason is not None}
 
 
 def pair_schema(*before: str) -> ResponseSchema:

@@ -17,6 +17,7 @@ from inspect_ai.model import CachePolicy, Model
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState
 
+from contrafact.family.task import DEGENERATE, degenerate_of
 from contrafact.judges.judge import judge_once, judges_of_role
 from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
 from contrafact.prompts import PromptPack, PromptTemplate
@@ -119,11 +120,17 @@ def rates() -> Metric:
     """Rates over samples: valid counterfactuals, and each criterion in two forms.
 
     ``forward_compatibility`` and ``directionality`` are over counterfactuals with a valid
-    verdict, as in the paper; the ``_strict`` forms count everything invalid as failed.
+    verdict, as in the paper; the ``_strict`` forms count everything invalid, and what is no
+    counterfactual, as failed.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.value) for score in scores]
+        wrong = [
+            side in (one.score.metadata or {}).get(DEGENERATE, {})
+            for one in scores
+            for side in SIDES
+        ]
         valid = [float(row[f"{side}_valid"]) for row in rows for side in SIDES]
         result = {"valid": _mean(valid)}
         for name in CRITERIA:
@@ -136,7 +143,9 @@ def rates() -> Metric:
             ]
             judged = [value for value in values if not math.isnan(value)]
             result[name] = _mean(judged)
-            result[f"{name}_strict"] = _mean([0.0 if math.isnan(v) else v for v in values])
+            result[f"{name}_strict"] = _mean(
+                [0.0 if math.isnan(v) or w else v for v, w in zip(values, wrong, strict=True)]
+            )
         return result
 
     return compute
@@ -156,7 +165,7 @@ def counterfactuals(judging: Judging | None = None) -> Scorer:
         value: dict[str, float] = {
             f"{side}_valid": float(texts[side] is not None) for side in SIDES
         }
-        metadata: dict[str, Any] = {}
+        metadata: dict[str, Any] = {DEGENERATE: dict(degenerate_of(state))}
         if judging is not None:
             headline = Headline.of(state.input_text)
             judged = await judging.judge(judges_of_role(), headline, texts)
@@ -166,7 +175,8 @@ def counterfactuals(judging: Judging | None = None) -> Scorer:
                     passed = verdicts[name].passed if name in verdicts else None
                     value[f"{side}_{name}"] = math.nan if passed is None else float(passed)
             metadata["verdicts"] = {side: one.as_json() for side, one in judged.items()}
-        reasons = "; ".join(generation["invalid"].values())
+        degenerate = [f"the {side} {why}" for side, why in metadata[DEGENERATE].items()]
+        reasons = "; ".join([*generation["invalid"].values(), *degenerate])
         return Score(
             value=cast(Any, value),
             answer=json.dumps(texts, ensure_ascii=False),

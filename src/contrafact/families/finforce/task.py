@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -20,7 +21,12 @@ from inspect_ai.model import ModelOutput
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
-from contrafact.families.finforce.generation import Generation, read_pair, read_side
+from contrafact.families.finforce.generation import (
+    Generation,
+    degenerate_sides,
+    read_pair,
+    read_side,
+)
 from contrafact.families.finforce.judging import FAULTS, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
@@ -28,12 +34,13 @@ from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import method_solver
+from contrafact.family.task import DEGENERATE, method_solver
 from contrafact.models.asking import cache_policy
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
@@ -57,7 +64,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     without_judge = "forward compatibility and directionality are left out"
     columns = (
         "system", "model", "method", "shots", "judge", "draw", "sample_id", "side", "headline",
-        "category", "text", "invalid_reason", "repairs", *CRITERIA,
+        "category", "text", "invalid_reason", "degenerate", "repairs", *CRITERIA,
         *(f"{name}_invalid" for name in CRITERIA), *FAULTS,
     )  # fmt: skip
 
@@ -159,6 +166,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "category": sample.metadata.get("category"),
                     "text": generation["texts"][side],
                     "invalid_reason": generation["invalid"].get(side),
+                    "degenerate": sample.store.get(DEGENERATE, {}).get(side),
                     "repairs": len(generation["repairs"]),
                     **_factual(generation, side),
                 }
@@ -307,6 +315,7 @@ def finforce(
             structured=structured,
             cache=cache,
             judged=judged,
+            degenerate=partial(degenerate_sides, Batch([one.text for one in headlines])),
         ),
         scorer=counterfactuals(judging),
         epochs=Epochs(draws, "mean"),

@@ -41,8 +41,10 @@ VERDICTS = "verdicts.parquet"
 FAILURES = "failures.csv"
 USAGE = "usage.csv"
 
-SUBJECT, JUDGE, FLUENCY_ROLE = "subject", "judge", "fluency"
-"""The roles of models in what a run used."""
+SUBJECT = "subject"
+JUDGE = "judge"
+FLUENCY_ROLE = "fluency"
+"""The roles of models in what a run used: who wrote, who judged, who scored fluency."""
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,8 @@ def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
     from contrafact.exam.run import prepare_exam
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import Journal
-    from contrafact.models.opening import TRANSPORT, open_model, without_secrets
+    from contrafact.models.opening import TRANSPORT, open_model
+    from contrafact.models.secrets import without_secrets
     from contrafact.prompts import open_pack
 
     out: Path = values["out"]

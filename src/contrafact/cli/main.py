@@ -11,12 +11,14 @@ from contrafact.cli import (
     agree,
     data,
     demo,
+    diff,
     exam,
     news,
     prompts,
     report,
     review,
     run,
+    score,
     study,
     train,
     whatif,
@@ -60,7 +62,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(run.app, name="run")
+app.add_typer(score.app, name="score")
 app.command("report")(report.report)
+app.command("diff")(diff.diff)
 app.command("agree")(agree.agree)
 app.command("whatif")(whatif.whatif)
 app.add_typer(data.app, name="data")

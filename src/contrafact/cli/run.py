@@ -4,22 +4,31 @@ The options are those of every run and, behind them, the task's own, made from i
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from contrafact.cli.lazy import LazyGroup, command_of, option_of
+from contrafact.options import key_values
 
 if TYPE_CHECKING:
     from contrafact.family import Task
-    from contrafact.runs.config import RunConfig
     from contrafact.runs.execute import RunResult
     from contrafact.runs.grid import Plan
     from contrafact.runs.prepare import Prepared
 
-__all__ = ["TaskGroup", "app", "evaluate", "run_and_report", "show_failures", "write_report"]
+__all__ = [
+    "TaskGroup",
+    "app",
+    "common_options",
+    "evaluate",
+    "given_options",
+    "run_and_report",
+    "show_failures",
+    "write_report",
+]
 
 _ASK_ABOVE = 1_000
 
@@ -129,33 +138,38 @@ _FLAGS = {
 _REPEATED = ("model", "judge", "method", "model_args", "judge_args")
 
 
-def _options(task: str) -> dict[str, inspect.Parameter]:
-    """Return the options of a task's runs by name: those of every run, then the task's own."""
-    from contrafact.runs.config import RunConfig, config_model
+def common_options(*names: str) -> dict[str, inspect.Parameter]:
+    """Return the options of every run, or those of them that are named, as parameters."""
+    from contrafact.runs.config import RunConfig
 
-    config = typer.Option(
-        metavar="FILE", help="Take options from a file (YAML, TOML, JSON); see docs/config.md."
-    )
-    found = {
-        "config": inspect.Parameter(
-            "config",
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=None,
-            annotation=Annotated[Path | None, config],
-        )
-    }
-    for name, field in config_model(task).model_fields.items():
-        if name == "task":
-            continue
-        extra: Any = field.json_schema_extra or {}
-        of_all = name in RunConfig.model_fields
+    fields = RunConfig.model_fields
+    found = {}
+    for name in names or [name for name in fields if name != "task"]:
+        extra: Any = fields[name].json_schema_extra
         found[name] = option_of(
             name,
-            field,
-            panel=(extra.get("panel") or None) if of_all else "Options of this task",
+            fields[name],
+            panel=extra["panel"] or None,
             flags=_FLAGS.get(name, ()),
             kind=list[str] if name in _REPEATED else None,
         )
+    return found
+
+
+def _options(task: str) -> dict[str, inspect.Parameter]:
+    """Return the options of a task's runs by name: those of every run, then the task's own."""
+    from contrafact.runs.config import config_model
+
+    found = common_options()
+    for name, field in config_model(task).model_fields.items():
+        if name != "task" and name not in found:
+            found[name] = option_of(name, field, panel="Options of this task")
+    config = typer.Option(
+        metavar="FILE", help="Take options from a file (YAML, TOML, JSON); these here count more."
+    )
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    annotation = Annotated[Path | None, config]
+    found["config"] = inspect.Parameter("config", place, default=None, annotation=annotation)
     return found
 
 
@@ -178,27 +192,31 @@ def _command(task: "Task") -> Callable[..., None]:
 
 
 def _run(task: str, values: dict[str, Any]) -> None:
-    from contrafact.cli.key_values import key_values
     from contrafact.files.config import read_config
     from contrafact.runs.config import make_config
     from contrafact.runs.prepare import prepare
 
     path: Path | None = values.pop("config")
-    for name in ("model_args", "judge_args"):
-        values[name] = key_values(_FLAGS[name][0], values[name])
-    given = {name: value for name, value in values.items() if value not in (None, [], {})}
+    given = given_options(values)
     if path is None:
         config = make_config(task, given)
-        run_and_report(prepare(config.settings()), config)
-        return
-    from contrafact.runs.grid import make_plan, prepare_cells
-
-    plan = make_plan(read_config(path), given, task)
-    cells = prepare_cells(plan)
-    if plan.grid:
-        _run_grid(plan, cells)
+        prepared = prepare(config.settings())
     else:
-        run_and_report(cells[0], plan.first)
+        from contrafact.runs.grid import make_plan, prepare_cells
+
+        plan = make_plan(read_config(path), given, task)
+        cells = prepare_cells(plan)
+        if plan.grid:
+            _run_grid(plan, cells)
+            return
+        config, prepared = plan.first, cells[0]
+    run_and_report(
+        prepared,
+        config.out,
+        only_estimate=bool(config.estimate),
+        yes=bool(config.yes),
+        with_published=bool(config.with_published),
+    )
 
 
 def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
@@ -240,25 +258,23 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
         raise typer.Exit(1)
 
 
-def run_and_report(prepared: "Prepared", config: "RunConfig") -> None:
+def run_and_report(
+    prepared: "Prepared", out: Path | None, *, only_estimate: bool, yes: bool, with_published: bool
+) -> None:
     """Run what was prepared, write the report, and say how it went.
-
-    Args:
-        prepared: The run.
-        config: Its options, of which those count here that say how it is started.
 
     Raises:
         typer.Exit: with 1 if samples failed.
     """
     from contrafact.cli.show import show_estimate, show_results
 
-    if config.estimate:
+    if only_estimate:
         show_estimate(prepared.estimate())
         return
-    result = evaluate(prepared, config.out, yes=bool(config.yes))
+    result = evaluate(prepared, out, yes=yes)
     folder = result.folder
-    if result.ran or config.with_published or not (folder / "report.html").exists():
-        written = write_report(folder, [folder], with_published=bool(config.with_published))
+    if result.ran or with_published or not (folder / "report.html").exists():
+        written = write_report(folder, [folder], with_published=with_published)
     else:
         written = True
     if written:
@@ -321,3 +337,14 @@ def _ask_first(paid: int, yes: bool) -> None:
     if paid <= _ASK_ABOVE or yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
     typer.confirm(f"This run makes about {paid:,} paid calls. Go on?", abort=True)
+
+
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, by name; those of the form KEY=VALUE as a mapping."""
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in ("model_args", "judge_args"):
+            value = key_values(_FLAGS[name][0], value)
+        if value not in (None, [], {}):
+            found[name] = value
+    return found

@@ -6,6 +6,7 @@ Everything else (the grid, estimates, identity, resuming, the order of rows) is 
 """
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
+from contrafact.family.given import GivenOutputs, GivenRow, OutputRow
 from contrafact.family.method import Method, Methods, open_weights
 from contrafact.family.settings import RunSettings
 from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
+from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack
+from contrafact.records import Output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +108,7 @@ class Evaluated:
         """The columns that every row of this system has: system, model, method, shots, judge."""
         return {
             "system": self.label,
-            "model": self.log.eval.model,
+            "model": (self.log.eval.metadata or {}).get("model") or self.log.eval.model,
             "method": self.method,
             "shots": self.shots,
             "judge": self.judge,
@@ -128,6 +132,17 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     """About how long a judge's reply is, for estimates."""
     without_judge: ClassVar[str] = ""
     """What is left out where no judge is named, as a sentence; empty where nothing is."""
+    output_type: ClassVar[Callable[..., Any]] = Output
+    """What a method returns: a model or dataclass, made again from its fields."""
+    output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "id": ("sample_id", "id"),
+        "output": ("output", "response", "completion", "text"),
+        "invalid": ("invalid_reason",),
+    }
+    """The fields that a row of outputs made elsewhere may have: the names that each is met under.
+    ``system``, ``model``, ``method`` and ``draw`` are every row's."""
+    output_layouts: ClassVar[tuple[tuple[str, ...], ...]] = (("id", "output"),)
+    """Which of these fields are enough together; a file needs the columns of one of them."""
 
     @abstractmethod
     def load(self, path: Path) -> tuple[Sequence[ItemT], list[str]]:
@@ -186,6 +201,34 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
             return f"baseline · {metadata['method']}"
         return system_label(evaluated.eval.model, metadata["method"], metadata["shots"])
 
+    def read_output(self, given: GivenRow) -> OutputRow:
+        """Return what one row of outputs made elsewhere gives.
+
+        A degenerate output (empty, endless, no label) is an invalid output, with its reason; only
+        a row that cannot be used raises, and is then left out and counted.
+
+        Args:
+            given: The row.
+
+        Raises:
+            InputError: If the row cannot be used.
+        """
+        from inspect_ai.model import ModelOutput
+
+        from contrafact.family.task import read_text
+
+        text, reason = given.text("output"), given.text("invalid")
+        made = read_text(ModelOutput.from_content(NO_MODEL, text))
+        if not text and reason:
+            made = Output(text=None, invalid=reason)
+        if not given.text("id"):
+            raise InputError("the row names no item", hint="fill in its id")
+        return OutputRow((given.text("id"),), {"": made})
+
+    def whole_output(self, parts: Mapping[str, Any]) -> Any:
+        """Return the output that the parts make which the rows of one unit gave."""
+        return parts[""]
+
     @abstractmethod
     def task(self, prepared: "Prepared", method: str) -> "Task":
         """Return the Inspect task of one method.
@@ -239,6 +282,8 @@ class Prepared:
         methods: The methods that ask a model, by name: each is run with every model.
         baselines: The methods that ask none, by name: each is run once.
         judging: What judges; None where no judge was named.
+        given: Outputs that were made elsewhere, whose systems stand among the baselines; None in a
+            run that makes its own.
     """
 
     run: TaskRun[Any, Any]
@@ -252,6 +297,7 @@ class Prepared:
     methods: Mapping[str, Method[Any, Any]]
     baselines: Mapping[str, Method[Any, Any]] = field(default_factory=dict)
     judging: Any = None
+    given: GivenOutputs | None = None
 
     @property
     def pack_record(self) -> PackRecord:
@@ -268,12 +314,15 @@ class Prepared:
     def samples(self) -> int:
         """How many samples the run has in all."""
         asking = sum(map(self.draws, self.methods)) * len(self.settings.models)
-        return len(self.units) * (asking + len(self.baselines))
+        return len(self.units) * (asking + sum(map(self.draws, self.baselines)))
 
     def draws(self, method: str) -> int:
-        """Return how often a method is run on every item; one that asks no model once."""
+        """Return how often a method is run on every item; one that asks no model once.
+
+        Outputs that were made elsewhere are taken as often as there are any of an item.
+        """
         if method in self.baselines:
-            return 1
+            return getattr(self.baselines[method], "draws", 1)
         return self.run.draws(self.settings, self.methods[method])
 
     def shots(self, method: str) -> int:
@@ -311,11 +360,23 @@ class Prepared:
         """
         if method in self.methods:
             open_weights(self.methods[method], self.settings.models, self.settings.model_args)
-        return self.run.task(self, method)
+        made = self.run.task(self, method)
+        if self.given is None:
+            return made
+        from inspect_ai import task_with
+
+        system = self.given.systems[self.baselines[method].name]
+        facts = {"model": system.model, "method": system.method, "shots": system.shots}
+        return task_with(
+            made,
+            name="-".join([self.settings.task, *re.findall(r"[\w.]+", system.name)])[:100],
+            metadata={**(made.metadata or {}), **facts, "system": system.name},
+        )
 
     def label(self, log: "EvalLog") -> str:
         """Return a system's name in tables."""
-        return self.run.label(log, self.settings)
+        given = (log.eval.metadata or {}).get("system") if self.given else None
+        return given or self.run.label(log, self.settings)
 
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
         """Return one estimate for every writer and method, and one for every judge.
@@ -333,7 +394,9 @@ class Prepared:
         }
         rows = subject_estimates(settings.models, plans, times, tokens=tokens)
         systems = {name: len(settings.models) * times[name] for name in self.methods}
-        systems |= dict.fromkeys(self.baselines, scale)
+        for name in self.baselines:
+            share = getattr(self.baselines[name], "judged_outputs", len(self.units))
+            systems[name] = scale * share / len(self.units)
         outputs = sum(number for name, number in systems.items() if self.judged(name))
         if outputs:
             rows += judge_estimates(

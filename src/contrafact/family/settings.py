@@ -29,7 +29,8 @@ class TaskOptions(BaseModel):
 
     Each field is an option of ``contrafact run``: its name with hyphens, its description as help,
     ``json_schema_extra={"metavar": …}`` as what stands for its value. A field that is a path names
-    a file, whose contents count for the run's identity, not its name.
+    a file, whose contents count for the run's identity, not its name. One that matters only while
+    outputs are made has ``"generation": True`` there: scoring outputs does not offer it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,18 +43,18 @@ class ShotOptions(TaskOptions):
         default=0,
         ge=0,
         description="Examples per prompt; 0 lets the method decide.",
-        json_schema_extra={"metavar": "K"},
+        json_schema_extra={"metavar": "K", "generation": True},
     )
     draws: int = Field(
         default=1,
         ge=1,
         description="Random draws of the examples.",
-        json_schema_extra={"metavar": "D"},
+        json_schema_extra={"metavar": "D", "generation": True},
     )
     shots_from: Path | None = Field(
         default=None,
         description="Pool of examples; our own if none.",
-        json_schema_extra={"metavar": "FILE"},
+        json_schema_extra={"metavar": "FILE", "generation": True},
     )
 
 

@@ -21,11 +21,13 @@ from contrafact.errors import InputError
 from contrafact.plugins import prompt_folders
 
 __all__ = [
+    "SUFFIX",
     "PromptPack",
     "PromptTemplate",
     "default_templates",
     "export_default_pack",
     "open_pack",
+    "template_hash",
 ]
 
 SUFFIX = ".jinja"
@@ -122,6 +124,7 @@ class PromptPack:
         self.name = "default" if root is None else root.name
         self._own: dict[str, Path] = {}
         self._used: dict[str, str] = {}
+        self._sources: dict[str, str] = {}
 
     def template(
         self, name: str, *, required: set[str], optional: set[str] | None = None
@@ -136,7 +139,8 @@ class PromptPack:
         opened = PromptTemplate(
             name, self._path(name), frozenset(required), frozenset(optional or ())
         )
-        self._used[name] = _digest(opened.source.encode())
+        self._used[name] = template_hash(opened.source)
+        self._sources[name] = opened.source
         return opened
 
     def mount(self, name: str, folder: Path) -> None:
@@ -147,6 +151,11 @@ class PromptPack:
     def used(self) -> dict[str, str]:
         """The templates opened so far: name to the first 12 hex digits of their SHA-256."""
         return dict(sorted(self._used.items()))
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The texts of the templates opened so far, by name."""
+        return dict(sorted(self._sources.items()))
 
     @property
     def used_hash(self) -> str:
@@ -221,6 +230,11 @@ def export_default_pack(folder: Path) -> list[Path]:
         shutil.copyfile(path, target)
         written.append(target)
     return written
+
+
+def template_hash(source: str) -> str:
+    """Return the first 12 hex digits of a template's SHA-256, as manifests name it."""
+    return _digest(source.encode())
 
 
 def _digest(content: bytes) -> str:

@@ -26,13 +26,12 @@ from contrafact.family import task_named, tasks
 from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.files.config import ConfigFile, nearest
 from contrafact.models.secrets import secrets_dropped
+from contrafact.options import SAMPLING, TRANSPORT
 
 __all__ = [
     "BOUNDS",
     "GENERATION",
     "NOT_IN_A_GRID",
-    "SAMPLING",
-    "TRANSPORT",
     "RunConfig",
     "config_model",
     "config_schema",
@@ -56,9 +55,6 @@ Names = Annotated[
 """One name, or a list of names."""
 
 Amount = Annotated[int, Field(ge=1)]
-
-SAMPLING = "How the model under test writes"
-TRANSPORT = "How calls are made"
 
 
 def _option(description: str = "", *, panel: str = "", metavar: str = "", **bounds: Any) -> Any:
@@ -302,10 +298,14 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
 def config_text(settings: RunSettings, folder: Path) -> str:
     """Return the ``config.yaml`` that repeats a run: every option but defaults, and no secrets.
 
+    Of a prompt pack it names the run's own copy.
+
     Args:
         settings: The settings of the run.
         folder: The run folder, in which the file is to stand; its paths are relative to it.
     """
+    from contrafact.runs.folder import PROMPTS
+
     own = {
         name: "none" if value is None else value
         for name, value in settings.options
@@ -320,7 +320,7 @@ def config_text(settings: RunSettings, folder: Path) -> str:
         "data": settings.data,
         "limit": settings.limit,
         "seed": settings.generation.get("seed", settings.seed or None),
-        "prompts": settings.prompts,
+        "prompts": folder / PROMPTS if settings.prompts and (folder / PROMPTS).exists() else None,
         **own,
         **settings.generation,
         **{name: secrets_dropped(given) for name, given in args.items()},

@@ -31,9 +31,11 @@ from contrafact.runs.folder import (
     Manifest,
     begin,
     finish,
+    keep_prompts,
     write_manifest,
 )
 from contrafact.runs.items import Failure, write_items
+from contrafact.runs.score import place_outputs
 
 __all__ = ["RunResult", "default_folder", "execute"]
 
@@ -85,8 +87,11 @@ def execute(
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.option("fluency_model"))
-        write_text(folder / CONFIG, config_text(prepared.settings, folder))
         write_manifest(folder, manifest)
+        prepared = place_outputs(prepared, folder)
+        keep_prompts(folder, prepared.pack)
+        if prepared.given is None:
+            write_text(folder / CONFIG, config_text(prepared.settings, folder))
         logs = _evaluate(prepared, folder, subjects, judges)
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))
@@ -99,7 +104,7 @@ def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
     settings = prepared.settings
     subjects = [
         open_model(name, config=_bounds(name, settings.transport), **settings.model_args)
-        for name in settings.models
+        for name in (settings.models if prepared.methods else ())
     ]
     # Judges see nothing of what is set for the models under test but how calls are made.
     others = GenerateConfig(**settings.transport)

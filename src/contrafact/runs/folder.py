@@ -13,6 +13,7 @@ from contrafact.family.settings import flat_settings
 from contrafact.files.atomic import write_text
 from contrafact.files.lock import LOCK
 from contrafact.models.secrets import without_secrets
+from contrafact.prompts.pack import SUFFIX, PromptPack, default_templates, template_hash
 
 __all__ = [
     "BASELINE_LOGS",
@@ -20,11 +21,14 @@ __all__ = [
     "DATA",
     "LOGS",
     "MANIFEST",
+    "PROMPTS",
     "Manifest",
     "begin",
     "finish",
+    "keep_prompts",
     "now",
     "read_manifest",
+    "read_prompts",
     "write_manifest",
 ]
 
@@ -32,6 +36,8 @@ MANIFEST = "manifest.json"
 LOGS = "logs"
 BASELINE_LOGS = "baseline-logs"
 CONFIG = "config.yaml"
+PROMPTS = "prompts"
+"""The folder of the templates that a run used, as it used them: a prompt pack of its own."""
 DATA = "data.jsonl"
 """The items of a run that was handed them in Python, and not a file."""
 
@@ -81,6 +87,31 @@ def read_manifest(folder: Path) -> Manifest:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest, whole or not at all."""
     write_text(folder / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
+
+
+def keep_prompts(folder: Path, pack: PromptPack) -> None:
+    """Write the templates that a run uses into its folder, so that they can be read and used."""
+    for name, source in pack.sources.items():
+        write_text(folder / PROMPTS / f"{name}{SUFFIX}", source)
+
+
+def read_prompts(folder: Path, manifest: Manifest) -> dict[str, str]:
+    """Return the texts of the templates that a run used, by name, those that can be had.
+
+    A run of a version that kept no texts has those that the default pack still holds unchanged. A
+    text that was changed since is not the run's, and left out.
+    """
+    shipped = default_templates()
+    found: dict[str, str] = {}
+    for name, digest in manifest.pack.templates.items():
+        for path in (folder / PROMPTS / f"{name}{SUFFIX}", shipped.get(name)):
+            if path is None or not path.is_file():
+                continue
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if template_hash(text) == digest:
+                found[name] = text
+                break
+    return found
 
 
 def now() -> str:

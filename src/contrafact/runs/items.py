@@ -155,7 +155,8 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
     """
     counts: dict[str, list[int]] = {}
     for sample in log.samples or []:
-        for read, written in prepared.run.local_calls(sample):
+        # Of outputs made elsewhere, none was written here.
+        for read, written in () if prepared.given else prepared.run.local_calls(sample):
             row = counts.setdefault(log.eval.model, [0] * (len(_USAGE) - 1))
             row[0] += 1
             row[1] += read

@@ -6,25 +6,17 @@ done. What a killed stage left there is its journal, and it goes on from it.
 
 import errno
 import json
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem, write_text
+from contrafact.files.atomic import os_problem, sync, write_text
+from contrafact.files.journal import Journal
 
-__all__ = [
-    "JOURNAL",
-    "Journal",
-    "read_json",
-    "read_lines",
-    "run_stage",
-    "write_json",
-]
+__all__ = ["read_json", "read_lines", "run_stage", "stage_journal", "write_json"]
 
-JOURNAL = ".journal.jsonl"
-"""Where a stage keeps what it has got, until it is done."""
 _DOING = "the stage cannot be written"
 _NO_ROOM = (
     *("no space left", "disk quota", "file too large", "os error 28", "os error 27"),
@@ -50,9 +42,9 @@ def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
         part.mkdir(parents=True, exist_ok=True)
         work(part)
         for path in sorted(part.rglob("*")):
-            _sync(path)
+            sync(path)
         part.rename(folder)
-        _sync(folder.parent)
+        sync(folder.parent)
     except InputError:
         raise
     except OSError as error:
@@ -66,16 +58,16 @@ def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
     return True
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        # Some file systems cannot sync a folder.
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(descriptor)
+@contextmanager
+def stage_journal(folder: Path) -> Iterator[Journal]:
+    """Hold the journal of what a stage has got so far, and remove it when the stage has all.
+
+    Args:
+        folder: The folder in which the stage works; it is for one config alone.
+    """
+    with Journal(folder / ".journal.jsonl", {}) as journal:
+        yield journal
+        journal.discard()
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -115,37 +107,3 @@ def _damaged(path: Path) -> InputError:
     return InputError(
         "is damaged", file=path, hint=f"remove the folder {path.parent.name} to do it again"
     )
-
-
-class Journal:
-    """What a stage has got so far, entry by entry; a torn last entry does not count.
-
-    Args:
-        path: Its file.
-    """
-
-    def __init__(self, path: Path):
-        self._path = path
-        self._known: dict[str, Any] = {}
-        if not path.exists():
-            return
-        whole = path.read_bytes().rpartition(b"\n")[0]
-        os.truncate(path, len(whole) + 1 if whole else 0)
-        for line in whole.split(b"\n"):
-            if line:
-                key, value = json.loads(line)
-                self._known[key] = value
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._known
-
-    def __getitem__(self, key: str) -> Any:
-        return self._known[key]
-
-    def keep(self, key: str, value: Any) -> None:
-        """Add an entry; it is on the disk when this returns."""
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps([key, value]) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        self._known[key] = value

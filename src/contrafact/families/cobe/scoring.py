@@ -11,10 +11,10 @@ from typing import Any, cast
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState
 
+from contrafact.families.cobe.data import question_of
 from contrafact.families.cobe.failure_modes import suggested_mode
 from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.judging import Judging
-from contrafact.families.cobe.questions import question_of
 from contrafact.family.task import output_of
 from contrafact.judges.judge import judges_of_role
 

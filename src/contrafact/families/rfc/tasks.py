@@ -21,8 +21,8 @@ from contrafact.families.rfc.error_classes import ErrorClasses
 from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES, items_frame
 from contrafact.families.rfc.labels import TaskName
 from contrafact.families.rfc.methods import methods_of
-from contrafact.families.rfc.options import DetectOptions, LabelOptions
 from contrafact.families.rfc.scoring import answered
+from contrafact.families.rfc.settings import DetectOptions, LabelOptions
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings

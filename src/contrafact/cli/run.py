@@ -116,6 +116,7 @@ def _with_task(args: list[str]) -> list[str]:
     if not args or not args[0].startswith("-"):
         return args
     from contrafact.errors import InputError
+    from contrafact.family import tasks
     from contrafact.files.config import read_config
 
     named = [
@@ -124,10 +125,15 @@ def _with_task(args: list[str]) -> list[str]:
         if word.partition("=")[0] == "--config"
     ]
     try:
-        task = read_config(named[-1]).values.get("task") if named else None
+        file = read_config(named[-1]) if named else None
     except InputError:
         return args  # told when the command runs
-    return args if task is None else [str(task), *args]
+    task = file and file.values.get("task")
+    if file is None or task is None:
+        return args
+    if task not in tasks():
+        raise file.problem(("task",), f"there is no task '{task}'", f"use {', '.join(tasks())}")
+    return [str(task), *args]
 
 
 _FLAGS = {

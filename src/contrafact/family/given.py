@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote, unquote
 
 from contrafact.errors import InputError
-from contrafact.family.family import task_named
+from contrafact.family import task_named
 from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings
 from contrafact.files.fields import is_absent

@@ -13,7 +13,7 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
 
-__all__ = ["ConfigFile", "nearest", "read_config"]
+__all__ = ["ConfigFile", "nearest", "read_config", "render_config"]
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,17 @@ def _yaml(text: str, path: Path) -> _Read:
     return values, lines
 
 
+_RESOLVED = {
+    "bool": (r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    "float": (
+        r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$"
+        r"|[-+]?\.(?:inf|Inf|INF)$|\.(?:nan|NaN|NAN)$",
+        "-+.0123456789",
+    ),
+}
+"""What YAML 1.2 takes for a truth value or a number: its form, and how it begins."""
+
+
 @cache
 def _plain_loader() -> Any:
     """Return a safe loader by YAML 1.2: ``yes``, ``no`` and dates are texts, ``1e-5`` a number."""
@@ -134,13 +145,25 @@ def _plain_loader() -> Any:
         first: [(tag, form) for tag, form in forms if tag.rpartition(":")[2] not in left_out]
         for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
-    for tag, form, firsts in (
-        ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
-        ("float", r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$"
-                  r"|[-+]?\.(?:inf|Inf|INF)$|\.(?:nan|NaN|NAN)$", "-+.0123456789"),
-    ):  # fmt: skip
+    for tag, (form, firsts) in _RESOLVED.items():
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(form), list(firsts))
     return Loader
+
+
+def render_config(values: Mapping[str, Any]) -> str:
+    """Return settings as YAML that reads the same by version 1.1 and 1.2, one key a line."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        pass
+
+    # A text that either version would take for something else is put in quotes.
+    for tag, (form, firsts) in _RESOLVED.items():
+        Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(form), list(firsts))
+    text: str = yaml.dump(
+        dict(values), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1_000
+    )
+    return text
 
 
 def _toml(text: str, path: Path) -> _Read:

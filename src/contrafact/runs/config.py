@@ -24,7 +24,7 @@ from pydantic import (
 from contrafact.errors import InputError
 from contrafact.family import task_named, tasks
 from contrafact.family.settings import RunSettings, TaskOptions
-from contrafact.files.config import ConfigFile, nearest
+from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.models.secrets import secrets_dropped
 from contrafact.options import SAMPLING, TRANSPORT
 
@@ -340,12 +340,10 @@ def config_text(settings: RunSettings, folder: Path) -> str:
 
 def dump_config(values: Mapping[str, Any], folder: Path) -> str:
     """Return options as YAML; what is None or empty is left out, paths are relative to a folder."""
-    import yaml
-
-    written = {
-        name: os.path.relpath(value, folder) if isinstance(value, Path) else value
-        for name, value in values.items()
-        if value not in (None, [], {}, ())
-    }
-    text: str = yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=1_000)
-    return text
+    return render_config(
+        {
+            name: os.path.relpath(value, folder) if isinstance(value, Path) else value
+            for name, value in values.items()
+            if value not in (None, [], {}, ())
+        }
+    )

@@ -13,11 +13,10 @@ from contrafact.files.journal import Journal
 from contrafact.files.lock import locked
 from contrafact.training import generation
 from contrafact.training.config import TrainConfig
-from contrafact.training.context import TrainingContext
+from contrafact.training.context import TrainingContext, run_stage, stage_journal
 from contrafact.training.generation import Candidate, Reply
 from contrafact.training.judging import by_inspect, read_score, score_candidates
 from contrafact.training.preferences import ScoredCandidate, pair_up
-from contrafact.training.stages import run_stage, stage_journal
 
 SPEC = training_specs()["finforce"]
 HEADLINE = "Dunmar central bank raises its rate to 6% as food prices climb"

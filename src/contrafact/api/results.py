@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from contrafact.files.atomic import write_text
-from contrafact.text.visible import visible_html, visible_text
+from contrafact.text.delimit import visible_html, visible_text
 
 if TYPE_CHECKING:
     import pandas as pd

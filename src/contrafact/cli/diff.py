@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 if TYPE_CHECKING:
+    from contrafact.family.report import ReportSpec
     from contrafact.report.diff import RunDiff
 
 __all__ = ["diff", "show_diff"]
@@ -194,20 +195,25 @@ def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
         for name, (before, after, _) in flip.measures.items():
             measure = found.measure(name)
             yield f"  {measure_label(measure)}: {state(measure, before)} → {state(measure, after)}"
-        for side, text, why in (
-            ("A", flip.before, flip.invalid_before),
-            ("B", flip.after, flip.invalid_after),
-        ):
-            yield f"  {side}: {_short(text) if text is not None else f'(invalid: {_short(why or str())})'}"
+        a, b = (
+            f"(invalid: {_short(why or '')})" if text is None else _short(text)
+            for text, why in (
+                (flip.before, flip.invalid_before),
+                (flip.after, flip.invalid_after),
+            )
+        )
+        yield f"  A: {a}"
+        yield f"  B: {'(the same text)' if flip.unchanged_text else b}"
     if len(found.flips) > shown:
         more = len(found.flips) - shown
         yield f"\n{more:,} more flipped; --html FILE shows them, --json FILE has all of them"
 
 
-def _spec(task: str):  # type: ignore[no-untyped-def]
+def _spec(task: str) -> "ReportSpec":
     from contrafact.family import task_named
 
-    return task_named(task).report.load()
+    spec: ReportSpec = task_named(task).report.load()
+    return spec
 
 
 def _short(text: str) -> str:
@@ -216,6 +222,6 @@ def _short(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a text of models and people without what could steer a terminal."""
-    from contrafact.text.visible import visible_text
+    from contrafact.text.delimit import visible_text
 
     return visible_text(text)

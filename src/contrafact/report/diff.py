@@ -21,9 +21,9 @@ from contrafact.family.report import (
     Comparable,
     Form,
     Measure,
-    ReportMeta,
     ReportSpec,
 )
+from contrafact.family.run_facts import ReportMeta
 from contrafact.report.changes import Changes, changes_between
 from contrafact.report.estimates import (
     comparability,
@@ -95,10 +95,17 @@ class Flip:
     invalid_after: str | None
 
     @property
+    def unchanged_text(self) -> bool:
+        """Whether both runs wrote the same text, so that only what is said of it flipped."""
+        return self.before is not None and self.before == self.after
+
+    @property
     def direction(self) -> Direction:
         """Worsened where any measure did, else improved where any did."""
         ways = {way for _, _, way in self.measures.values()}
-        return next((w for w in ("worsened", "improved") if w in ways), "changed")  # type: ignore[return-value]
+        if "worsened" in ways:
+            return "worsened"
+        return "improved" if "improved" in ways else "changed"
 
 
 @dataclass(frozen=True)
@@ -430,7 +437,7 @@ def _flips(
         ]
         places = sides[0].index.intersection(sides[1].index)
         old, new = (side.loc[places] for side in sides)
-        found: dict[object, dict[str, tuple[float, float, Direction]]] = {}
+        found: dict[int, dict[str, tuple[float, float, Direction]]] = {}
         same_judge = "judge" not in rows.columns or _one_judge(old, new)
         for measure, form, column in flip_measures(rows, spec):
             if measure.judged and not same_judge:
@@ -441,7 +448,7 @@ def _flips(
             for i in np.flatnonzero(known & (a != b)):
                 way = _way(measure, a[i], b[i])
                 ways[way] += 1
-                found.setdefault(i, {})[measure.name] = (float(a[i]), float(b[i]), way)
+                found.setdefault(int(i), {})[measure.name] = (float(a[i]), float(b[i]), way)
             counts.append(
                 {
                     "pair": pair.name,
@@ -452,9 +459,9 @@ def _flips(
                     "left_out": int((~known).sum()),
                 }
             )
-        for i, measures in found.items():
-            a_row, b_row = old.iloc[i], new.iloc[i]  # type: ignore[call-overload]
-            item = dict(zip(key, places[i], strict=True))  # type: ignore[index,call-overload]
+        for place, measures in found.items():
+            a_row, b_row = old.iloc[place], new.iloc[place]
+            item = dict(zip(key, places[place], strict=True))
             texts = [_text(row, spec) for row in (a_row, b_row)]
             reasons = [_reason(row) for row in (a_row, b_row)]
             flips.append(Flip(pair, item, measures, *texts, *reasons))
@@ -504,19 +511,21 @@ def _notes(
             f"in A alone and {len(data.added):,} in B alone."
         )
     if data.changed:
+        are = "is" if len(data.changed) == 1 else "are"
         yield (
-            f"{count(len(data.changed), 'sample')} of one id {'is' if len(data.changed) == 1 else 'are'} "
-            "not the same in both runs: their differences may come from the data."
+            f"{count(len(data.changed), 'sample')} of one id {are} not the same in both runs: "
+            "differences may come from the data."
         )
     for pair in pairs:
-        own = shared[pair]
-        judges = [set(own.loc[own["system"].eq(name), "judge"].dropna().astype(str))
-                  for name in (pair.second, pair.first)] if "judge" in own.columns else [set()] * 2  # fmt: skip
-        if judges[0] != judges[1]:
-            named = [" + ".join(sorted(found)) or "nobody" for found in judges]
+        if "judge" not in shared[pair].columns:
+            continue
+        of_each = shared[pair].groupby("system")["judge"]
+        judges = {str(system): own.dropna().unique() for system, own in of_each}
+        a, b = (" + ".join(sorted(judges[name])) or "nobody" for name in (pair.second, pair.first))
+        if a != b:
             yield (
-                f"{pair.name} was judged by {named[0]} in A and by {named[1]} in B: judged measures "
-                "are compared under one judge only, and left out."
+                f"{pair.name} was judged by {a} in A and by {b} in B: judged measures are compared "
+                "under one judge only, and left out."
             )
     if able.scored and not able.one_fluency_model:
         yield (

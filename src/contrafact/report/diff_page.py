@@ -1,6 +1,6 @@
 """How the comparison of two runs is shown: tables, texts side by side, JSON and the page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -43,7 +43,8 @@ _VERSION = 1
 
 def measure_label(measure: Measure, form: str = "") -> str:
     """Return what a measure is called in a line: its group, its label, its form."""
-    name = f"{measure.group}: {measure.label}" if measure.group else measure.label
+    parts = [part.removesuffix(", %") for part in (measure.group, measure.label) if part]
+    name = ": ".join(parts)
     return f"{name} (strict)" if form == "strict" else name
 
 
@@ -78,6 +79,13 @@ def summary(diff: RunDiff) -> list[str]:
             f"{ways.count('improved'):,} for the better"
             + (f", {ways.count('changed'):,} neither." if "changed" in ways else ".")
         )
+        alike = sum(flip.unchanged_text for flip in diff.flips)
+        if alike:
+            have = "has" if alike == 1 else "have"
+            found.append(
+                f"Of these, {alike:,} {have} the same text in both runs, word for word: what "
+                "changed is what was said of it."
+            )
     told = [row for _, row in diff.differences.iterrows() if _told(diff, row) != ""]
     for way in ("worse", "better"):
         names = [
@@ -135,9 +143,9 @@ def differences_table(diff: RunDiff) -> Table | None:
         f"B minus A on the {spec.unit[1]} that both have, few-shot draws averaged first, with "
         f"{level}% intervals by {spec.cluster_noun or spec.unit[0]}; p by flipping the sign of "
         f"whole {spec.clusters}, adjusted (Holm) for all comparisons of its form. Shares and "
-        "coefficients are in hundredths, their differences in points. A and B are each system's own "
-        "figure on these items; a difference over valid outputs is over those that both have, so it "
-        "need not be B minus A of the line. Arrows point to what is better."
+        "coefficients are in hundredths, their differences in points. A and B are each system's "
+        "own figure on these items; a difference over valid outputs is over those that both have, "
+        "so it need not be B minus A of the line. Arrows point to what is better."
     )
     columns = (
         Column("measure", "Measure", "text"),
@@ -149,7 +157,7 @@ def differences_table(diff: RunDiff) -> Table | None:
         Column("n", "Items", "count"),
     )
     frame = pd.DataFrame(lines)
-    return Table("differences", "Differences", caption, columns, frame, (), "pair")
+    return Table("differences", "B minus A, by measure", caption, columns, frame, (), "pair")
 
 
 def flips_table(diff: RunDiff) -> Table | None:
@@ -169,11 +177,11 @@ def flips_table(diff: RunDiff) -> Table | None:
         Column("left_out", "Left out", "count"),
     )
     caption = (
-        f"{diff.spec.output[1].capitalize()} that were a yes in one run and a no in the other. Left "
-        "out are those that have no verdict in one of them."
+        f"{diff.spec.output[1].capitalize()} that were a yes in one run and a no in the other. "
+        "Left out are those that have no verdict in one of them."
     )
     frame = counts.assign(label=labels)
-    return Table("flips", "What flipped", caption, columns, frame, (), "pair")
+    return Table("flips", "Flips by measure", caption, columns, frame, (), "pair")
 
 
 def settings_table(diff: RunDiff) -> Table | None:
@@ -328,7 +336,15 @@ def _example(flip: Flip, data: Any, diff: RunDiff) -> Example:
         for name in (flip.pair.second, flip.pair.first)
     }
     where = f"{flip.direction} · {item_name(flip)}"
-    facts = [(_flipped(diff, name), text) for name, text in _moves(flip, diff).items()]
+    facts = [
+        (
+            measure_label(measure),
+            f"{state(measure, before)} → {state(measure, after)} ({way})",
+        )
+        for measure, before, after, way in (
+            (diff.measure(name), *move) for name, move in flip.measures.items()
+        )
+    ]
     spec = diff.spec.examples
     if spec.build is not None:
         whole = pd.Series(True, index=rows.index)
@@ -356,16 +372,3 @@ def _example(flip: Flip, data: Any, diff: RunDiff) -> Example:
         )
     text = str(own[flip.pair.first][spec.text]) if spec.text else ""
     return Example(where, text, facts, cards)
-
-
-def _flipped(diff: RunDiff, name: str) -> str:
-    measure = diff.measure(name)
-    return measure_label(measure)
-
-
-def _moves(flip: Flip, diff: RunDiff) -> Mapping[str, str]:
-    """Return by measure what it was and what it is, in words."""
-    return {
-        name: f"{state(diff.measure(name), before)} → {state(diff.measure(name), after)} ({way})"
-        for name, (before, after, way) in flip.measures.items()
-    }

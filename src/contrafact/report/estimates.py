@@ -10,7 +10,7 @@ judge was not examined, cannot tell, or is outside what was tested keeps its lin
 in the place of a corrected figure.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -276,12 +276,12 @@ def compare_figures(
     if not names:
         return pd.DataFrame()
     labels = sorted({str(label) for side in sides for label in side[spec.cluster]})
-    draws = rng.integers(0, len(labels), size=(min(resamples, _LOOPED), len(labels)))
-    counts = np.stack([np.bincount(drawn, minlength=len(labels)) for drawn in draws])
-    samples = [_Resampled(side, spec, labels, int(counts.max())) for side in sides]
+    picked = rng.integers(0, len(labels), size=(min(resamples, _LOOPED), len(labels)))
+    counts = np.stack([np.bincount(row, minlength=len(labels)) for row in picked])
+    drawn_of = [_resampler(side, spec, labels, int(counts.max())) for side in sides]
     made = {key: np.full(len(counts), np.nan) for key in shared}
     for i, times in enumerate(counts):
-        again = [_figures_of(sample.rows(times), spec, names) for sample in samples]
+        again = [_figures_of(drawn(times), spec, names) for drawn in drawn_of]
         for key in shared:
             if key in again[0] and key in again[1]:
                 made[key][i] = again[0][key].estimate - again[1][key].estimate
@@ -329,31 +329,40 @@ def _figures_of(
     }
 
 
-class _Resampled:
-    """Rows of one system, drawn by cluster; what is drawn again gets names of its own."""
+def _resampler(
+    rows: pd.DataFrame, spec: ReportSpec, labels: Sequence[str], most: int
+) -> Callable[[NDArray[np.intp]], pd.DataFrame]:
+    """Return what gives the rows of clusters, each as often as it is told to.
 
-    def __init__(self, rows: pd.DataFrame, spec: ReportSpec, labels: Sequence[str], most: int):
-        # Text columns of plain objects are the quickest to take rows from.
-        rows = rows.reset_index(drop=True)
-        rows = rows.astype(dict.fromkeys(rows.select_dtypes("string").columns, object))
-        renamed = {spec.cluster, "sample_id", *(name for m in spec.measures for name in m.key)}
-        copies = [rows]
-        for copy in range(1, most):
-            named = {name: rows[name].astype(str) + f"#{copy}" for name in renamed & {*rows}}
-            copies.append(rows.assign(**named))
-        self._copies = pd.concat(copies, ignore_index=True)
-        self._size = len(rows)
-        found = rows.groupby(rows[spec.cluster].astype(str)).indices
-        self._places = [found.get(label, np.empty(0, dtype=np.intp)) for label in labels]
+    What is drawn again gets names of its own, so that it counts as another unit.
 
-    def rows(self, times: NDArray[np.intp]) -> pd.DataFrame:
-        """Return the rows of clusters, each as often as it was drawn."""
-        places = [
-            self._places[cluster] + copy * self._size
+    Args:
+        rows: Rows of one system.
+        spec: What the chapter shows.
+        labels: The clusters, in the order in which they are counted.
+        most: How often one may be drawn.
+    """
+    # Text columns of plain objects are the quickest to take rows from.
+    rows = rows.reset_index(drop=True)
+    rows = rows.astype(dict.fromkeys(rows.select_dtypes("string").columns, object))
+    renamed = {spec.cluster, "sample_id", *(name for m in spec.measures for name in m.key)}
+    copies = [rows]
+    for copy in range(1, most):
+        named = {name: rows[name].astype(str) + f"#{copy}" for name in renamed & {*rows}}
+        copies.append(rows.assign(**named))
+    stacked, size = pd.concat(copies, ignore_index=True), len(rows)
+    found = rows.groupby(rows[spec.cluster].astype(str)).indices
+    places = [found.get(label, np.empty(0, dtype=np.intp)) for label in labels]
+
+    def drawn(times: NDArray[np.intp]) -> pd.DataFrame:
+        again = [
+            places[cluster] + copy * size
             for cluster in np.flatnonzero(times)
             for copy in range(times[cluster])
         ]
-        return self._copies.iloc[np.concatenate(places)]
+        return stacked.iloc[np.concatenate(again)]
+
+    return drawn
 
 
 def _per_unit(items: pd.DataFrame, spec: ReportSpec, measure: Measure) -> pd.DataFrame:

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from contrafact.family.display import Card, Chip, Example, format_number
 from contrafact.family.report import ChapterData, Examples, ReportSpec
+from contrafact.text.delimit import inner_html
 from contrafact.text.diff import DiffPart, word_diff
-from contrafact.text.visible import inner_html
 
 __all__ = [
     "choose_examples",

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from contrafact.family.display import Column, format_number
 from contrafact.report.chapter import Chapter
 from contrafact.report.write import row_groups
-from contrafact.text.visible import visible_html, visible_text
+from contrafact.text.delimit import visible_html, visible_text
 
 __all__ = ["Page", "page_environment", "render_page"]
 

@@ -13,7 +13,7 @@ from contrafact.family.settings import flat_settings
 from contrafact.files.atomic import write_text
 from contrafact.files.lock import LOCK
 from contrafact.models.secrets import without_secrets
-from contrafact.prompts.pack import SUFFIX, PromptPack, default_templates, template_hash
+from contrafact.prompts import SUFFIX, PromptPack, default_templates, template_hash
 
 __all__ = [
     "BASELINE_LOGS",

@@ -32,7 +32,13 @@ from contrafact.files.lock import locked
 from contrafact.files.tables import write_rows
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.training.config import TrainConfig, family_words
-from contrafact.training.context import TrainingContext
+from contrafact.training.context import (
+    TrainingContext,
+    read_json,
+    run_stage,
+    stage_journal,
+    write_json,
+)
 from contrafact.training.data import load_pool, share_out
 from contrafact.training.evaluation import evaluate
 from contrafact.training.generation import (
@@ -47,7 +53,6 @@ from contrafact.training.generation import (
 from contrafact.training.judging import Judge, by_inspect, by_self, score_candidates
 from contrafact.training.preferences import Preference, ScoredCandidate, pair_up
 from contrafact.training.results import write_results
-from contrafact.training.stages import read_json, run_stage, stage_journal, write_json
 from contrafact.training.trainers import check_targets, check_trainers, prefer, warm_up
 
 __all__ = ["Iteration", "Outcome", "train"]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contrafact.families.cobe.failure_modes import failure_modes
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.families.cobe.published import published_facts, published_notes, published_rows
+from contrafact.families.cobe.scoring import failure_modes
 from contrafact.family.display import (
     PUBLISHED,
     Column,

@@ -71,7 +71,7 @@ def screen(
     pack = open_pack(prompts)
     template = None
     if model is not None:
-        from contrafact.families.finforce.screen_model import screening_template
+        from contrafact.families.finforce.screen import screening_template
 
         template = screening_template(pack)
     candidates, dropped, events = _candidates(file, against or [], near, anonymise)
@@ -206,7 +206,7 @@ def _ask(
     import asyncio
 
     from contrafact.console import Progress
-    from contrafact.families.finforce.screen_model import ask_screening
+    from contrafact.families.finforce.screen import ask_screening
     from contrafact.models.opening import call_config, open_model
 
     labeller = open_model(model, config=call_config(at_once, max_retries=max_retries))

@@ -158,8 +158,13 @@ def _stream(job: "BulkJob", file: str) -> None:
     import pandas as pd
 
     from contrafact.errors import InputError
-    from contrafact.families.finforce.bulk import added_columns, collect, column_names
-    from contrafact.families.finforce.bulk_stream import arriving_rows, standard_input
+    from contrafact.families.finforce.bulk import (
+        added_columns,
+        arriving_rows,
+        collect,
+        column_names,
+        standard_input,
+    )
     from contrafact.files.tables import read_rows, render_jsonl, source_name
 
     tally = _Tally(file)

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from os import PathLike
 from typing import Any, Literal
 
 from contrafact.api.results import Result
-from contrafact.api.tables import frame_of, is_path
+from contrafact.api.tables import frame_of
 from contrafact.api.verb import Verb
 from contrafact.errors import InputError
 
@@ -37,8 +36,6 @@ def perplexity(
     from contrafact.models.whitebox.perplexity import perplexities
 
     frame = frame_of([data] if isinstance(data, str) else data, text=column)
-    if is_path(data) and not isinstance(data, str):
-        raise InputError("a file is not read here", hint="give cf.load(FILE)")
     if column not in frame.columns:
         found = ", ".join(map(str, frame.columns[:8]))
         raise InputError(f"no column '{column}' (found: {found})", hint="name it with column=")

@@ -139,5 +139,5 @@ def test_outputs_made_elsewhere_are_judged(models):
     assert set(cf.score("finforce", several, **options).items["system"]) == {"one", "two"}
     with pytest.raises(cf.InputError, match="no layout of finforce"):
         cf.score("finforce", [{"x": 1}], **options)
-    with pytest.raises(cf.InputError, match="no option 'colums'; did you mean"):
-        cf.score("finforce", rows, colums={"risk": "r"}, **options)
+    with pytest.raises(cf.InputError, match="no option 'judge_fault'; did you mean 'judge_faults'"):
+        cf.score("finforce", rows, judge_fault=True, **options)

@@ -89,7 +89,8 @@ def generate(
         raise ModelError(f"{len(items)} of {len(items)} rows failed:", causes)
     valid = items["valid"].fillna(False).astype(bool)
     shares = {"valid": (valid.mean(), len(items))}
-    for name in items.columns[items.columns.get_loc("error") + 1 :] if judges else ():
+    columns = list(items.columns)
+    for name in columns[columns.index("error") + 1 :] if judges else ():
         given = items.loc[valid, name].dropna().astype(float)
         shares[str(name)] = (given.mean(), len(given))
     notes = [f"{len(causes)} rows failed; the column error says why"] if len(causes) else []

@@ -15,6 +15,9 @@ from contrafact.files.atomic import os_problem
 
 __all__ = ["ConfigFile", "nearest", "read_config", "render_config"]
 
+_FEW = 12
+"""Up to so many names are listed."""
+
 
 @dataclass(frozen=True)
 class ConfigFile:
@@ -42,9 +45,11 @@ class ConfigFile:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """Return what to do about a name that is not known: the nearest one, or all there are."""
+    """Return what to do about a name that is not known: the nearest one, or all if they are few."""
     close = get_close_matches(name.replace("-", "_"), known, n=1, cutoff=0.6)
-    return f"did you mean '{close[0]}'?" if close else f"use {', '.join(known)}"
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return f"use {', '.join(known)}" if len(known) <= _FEW else "check its spelling"
 
 
 def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
@@ -137,7 +142,7 @@ def _plain_loader() -> Any:
     """Return a safe loader by YAML 1.2: ``yes``, ``no`` and dates are texts, ``1e-5`` a number."""
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
         pass
 
     left_out = ("bool", "timestamp", "float")
@@ -154,7 +159,7 @@ def render_config(values: Mapping[str, Any]) -> str:
     """Return settings as YAML that reads the same by version 1.1 and 1.2, one key a line."""
     import yaml
 
-    class Dumper(yaml.SafeDumper):
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
         pass
 
     # A text that either version would take for something else is put in quotes.

@@ -78,13 +78,16 @@ def summed(rows: Iterable[CallEstimate]) -> list[CallEstimate]:
     for row in rows:
         key = (row.model, row.role)
         if (old := found.get(key)) is not None:
-            known = old.dollars is not None and row.dollars is not None
             row = replace(
                 row,
                 calls=old.calls + row.calls,
                 input_tokens=old.input_tokens + row.input_tokens,
                 output_tokens=old.output_tokens + row.output_tokens,
-                dollars=(old.dollars or 0) + (row.dollars or 0) if known else None,
+                dollars=(
+                    None
+                    if old.dollars is None or row.dollars is None
+                    else old.dollars + row.dollars
+                ),
             )
         found[key] = row
     return list(found.values())

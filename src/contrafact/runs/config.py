@@ -181,13 +181,10 @@ def config_model(task: str) -> type[RunConfig]:
     own = task_options(task).model_fields
     if clash := sorted(own.keys() & RunConfig.model_fields.keys()):
         raise ValueError(f"the task {task} has an option '{clash[0]}' that every run has")
-    fields: dict[str, Any] = {name: (field.annotation | None, field) for name, field in own.items()}
-    return create_model(
-        f"{task} run",
-        __base__=RunConfig,
-        task=(Literal[task], Field(description="The task.")),
-        **fields,
-    )
+    fields: dict[str, Any] = {
+        name: (cast(Any, field.annotation) | None, field) for name, field in own.items()
+    }
+    return create_model(f"{task} run", __base__=RunConfig, **fields)
 
 
 def path_options(task: str) -> list[str]:

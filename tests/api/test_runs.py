@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -141,3 +143,24 @@ def test_outputs_made_elsewhere_are_judged(models):
         cf.score("finforce", [{"x": 1}], **options)
     with pytest.raises(cf.InputError, match="no option 'judge_fault'; did you mean 'judge_faults'"):
         cf.score("finforce", rows, judge_fault=True, **options)
+
+
+def test_an_interrupt_stops_the_work_where_an_event_loop_runs(start_service, tmp_path):
+    code = (
+        "import asyncio, signal, threading, time, os, contrafact as cf\n"
+        "async def notebook():\n"
+        "    threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "    cf.run('finforce', model='openai-api/fake/writer', limit=2, fluency_model='none')\n"
+        "import contrafact.runs.execute\n"
+        "loop = asyncio.new_event_loop()\n"
+        "try: loop.run_until_complete(notebook())\n"
+        "except KeyboardInterrupt: print('stopped')\n"
+        "for thread in threading.enumerate():\n"
+        "    if thread.name == 'contrafact': thread.join(20); print(thread.is_alive())\n"
+    )
+    with start_service("--latency", "60") as service:
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+            cwd=tmp_path, env=service.environment,
+        )  # fmt: skip
+    assert done.stdout.splitlines() in (["stopped"], ["stopped", "False"]), done.stderr

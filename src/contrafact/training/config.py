@@ -241,7 +241,8 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
     shipped = presets(specs)
     family, path = shipped.get(source, (next(iter(specs)) if len(specs) == 1 else None, source))
     path = Path(path)
-    given, lines = _read(path, tuple(shipped))
+    file = read_config(path, missing=f"name a YAML file, or one of {', '.join(shipped)}")
+    given = dict(file.values)
     family = given.setdefault("family", family)
     if not isinstance(family, str) or family not in specs:
         raise InputError(
@@ -293,43 +294,3 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
             line=line,
             hint=_HINTS.get(first["type"], "change it"),
         ) from None
-
-
-def _read(path: Path, known: Sequence[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
-    """Return what a YAML file says, and the line of each key."""
-    import yaml
-
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise InputError(
-            "there is no such config",
-            file=path,
-            hint=f"name a YAML file, or one of {', '.join(known)}",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", file=path) from error
-    except OSError as error:
-        raise os_problem(error, path, doing="cannot be read") from error
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        given = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "cannot be read"
-        raise InputError(
-            f"not YAML: {problem}", file=path, line=None if mark is None else mark.line + 1
-        ) from error
-    if not isinstance(given, dict):
-        raise InputError("holds no keys", file=path, hint="begin with: model: smollm2-135m")
-    lines: dict[tuple[str, ...], int] = {}
-
-    def note(node: Any, at: tuple[str, ...]) -> None:
-        for key, value in node.value if isinstance(node.value, list) else ():
-            where = (*at, str(key.value))
-            lines[where] = key.start_mark.line + 1
-            if hasattr(value, "value") and value.id == "mapping":
-                note(value, where)
-
-    note(node, ())
-    return given, lines

@@ -141,7 +141,7 @@ _FLAGS = {
     "model_args": ("-M",),
     "judge_args": ("--judge-arg",),
 }
-_REPEATED = ("model", "judge", "method", "model_args", "judge_args")
+_REPEATED = ("model", "judge", "method", "columns", "model_args", "judge_args")
 
 
 def common_options(*names: str) -> dict[str, inspect.Parameter]:
@@ -347,10 +347,14 @@ def _ask_first(paid: int, yes: bool) -> None:
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were given, by name; those of the form KEY=VALUE as a mapping."""
+    from contrafact.files.fields import named_columns
+
     found: dict[str, Any] = {}
     for name, value in options.items():
         if name in ("model_args", "judge_args"):
             value = key_values(_FLAGS[name][0], value)
+        elif name == "columns":
+            value = named_columns(value)
         if value not in (None, [], {}):
             found[name] = value
     return found

@@ -5,7 +5,7 @@ are in the family's words: a family of headlines writes ``headlines:`` and ``per
 the fields here are ``items`` and ``per_item``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from contrafact.errors import InputError
 from contrafact.family.training import TrainingSpec
-from contrafact.files.atomic import os_problem
+from contrafact.files.config import read_config
 from contrafact.models.gguf import SMOLLM2, looks_like_path
 
 __all__ = [
@@ -250,7 +250,7 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
             if family is None
             else f"family: there is no '{family}'",
             file=path,
-            line=lines.get(("family",)),
+            line=file.line(("family",)),
             hint=f"those that can be trained are {', '.join(specs)}",
         )
     for key in ("data", "prompts"):
@@ -283,14 +283,10 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
         first = error.errors()[0]
         where = tuple(words.get(str(part), str(part)) for part in first["loc"])
         problem = first["msg"].removeprefix("Value error, ")
-        # The line of the key, or of the innermost key around it that the file has.
-        line = next(
-            (lines[where[:n]] for n in range(len(where), 0, -1) if where[:n] in lines), None
-        )
         raise InputError(
             f"{'.'.join(where) or 'the config'}: {problem[:1].lower()}{problem[1:]}"
             + (f" (it is {first['input']!r:.60})" if first["type"] not in _HINTS else ""),
             file=path,
-            line=line,
+            line=file.line(where),
             hint=_HINTS.get(first["type"], "change it"),
         ) from None

@@ -61,9 +61,9 @@ def check(
 
         options = Options(polarity=load_polarity_model(polarity_model), rules=rules)
     rows = read_pairs(file)
-    sound = [row for row in rows if row.problem is None]
-    with Progress("pairs", len(sound)) as progress:
-        checked = check_rows(sound, source_name(file), options=options, each=progress.step)
+    checkable = [row for row in rows if row.problem is None]
+    with Progress("pairs", len(checkable)) as progress:
+        checked = check_rows(checkable, source_name(file), options=options, each=progress.step)
     checks = iter(checked)
     lines = [
         json_line(check_object(row, next(checks) if row.problem is None else None)) for row in rows
@@ -72,7 +72,7 @@ def check(
         typer.echo("".join(lines), nl=False)
     else:
         write_text(out, "".join(lines))
-    _summary([str(row.fields["manipulation"]) for row in sound], checked)
+    _summary([str(row.fields["manipulation"]) for row in checkable], checked)
     bad = [row.problem for row in rows if row.problem is not None]
     for problem in bad[:_SHOWN]:
         typer.echo(f"contrafact: {problem}", err=True)

@@ -258,6 +258,17 @@ def test_paths_are_those_of_the_files_folder_and_the_command_lines_of_its_own(tm
     assert cell.config.model_dump()["shots_from"] == tmp_path / ".." / "pool.csv"
 
 
+def test_data_that_are_no_file_keep_their_name(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text("task: finforce\nmodel: x/y\ngrid:\n  data: [fin-force, hf://a/b, n.csv]\n")
+    found = [cell.config.data for cell in make_plan(read_config(path), {}).cells]
+    assert [str(one) for one in found] == ["fin-force", "hf:/a/b", str(tmp_path / "n.csv")]
+    for origin, named in (("fin-force@abc:x", "fin-force:x"), ("hf://a/b@abc", "hf://a/b@abc")):
+        first = make_config("finforce", {"model": "x/y"}).settings()
+        first = first.model_copy(update={"data": Path("/cache/f"), "data_source": origin})
+        assert yaml.safe_load(config_text(first, tmp_path))["data"] == named
+
+
 def test_two_tasks_have_each_their_own_options():
     for task in tasks():
         assert config_model(task).model_fields.keys() >= {"model", "grid"} - {"grid"}

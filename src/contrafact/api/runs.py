@@ -33,6 +33,7 @@ def run(
     judge: _Names = None,
     method: _Names = None,
     data: Any = None,
+    columns: Mapping[str, str] | None = None,
     limit: int | None = None,
     seed: int | None = None,
     prompts: _Path = None,
@@ -52,8 +53,10 @@ def run(
         model: Model under test, an Inspect name; several for a grid.
         judge: Judge; several form a panel. None leaves out what needs a judge.
         method: Method or baseline, or ``NAME:OPTION=VALUE``; several make a grid.
-        data: Items: a data frame, a list of dicts, or a file; the bundled samples if none. Rows
-            that are handed in are kept in the run folder, as ``data.jsonl``.
+        data: Items: a data frame, a list of dicts, a file, a published set's name, or
+            ``hf://OWNER/NAME``; the bundled samples if none. Rows that are handed in are kept in
+            the run folder, as ``data.jsonl``.
+        columns: By the name that is wanted, what the data call a column.
         limit: Take the first so many items.
         seed: Seed of draws and, if given, of sampling. [0]
         prompts: Another prompt pack.
@@ -81,6 +84,7 @@ def run(
         "model": model,
         "judge": judge,
         "method": method,
+        "columns": columns,
         "limit": limit,
         "seed": seed,
         "prompts": prompts,

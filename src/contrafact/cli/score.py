@@ -154,6 +154,7 @@ def _command(
     from contrafact.runs.config import BOUNDS
 
     model = task.options.load() if task.options else TaskOptions
+    shared = common_options(*_COMMON, *BOUNDS, "cache")
     own = {
         name: option_of(name, field, panel="Options of this task")
         for name, field in model.model_fields.items()
@@ -164,7 +165,7 @@ def _command(
 
     def command(**values: Any) -> None:
         options = {name: values.pop(name) for name in own}
-        common = given_options(values)
+        common = given_options({name: values[name] for name in shared})
         given: dict[str, Any] = {
             "judges": tuple(common.get("judge", ())),
             **{name: common.get(name) for name in ("data", "limit", "prompts", "judge_args")},
@@ -180,11 +181,7 @@ def _command(
             with_published=bool(values["with_published"]),
         )
 
-    parameters = [
-        *first.values(),
-        *common_options(*_COMMON, *BOUNDS, "cache").values(),
-        *own.values(),
-    ]
+    parameters = [*first.values(), *shared.values(), *own.values()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = said

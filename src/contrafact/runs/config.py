@@ -6,6 +6,7 @@ every run folder, which repeats the run.
 """
 
 import os
+import re
 from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -83,7 +84,9 @@ class RunConfig(BaseModel):
         "samples if none.",
         metavar="FILE",
     )
-    columns: dict[str, str] | None = _option("What FILE calls the columns it is read by.")
+    columns: dict[str, str] | None = _option(
+        "What FILE calls the columns it is read by.", metavar="WANTED=FOUND,…"
+    )
     limit: int | None = _option("Take the first N items.", metavar="N", ge=1)
     out: Path | None = _option("Run folder. [runs/TASK-HASH]", metavar="DIR")
     seed: int | None = _option("Seed of draws and of sampling.", metavar="S", ge=0)
@@ -317,7 +320,8 @@ def config_text(settings: RunSettings, folder: Path) -> str:
         "model": list(settings.models),
         "judge": list(settings.judges),
         "method": list(settings.methods),
-        "data": settings.data,
+        "data": _named_data(settings.data_source) or settings.data,
+        "columns": settings.columns,
         "limit": settings.limit,
         "seed": settings.generation.get("seed", settings.seed or None),
         "prompts": folder / PROMPTS if settings.prompts and (folder / PROMPTS).exists() else None,
@@ -336,6 +340,11 @@ def config_text(settings: RunSettings, folder: Path) -> str:
         head += f"# The preset {settings.preset} filled in settings; they are all here.\n"
     head += "".join(f"# Left out of {name}: what looks like a secret.\n" for name in left_out)
     return head + dump_config(values, folder)
+
+
+def _named_data(origin: str) -> str:
+    """Return what names data that were downloaded; nothing for a file."""
+    return origin if origin.startswith("hf:") else re.sub("@[^:]*", "", origin)
 
 
 def dump_config(values: Mapping[str, Any], folder: Path) -> str:

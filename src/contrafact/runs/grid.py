@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contrafact.corpus.datasets import datasets
 from contrafact.errors import InputError
 from contrafact.family.run import Prepared
 from contrafact.files.atomic import guard_folder, write_text
@@ -195,8 +196,11 @@ def _axes(file: ConfigFile, grid: Any, known: Sequence[str]) -> dict[str, list[A
 
 
 def _path(file: ConfigFile, given: str) -> Path:
-    path = Path(given).expanduser()
-    return path if given == "-" else file.path.parent / path
+    """Return a path of the file's folder; what names data that are no file stays as it is."""
+    path = file.path.parent / Path(given).expanduser()
+    set_ = given.partition(":")[0].strip().lower().replace("/", "-")
+    named = given == "-" or given.startswith("hf:") or (set_ in datasets() and not path.exists())
+    return Path(given) if named else path
 
 
 def _relative(value: Any, folder: Path) -> Any:

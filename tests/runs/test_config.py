@@ -172,6 +172,7 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
     grid = BEGIN + "grid: {seed: [1, 2]}\n"
     for arguments, config, said in (
         (("--config", "none.yaml"), None, "none.yaml: there is no such config; check the path"),
+        (("--config", "none.yaml", "--out", "x"), None, "none.yaml: there is no such config"),
         (("--config",), None, "--config"),
         (("cobe", "--config", "run.yaml"), BEGIN, "run.yaml:1: is a config of finforce, not of "),
         (("--limit", "0"), BEGIN, "--limit"),

@@ -96,7 +96,6 @@ def group(
         return
     from contrafact.errors import InputError
     from contrafact.family import tasks
-    from contrafact.files.config import read_config
 
     if config_schema:
         import json
@@ -104,10 +103,7 @@ def group(
         from contrafact.runs.config import config_schema as schema
 
         typer.echo(json.dumps(schema(), indent=1, ensure_ascii=False))
-    elif config is not None:
-        read_config(config)
-        raise InputError("names no task", file=config, hint="begin with task: NAME")
-    else:
+    else:  # with --config there is always a task's command
         raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
 
 
@@ -124,13 +120,15 @@ def _with_task(args: list[str]) -> list[str]:
         for place, word in enumerate(args)
         if word.partition("=")[0] == "--config"
     ]
-    try:
-        file = read_config(named[-1]) if named else None
-    except InputError:
-        return args  # told when the command runs
-    task = file and file.values.get("task")
-    if file is None or task is None:
+    if not named:
         return args
+    try:
+        file = read_config(named[-1])
+    except InputError:
+        return [next(iter(tasks())), *args]  # whose command reads it again, and tells
+    task = file.values.get("task")
+    if task is None:
+        raise InputError("names no task", file=file.path, hint="begin with task: NAME")
     if task not in tasks():
         raise file.problem(("task",), f"there is no task '{task}'", f"use {', '.join(tasks())}")
     return [str(task), *args]

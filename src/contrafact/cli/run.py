@@ -245,7 +245,9 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
     results = []
     for number, (cell, prepared) in enumerate(zip(plan.cells, cells, strict=True), start=1):
         typer.echo(f"{cell.folder} ({number} of {len(cells)})", err=True)
-        result = evaluate(prepared, folder / cell.folder, yes=True, cell=cell.label)
+        result = evaluate(
+            prepared, folder / cell.folder, yes=True, samples=number > 1, cell=cell.label
+        )
         show_failures(result)
         results.append(result)
     page = folder / "report.html"
@@ -290,16 +292,38 @@ def run_and_report(
         raise typer.Exit(1)
 
 
-def evaluate(prepared: "Prepared", out: Path | None, *, yes: bool, cell: str = "") -> "RunResult":
-    """Run, or go on with, what was prepared, and say what the user should know of it first."""
+def evaluate(
+    prepared: "Prepared",
+    out: Path | None,
+    *,
+    yes: bool,
+    samples: bool = False,
+    cell: str = "",
+) -> "RunResult":
+    """Run, or go on with, what was prepared, and say what the user should know of it first.
+
+    Args:
+        prepared: The run.
+        out: Its folder, if not the default one.
+        yes: Whether many paid calls are made without a question.
+        samples: Whether it is known that the bundled samples are used.
+        cell: What tells it from other runs of its grid, if it is of one.
+    """
     from contrafact.models.estimate import paid_calls
     from contrafact.runs.execute import default_folder, execute
+    from contrafact.runs.prepare import BUNDLED
 
     calls = prepared.estimate(tokens=False)
     _ask_first(paid_calls(calls), yes)
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)
-    result = execute(prepared, out or default_folder(prepared), calls, cell=cell)
+
+    def ready() -> None:
+        if prepared.data.name == BUNDLED and not samples:
+            name = prepared.data.name
+            typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
+
+    result = execute(prepared, out or default_folder(prepared), calls, ready, cell=cell)
     if not result.ran:
         typer.echo(f"this run had finished: no model was called ({result.folder})")
         return result

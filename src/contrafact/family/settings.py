@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
 
+from contrafact.models.gguf import inspect_name, plain_name
 from contrafact.models.secrets import secrets_dropped
 
 __all__ = [
@@ -73,6 +74,12 @@ class FluencyOptions(TaskOptions):
         json_schema_extra={"metavar": "F"},
     )
 
+    @field_validator("fluency_model")
+    @classmethod
+    def _one_name(cls, name: str | None) -> str | None:
+        """Weights have one name, however they are given, so that a run is the same run."""
+        return None if name is None else plain_name(name)
+
 
 class RunSettings(BaseModel):
     """One run: a task, a grid of models and methods, and how to call them."""
@@ -114,6 +121,12 @@ class RunSettings(BaseModel):
         default=False, description="Reuse answers of earlier runs, and keep these for later ones."
     )
     preset: str | None = Field(default=None, description="The preset that filled in settings.")
+
+    @field_validator("models", "judges")
+    @classmethod
+    def _one_name(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """A model has one name, however it is given, so that a run is the same run."""
+        return tuple(dict.fromkeys(map(inspect_name, names)))
 
     def option(self, name: str, default: Any = None) -> Any:
         """Return an option of the task, or the default where the task has none of that name."""

@@ -6,6 +6,7 @@ from typing import Any
 from inspect_ai.model import GenerateConfig, Model, get_model
 
 from contrafact.errors import InputError
+from contrafact.models.gguf import inspect_name
 
 __all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "call_config", "open_model"]
 
@@ -42,7 +43,7 @@ def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model
             model's file is not there.
     """
     try:
-        return get_model(name, config=config, **model_args)
+        return get_model(inspect_name(name), config=config, **model_args)
     except InputError:
         raise
     except Exception as error:

@@ -67,14 +67,20 @@ def default_folder(prepared: Prepared) -> Path:
 
 
 def execute(
-    prepared: Prepared, folder: Path, estimates: list[CallEstimate], *, cell: str = ""
+    prepared: Prepared,
+    folder: Path,
+    estimates: list[CallEstimate],
+    ready: Callable[[], None] | None = None,
+    *,
+    cell: str = "",
 ) -> RunResult:
     """Run, or go on with, what was prepared.
 
     Args:
         prepared: The run.
         folder: Its folder.
-        estimates: The calls it takes.
+        estimates: What it is going to ask.
+        ready: Called when all that can be wrong is known, and nothing has been asked yet.
         cell: What tells it from other runs of its grid, if it is of one.
 
     Raises:
@@ -87,6 +93,8 @@ def execute(
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.option("fluency_model"))
+        if ready is not None:
+            ready()
         write_manifest(folder, manifest)
         prepared = place_outputs(prepared, folder)
         keep_prompts(folder, prepared.pack)

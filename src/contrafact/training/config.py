@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from contrafact.errors import InputError
 from contrafact.family.training import TrainingSpec
 from contrafact.files.config import read_config
-from contrafact.models.gguf import SMOLLM2, looks_like_path
+from contrafact.models.gguf import SMOLLM2, looks_like_path, plain_name
 
 __all__ = [
     "ALL_LINEAR",
@@ -193,6 +193,12 @@ class TrainConfig(_Part):
     fluency_model: str | None = Field(
         default="smollm2-135m", description="Scores perplexity, the same for all; none for none."
     )
+
+    @field_validator("model", "fluency_model")
+    @classmethod
+    def _one_name(cls, name: str | None) -> str | None:
+        """Weights have one name, however they are given, so that a training is the same one."""
+        return None if name is None else plain_name(name)
 
 
 def presets(specs: Mapping[str, TrainingSpec]) -> dict[str, tuple[str, Path]]:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
 
 from contrafact.models.gguf import inspect_name, plain_name
+from contrafact.models.secrets import secrets_dropped
 
 __all__ = [
     "DEFAULT_FLUENCY_MODEL",
@@ -155,13 +156,13 @@ def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
     """Return 12 hex digits that are equal for runs whose results are meant to be equal.
 
     Options that have their default do not count, so that a new option changes no identity of a run
-    that does not use it.
+    that does not use it; nor do secrets, so that a run is the same under another key.
 
     Args:
         settings: The settings.
         contents: Hashes of what they name: data, other files, templates used, task version.
     """
-    common = settings.model_dump(mode="json", exclude=_NOT_IDENTITY)
+    common = secrets_dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
     options = {
         name: value
         for name, value in _without_paths(settings.options).items()

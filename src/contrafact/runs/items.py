@@ -1,7 +1,7 @@
 """From Inspect's logs to what a run keeps, and back: its tables, its failures, what was used."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -84,7 +84,8 @@ class RunItems:
 def read_items(folders: Iterable[Path]) -> list[RunItems]:
     """Return what runs keep of their items, each folder once.
 
-    A system that two runs of a task share is named with its run's folder in the second.
+    Systems of a grid are named with what tells their run from others of it; a system that two runs
+    of a task share all the same is named with its run's folder in the second.
 
     Raises:
         InputError: if a folder is not a run folder, or its run has not come to its end.
@@ -101,13 +102,23 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
         items = pd.read_parquet(folder / ITEMS)
         verdicts = pd.read_parquet(folder / VERDICTS) if (folder / VERDICTS).exists() else None
         own = taken.setdefault(manifest.task, set())
-        names = {name: f"{name} [{folder.resolve().name}]" for name in {*items["system"]} & own}
-        for table in (items, verdicts) if names else ():
-            if table is not None:
-                table["system"] = table["system"].replace(names)
+        if manifest.cell:
+            _rename(
+                items, verdicts, {name: f"{name} [{manifest.cell}]" for name in items["system"]}
+            )
+        shared = {*items["system"]} & own
+        _rename(items, verdicts, {name: f"{name} [{folder.resolve().name}]" for name in shared})
         own |= {*items["system"]}
         found.append(RunItems(folder, manifest, items, verdicts))
     return found
+
+
+def _rename(
+    items: "pd.DataFrame", verdicts: "pd.DataFrame | None", names: Mapping[str, str]
+) -> None:
+    for table in (items, verdicts) if names else ():
+        if table is not None:
+            table["system"] = table["system"].replace(names)
 
 
 def write_items(

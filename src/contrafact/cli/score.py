@@ -150,15 +150,12 @@ def _command(
     said: str,
 ) -> Callable[..., None]:
     """Return a command with its own options, those of runs that judging needs, and the task's."""
-    from contrafact.family.settings import TaskOptions
+    from contrafact.family.settings import TaskOptions, scoring_fields
 
     model = task.options.load() if task.options else TaskOptions
     own = {
         name: option_of(name, field, panel="Options of this task")
-        for name, field in model.model_fields.items()
-        if not (
-            isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("generation")
-        )
+        for name, field in scoring_fields(model).items()
     }
 
     def command(**values: Any) -> None:

@@ -20,7 +20,6 @@ from contrafact.family.given import GivenOutputs, GivenRow, OutputRow
 from contrafact.family.method import Method, Methods, open_weights
 from contrafact.family.settings import RunSettings
 from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
-from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack
 from contrafact.records import Output
 
@@ -134,6 +133,8 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     """What is left out where no judge is named, as a sentence; empty where nothing is."""
     output_type: ClassVar[Callable[..., Any]] = Output
     """What a method returns: a model or dataclass, made again from its fields."""
+    output_key: ClassVar[str] = "output"
+    """Where a sample's store keeps it, as ``method_solver`` was told."""
     output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "id": ("sample_id", "id"),
         "output": ("output", "response", "completion", "text"),
@@ -213,17 +214,9 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         Raises:
             InputError: If the row cannot be used.
         """
-        from inspect_ai.model import ModelOutput
-
-        from contrafact.family.task import read_text
-
-        text, reason = given.text("output"), given.text("invalid")
-        made = read_text(ModelOutput.from_content(NO_MODEL, text))
-        if not text and reason:
-            made = Output(text=None, invalid=reason)
         if not given.text("id"):
             raise InputError("the row names no item", hint="fill in its id")
-        return OutputRow((given.text("id"),), {"": made})
+        return OutputRow((given.text("id"),), {"": given.output("output")})
 
     def whole_output(self, parts: Mapping[str, Any]) -> Any:
         """Return the output that the parts make which the rows of one unit gave."""
@@ -337,6 +330,8 @@ class Prepared:
 
     def judged(self, method: str) -> bool:
         """Whether a judge looks at the outputs of a method, or of a baseline."""
+        if self.given is not None:
+            method = self.given.systems[self.baselines[method].name].method
         return self.judging is not None and self.run.is_judged(self.settings, method)
 
     @property

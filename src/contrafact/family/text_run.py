@@ -14,7 +14,9 @@ from inspect_ai import Epochs, Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.solver import TaskState
 
+from contrafact.errors import InputError
 from contrafact.family.exam import Examiner, ExamItem, true_or_false
+from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, TaskRun, load_once
 from contrafact.family.settings import RunSettings
@@ -42,6 +44,11 @@ class TextRun(TaskRun[ItemT, ItemT]):
     """The task's name."""
     criteria: ClassVar[tuple[Criterion, ...]]
     """What a judge is asked, and the templates that ask it."""
+    output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **TaskRun.output_fields,
+        "input": ("input", "prompt"),
+    }
+    output_layouts: ClassVar[tuple[tuple[str, ...], ...]] = (("id", "output"), ("input", "output"))
 
     @abstractmethod
     def prompt_texts(self, item: ItemT, text: str) -> Mapping[str, str]:
@@ -54,6 +61,16 @@ class TextRun(TaskRun[ItemT, ItemT]):
     @abstractmethod
     def item_columns(self, item: ItemT) -> Mapping[str, Any]:
         """Return an item's own columns in the table."""
+
+    def read_output(self, given: GivenRow) -> OutputRow:
+        """Return a text made elsewhere, of an item that is named by its id or by its input."""
+        if given.text("id") or not given.text("input"):
+            return super().read_output(given)
+        shown = given.text("input").strip()
+        found = given.units.ids("input", lambda item: self.input_of(item).strip(), shown)
+        if not found:
+            raise InputError("the input is none of the data's", hint="name the item by its id")
+        return OutputRow(found, {"": given.output("output")})
 
     def rubric(self, pack: PromptPack, **how: Any) -> Rubric:
         """Return the criteria, their templates opened and checked.

@@ -26,6 +26,7 @@ __all__ = [
     "VERDICTS",
     "Failure",
     "RunItems",
+    "beside",
     "read_items",
     "write_items",
 ]
@@ -121,6 +122,10 @@ def write_items(
                 scored.append(sample)
         evaluated.append(Evaluated(label, log, scored, judge))
     items, verdicts = prepared.tables(evaluated, scorer, folder)
+    if prepared.given is not None:
+        earlier = [row for one in prepared.given.systems.values() for row in one.verdicts]
+        verdicts = pd.DataFrame([*earlier, *verdicts.to_dict("records")])
+    items = beside(items, verdicts)
     write_frame(items, folder / ITEMS)
     if len(verdicts):
         write_frame(verdicts, folder / VERDICTS)
@@ -131,6 +136,30 @@ def write_items(
     else:
         lost.unlink(missing_ok=True)
     return failures
+
+
+def beside(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the items with a column for every criterion and judge, where there are several judges.
+
+    It is called ``<criterion> · <judge>`` and holds 1.0, 0.0, or NaN where that judge gave no valid
+    verdict on the item.
+
+    Args:
+        items: The per-item table.
+        verdicts: Every judge's own verdicts.
+    """
+    import pandas as pd
+
+    if not len(verdicts) or verdicts["judge"].nunique() < 2:
+        return items
+    said = {"criterion", "judge", "passed", "invalid"}
+    key = [name for name in verdicts.columns if name in items.columns and name not in said]
+    rows = pd.MultiIndex.from_frame(items[key])
+    found = items.copy()
+    for (criterion, judge), own in verdicts.groupby(["criterion", "judge"], sort=False):
+        passed = pd.to_numeric(own.set_index(key)["passed"], errors="coerce").astype(float)
+        found[f"{criterion} · {judge}"] = passed.reindex(rows).to_numpy()
+    return found
 
 
 _ERROR_LINE = re.compile(r"^([\w.]+(?:Error|Exception|Timeout)\w*: .+)$", re.MULTILINE)

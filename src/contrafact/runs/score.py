@@ -37,11 +37,21 @@ from contrafact.family.run import (
 from contrafact.family.settings import RunSettings, identity
 from contrafact.files.atomic import write_text
 from contrafact.files.fields import columns_found, fold, fold_row, is_absent
+from contrafact.files.journal import hash_of
 from contrafact.files.tables import json_line, line_list, read_rows
+from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import open_pack
 from contrafact.runs.prepare import make_settings
 
-__all__ = ["GIVEN_ITEMS", "LEFT_OUT", "OUTPUTS", "place_outputs", "prepare_score", "scored"]
+__all__ = [
+    "GIVEN_ITEMS",
+    "LEFT_OUT",
+    "OUTPUTS",
+    "output_fields",
+    "place_outputs",
+    "prepare_score",
+    "scored",
+]
 
 OUTPUTS = "outputs.jsonl"
 """The outputs that a run scores, in its folder: one a line, by system, sample and draw."""
@@ -277,10 +287,8 @@ def _items_of(run: TaskRun[Any, Any], reading: _Reading) -> Sequence[Any]:
         try:
             return run.load(place)[0]
         except InputError as error:
-            line = error.line and list(lines.values())[error.line - 1]
-            raise InputError(
-                error.problem, file=reading.file, line=line, hint=error.hint
-            ) from error
+            at = None if error.line is None else list(lines.values())[error.line - 1]
+            raise InputError(error.problem, file=reading.file, line=at, hint=error.hint) from error
 
 
 def _prepared(
@@ -340,23 +348,25 @@ def scored(
         InputError: If a setting has no use, or a template is not in order.
     """
     systems = given.systems
-    models = [one.model for one in systems.values() if one.model != one.name]
+    models = [one.model for one in systems.values() if one.model not in (one.name, NO_MODEL)]
     settings = settings.model_copy(
         update={
             "models": tuple(dict.fromkeys(models)),
             "methods": tuple(dict.fromkeys(one.method for one in systems.values())),
         }
     )
-    run.check(settings, tuple(systems))
+    run.check(settings, settings.methods)
     pack = open_pack(settings.prompts)
-    judged = settings.judges and any(run.is_judged(settings, name) for name in systems)
+    judged = settings.judges and any(run.is_judged(settings, name) for name in settings.methods)
     judging = run.judging(pack, settings) if judged else None
-    contents = {
+    contents: dict[str, Any] = {
         "data": data.sha256,
         "templates": pack.used,
         "task": run.version.split("-")[0],
         "outputs": hashlib.sha256(_as_lines(given).encode()).hexdigest(),
     }
+    if earlier := [row for one in systems.values() for row in one.verdicts]:
+        contents["verdicts"] = hash_of(earlier)
     answering: dict[str, Any] = dict(systems)
     return Prepared(
         run=run,
@@ -379,12 +389,16 @@ def _systems(run: TaskRun[Any, Any], reading: _Reading, taken: set[str]) -> dict
     for (name, sample, draw), parts in reading.parts.items():
         if sample in taken:
             made = run.whole_output({part: output for part, (_, output) in parts.items()})
-            kept = made.model_dump(mode="json") if isinstance(made, BaseModel) else asdict(made)
-            outputs[name][sample, draw] = kept
+            outputs[name][sample, draw] = output_fields(made)
     return {
         name: GivenSystem(name, *reading.facts[name], outputs=found)
         for name, found in outputs.items()
     }
+
+
+def output_fields(made: Any) -> dict[str, Any]:
+    """Return an output's fields, as a sample's store keeps them."""
+    return made.model_dump(mode="json") if isinstance(made, BaseModel) else asdict(made)
 
 
 def _as_lines(given: GivenOutputs) -> str:
@@ -414,11 +428,12 @@ def _notes(
     taken = {name: len(one.outputs) for name, one in systems.items()}
     if limited:
         beyond = sum(samples.values()) - sum(taken.values())
-        notes.append(f"{beyond} outputs of items beyond --limit left out")
-    for name, one in systems.items():
-        missing = units * one.draws - taken[name]
+        if beyond:
+            notes.append(f"{beyond} outputs of items beyond --limit left out")
+    for name, own in systems.items():
+        missing = units * own.draws - taken[name]
         if missing:
             notes.append(
-                f"{name}: {missing} of {units * one.draws} outputs are missing, counted as invalid"
+                f"{name}: {missing} of {units * own.draws} outputs are missing, counted as invalid"
             )
     return [where + note for note in notes]

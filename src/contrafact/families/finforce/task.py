@@ -62,6 +62,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     )  # fmt: skip
 
     output_type = Generation
+    output_key = "generation"
     output_fields: ClassVar = {
         "id": ("sample_id",),
         "headline": ("headline", "original_headline", "news_headline", "title"),

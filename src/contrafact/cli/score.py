@@ -92,6 +92,10 @@ def _file(
             metavar="FIELD=COLUMN,…", help="What the file calls otherwise, e.g. system=run_name."
         ),
     ] = None,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Leave out items that the file has no output of."),
+    ] = False,
 ) -> None:
     """The options of scoring a file."""
 
@@ -113,6 +117,7 @@ def _score_file(task: "Task") -> Callable[..., None]:
             values["file"],
             system=values["system"],
             columns=_pairs(values["columns"] or ()),
+            partial=values["partial"],
             given=given,
             options=options,
         )

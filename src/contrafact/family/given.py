@@ -175,12 +175,14 @@ class GivenOutputs:
 
     Attributes:
         systems: The systems, by name.
+        asked: The units that are scored, by id; what one of them lacks is invalid.
         items: The rows that the items are loaded from, where they came with the outputs; else None,
             and the settings name the data.
         left_out: Rows that are not scored.
     """
 
     systems: Mapping[str, GivenSystem]
+    asked: frozenset[str]
     items: Sequence[Mapping[str, Any]] | None = None
     left_out: Sequence[LeftOut] = ()
 

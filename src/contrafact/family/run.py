@@ -360,6 +360,9 @@ class Prepared:
             return made
         from inspect_ai import task_with
 
+        asked = self.given.asked
+        if len(made.dataset) > len(asked):
+            made.dataset = made.dataset.filter(lambda sample: str(sample.id) in asked)
         system = self.given.systems[self.baselines[method].name]
         facts = {"model": system.model, "method": system.method, "shots": system.shots}
         return task_with(

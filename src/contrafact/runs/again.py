@@ -96,13 +96,16 @@ def prepare_again(
             raise InputError(f"two systems are called '{system.name}'", file=source)
         own = [row for row in earlier if row["system"] == system.name]
         own = own or _verdicts(run, log, system.name)
-        systems[system.name] = replace(system, verdicts=_renamed(own, settings, found.name))
+        systems[system.name] = replace(system, verdicts=_renamed(own, settings, found.mark))
     kept = {name: one for name, one in systems.items() if one.outputs}
     if not kept:
         raise InputError(
             "no output in it is of these data", file=source, hint="name its data with --data"
         )
-    notes = [*notes, *_notes(kept, len(units.by_id), left_out)]
+    # An item that nobody was asked, as under Inspect's own --limit, is not missing.
+    asked = frozenset(str(one.id) for log in found.logs for one in log.samples or ())
+    asked &= units.by_id.keys()
+    notes = [*notes, *_notes(kept, len(asked), left_out)]
     data = (
         file_record(path, len(limited), notes, name=BUNDLED if settings.data is None else "")
         if found.manifest is None or settings.data is None or path.name != GIVEN_ITEMS
@@ -111,7 +114,7 @@ def prepare_again(
     record = DataRecord(
         name=found.name, sha256=found.hash, items=sum(len(one.outputs) for one in kept.values())
     )
-    outputs = GivenOutputs(kept, left_out=tuple(left_out))
+    outputs = GivenOutputs(kept, asked, left_out=tuple(left_out))
     return scored(run, settings, limited, outputs, data, {"outputs": record})
 
 
@@ -129,9 +132,14 @@ class _Found:
         return self.source.resolve().name
 
     @property
+    def mark(self) -> str:
+        """What tells a judge's earlier verdicts from those that it gives now."""
+        return self.name if self.manifest else f"log of {self.logs[0].eval.created[:16]}"
+
+    @property
     def arguments(self) -> Mapping[str, Any]:
         """What its tasks were made with, and its settings on top."""
-        own = self.manifest.settings if self.manifest else {}
+        own: Mapping[str, Any] = self.manifest.settings if self.manifest else {}
         return {**self.logs[0].eval.task_args, **own}
 
     @property
@@ -145,7 +153,7 @@ class _Found:
         Raises:
             InputError: If its data or its prompts are not where they were, or are others now.
         """
-        own = self.manifest.settings if self.manifest else {}
+        own: Mapping[str, Any] = self.manifest.settings if self.manifest else {}
         recorded = {name: own[name] for name in ("generation", "seed") if name in own}
         found = {"limit": self.arguments.get("limit"), **recorded, **given}
         arguments = self.logs[0].eval.task_args

@@ -75,6 +75,7 @@ def prepare_score(
     *,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
+    partial: bool = False,
     given: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Prepared:
@@ -85,6 +86,8 @@ def prepare_score(
         file: The outputs: a row each, or what the task's layouts say.
         system: The system's name, where no column has it; the file's name by default.
         columns: By field, the column that it stands in, where its name does not say so.
+        partial: Whether items of which the file has no output at all are left out, instead of
+            counted as invalid.
         given: Settings that every run has, by name: ``judges``, ``data``, ``limit``, ``prompts``,
             ``judge_args``, ``transport``, …
         options: The task's own options, by name.
@@ -106,7 +109,7 @@ def prepare_score(
         reading.take(line, row)
     if settings.data is None:
         items = _items_of(run, reading)
-    return _prepared(run, settings, file, items, notes, reading)
+    return _prepared(run, settings, file, items, notes, reading, partial)
 
 
 def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
@@ -298,6 +301,7 @@ def _prepared(
     items: Sequence[Any],
     notes: Sequence[str],
     reading: _Reading,
+    partial: bool,
 ) -> Prepared:
     """Return the run that scores what was read."""
     if not reading.parts or not items:
@@ -306,19 +310,30 @@ def _prepared(
         raise InputError("there is nothing in it to score", file=file, hint="give another file")
     limited = items[: settings.limit]
     units = run.units(limited)
-    systems = _systems(run, reading, {str(unit.id) for unit in units})
+    asked = frozenset(str(unit.id) for unit in units)
+    systems = _systems(run, reading, asked)
     if not systems:
         raise InputError(
             "none of its outputs is of the first items that --limit takes", file=file,
             hint="raise --limit",
         )  # fmt: skip
     brought = settings.data is None
+    if partial:
+        covered = frozenset(sample for one in systems.values() for sample, _ in one.outputs)
+        if covered == asked:
+            raise InputError(
+                "--partial has no use here: the file has an output of every item",
+                hint="leave it out",
+            )
+        notes = [*notes, f"{len(asked - covered)} items without any output left out (--partial)"]
+        asked = covered
     given = GivenOutputs(
         systems,
+        asked,
         [row for _, row in reading.items] if brought else None,
         tuple(reading.left_out),
     )
-    said = [*notes, *_notes(reading, systems, len(units), len(limited) < len(items))]
+    said = [*notes, *_notes(reading, systems, len(asked), len(limited) < len(items))]
     data = file_record(file if settings.data is None else settings.data, len(limited), said)
     return scored(
         run, settings, limited, given, data,
@@ -376,7 +391,7 @@ def scored(
         data=data,
         files=files,
         items=items,
-        units=run.units(items),
+        units=[unit for unit in run.units(items) if str(unit.id) in given.asked],
         methods={},
         baselines=answering,
         judging=judging,
@@ -384,7 +399,9 @@ def scored(
     )
 
 
-def _systems(run: TaskRun[Any, Any], reading: _Reading, taken: set[str]) -> dict[str, GivenSystem]:
+def _systems(
+    run: TaskRun[Any, Any], reading: _Reading, taken: frozenset[str]
+) -> dict[str, GivenSystem]:
     outputs: dict[str, dict[tuple[str, int], dict[str, Any]]] = defaultdict(dict)
     for (name, sample, draw), parts in reading.parts.items():
         if sample in taken:

@@ -202,7 +202,6 @@ def cobe(
     if not chosen.shots and (shots or draws > 1):
         raise InputError(f"{chosen.name} shows no examples", hint="leave shots and draws out")
     cache = cache_policy(cache_scope)
-    judging = Judging(pack, judge_context, judge_logprobs, cache) if judged else None
     samples = [_sample(question) for question in questions_of(stories[:limit])]
     return Task(
         dataset=MemoryDataset(samples, name="stories"),
@@ -215,7 +214,7 @@ def cobe(
             cache=cache,
             judged=judged,
         ),
-        scorer=judged_edit(judging),
+        scorer=judged_edit(judged, judge_context, judge_logprobs, prompts, cache_scope),
         epochs=Epochs(draws, "mean"),
         version=RUN.version,
         name=f"cobe-{method.rsplit('.', 1)[-1]}",

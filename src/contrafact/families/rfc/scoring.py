@@ -15,6 +15,8 @@ from inspect_ai.solver import TaskState
 from contrafact.families.rfc.answers import answer_of, item_of
 from contrafact.families.rfc.error_classes import ErrorClasses
 from contrafact.families.rfc.labels import labels_of
+from contrafact.models.asking import cache_policy
+from contrafact.prompts import open_pack
 
 __all__ = ["answered", "label_rates", "pairwise_accuracy"]
 
@@ -27,11 +29,13 @@ def label_rates() -> Metric:
     wrong. ``pairwise_accuracy`` is the share of pairs with both members right, of those with two
     valid answers; strictly, of all. ``auroc`` is there where every valid answer has probabilities:
     of the probability of ``true`` in detection; in diagnosis the macro average, over the
-    manipulations present, of each one's area against the rest.
+    manipulations present, of each one's area against the rest. Accuracy comes with its standard
+    error, ``_stderr``, clustered by article.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         from contrafact.stats.classification import confusion_matrix, measures
+        from contrafact.stats.proportions import standard_error
 
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
         if not rows:
@@ -43,6 +47,14 @@ def label_rates() -> Metric:
         valid, strict = measures(matrix, "valid"), measures(matrix, "strict")
         rates = {name: float(value) for name, value in valid.items()}
         rates |= {f"{name}_strict": float(value) for name, value in strict.items()}
+        right = [float(row["predicted"] == row["gold"]) for row in rows]
+        known = [
+            value if row["predicted"] is not None else math.nan
+            for value, row in zip(right, rows, strict=True)
+        ]
+        articles = [row["article_id"] for row in rows]
+        rates["accuracy_stderr"] = standard_error(known, articles)
+        rates["accuracy_strict_stderr"] = standard_error(right, articles)
         rates["invalid_rate"] = sum(row["predicted"] is None for row in rows) / len(rows)
         if rows[0]["task"] == "rfc-detect":
             rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"] = pairwise_accuracy(rows)
@@ -54,16 +66,21 @@ def label_rates() -> Metric:
 
 
 @scorer(metrics=[label_rates()], name="label")
-def answered(classes: ErrorClasses | None = None) -> Scorer:
+def answered(
+    judged: bool = False, prompts: str | None = None, cache_scope: str | None = None
+) -> Scorer:
     """Score one sample: whether its answer is valid, and right.
 
     The value has ``valid`` (1 or 0), ``correct`` (1, 0, or not-a-number where invalid) and
     ``correct_strict`` (invalid is 0).
 
     Args:
-        classes: Sorts wrong or rightly guessed answers into the classes of section 3.5, by the
-            judge bound to the role ``grader``; none leaves that out.
+        judged: Whether the judge bound to the role ``grader`` sorts wrong or rightly guessed
+            answers into the classes of section 3.5, by their reasons.
+        prompts: Folder of a prompt pack; the default pack where none is given.
+        cache_scope: Keep every call's answer for a rerun under this name.
     """
+    classes = ErrorClasses(open_pack(prompts), cache_policy(cache_scope)) if judged else None
 
     async def score(state: TaskState, target: Target) -> Score:
         item, answer = item_of(state.metadata), answer_of(state)

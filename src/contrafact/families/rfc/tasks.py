@@ -309,7 +309,7 @@ def label_task(
     return Task(
         dataset=MemoryDataset([sample_of(item) for item in items], name="pairs"),
         solver=answer_items(chosen, cache=cache, logprobs=logprobs),
-        scorer=answered(ErrorClasses(pack, cache) if judged else None),
+        scorer=answered(judged, prompts, cache_scope),
         version=run.version,
         name=f"{task}-{method.rsplit('.', 1)[-1]}" + (f"-{shots}" if shots else ""),
         metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},

@@ -257,7 +257,7 @@ def service() -> Iterator[Service]:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def start_service():
     return serving
 

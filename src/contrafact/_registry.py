@@ -10,7 +10,7 @@ from inspect_ai.model import modelapi
 
 from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.task import cobe
-from contrafact.families.finforce.scoring import counterfactuals
+from contrafact.families.finforce.judging import counterfactuals
 from contrafact.families.finforce.task import finforce
 from contrafact.families.rfc.inspect_solvers import (
     rfc_coherence,

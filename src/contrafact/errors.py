@@ -1,8 +1,8 @@
-"""The error a user can fix: one line, naming the file, the line and the hint."""
+"""The errors of this program: what a user can fix, in one line, and calls that failed."""
 
 from pathlib import Path
 
-__all__ = ["InputError"]
+__all__ = ["InputError", "ModelError"]
 
 
 class InputError(Exception):
@@ -37,3 +37,10 @@ class InputError(Exception):
         if self.hint:
             text += f"; {self.hint}"
         return " ".join(text.split())
+
+
+class ModelError(Exception):
+    """Calls of a model failed for good, and nothing came of them; the same call tries them again.
+
+    One line says how many, and the most frequent causes, without secrets.
+    """

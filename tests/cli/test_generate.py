@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.bulk_stream import arriving_rows
+from contrafact.families.finforce.bulk import arriving_rows
 from contrafact.files.tables import read_rows
 
 NEWS = [

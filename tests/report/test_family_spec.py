@@ -19,15 +19,14 @@ from contrafact.family.display import Column, Table
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
-    Criterion,
     Examples,
     Extra,
+    JudgedColumn,
     Measure,
     Part,
-    ReportMeta,
     ReportSpec,
-    RunFacts,
 )
+from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.report.build import ReportPaths, build_report
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.frames import TaskRuns
@@ -56,7 +55,7 @@ SPEC = ReportSpec(
     clusters="reviews",
     columns=("judge", "review", "target", "length"),
     texts=("judge", "text", "invalid_reason", "judged_invalid"),
-    criteria=(Criterion("judged", "Flipped, says the judge"),),
+    criteria=(JudgedColumn("judged", "Flipped, says the judge"),),
     measures=(
         Measure("judged", "Flipped", judged=True, compared="Flipped, points"),
         Measure("classified", "Classified so", compared="Classified so, points"),
@@ -125,7 +124,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[ReportSpec], None]:
         task = Task("flip", "rewrites", Lazy("made_up_flip:RUN"), Lazy("made_up_flip:SPEC"))
         family = Family("flip", "Flip", "What would flip the label?", (task,))
         known = {**families(), "flip": family}
-        monkeypatch.setattr("contrafact.family.family.families", lambda: known)
+        monkeypatch.setattr("contrafact.family.families", lambda: known)
         monkeypatch.setattr("contrafact.exam.correct.families", lambda: known)
 
     installed(SPEC)

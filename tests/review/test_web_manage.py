@@ -9,7 +9,7 @@ import anyio
 import pandas as pd
 import pytest
 
-from contrafact.review.web.app import settle_all, settling
+from contrafact.review.web.serve import settle_all, settling
 
 HOSTILE = '"><script>alert(1)</script>'
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.family.demo import DemoPart
+    from contrafact.family import DemoPart
     from contrafact.runs.execute import RunResult
 
 __all__ = ["command"]
+
+DEMO_MODEL = "embedded/smollm2-135m"
+"""The model that writes and judges in the demo: it needs no key and no network."""
 
 
 def command() -> Any:
@@ -44,7 +47,6 @@ def command() -> Any:
 def _demo(out: Path, counts: Mapping[str, int]) -> None:
     from contrafact.cli.run import evaluate, show_failures
     from contrafact.cli.show import show_results
-    from contrafact.family.demo import DEMO_MODEL
     from contrafact.runs.prepare import make_settings, prepare
 
     parts = _parts()

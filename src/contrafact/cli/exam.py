@@ -9,6 +9,15 @@ import typer
 from typer.core import TyperCommand
 
 from contrafact.cli.lazy import command_of, option_of
+from contrafact.options import (
+    AttemptTimeout,
+    JudgeArguments,
+    MaxConnections,
+    MaxRetries,
+    Prompts,
+    Timeout,
+    key_values,
+)
 
 if TYPE_CHECKING:
     from contrafact.exam.file import CriterionExam, Exam, Figure, Rate
@@ -16,8 +25,6 @@ if TYPE_CHECKING:
     from contrafact.family.settings import TaskOptions
 
 __all__ = ["ExamCommand", "command"]
-
-_TRANSPORT = "How calls are made"
 
 
 def _common(
@@ -46,31 +53,12 @@ def _common(
         bool,
         typer.Option("--order/--no-order", help="Put each once more, the texts before the rubric."),
     ] = True,
-    prompts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
-    ] = None,
-    judge_arg: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument of the judges."
-        ),
-    ] = None,
-    max_connections: Annotated[
-        int, typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Calls under way at once.")
-    ] = 16,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_TRANSPORT, help="Per call. [5]")
-    ] = None,
-    timeout: Annotated[
-        int | None,
-        typer.Option(
-            min=1, rich_help_panel=_TRANSPORT, help="Seconds for a call, retries and all. [900]"
-        ),
-    ] = None,
-    attempt_timeout: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for one attempt. [300]"),
-    ] = None,
+    prompts: Prompts = None,
+    judge_arg: JudgeArguments = None,
+    max_connections: MaxConnections = 16,
+    max_retries: MaxRetries = None,
+    timeout: Timeout = None,
+    attempt_timeout: AttemptTimeout = None,
 ) -> None:
     """The options of every exam."""
 
@@ -90,16 +78,7 @@ class ExamCommand(TyperCommand):
         ]
         family = named[-1] if named and named[-1] in names else names[0]
         reader = self if family == names[0] else command_of("exam", command(family))
-        try:
-            return TyperCommand.make_context(reader, info_name, list(args), parent, **extra)
-        except typer.TyperException as error:
-            flag = str(getattr(error, "option_name", ""))
-            owners = [name for name in names if flag in _flags(name)]
-            if not owners:
-                raise
-            from contrafact.errors import InputError
-
-            raise InputError(f"{flag} is for {' and '.join(owners)}", hint="leave it out") from None
+        return TyperCommand.make_context(reader, info_name, list(args), parent, **extra)
 
 
 def command(family: str = "") -> Callable[..., None]:
@@ -160,23 +139,16 @@ def _own_options(family: str) -> dict[str, inspect.Parameter]:
     }
 
 
-def _flags(family: str) -> list[str]:
-    return [f"--{name.replace('_', '-')}" for name in _own_options(family)]
-
-
 def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
     import asyncio
 
-    from inspect_ai.model import GenerateConfig
-
-    from contrafact.cli.key_values import key_values
     from contrafact.console import Progress
     from contrafact.errors import InputError
     from contrafact.exam.questions import put
     from contrafact.exam.run import prepare_exam
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import Journal
-    from contrafact.models.opening import TRANSPORT, open_model, without_secrets
+    from contrafact.models.opening import call_config, open_model, without_secrets
     from contrafact.prompts import open_pack
 
     out: Path = values["out"]
@@ -192,15 +164,9 @@ def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
         **{name: values[name] for name in ("n", "seed", "repeats", "order")},
         settings={"judge_args": without_secrets(judge_args)} if judge_args else {},
     )
-    bounds = ("max_connections", "max_retries", "timeout", "attempt_timeout")
-    calls: dict[str, Any] = {
-        **TRANSPORT,
-        **{name: values[name] for name in bounds if values[name] is not None},
-    }
-    models = {
-        name: open_model(name, config=GenerateConfig(**calls), **judge_args)
-        for name in prepared.judges
-    }
+    bounds = {name: values[name] for name in ("max_retries", "timeout", "attempt_timeout")}
+    calls = call_config(values["max_connections"], **bounds)
+    models = {name: open_model(name, config=calls, **judge_args) for name in prepared.judges}
     with Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts) as answers:
         left = len({q.key for q in prepared.questions if q.key not in answers.known})
         with Progress("questions", left) as steps:

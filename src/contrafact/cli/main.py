@@ -11,6 +11,7 @@ from contrafact.cli import (
     agree,
     data,
     demo,
+    diff,
     exam,
     news,
     prompts,
@@ -63,6 +64,7 @@ app = typer.Typer(
 app.add_typer(run.app, name="run")
 app.add_typer(score.app, name="score")
 app.command("report")(report.report)
+app.command("diff")(diff.diff)
 app.command("agree")(agree.agree)
 app.command("whatif")(whatif.whatif)
 app.add_typer(data.app, name="data")

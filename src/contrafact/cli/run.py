@@ -11,6 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from contrafact.cli.lazy import LazyGroup, command_of, option_of
+from contrafact.options import (
+    SAMPLING,
+    TRANSPORT,
+    AttemptTimeout,
+    JudgeArguments,
+    MaxRetries,
+    MaxTokens,
+    Prompts,
+    Temperature,
+    Timeout,
+    TopP,
+    key_values,
+)
 
 if TYPE_CHECKING:
     from contrafact.family import Task
@@ -29,8 +42,6 @@ __all__ = [
     "write_report",
 ]
 
-_SAMPLING = "How the model under test writes"
-_TRANSPORT = "How calls are made"
 _ASK_ABOVE = 1_000
 
 
@@ -110,9 +121,7 @@ def _common(
     seed: Annotated[
         int | None, typer.Option(min=0, metavar="S", help="Seed of draws and of sampling.")
     ] = None,
-    prompts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
-    ] = None,
+    prompts: Prompts = None,
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="A paper's setting, by name.")
     ] = None,
@@ -123,73 +132,50 @@ def _common(
     with_published: Annotated[
         bool, typer.Option("--with-published", help="Show the paper's rows in the report.")
     ] = False,
-    temperature: Annotated[
-        float | None, typer.Option(min=0, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    top_p: Annotated[
-        float | None, typer.Option(min=0, max=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
     top_k: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
+        int | None, typer.Option(min=1, rich_help_panel=SAMPLING, show_default=False)
     ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
+    max_tokens: MaxTokens = None,
     frequency_penalty: Annotated[
-        float | None, typer.Option(rich_help_panel=_SAMPLING, show_default=False)
+        float | None, typer.Option(rich_help_panel=SAMPLING, show_default=False)
     ] = None,
     presence_penalty: Annotated[
-        float | None, typer.Option(rich_help_panel=_SAMPLING, show_default=False)
+        float | None, typer.Option(rich_help_panel=SAMPLING, show_default=False)
     ] = None,
     reasoning_effort: Annotated[
         Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None,
-        typer.Option(
-            rich_help_panel=_SAMPLING, help="none, minimal, low, medium, high, xhigh, max"
-        ),
+        typer.Option(rich_help_panel=SAMPLING, help="none, minimal, low, medium, high, xhigh, max"),
     ] = None,
     reasoning_tokens: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
+        int | None, typer.Option(min=1, rich_help_panel=SAMPLING, show_default=False)
     ] = None,
     model_arg: Annotated[
         list[str] | None,
         typer.Option(
             "-M",
             metavar="KEY=VALUE",
-            rich_help_panel=_TRANSPORT,
+            rich_help_panel=TRANSPORT,
             help="Provider argument of the models under test.",
         ),
     ] = None,
-    judge_arg: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument of the judges."
-        ),
-    ] = None,
+    judge_arg: JudgeArguments = None,
     max_connections: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_TRANSPORT, show_default=False)
+        int | None, typer.Option(min=1, rich_help_panel=TRANSPORT, show_default=False)
     ] = None,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_TRANSPORT, help="Per call. [5]")
-    ] = None,
-    timeout: Annotated[
-        int | None,
-        typer.Option(
-            min=1, rich_help_panel=_TRANSPORT, help="Seconds for a call, retries and all. [900]"
-        ),
-    ] = None,
-    attempt_timeout: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for one attempt. [300]"),
-    ] = None,
+    max_retries: MaxRetries = None,
+    timeout: Timeout = None,
+    attempt_timeout: AttemptTimeout = None,
     batch: Annotated[
         int | None,
         typer.Option(
-            min=1, rich_help_panel=_TRANSPORT, help="Use the provider's batch mode, N a batch."
+            min=1, rich_help_panel=TRANSPORT, help="Use the provider's batch mode, N a batch."
         ),
     ] = None,
     cache: Annotated[
         bool,
-        typer.Option("--cache", rich_help_panel=_TRANSPORT, help="Reuse answers of earlier runs."),
+        typer.Option("--cache", rich_help_panel=TRANSPORT, help="Reuse answers of earlier runs."),
     ] = False,
 ) -> None:
     """The options of every run."""
@@ -237,7 +223,6 @@ def _command(task: "Task") -> Callable[..., None]:
 
 
 def _run(task: str, values: dict[str, Any], options: dict[str, Any]) -> None:
-    from contrafact.cli.key_values import key_values
     from contrafact.runs.prepare import make_settings, prepare
 
     given: dict[str, Any] = {

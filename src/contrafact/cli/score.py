@@ -110,13 +110,14 @@ def _again(
 
 def _score_file(task: "Task") -> Callable[..., None]:
     def act(values: dict[str, Any], given: dict[str, Any], options: dict[str, Any]) -> Any:
+        from contrafact.files.fields import named_columns
         from contrafact.runs.score import prepare_score
 
         return prepare_score(
             task.name,
             values["file"],
             system=values["system"],
-            columns=_pairs(values["columns"] or ()),
+            columns=named_columns(values["columns"]),
             partial=values["partial"],
             given=given,
             options=options,
@@ -164,7 +165,7 @@ def _command(
     }
 
     def command(**values: Any) -> None:
-        from contrafact.cli.key_values import key_values
+        from contrafact.options import key_values
 
         options = {name: values.pop(name) for name in own}
         given: dict[str, Any] = {
@@ -188,24 +189,3 @@ def _command(
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = said
     return command
-
-
-def _pairs(given: tuple[str, ...] | list[str]) -> dict[str, str]:
-    """Return what ``--columns`` says, by field.
-
-    Raises:
-        InputError: If a part is not FIELD=COLUMN, or a field is named twice.
-    """
-    from contrafact.errors import InputError
-
-    found: dict[str, str] = {}
-    for part in ",".join(given).split(",") if given else ():
-        name, equals, column = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and column):
-            raise InputError(
-                f"--columns: '{part}' is not FIELD=COLUMN", hint="write e.g. --columns risk=bearish"
-            )
-        if name in found:
-            raise InputError(f"--columns: '{name}' is named twice", hint="name each field once")
-        found[name] = column
-    return found

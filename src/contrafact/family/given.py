@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 from inspect_ai.model import ModelOutput
 
 from contrafact.errors import InputError
-from contrafact.family.family import task_named
+from contrafact.family import task_named
 from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import read_text

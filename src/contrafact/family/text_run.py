@@ -17,8 +17,8 @@ from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
+from contrafact.family import task_named
 from contrafact.family.exam import Examiner, ExamItem, true_or_false
-from contrafact.family.family import task_named
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, TaskRun, load_once

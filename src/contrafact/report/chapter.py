@@ -22,17 +22,8 @@ from contrafact.family.display import (
     one_answer,
     percent,
 )
-from contrafact.family.report import (
-    ChapterData,
-    Extra,
-    ReportMeta,
-    ReportSpec,
-    RunFacts,
-    Section,
-    Setting,
-    self_judged,
-    unfinished,
-)
+from contrafact.family.report import ChapterData, Extra, ReportSpec, Section
+from contrafact.family.run_facts import ReportMeta, RunFacts, Setting, self_judged, unfinished
 from contrafact.report.drawing import Figure, draw_chart
 from contrafact.report.estimates import (
     JudgedRates,

@@ -10,10 +10,17 @@ from markupsafe import Markup
 
 from contrafact.family.display import Card, Chip, Example, format_number
 from contrafact.family.report import ChapterData, Examples, ReportSpec
+from contrafact.text.delimit import inner_html
 from contrafact.text.diff import DiffPart, word_diff
-from contrafact.text.visible import inner_html
 
-__all__ = ["choose_examples", "draw_examples", "invalid_examples", "marked_text", "shorten"]
+__all__ = [
+    "choose_examples",
+    "draw_examples",
+    "invalid_examples",
+    "marked_text",
+    "output_chips",
+    "shorten",
+]
 
 _TAGS = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
 
@@ -109,10 +116,16 @@ def _card(row: "pd.Series[Any]", data: ChapterData, spec: Examples) -> Card:
         str(row[data.spec.text]) if valid else None,
         before=str(row[spec.text]) if spec.text else None,
         invalid="" if valid else why,
-        chips=[*_verdicts(row, data.spec), *_others(row, data.spec)] if valid else (),
+        chips=list(output_chips(row, data.spec)) if valid else (),
         note=spec.note(row) if spec.note and valid else "",
         tone="" if by_system else title,
     )
+
+
+def output_chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield what was found of an output: its verdicts, and what else the spec shows of it."""
+    yield from _verdicts(row, spec)
+    yield from _others(row, spec)
 
 
 def _verdicts(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:

@@ -10,8 +10,9 @@ import pandas as pd
 
 from contrafact.errors import InputError
 from contrafact.family import task_named
-from contrafact.family.report import ReportMeta, ReportSpec, RunFacts, Setting
+from contrafact.family.report import ReportSpec
 from contrafact.family.run import BUNDLED
+from contrafact.family.run_facts import ReportMeta, RunFacts, Setting
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.runs.folder import Manifest, now
 from contrafact.runs.items import FAILURES, USAGE, RunItems, read_items

@@ -22,7 +22,15 @@ from contrafact.files.lock import locked
 from contrafact.models.estimate import CallEstimate, paid_calls
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, begin, finish, write_manifest
+from contrafact.runs.folder import (
+    BASELINE_LOGS,
+    LOGS,
+    Manifest,
+    begin,
+    finish,
+    keep_prompts,
+    write_manifest,
+)
 from contrafact.runs.items import Failure, write_items
 from contrafact.runs.score import place_outputs
 
@@ -70,6 +78,7 @@ def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> 
         scorer = open_fluency(prepared.settings.option("fluency_model"))
         write_manifest(folder, manifest)
         prepared = place_outputs(prepared, folder)
+        keep_prompts(folder, prepared.pack)
         logs = _evaluate(prepared, folder, subjects, judges)
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))

@@ -13,22 +13,31 @@ from contrafact.family.settings import flat_settings
 from contrafact.files.atomic import write_text
 from contrafact.files.lock import LOCK
 from contrafact.models.opening import without_secrets
+from contrafact.prompts import SUFFIX, PromptPack, default_templates, template_hash
 
 __all__ = [
     "BASELINE_LOGS",
+    "DATA",
     "LOGS",
     "MANIFEST",
+    "PROMPTS",
     "Manifest",
     "begin",
     "finish",
+    "keep_prompts",
     "now",
     "read_manifest",
+    "read_prompts",
     "write_manifest",
 ]
 
 MANIFEST = "manifest.json"
 LOGS = "logs"
 BASELINE_LOGS = "baseline-logs"
+PROMPTS = "prompts"
+"""The folder of the templates that a run used, as it used them: a prompt pack of its own."""
+DATA = "data.jsonl"
+"""The items of a run that was handed them in Python, and not a file."""
 
 
 class Manifest(BaseModel):
@@ -77,6 +86,31 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_text(folder / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
 
 
+def keep_prompts(folder: Path, pack: PromptPack) -> None:
+    """Write the templates that a run uses into its folder, so that they can be read and used."""
+    for name, source in pack.sources.items():
+        write_text(folder / PROMPTS / f"{name}{SUFFIX}", source)
+
+
+def read_prompts(folder: Path, manifest: Manifest) -> dict[str, str]:
+    """Return the texts of the templates that a run used, by name, those that can be had.
+
+    A run of a version that kept no texts has those that the default pack still holds unchanged. A
+    text that was changed since is not the run's, and left out.
+    """
+    shipped = default_templates()
+    found: dict[str, str] = {}
+    for name, digest in manifest.pack.templates.items():
+        for path in (folder / PROMPTS / f"{name}{SUFFIX}", shipped.get(name)):
+            if path is None or not path.is_file():
+                continue
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if template_hash(text) == digest:
+                found[name] = text
+                break
+    return found
+
+
 def now() -> str:
     """Return the time, UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -98,7 +132,7 @@ def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
                 hint="name another folder with --out, or the same settings to go on with that run",
             )
         return manifest
-    if folder.exists() and any(entry for entry in folder.iterdir() if entry.name != LOCK):
+    if folder.exists() and any(entry.name not in (LOCK, DATA) for entry in folder.iterdir()):
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"
         )

@@ -100,12 +100,18 @@ def prepare_score(
     if str(file) == "-":
         raise InputError("outputs are not read from standard input", hint="name a file")
     run = task_named(task).run.load()
+    known = (*run.output_fields, *_EVERY_ROW)
+    for name in columns or ():
+        if name not in known:
+            raise InputError(
+                f"--columns: there is no field '{name}'", hint=f"use {', '.join(known)}"
+            )
     items: Sequence[Any] = ()
     notes: list[str] = []
     if settings.data is not None:
         items, notes = load_once(run.load, settings.data)
-    reading = _Reading(run, file, settings, Units(run.units(items)), system, dict(columns or {}))
-    for line, row in read_rows(file):
+    reading = _Reading(run, file, settings, Units(run.units(items)), system)
+    for line, row in read_rows(file, columns):
         reading.take(line, row)
     if settings.data is None:
         items = _items_of(run, reading)
@@ -149,7 +155,6 @@ class _Reading:
     settings: RunSettings
     units: Units[Any]
     system: str | None
-    columns: dict[str, str]
     rows: int = 0
     parts: dict[tuple[str, str, int], dict[str, tuple[int, Any]]] = field(default_factory=dict)
     facts: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -163,9 +168,9 @@ class _Reading:
         self.rows += 1
         name = ""
         try:
-            fields, renamed = self._fields(row)
+            fields = self._fields(row)
             name, model, method = self._who(fields)
-            found = self.run.read_output(GivenRow(fields, renamed, self.units, self.settings))
+            found = self.run.read_output(GivenRow(fields, row, self.units, self.settings))
             draw = _draw(fields.get("draw"))
             unknown = [one for one in found.sample_ids if not self._known(one, found)]
             if unknown:
@@ -193,22 +198,10 @@ class _Reading:
             else:
                 held.update({part: (line, made) for part, made in found.parts.items()})
 
-    def _fields(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        """Return a row by field, absent values left out, and the row with columns renamed."""
+    def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row by field, absent values left out."""
         known = {**_EVERY_ROW, **self.run.output_fields}
-        renamed = dict(row)
-        for name, column in self.columns.items():
-            if name not in known:
-                raise InputError(
-                    f"--columns: there is no field '{name}'", hint=f"use {', '.join(known)}"
-                )
-            if column not in row:
-                raise InputError(
-                    f"--columns: there is no column '{column}' (found: {columns_found(row)})",
-                    hint="name the columns as the file does",
-                )
-            renamed[name] = renamed.pop(column)
-        for shape in (renamed, _flat(renamed)):
+        for shape in (row, _flat(row)):
             folded = fold_row(shape)
             columns = {
                 name: [key for key in map(fold, (name, *names)) if key in folded]
@@ -229,7 +222,7 @@ class _Reading:
                 fields[name] = given[0]
             elif keys and name == "system":
                 raise InputError("the row names no system", hint="fill it in")
-        return fields, renamed
+        return fields
 
     def _who(self, fields: Mapping[str, Any]) -> tuple[str, str, str]:
         """Return a row's system, and the model and the method that made it."""

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from contrafact.errors import InputError
 from contrafact.family.training import TrainingSpec
 from contrafact.files.atomic import os_problem
+from contrafact.models.gguf import SMOLLM2, looks_like_path
 
 __all__ = [
     "ALL_LINEAR",
@@ -254,6 +255,11 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
     for key in ("data", "prompts"):
         if isinstance(given.get(key), str):
             given[key] = path.parent / Path(given[key]).expanduser()
+    for key in ("model", "fluency_model"):
+        if isinstance(name := given.get(key), str) and name != SMOLLM2:
+            # What may be a folder or a name on the hub is the folder if that is there.
+            here = (path.parent / Path(name).expanduser()).absolute()
+            given[key] = str(here) if looks_like_path(name) or here.exists() else name
     for key, value in changes.items():
         if value is None:
             continue

@@ -6,8 +6,8 @@ import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.families.cobe.data import bundled_known, bundled_stories
-from contrafact.families.cobe.failure_modes import failure_modes, suggested_mode
 from contrafact.families.cobe.judging import Judging, criteria_of, judge_response
+from contrafact.families.cobe.scoring import failure_modes, suggested_mode
 from contrafact.judges.judge import all_pass
 
 STORIES = {story.id: story for story in bundled_stories()}

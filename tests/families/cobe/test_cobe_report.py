@@ -15,8 +15,9 @@ from contrafact.exam.file import Exam
 from contrafact.exam.score import ExamRow, examine
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
-from contrafact.family.report import ChapterData, ReportMeta, RunFacts
+from contrafact.family.report import ChapterData
 from contrafact.family.run import PackRecord
+from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, make_chapter

@@ -13,7 +13,8 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.families.rfc.report import DETECT, DIAGNOSE
 from contrafact.families.rfc.report_figures import confusion_frame, pair_frame, surface_figures
-from contrafact.family.report import ChapterData, ReportMeta, RunFacts
+from contrafact.family.report import ChapterData
+from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import MANIPULATIONS
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data

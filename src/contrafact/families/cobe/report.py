@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contrafact.families.cobe.failure_modes import failure_modes
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.families.cobe.published import published_facts, published_notes, published_rows
+from contrafact.families.cobe.scoring import failure_modes
 from contrafact.family.display import (
     PUBLISHED,
     Column,
@@ -31,10 +31,10 @@ from contrafact.family.display import (
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
-    Criterion,
     Examples,
     Extra,
     Form,
+    JudgedColumn,
     Measure,
     MeasureTable,
     Part,
@@ -364,10 +364,10 @@ SPEC = ReportSpec(
     numbers=("suggested_failure_mode", *(f"{name}_probability" for name in CRITERION_NAMES)),
     criteria=(
         *(
-            Criterion(name, CRITERION_LABELS[name], short=name, leaderboard=False)
+            JudgedColumn(name, CRITERION_LABELS[name], short=name, leaderboard=False)
             for name in CRITERION_NAMES
         ),
-        Criterion("correct", "all criteria"),
+        JudgedColumn("correct", "all criteria"),
     ),
     answers=("T", "F"),
     without_judge="so the five criteria, and with them accuracy, are left out",

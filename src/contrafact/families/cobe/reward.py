@@ -21,10 +21,9 @@ from typing import Any, Literal
 from inspect_ai.model import CachePolicy, Model, get_model
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import read_story, story_object
+from contrafact.families.cobe.data import questions_of, read_story, story_object
 from contrafact.families.cobe.judging import Judged, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
-from contrafact.families.cobe.questions import questions_of
 from contrafact.family.task import MAX_CHARACTERS
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Story

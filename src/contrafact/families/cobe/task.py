@@ -12,13 +12,20 @@ from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import StoryNotes, load_stories, read_story, story_object
+from contrafact.families.cobe.data import (
+    Question,
+    StoryNotes,
+    load_stories,
+    question_of,
+    questions_of,
+    read_story,
+    story_object,
+)
 from contrafact.families.cobe.items import ITEM_COLUMNS, PHRASINGS, item_rows, verdict_rows
 from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.methods import METHODS
-from contrafact.families.cobe.options import CobeOptions
-from contrafact.families.cobe.questions import Question, question_of, questions_of
 from contrafact.families.cobe.scoring import judged_edit
+from contrafact.families.cobe.settings import CobeOptions
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse

@@ -9,7 +9,7 @@ the default pool of worked examples for few-shot prompts. The two share no headl
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.files.fields import column_of, columns_found, fold_row, is_absent, value_of
 from contrafact.files.tables import Row, read_rows, source_name
-from contrafact.records import ForwardPair, Headline
+from contrafact.records import SIDES, ForwardPair, Headline
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "canonical_category",
     "load_headlines",
     "raw_items",
+    "review_rows",
 ]
 
 
@@ -308,3 +309,34 @@ def bundled_shots() -> list[Headline]:
 @cache
 def _read(name: str) -> tuple[Headline, ...]:
     return tuple(load_headlines(Path(__file__).parent / "samples" / name))
+
+
+_SIDE_FIELDS = ("{}", "{}_counterfactual", "{}_counterfactual_scenario")
+
+
+def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
+    """Return a row for each side that a row holds, where a project shows one counterfactual.
+
+    A row of the published supplement has its parts side by side first.
+
+    Args:
+        row: A row of a file of headlines.
+        shown: The fields that the project shows.
+    """
+    item, output = row.get("input_item"), row.get("output")
+    published = isinstance(item, dict)
+    if isinstance(item, dict):
+        scenarios = output.get("scenarios") if isinstance(output, dict) else None
+        first = scenarios[0] if isinstance(scenarios, list) and scenarios else {}
+        rest = {key: value for key, value in row.items() if key not in ("input_item", "output")}
+        row = rest | item | (first if isinstance(first, dict) else {})
+    forms = ([form.format(side) for side in SIDES] for form in _SIDE_FIELDS)
+    names = next((names for names in forms if all(row.get(name) for name in names)), None)
+    if names is None or "counterfactual" not in shown or "counterfactual" in row:
+        return [dict(row)] if published else None
+    rest = {key: value for key, value in row.items() if key not in (*names, "id")}
+    ids = [{"id": f"{row['id']}-{side}"} if row.get("id") else {} for side in SIDES]
+    return [
+        rest | {"side": side, "counterfactual": row[name]} | own
+        for side, name, own in zip(SIDES, names, ids, strict=True)
+    ]

@@ -21,10 +21,9 @@ from contrafact.errors import InputError
 from contrafact.families.finforce.data import LoadNotes, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import Generation, read_pair, read_side
-from contrafact.families.finforce.judging import FAULTS, Judging
+from contrafact.families.finforce.judging import FAULTS, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
-from contrafact.families.finforce.options import FinforceOptions
-from contrafact.families.finforce.scoring import counterfactuals
+from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once

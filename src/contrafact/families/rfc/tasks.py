@@ -19,12 +19,11 @@ from contrafact.corpus.news_items import load_news
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, answer_items
 from contrafact.families.rfc.data import Item, PairNotes, items_of, load_pairs
-from contrafact.families.rfc.error_classes import ErrorClasses
 from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES, items_frame
 from contrafact.families.rfc.labels import Reading, TaskName, labels_of, read_label
 from contrafact.families.rfc.methods import methods_of
-from contrafact.families.rfc.options import DetectOptions, LabelOptions
-from contrafact.families.rfc.scoring import answered
+from contrafact.families.rfc.scoring import ErrorClasses, answered
+from contrafact.families.rfc.settings import DetectOptions, LabelOptions
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse

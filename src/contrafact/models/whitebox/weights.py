@@ -82,7 +82,7 @@ def load_causal(
             ``save_pretrained`` writes it (a LoRA adapter's too, which is merged into the model
             that it names), or the name of a model on the Hugging Face hub (``gpt2``), which is
             downloaded if it is not in the hub's own cache.
-        cache: Where converted GGUF files are kept; ``default_cache()`` if not given.
+        cache: Where converted GGUF files are kept; the user's cache folder if not given.
         device: PyTorch's name of the device; a GPU if there is one, else the CPU.
         precision: How the weights are kept. ``4bit`` needs a GPU and bitsandbytes.
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from contrafact.options import MaxConnections, MaxRetries, Prompts, Structured
+
 if TYPE_CHECKING:
     from contrafact.families.finforce.screen import Candidate, Proposal
     from contrafact.files.journal import Journal
@@ -37,22 +39,10 @@ def screen(
     anonymise: Annotated[
         bool, typer.Option("--anonymise", help="Put placeholders for persons first.")
     ] = False,
-    prompts: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", rich_help_panel=_MODEL, help="Another prompt pack."),
-    ] = None,
-    structured: Annotated[
-        bool,
-        typer.Option(
-            "--structured/--no-structured", rich_help_panel=_MODEL, help="Ask for JSON by schema."
-        ),
-    ] = True,
-    max_connections: Annotated[
-        int, typer.Option(min=1, rich_help_panel=_MODEL, help="Calls under way at once.")
-    ] = 16,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_MODEL, help="Per call. [5]")
-    ] = None,
+    prompts: Prompts = None,
+    structured: Structured = True,
+    max_connections: MaxConnections = 16,
+    max_retries: MaxRetries = None,
 ) -> None:
     """Propose which headlines report market events, and of which category, for people to decide.
 
@@ -81,7 +71,7 @@ def screen(
     pack = open_pack(prompts)
     template = None
     if model is not None:
-        from contrafact.families.finforce.screen_model import screening_template
+        from contrafact.families.finforce.screen import screening_template
 
         template = screening_template(pack)
     candidates, dropped, events = _candidates(file, against or [], near, anonymise)
@@ -216,7 +206,7 @@ def _ask(
     import asyncio
 
     from contrafact.console import Progress
-    from contrafact.families.finforce.screen_model import ask_screening
+    from contrafact.families.finforce.screen import ask_screening
     from contrafact.models.opening import call_config, open_model
 
     labeller = open_model(model, config=call_config(at_once, max_retries=max_retries))

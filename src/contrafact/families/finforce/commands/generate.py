@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contrafact.options import (
+    AttemptTimeout,
+    MaxConnections,
+    MaxRetries,
+    MaxTokens,
+    Prompts,
+    Structured,
+    Temperature,
+    Timeout,
+    TopP,
+)
+
 if TYPE_CHECKING:
     from contrafact.families.finforce.bulk import BulkJob, BulkOutput, ResultRow
 
 __all__ = ["generate"]
 
 _FORMATS = (".csv", ".jsonl", ".parquet")
-_SAMPLING = "How the model writes"
-_TRANSPORT = "How calls are made"
 
 
 def generate(
@@ -44,38 +54,15 @@ def generate(
     seed: Annotated[
         int, typer.Option(min=0, metavar="S", help="Seed of the draw of examples.")
     ] = 0,
-    prompts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
-    ] = None,
-    temperature: Annotated[
-        float | None, typer.Option(min=0, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    top_p: Annotated[
-        float | None, typer.Option(min=0, max=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    structured: Annotated[
-        bool,
-        typer.Option("--structured/--no-structured", help="Ask providers for JSON by schema."),
-    ] = True,
-    max_connections: Annotated[
-        int, typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Rows worked on at once.")
-    ] = 16,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_TRANSPORT, help="Per call. [5]")
-    ] = None,
-    timeout: Annotated[
-        int | None,
-        typer.Option(
-            min=1, rich_help_panel=_TRANSPORT, help="Seconds for a call, retries and all. [900]"
-        ),
-    ] = None,
-    attempt_timeout: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for one attempt. [300]"),
-    ] = None,
+    prompts: Prompts = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    max_tokens: MaxTokens = None,
+    structured: Structured = True,
+    max_connections: MaxConnections = 16,
+    max_retries: MaxRetries = None,
+    timeout: Timeout = None,
+    attempt_timeout: AttemptTimeout = None,
 ) -> None:
     """Write a risk and an opportunity scenario for every headline of a file, in order.
 
@@ -171,8 +158,13 @@ def _stream(job: "BulkJob", file: str) -> None:
     import pandas as pd
 
     from contrafact.errors import InputError
-    from contrafact.families.finforce.bulk import added_columns, collect, column_names
-    from contrafact.families.finforce.bulk_stream import arriving_rows, standard_input
+    from contrafact.families.finforce.bulk import (
+        added_columns,
+        arriving_rows,
+        collect,
+        column_names,
+        standard_input,
+    )
     from contrafact.files.tables import read_rows, render_jsonl, source_name
 
     tally = _Tally(file)

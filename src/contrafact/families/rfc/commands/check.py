@@ -48,9 +48,11 @@ def check(
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
     from contrafact.console import Progress
+    from contrafact.errors import InputError
     from contrafact.families.rfc.contracts import Options, check_pairs, load_rules
     from contrafact.families.rfc.contracts.check import read_pairs
     from contrafact.files.atomic import guard_output, write_text
+    from contrafact.files.tables import source_name
 
     if out is not None:
         guard_output(out, file)
@@ -61,19 +63,25 @@ def check(
 
         options = Options(polarity=load_polarity_model(polarity_model), rules=rules)
     rows = read_pairs(file)
-    sound = [row.fields for row in rows if row.problem is None]
+    sound = [row for row in rows if row.problem is None]
     checked: list[Check] = []
-    with Progress("pairs", len(sound)) as progress:
-        for found in check_pairs(sound, options=options):
-            checked.append(found)
-            progress.step()
+    try:
+        with Progress("pairs", len(sound)) as progress:
+            for found in check_pairs((row.fields for row in sound), options=options):
+                checked.append(found)
+                progress.step()
+    except InputError as error:  # a rule of somebody else's fails at the row that was to come
+        line = sound[len(checked)].line
+        raise InputError(
+            error.problem, file=source_name(file), line=line, hint=error.hint
+        ) from error
     checks = iter(checked)
     lines = [_line(row, next(checks) if row.problem is None else None) for row in rows]
     if out is None:
         typer.echo("".join(lines), nl=False)
     else:
         write_text(out, "".join(lines))
-    _summary([str(fields["manipulation"]) for fields in sound], checked)
+    _summary([str(row.fields["manipulation"]) for row in sound], checked)
     bad = [row.problem for row in rows if row.problem is not None]
     for problem in bad[:_SHOWN]:
         typer.echo(f"contrafact: {problem}", err=True)

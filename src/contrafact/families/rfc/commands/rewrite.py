@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from contrafact.options import MaxConnections, MaxRetries, Prompts, Timeout
+
 if TYPE_CHECKING:
     from inspect_ai.model import GenerateConfig
 
@@ -59,20 +61,10 @@ def rewrite(
             "those of flipping and numerical where each other's description ends.",
         ),
     ] = None,
-    prompts: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", rich_help_panel=_MODEL, help="Another prompt pack."),
-    ] = None,
-    max_connections: Annotated[
-        int, typer.Option(min=1, rich_help_panel=_MODEL, help="Rows worked on at once.")
-    ] = 16,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_MODEL, help="Per call. [5]")
-    ] = None,
-    timeout: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=_MODEL, help="Seconds for a call, retries and all."),
-    ] = None,
+    prompts: Prompts = None,
+    max_connections: MaxConnections = 16,
+    max_retries: MaxRetries = None,
+    timeout: Timeout = None,
 ) -> None:
     """Rewrite each article by its manipulation; keep what passes the edit contract.
 

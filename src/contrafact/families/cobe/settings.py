@@ -1,10 +1,22 @@
-"""The family's part of the demo."""
+"""How the family is run: its options, and its part of the demo."""
 
-from contrafact.family.demo import DemoPart
+from pydantic import Field
 
-__all__ = ["PARTS"]
+from contrafact.family import DemoPart
+from contrafact.family.settings import ShotOptions, StructuredOptions
 
-PARTS = (
+__all__ = ["DEMO", "CobeOptions"]
+
+
+class CobeOptions(ShotOptions, StructuredOptions):
+    """Options of counterfactual edits."""
+
+    judge_context: bool = Field(
+        default=False, description="Show the judge the scenario and the query too."
+    )
+
+
+DEMO = (
     DemoPart(
         task="cobe",
         noun="stories",

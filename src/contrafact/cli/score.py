@@ -80,7 +80,7 @@ def group() -> None:
 def _file(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Outputs, a row each (JSON, JSONL, CSV, Parquet)."),
+        typer.Argument(metavar="FILE", help="Outputs (JSON, JSONL, CSV, Parquet, XLSX)."),
     ],
     system: Annotated[
         str | None,

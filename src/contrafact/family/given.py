@@ -179,12 +179,14 @@ class GivenOutputs:
         items: The rows that the items are loaded from, where they came with the outputs; else None,
             and the settings name the data.
         left_out: Rows that are not scored.
+        scored: The perplexities of these texts, where they were scored before by the same model.
     """
 
     systems: Mapping[str, GivenSystem]
     asked: frozenset[str]
     items: Sequence[Mapping[str, Any]] | None = None
     left_out: Sequence[LeftOut] = ()
+    scored: Path | None = None
 
 
 class Given:

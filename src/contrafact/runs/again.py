@@ -25,6 +25,7 @@ from contrafact.family.run import (
     load_once,
 )
 from contrafact.family.settings import RunSettings
+from contrafact.models.fluency import FLUENCY
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, read_manifest
 from contrafact.runs.items import VERDICTS
 from contrafact.runs.prepare import make_settings
@@ -114,7 +115,14 @@ def prepare_again(
     record = DataRecord(
         name=found.name, sha256=found.hash, items=sum(len(one.outputs) for one in kept.values())
     )
-    outputs = GivenOutputs(kept, asked, left_out=tuple(left_out))
+    texts = source / FLUENCY
+    same = found.arguments.get("fluency_model") == settings.option("fluency_model")
+    outputs = GivenOutputs(
+        kept,
+        asked,
+        left_out=tuple(left_out),
+        scored=texts if same and texts.exists() else None,
+    )
     return scored(run, settings, limited, outputs, data, {"outputs": record})
 
 

@@ -35,10 +35,11 @@ from contrafact.family.run import (
     system_label,
 )
 from contrafact.family.settings import RunSettings, identity
-from contrafact.files.atomic import write_text
+from contrafact.files.atomic import write_bytes, write_text
 from contrafact.files.fields import columns_found, fold, fold_row, is_absent
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import json_line, line_list, read_rows
+from contrafact.models.fluency import FLUENCY
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import open_pack
 from contrafact.runs.prepare import make_settings
@@ -114,7 +115,7 @@ def prepare_score(
     for line, row in read_rows(file, columns):
         reading.take(line, row)
     if settings.data is None:
-        items = _items_of(run, reading)
+        items, notes = _items_of(run, reading)
     return _prepared(run, settings, file, items, notes, reading, partial)
 
 
@@ -130,8 +131,10 @@ def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
     settings = prepared.settings
     if given.items is not None:
         place = (folder / GIVEN_ITEMS).absolute()
-        write_text(place, "".join(map(json_line, given.items)))
+        write_text(place, "".join(dict.fromkeys(map(json_line, given.items))))
         settings = settings.model_copy(update={"data": place})
+    if given.scored is not None and not (folder / FLUENCY).exists():
+        write_bytes(folder / FLUENCY, given.scored.read_bytes())
     outputs = (folder / OUTPUTS).absolute()
     write_text(outputs, _as_lines(given))
     if given.left_out:
@@ -270,18 +273,18 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _items_of(run: TaskRun[Any, Any], reading: _Reading) -> Sequence[Any]:
-    """Return the items that came with the outputs, each once; the rows of the others go."""
+def _items_of(run: TaskRun[Any, Any], reading: _Reading) -> tuple[Sequence[Any], list[str]]:
+    """Return the items that came with the outputs, each once, and what their loader found."""
     lines: dict[str, int] = {}
     for line, row in reading.items:
         lines.setdefault(json_line(row), line)
     if not lines:
-        return ()
+        return (), []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / GIVEN_ITEMS
         write_text(place, "".join(lines))
         try:
-            return run.load(place)[0]
+            return run.load(place)
         except InputError as error:
             at = None if error.line is None else list(lines.values())[error.line - 1]
             raise InputError(error.problem, file=reading.file, line=at, hint=error.hint) from error
@@ -373,6 +376,8 @@ def scored(
         "task": run.version.split("-")[0],
         "outputs": hashlib.sha256(_as_lines(given).encode()).hexdigest(),
     }
+    if len(given.asked) < len(run.units(items)):
+        contents["asked"] = hash_of(sorted(given.asked))
     if earlier := [row for one in systems.values() for row in one.verdicts]:
         contents["verdicts"] = hash_of(earlier)
     answering: dict[str, Any] = dict(systems)

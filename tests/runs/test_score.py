@@ -191,7 +191,7 @@ def test_stories_are_found_by_id_text_query_or_the_row_itself(tmp_path):
         assert [*made.given.systems["x"].outputs] == [(f"{identity}-B", 1)], row
     alone = score(tmp_path, [{**stories[0], "phrasing": "B", "response": "It held."}], "cobe")
     assert [one.id for one in alone.items] == [identity]
-    with pytest.raises(InputError, match="add --data FILE"):
+    with pytest.raises(InputError, match="with --data"):
         score(tmp_path, [{"id": identity, "phrasing": "B", "response": "x"}], "cobe")
     with pytest.raises(InputError, match=r"o\.jsonl:1: no phrasing is named"):
         score(tmp_path, [{"id": identity, "response": "x"}], "cobe", given={"data": data})
@@ -276,12 +276,14 @@ def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
             beside = again[f"{criterion} · {service.judge}"]
             expected = table(tmp_path / "run")[criterion]
             pd.testing.assert_series_equal(beside, expected, check_names=False)
+    if task == "finforce":
         assert "Agreement of the panel" in (tmp_path / "again" / "report.html").read_text()
     third = run("score", "run", "--judge", "openai-api/fake/second", "--out", "again")
     assert "no model was called" in third.stdout
     assert service.stats()["answered"] == last
 
 
+@pytest.mark.slow
 def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
     quick_contrafact, service, tmp_path
 ):

@@ -276,6 +276,10 @@ def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
             beside = again[f"{criterion} · {service.judge}"]
             expected = table(tmp_path / "run")[criterion]
             pd.testing.assert_series_equal(beside, expected, check_names=False)
+        agreed = pd.read_csv(tmp_path / "again" / "agreement.csv")
+        assert set(agreed["criterion"]) == set(verdicts["criterion"])
+        # The server gives both judges the same verdicts.
+        assert agreed.loc[agreed["coefficient"].eq("agreement of pairs"), "estimate"].eq(1).all()
     if task == "finforce":
         assert "Agreement of the panel" in (tmp_path / "again" / "report.html").read_text()
     third = run("score", "run", "--judge", "openai-api/fake/second", "--out", "again")

@@ -4,10 +4,14 @@ The verbs of the command line for Python: ``import contrafact as cf``, then ``cf
 imported when it is first used, so that the import itself takes no time.
 """
 
+import os
 import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any
+
+# Some packages report their use to their makers unless this is set when they are imported.
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 __all__ = [
     "InputError",

@@ -81,7 +81,7 @@ class Progress:
         return 10 * self.done // max(1, self.total or 0)
 
 
-_said: set[str] = set()
+_printed: set[str] = set()
 
 
 def say_once(text: str) -> None:
@@ -89,8 +89,8 @@ def say_once(text: str) -> None:
 
     For what a reader of files found: several readers may read one file for one command.
     """
-    if text not in _said:
-        _said.add(text)
+    if text not in _printed:
+        _printed.add(text)
         print(" ".join(text.split()), file=sys.stderr, flush=True)
 
 

@@ -24,8 +24,8 @@ from contrafact.family.report import Measure
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.diff import RunDiff, diff_runs, match_systems
 from contrafact.report.diff_page import diff_json, render_diff
-from contrafact.report.estimates import comparability, compare_figures
-from contrafact.report.frames import TaskRuns, prepare_items
+from contrafact.report.estimates import comparability, compare_figures, prepare_items
+from contrafact.report.frames import task_runs
 from contrafact.report.regression import Check, find_regressions, parse_check
 from contrafact.runs.folder import read_manifest, read_prompts
 
@@ -98,7 +98,8 @@ class TestFigures:
         self, study: Any, items: pd.DataFrame, compared: RunDiff
     ) -> None:
         both = items[items["system"].isin((FIRST, SECOND))]
-        data = chapter_data(TaskRuns("finforce", both, study.make_meta()), Options(resamples=2_000))
+        runs = task_runs("finforce", both, study.make_meta())
+        data = chapter_data(runs, Options(resamples=2_000))
         pairs = data.pairs[data.pairs["first"].eq(FIRST) & data.pairs["second"].eq(SECOND)]
         assert len(pairs) == 7
         for _, row in pairs.iterrows():

@@ -15,10 +15,14 @@ _SHOWN = 20
 
 def agree(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Ratings: CSV, JSONL, JSON, Parquet, or -.")
+        str, typer.Argument(metavar="FILE", help="Ratings: CSV, Excel, JSONL, JSON, Parquet, or -.")
     ],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write all of it, as JSON.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WANTED=FOUND,…", help="What FILE calls item, rater and rating."),
     ] = None,
     rater: Annotated[
         list[str] | None,
@@ -52,12 +56,14 @@ def agree(
 
     from contrafact.errors import InputError
     from contrafact.files.atomic import write_text
+    from contrafact.files.fields import named_columns
     from contrafact.study.agreement import agreement, agreement_object
     from contrafact.study.ratings import read_ratings
 
     if out is not None and (out.suffix != ".json" or out.is_dir()):
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
-    table = read_ratings(file, raters=rater or (), count=count)
+    names = named_columns(columns)
+    table = read_ratings(file, raters=rater or (), count=count, columns=names)
     named = [one.strip() for one in (categories or "").split(",") if one.strip()]
     found = agreement(table, categories=named, reference=reference, positive=positive, seed=seed)
     if out is not None:

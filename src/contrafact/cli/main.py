@@ -117,8 +117,8 @@ def main() -> None:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         see = f"; see `{context.command_path} --help`" if context else ""
-        said = " ".join(error.format_message().split()).rstrip(".").replace(" Value error,", "")
-        _die((said or "no command is named") + see)
+        message = " ".join(error.format_message().split()).rstrip(".").replace(" Value error,", "")
+        _die((message or "no command is named") + see)
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     except (BrokenPipeError, SystemExit):

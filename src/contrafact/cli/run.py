@@ -109,8 +109,14 @@ def _common(
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Items (JSON, JSONL, CSV, Parquet); bundled samples if none."
+            metavar="FILE",
+            help="Items (JSON, JSONL, CSV, Excel, Parquet), a published set, or hf://OWNER/NAME; "
+            "bundled samples if none.",
         ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WANTED=FOUND,…", help="What FILE calls the columns it is read by."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Take the first N items.")
@@ -223,12 +229,14 @@ def _command(task: "Task") -> Callable[..., None]:
 
 
 def _run(task: str, values: dict[str, Any], options: dict[str, Any]) -> None:
+    from contrafact.files.fields import named_columns
     from contrafact.runs.prepare import make_settings, prepare
 
     given: dict[str, Any] = {
         "models": tuple(values["model"] or ()),
         "judges": tuple(values["judge"] or ()),
         "methods": tuple(values["method"] or ()),
+        "columns": named_columns(values["columns"]),
         **{name: values[name] for name in ("data", "limit", "seed", "prompts")},
         "generation": given_options({name: values[name] for name in _SAMPLED}),
         "model_args": key_values("-M", values["model_arg"]),

@@ -19,6 +19,7 @@ from contrafact.errors import InputError
 from contrafact.family.given import GivenOutputs, GivenRow, OutputRow
 from contrafact.family.method import Method, Methods, open_weights
 from contrafact.family.settings import RunSettings
+from contrafact.files.tables import table_file
 from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.prompts import PromptPack
 from contrafact.records import Output
@@ -62,6 +63,9 @@ class DataRecord(BaseModel):
     sha256: str = Field(description="SHA-256 of the file's bytes.")
     items: int = Field(description="Items taken.")
     notes: list[str] = Field(default_factory=list, description="What the loader found.")
+    source: str = Field(
+        default="", description="Where it was downloaded from, with the commit; empty for a file."
+    )
 
 
 class PackRecord(BaseModel):
@@ -145,9 +149,20 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     output_layouts: ClassVar[tuple[tuple[str, ...], ...]] = (("id", "output"),)
     """Which of these fields are enough together; a file needs the columns of one of them."""
 
+    fields: ClassVar[tuple[str, ...]] = ()
+    """What `load` reads of a row, which ``--columns`` may name; none where it does not say."""
+
     @abstractmethod
-    def load(self, path: Path) -> tuple[Sequence[ItemT], list[str]]:
+    def load(
+        self, path: Path, columns: Mapping[str, str] | None = None
+    ) -> tuple[Sequence[ItemT], list[str]]:
         """Return the items of a file, and what its loader found (rows left out, repaired, …).
+
+        Args:
+            path: The file; of a workbook perhaps with ``#Sheet`` behind it.
+            columns: By the name that is wanted, what the file calls a column, where they differ:
+                as `contrafact.files.tables.read_rows` takes it. Given if ``--columns`` was; a task
+                without this argument has no use for that option.
 
         Raises:
             InputError: If the file cannot be used.
@@ -345,6 +360,7 @@ class Prepared:
             "limit": settings.limit,
             "cache_scope": "shared" if settings.shared_cache else self.identity,
             "fingerprint": self.identity,
+            **({"columns": dict(settings.columns)} if settings.columns else {}),
         }
 
     def task(self, method: str) -> "Task":
@@ -437,7 +453,9 @@ class Prepared:
 _loaded: dict[tuple[Any, ...], Any] = {}
 
 
-def load_once(load: Callable[[Path], _T], path: str | Path) -> _T:
+def load_once(
+    load: Callable[..., _T], path: str | Path, columns: Mapping[str, str] | None = None
+) -> _T:
     """Return what a loader makes of a file; the same file is read once in a process.
 
     A run checks its data before the first call, and its Inspect tasks, which can be made without
@@ -447,12 +465,14 @@ def load_once(load: Callable[[Path], _T], path: str | Path) -> _T:
     Args:
         load: The loader.
         path: The file.
+        columns: What the file calls its columns, as `TaskRun.load` takes it.
     """
-    file = Path(path)
-    state = file.stat() if file.exists() else None
-    key = (load, file.absolute(), state and (state.st_mtime_ns, state.st_size))
+    file, held = Path(path), table_file(path)
+    state = held.stat() if held.exists() else None
+    names = tuple((columns or {}).items())
+    key = (load, file.absolute(), state and (state.st_mtime_ns, state.st_size), names)
     if key not in _loaded:
-        found = load(file)
+        found = load(file, columns) if columns else load(file)
         for old in [old for old in _loaded if old[0] is load and old[1] == key[1]]:
             del _loaded[old]
         _loaded[key] = found
@@ -460,7 +480,9 @@ def load_once(load: Callable[[Path], _T], path: str | Path) -> _T:
     return kept
 
 
-def file_record(path: Path, items: int, notes: Sequence[str] = (), *, name: str = "") -> DataRecord:
+def file_record(
+    path: Path, items: int, notes: Sequence[str] = (), *, name: str = "", source: str = ""
+) -> DataRecord:
     """Return what the manifest says of a file.
 
     Args:
@@ -468,9 +490,14 @@ def file_record(path: Path, items: int, notes: Sequence[str] = (), *, name: str 
         items: How many items were taken from it.
         notes: What its loader found.
         name: What it is called, if not by its file name.
+        source: Where it was downloaded from, if it was.
     """
     return DataRecord(
-        name=name or path.name, sha256=hash_file(path), items=items, notes=list(notes)
+        name=name or path.name,
+        sha256=hash_file(path),
+        items=items,
+        notes=list(notes),
+        source=source,
     )
 
 
@@ -480,8 +507,8 @@ def absolute(path: Path | None) -> str | None:
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes."""
-    with path.open("rb") as stream:
+    """Return the SHA-256 of a file's bytes; of a workbook, whichever its sheet."""
+    with table_file(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

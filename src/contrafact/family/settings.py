@@ -95,6 +95,13 @@ class RunSettings(BaseModel):
     judges: tuple[str, ...] = Field(default=(), description="Judges; several form a panel.")
     methods: tuple[str, ...] = Field(default=(), description="Methods, by name or import path.")
     data: Path | None = Field(default=None, description="File of items; bundled samples if none.")
+    data_source: str = Field(
+        default="", description="Where the data were downloaded from, with the commit."
+    )
+    columns: dict[str, str] = Field(
+        default_factory=dict,
+        description="By the name that is wanted, what the file calls a column.",
+    )
     limit: int | None = Field(default=None, ge=1, description="Take the first so many items.")
     seed: int = Field(default=0, ge=0, description="Seed of draws and, if given, of sampling.")
     prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
@@ -125,12 +132,21 @@ class RunSettings(BaseModel):
 
 
 # What moves bytes about but changes no answer; a rerun may choose it anew. Files count by content.
-_NOT_IDENTITY = {"transport", "shared_cache", "preset", "data", "prompts", "options"}
+_NOT_IDENTITY = {
+    "transport",
+    "shared_cache",
+    "preset",
+    "data",
+    "data_source",
+    "columns",
+    "prompts",
+    "options",
+}
 
 
 def flat_settings(settings: RunSettings) -> dict[str, Any]:
     """Return the settings as JSON, the task's options among the others, without paths of files."""
-    common = settings.model_dump(mode="json", exclude={"data", "prompts", "options"})
+    common = settings.model_dump(mode="json", exclude={"data", "data_source", "prompts", "options"})
     return {**common, **_without_paths(settings.options)}
 
 

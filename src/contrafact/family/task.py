@@ -150,7 +150,7 @@ def rate_of(name: str, values: Sequence[float], clusters: Sequence[Any]) -> dict
         values: A value of each outcome, NaN where there is none.
         clusters: What they are not independent within: the headline, the story, the article.
     """
-    from contrafact.stats.proportions import standard_error
+    from contrafact.stats.intervals import standard_error
 
     known = [value for value in values if not math.isnan(value)]
     rate = sum(known) / len(known) if known else math.nan

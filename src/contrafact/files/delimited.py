@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from contrafact.console import say_once
 from contrafact.errors import InputError
-from contrafact.files.fields import fold
+from contrafact.files.fields import fold, is_absent
 from contrafact.files.layout import KNOWN_NAMES, Cells, filled, header_place, laid_out
 
 __all__ = [
@@ -293,14 +293,15 @@ def with_decimal_points(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield rows in whose numeric columns a point stands for the decimal comma.
 
-    A column is numeric if every filled cell is a number as German, French or Spanish Excel writes
-    it, and at least one has a decimal comma; its thousands lose their points. Others stay.
+    A column is numeric if every cell that has a value (`contrafact.files.fields.is_absent`) is a
+    number as German, French or Spanish Excel writes it, and at least one has a decimal comma; its
+    thousands lose their points. Others stay.
     """
     kept = list(rows)
     columns = dict.fromkeys(column for _, row in kept for column in row)
     for column in columns:
-        cells = [row[column].strip() for _, row in kept if isinstance(row.get(column), str)]
-        cells = [cell for cell in cells if cell]
+        texts = [row[column] for _, row in kept if isinstance(row.get(column), str)]
+        cells = [text.strip() for text in texts if not is_absent(text)]
         if any("," in cell for cell in cells) and all(map(_NUMBER.fullmatch, cells)):
             for _, row in kept:
                 row[column] = row[column].strip().replace(".", "").replace(",", ".")

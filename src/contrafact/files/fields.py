@@ -6,13 +6,14 @@ A column's name is compared without case, spaces, hyphens and underscores, so th
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from contrafact.errors import InputError
 
 __all__ = [
     "FIELD_NAMES",
+    "checked_columns",
     "column_of",
     "columns_found",
     "fold",
@@ -20,6 +21,7 @@ __all__ = [
     "is_absent",
     "named_columns",
     "names_of",
+    "no_column",
     "rename_row",
     "value_of",
 ]
@@ -135,6 +137,43 @@ def named_columns(given: Iterable[str] | None, option: str = "--columns") -> dic
                 raise InputError(f"{option} names '{want}' twice", hint="name it once")
             found[want] = have
     return found
+
+
+def checked_columns(columns: dict[str, str], fields: Sequence[str]) -> dict[str, str]:
+    """Return what ``--columns`` says, with every wanted name as the reader of rows has it.
+
+    Args:
+        columns: By the name that is wanted, the file's (`named_columns`).
+        fields: What is read of a row; none where the reader does not say.
+
+    Raises:
+        InputError: A wanted name is none of these.
+    """
+    known = {fold(field): field for field in fields}
+    for want in columns:
+        if known and fold(want) not in known:
+            raise InputError(
+                f"--columns: '{want}' is no field that is read here",
+                hint=f"use {', '.join(fields)}",
+            )
+    return {known.get(fold(want), want): have for want, have in columns.items()}
+
+
+def no_column(have: str, want: str, found: Iterable[object], file: str) -> InputError:
+    """Return the error that a file has no column of the name that was given for a field.
+
+    Args:
+        have: The name that was given.
+        want: The field.
+        found: The names of the file's columns.
+        file: The file.
+    """
+    shown = ", ".join([str(name) for name in found][:12]) or "none"
+    return InputError(
+        f"there is no column '{have}' for '{want}' (found: {shown})",
+        file=file,
+        hint=f"name one of these: --columns {want}=NAME",
+    )
 
 
 def rename_row(

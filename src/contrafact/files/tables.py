@@ -22,7 +22,7 @@ from contrafact.files.delimited import (
     utf8_stream,
     with_decimal_points,
 )
-from contrafact.files.fields import fold, rename_row
+from contrafact.files.fields import fold, no_column, rename_row
 from contrafact.files.layout import KNOWN_NAMES
 from contrafact.files.workbooks import (
     WORKBOOKS,
@@ -225,11 +225,7 @@ def _renamed(
         yield line, renamed
     if unseen and found:
         want, have = next(iter(unseen.items()))
-        raise InputError(
-            f"there is no column '{have}' for '{want}' (found: {', '.join(list(found)[:12])})",
-            file=name,
-            hint=f"name one of these: --columns {want}=NAME",
-        )
+        raise no_column(have, want, found, name)
 
 
 def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:

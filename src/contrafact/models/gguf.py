@@ -11,6 +11,7 @@ __all__ = [
     "SMOLLM2",
     "check_gguf",
     "embedded_weights",
+    "full_path",
     "gguf_path",
     "looks_like_path",
 ]
@@ -31,6 +32,15 @@ def looks_like_path(name: str) -> bool:
     return name.startswith((os.sep, f".{os.sep}", f"..{os.sep}", "~")) or name.lower().endswith(
         ".gguf"
     )
+
+
+def full_path(name: str) -> str:
+    """Return a model's path from the root.
+
+    Inspect keeps no answers of a model whose name has a "." for a folder, and a path from the root
+    stands for the same files wherever a log is read.
+    """
+    return os.path.normpath(Path(name).expanduser().absolute())
 
 
 def embedded_weights() -> Path:

@@ -30,8 +30,9 @@ from contrafact.report.estimates import (
     compare_figures,
     compare_systems,
     estimate_figures,
+    prepare_items,
 )
-from contrafact.report.frames import prepare_items, read_tasks
+from contrafact.report.frames import read_tasks
 from contrafact.runs.items import RunItems, read_items
 from contrafact.stats.paired import holm
 from contrafact.stats.replicates import Bootstrap

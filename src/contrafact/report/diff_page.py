@@ -15,9 +15,8 @@ from contrafact.family.display import (
     format_number,
 )
 from contrafact.family.report import Measure
-from contrafact.report.chapter import run_facts
+from contrafact.report.chapter import marked_text, output_chips, run_facts, shorten
 from contrafact.report.diff import Flip, RunDiff, pair_data
-from contrafact.report.examples import marked_text, output_chips, shorten
 from contrafact.report.html import page_environment
 from contrafact.report.regression import Finding
 

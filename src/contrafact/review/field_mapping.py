@@ -19,8 +19,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
 from contrafact.family import families
+from contrafact.files.fields import fold
 from contrafact.files.sheets import unguarded
-from contrafact.files.tables import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name, table_file
+from contrafact.files.workbooks import WORKBOOKS
 from contrafact.records import content_id
 from contrafact.review.project import Project
 from contrafact.review.setup import is_valid_name
@@ -39,7 +41,7 @@ __all__ = [
 ]
 
 _IDS = ("id", "item_id", "item")
-_TEXT_TABLES = (".csv", ".tsv")
+_TEXT_TABLES = (".csv", ".tsv", *WORKBOOKS)
 # What tells two outputs of a run apart whose texts are the same.
 _RUN = ("system", "judge", "draw", "sample_id", "side", "phrasing")
 
@@ -88,9 +90,9 @@ def read_items(
 ) -> dict[str, dict[str, Any]]:
     """Return the items of a file by id: all fields of a row, and those that the project shows.
 
-    JSON Lines, JSON, CSV or Parquet, in any form that a family's commands write. An item's id is
-    its ``id`` (or ``item_id``, or ``item`` of a study's sheet); a row without one gets a content
-    hash of what is shown.
+    JSON Lines, JSON, CSV, Excel or Parquet, in any form that a family's commands write. An item's
+    id is its ``id`` (or ``item_id``, or ``item`` of a study's sheet); a row without one gets a
+    content hash of what is shown.
 
     Args:
         path: The file.
@@ -102,7 +104,7 @@ def read_items(
             one id; the line is named.
     """
     found: dict[str, dict[str, Any]] = {}
-    text_table = Path(path).suffix.lower() in _TEXT_TABLES
+    text_table = table_file(path).suffix.lower() in _TEXT_TABLES
     for line, row in read_rows(path):
         # In text tables cells may be guarded for spreadsheets.
         cells = {
@@ -226,12 +228,18 @@ def rename_fields(
     Raises:
         InputError: A field is not there, or one that the project shows is empty.
     """
+    spelled = {fold(name): name for name in reversed(list(fields))} | {
+        name: name for name in fields
+    }
     for source in names.values():
-        if source not in fields:
+        if source not in spelled and fold(source) not in spelled:
             raise InputError(
                 f"there is no field '{source}'", hint=f"it has {', '.join(list(fields)[:12])}"
             )
-    renamed = fields | {target: fields[source] for target, source in names.items()}
+    renamed = fields | {
+        target: fields[spelled.get(source) or spelled[fold(source)]]
+        for target, source in names.items()
+    }
     for field in project.show:
         if field not in project.may_lack and not str(renamed.get(field) or "").strip():
             raise InputError(

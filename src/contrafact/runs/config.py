@@ -73,8 +73,11 @@ class RunConfig(BaseModel):
         metavar="NAME",
     )
     data: Path | None = _option(
-        "Items (JSON, JSONL, CSV, Parquet); bundled samples if none.", metavar="FILE"
+        "Items (JSON, JSONL, CSV, Excel, Parquet), a published set, or hf://OWNER/NAME; bundled "
+        "samples if none.",
+        metavar="FILE",
     )
+    columns: dict[str, str] | None = _option("What FILE calls the columns it is read by.")
     limit: int | None = _option("Take the first N items.", metavar="N", ge=1)
     out: Path | None = _option("Run folder. [runs/TASK-HASH]", metavar="DIR")
     seed: int | None = _option("Seed of draws and of sampling.", metavar="S", ge=0)
@@ -120,7 +123,7 @@ class RunConfig(BaseModel):
             "models": set_.get("model"),
             "judges": set_.get("judge"),
             "methods": set_.get("method"),
-            **{name: set_.get(name) for name in ("data", "limit", "seed", "prompts")},
+            **{name: set_.get(name) for name in ("data", "columns", "limit", "seed", "prompts")},
             "generation": {name: set_[name] for name in GENERATION if name in set_},
             "model_args": set_.get("model_args"),
             "judge_args": set_.get("judge_args"),

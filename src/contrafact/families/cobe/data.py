@@ -44,6 +44,7 @@ from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "APPROVAL",
+    "FIELDS",
     "LATENT",
     "LONG",
     "NUMERICAL",
@@ -137,28 +138,36 @@ LONG = 5_000
 """From so many characters on a story is noted as long; the published ones average 38 words."""
 
 _SAMPLES = Path(__file__).parent / "samples"
-_KEYS = {
+FIELDS = (
     *("Core Set ID", "Variation ID", "Domain", "Variation text", "Query"),
     *("Representative answer", "Evaluation criteria", "Graph type"),
-}
+)
+"""The keys of the paper's schema."""
+_KEYS = frozenset(FIELDS)
 _OURS = {
     *("Failure modes", APPROVAL, "Variation kind", "Right answers", "Wrong answers", "Proof"),
 }
 
 
-def load_stories(path: str | Path, notes: StoryNotes | None = None) -> list[Story]:
+def load_stories(
+    path: str | Path,
+    notes: StoryNotes | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> list[Story]:
     """Return the stories of a file, in its order, each once.
 
     Args:
         path: The file; ``-`` is standard input.
         notes: Filled with what was odd or left out, if given.
+        columns: By key of the schema (`FIELDS`), the file's name for it, where they differ.
 
     Raises:
         InputError: The file cannot be read or holds no stories; a story lacks a key, has another
             number of queries than three, lacks E1 or E2, names an unknown type of graph or
             failure mode; or two different stories have one id. The message names line and key.
     """
-    stories = [story for _, story, _ in story_rows(path, notes)]
+    stories = [story for _, story, _ in story_rows(path, notes, rows=read_rows(path, columns))]
     if not stories:
         raise InputError(
             "the file holds no stories", file=source_name(path), hint="give at least one"
@@ -229,7 +238,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
         found = ", ".join(list(given)[:8]) or "none"
         raise InputError(
             f"the key 'Variation text' is missing (found: {found})",
-            hint="see docs/cobe.md for the schema of stories",
+            hint="say --columns 'Variation text=NAME'; docs/cobe.md has the schema of stories",
         )
     core, variation = (_number(given, key) for key in ("Core Set ID", "Variation ID"))
     text = _text(given, "Variation text")

@@ -502,9 +502,9 @@ SPEC = ReportSpec(
         (
             "E1 to E5",
             "E1: what does not depend on the change stays. E2: the change, and what follows from "
-            "it, is told. E3: connectors tell the relation that now holds. E4: quantities move the "
-            "right way. E5: unsaid facts stay as they were. Each is one question to the judge; a "
-            "criterion that a story lacks is not asked.",
+            "it, is stated. E3: connectors state the relation that now holds. E4: quantities move "
+            "the right way. E5: unsaid facts stay as they were. Each is one question to the judge; "
+            "a criterion that a story lacks is not asked.",
         ),
         ("Acc.", "The share of responses that pass all criteria asked of them."),
         (

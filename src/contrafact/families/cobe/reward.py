@@ -22,7 +22,7 @@ from inspect_ai.model import CachePolicy, Model, get_model
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import questions_of, read_story, story_object
-from contrafact.families.cobe.judging import Judged, Judging
+from contrafact.families.cobe.judging import JudgedEdit, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
 from contrafact.family.task import MAX_CHARACTERS
 from contrafact.prompts import PromptPack, open_pack
@@ -79,8 +79,8 @@ def edit_reward(
         texts = [_text(completion) for completion in completions]
         models = [get_model(one) for one in named]
 
-        async def judge_all() -> list[Judged | None]:
-            async def judge(text: str, story: Any, query: str) -> Judged | None:
+        async def judge_all() -> list[JudgedEdit | None]:
+            async def judge(text: str, story: Any, query: str) -> JudgedEdit | None:
                 if not text.strip(" .…") or len(text) > MAX_CHARACTERS:
                     return None
                 return await judging.judge(models, _story(story), text, query=query)
@@ -96,7 +96,7 @@ def edit_reward(
     return cobe_reward
 
 
-def reward_of(judged: Judged, form: Form = "conjunction") -> float | None:
+def reward_of(judged: JudgedEdit, form: Form = "conjunction") -> float | None:
     """Return the reward of a judged response; None where its verdict is open.
 
     Raises:
@@ -145,7 +145,7 @@ def _text(completion: Any) -> str:
     )
 
 
-def _finished(work: Coroutine[Any, Any, list[Judged | None]]) -> list[Judged | None]:
+def _finished(work: Coroutine[Any, Any, list[JudgedEdit | None]]) -> list[JudgedEdit | None]:
     """Run to the end, also where a trainer's own event loop is running in this thread."""
     try:
         asyncio.get_running_loop()

@@ -221,7 +221,7 @@ def judged_edit(
 
 def _standard_errors(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[str, float]:
     """Return the standard errors of the rates that all responses have a part in."""
-    from contrafact.stats.proportions import standard_error
+    from contrafact.stats.intervals import standard_error
 
     valid = [float(row["text"] is not None) for row in rows]
     errors = {"valid_stderr": standard_error(valid, stories)}

@@ -13,6 +13,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import (
+    FIELDS,
     Question,
     StoryNotes,
     load_stories,
@@ -42,6 +43,7 @@ class CobeRun(TaskRun[Story, Question]):
     """Runs of ``cobe``: one sample and one row for each story, phrasing and draw."""
 
     methods = METHODS
+    fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "stories.json"
     bundled_shots = Path(__file__).parent / "samples" / "shots.json"
     without_judge = "the five criteria, and with them accuracy, are left out"
@@ -57,10 +59,12 @@ class CobeRun(TaskRun[Story, Question]):
     }
     output_layouts: ClassVar = (("id", "response"), ("story", "response"))
 
-    def load(self, path: Path) -> tuple[Sequence[Story], list[str]]:
+    def load(
+        self, path: Path, columns: Mapping[str, str] | None = None
+    ) -> tuple[Sequence[Story], list[str]]:
         """Return the stories of a file."""
         notes = StoryNotes()
-        return load_stories(path, notes), notes.lines()
+        return load_stories(path, notes, columns=columns), notes.lines()
 
     def units(self, items: Sequence[Story]) -> Sequence[Question]:
         """Return every story in its three phrasings."""
@@ -180,6 +184,7 @@ def cobe(
     limit: int | None = None,
     cache_scope: str | None = None,
     fingerprint: str | None = None,
+    columns: dict[str, str] | None = None,
 ) -> Task:
     """Counterfactual edits of short stories, judged by causal criteria (CoBe).
 
@@ -198,8 +203,9 @@ def cobe(
         limit: Take the first so many stories; each is asked in three phrasings.
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
+        columns: By field, what the file of data calls its column, where they differ.
     """
-    stories, _ = load_once(RUN.load, data or RUN.bundled)
+    stories, _ = load_once(RUN.load, data or RUN.bundled, columns)
     pack = open_pack(prompts)
     pool = load_once(RUN.load_shots, shots_from or RUN.bundled_shots)
     context = MethodContext(

@@ -23,6 +23,7 @@ from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "CATEGORIES",
+    "FIELDS",
     "PUBLISHED_COUNTS",
     "LoadNotes",
     "MarketCategory",
@@ -43,6 +44,9 @@ class MarketCategory:
     name: str
     headlines: int
 
+
+FIELDS = ("headline", "category", "description", "classification", "risk", "opportunity")
+"""What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
 
 _TABLE_1 = (
     MarketCategory("Monetary policy & central banking", 109),
@@ -162,13 +166,18 @@ def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[R
             yield _whole(_table(path, line, row))
 
 
-def load_headlines(path: str | Path, notes: LoadNotes | None = None) -> list[Headline]:
+def load_headlines(
+    path: str | Path,
+    notes: LoadNotes | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> list[Headline]:
     """Return the headlines of a file, in its order, each once.
 
     Accepts the published benchmark (a JSON list of ``headline``, ``classification``, ``category``),
     the published supplement (``input_item`` and ``output.scenarios[0]``, whose counterfactuals
-    become the reference), and CSV, JSON, JSON Lines or Parquet with a column ``headline`` (or
-    ``title``, or ``text``) and, if there are any, ``category``, ``description``,
+    become the reference), and CSV, Excel, JSON, JSON Lines or Parquet with a column ``headline``
+    (or ``title``, or ``text``) and, if there are any, ``category``, ``description``,
     ``risk_counterfactual`` and ``opportunity_counterfactual``. Column names match in any case.
     ``-`` is standard input. Texts are kept as they are, control characters and all; only half a
     character (a lone surrogate) is replaced by U+FFFD, since no table or request can hold it.
@@ -179,6 +188,7 @@ def load_headlines(path: str | Path, notes: LoadNotes | None = None) -> list[Hea
     Args:
         path: The file.
         notes: Filled with what was mapped, unknown, left out or replaced, if given.
+        columns: By field (`FIELDS`), what the file calls its column, where they differ.
 
     Raises:
         InputError: The file cannot be read, holds no rows, or has a headline that is empty or not
@@ -187,7 +197,7 @@ def load_headlines(path: str | Path, notes: LoadNotes | None = None) -> list[Hea
     notes = LoadNotes() if notes is None else notes
     first_lines: dict[str, int] = {}
     headlines: list[Headline] = []
-    for item in raw_items(path):
+    for item in raw_items(path, read_rows(path, columns)):
         notes.rows += 1
         if item.broken:
             notes.broken.append(item.line)
@@ -239,7 +249,7 @@ def _table(path: str | Path, line: int, row: dict[str, Any]) -> RawItem:
             f"no column 'headline' (found: {columns_found(row)})",
             file=source_name(path),
             line=line,
-            hint="name the column 'headline', 'title' or 'text'",
+            hint="name the column 'headline', 'title' or 'text', or say --columns headline=NAME",
         )
     published = column == "headline" and {"classification", "category"} <= given.keys()
     names = ("category", "description", "classification", "risk", "opportunity")

@@ -25,7 +25,7 @@ from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import CRITERIA, SIDES, Criterion, Headline, Side, Verdict
 from contrafact.text.delimit import delimit
 
-__all__ = ["FAULTS", "JUDGE_CONFIG", "Judged", "Judging", "counterfactuals", "criteria_of", "rates"]
+__all__ = ["FAULTS", "Judging", "counterfactuals", "criteria_of", "rates"]
 
 # The two error classes of figure 4 that need judgement; asked only on request.
 FAULTS: tuple[str, str] = ("trivial_consequences", "financially_unrealistic")

@@ -18,7 +18,7 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import ModelOutput
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.data import LoadNotes, load_headlines
+from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import Generation, read_pair, read_side
 from contrafact.families.finforce.judging import FAULTS, Judging, counterfactuals
@@ -51,6 +51,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     """Runs of ``finforce``: one sample a headline, one row a counterfactual."""
 
     methods = METHODS
+    fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "headlines.jsonl"
     bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
     without_judge = "forward compatibility and directionality are left out"
@@ -84,10 +85,12 @@ class FinforceRun(TaskRun[Headline, Headline]):
         for rest in (("risk", "opportunity"), ("side", "text"), ("reply",))
     )
 
-    def load(self, path: Path) -> tuple[Sequence[Headline], list[str]]:
+    def load(
+        self, path: Path, columns: Mapping[str, str] | None = None
+    ) -> tuple[Sequence[Headline], list[str]]:
         """Return the headlines of a file."""
         notes = LoadNotes()
-        return load_headlines(path, notes), notes.lines()
+        return load_headlines(path, notes, columns=columns), notes.lines()
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
         """Refuse a number of examples that shows none."""
@@ -260,6 +263,7 @@ def finforce(
     limit: int | None = None,
     cache_scope: str | None = None,
     fingerprint: str | None = None,
+    columns: dict[str, str] | None = None,
 ) -> Task:
     """Forward counterfactuals of market headlines (FIN-FORCE).
 
@@ -279,8 +283,9 @@ def finforce(
         limit: Take the first so many headlines.
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
+        columns: By field, what the file of data calls its column, where they differ.
     """
-    headlines, _ = load_once(RUN.load, data or RUN.bundled)
+    headlines, _ = load_once(RUN.load, data or RUN.bundled, columns)
     pack = open_pack(prompts)
     pool = load_once(RUN.load_shots, shots_from or RUN.bundled_shots)
     context = MethodContext(

@@ -35,6 +35,7 @@ from contrafact.records import Rewrite, content_id
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
+    "FIELDS",
     "Item",
     "PairNotes",
     "bundled_pairs",
@@ -45,10 +46,11 @@ __all__ = [
     "review_rows",
 ]
 
-_FIELDS = (
+FIELDS = (
     *("id", "article_id", "original", "rewritten", "manipulation", "category", "rewriter"),
     *("ticker", "date", "url"),
 )
+"""What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
 
 
 @dataclass
@@ -143,7 +145,11 @@ def items_of(task: TaskName, pairs: Sequence[Rewrite]) -> list[Item]:
 
 
 def load_pairs(
-    path: str | Path, notes: PairNotes | None = None, *, originals: bool = False
+    path: str | Path,
+    notes: PairNotes | None = None,
+    *,
+    originals: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> list[Rewrite]:
     """Return the pairs of a file, in its order, each once.
 
@@ -159,6 +165,7 @@ def load_pairs(
         path: The file.
         notes: Filled with what was left out, mapped or lacking, if given.
         originals: Whether every pair must have its original, as diagnosis needs.
+        columns: By field (`FIELDS`), what the file calls its column, where they differ.
 
     Raises:
         InputError: The file cannot be read or holds no rows, a text is missing, empty or not
@@ -167,7 +174,7 @@ def load_pairs(
     """
     notes = PairNotes() if notes is None else notes
     name = source_name(path)
-    pairs = read_pairs(read_rows(path), name, notes, originals=originals)
+    pairs = read_pairs(read_rows(path, columns), name, notes, originals=originals)
     if not pairs:
         raise InputError("the file holds no pairs", file=name, hint="give at least one row")
     return pairs
@@ -228,12 +235,15 @@ def read_pairs(
 
 def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
     columns = fold_row(row)
-    given = {name: value_of(columns, name) for name in _FIELDS}
+    given = {name: value_of(columns, name) for name in FIELDS}
     if given["manipulation"] is None and manipulation_named(given["category"]) is not None:
         given["manipulation"], given["category"] = given["category"], None
     found = given["manipulation"]
     if found is None:
-        raise InputError("the manipulation is missing", hint="name it in the column 'manipulation'")
+        raise InputError(
+            f"the manipulation is missing (found: {columns_found(row)})",
+            hint="name it in the column 'manipulation', or say --columns manipulation=NAME",
+        )
     manipulation = manipulation_named(found)
     if manipulation is None:
         raise InputError(

@@ -108,7 +108,7 @@ def label_rates() -> Metric:
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         from contrafact.stats.classification import confusion_matrix, measures
-        from contrafact.stats.proportions import standard_error
+        from contrafact.stats.intervals import standard_error
 
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
         if not rows:

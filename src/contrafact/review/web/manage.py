@@ -362,7 +362,7 @@ def _team(
 
 
 LongText = Annotated[str, Form(max_length=20_000)]
-_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".xlsx")
 _PROJECT_BYTES = 256 * 1024
 _SHOWN_PROBLEMS = 200
 _TYPES = {

@@ -267,14 +267,22 @@ def release(
     name: Annotated[str, typer.Option(help="The dataset's name.")] = "market-events",
     version: Annotated[str, typer.Option(help="Its version.")] = "1.0.0",
     license: Annotated[str | None, typer.Option(help="Its licence, as an SPDX name.")] = None,
+    push: Annotated[
+        str | None,
+        typer.Option(metavar="hf://OWNER/NAME", help="Publish the folder on the hub as well."),
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="With --push: a new dataset is for everybody to see.")
+    ] = False,
 ) -> None:
     """Release the headlines that people took for market events, in the benchmark's shape.
 
     Next to the headlines stand a schema, a card and checksums; the decisions are in
-    DIR.ledger.jsonl. Exits with 1 if nothing is left to release.
+    DIR.ledger.jsonl. With --push the folder becomes a dataset of the Hugging Face hub. Exits with 1 if nothing is left to release.
 
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """
+    from contrafact.corpus.hub import push_folder, require_push
     from contrafact.corpus.ledger import Ledger
     from contrafact.corpus.release import check_name
     from contrafact.errors import InputError
@@ -284,6 +292,9 @@ def release(
     from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import read_rows
 
+    if push is None and public:
+        raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
+    address = require_push(push) if push is not None else None
     guard_folder(out)
     check_name(name, version)
     facts = Facts(name, version, license)
@@ -326,3 +337,6 @@ def release(
     for what, number in counts.items():
         typer.echo(f"{what}: {number:,}")
     typer.echo(f"{out}: {len(released):,} headlines")
+    if address is not None:
+        place = push_folder(out, address, message=f"{name} {version}", public=public)
+        typer.echo(f"published: {place}")

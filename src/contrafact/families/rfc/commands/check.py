@@ -63,15 +63,15 @@ def check(
 
         options = Options(polarity=load_polarity_model(polarity_model), rules=rules)
     rows = read_pairs(file)
-    sound = [row for row in rows if row.problem is None]
+    checkable = [row for row in rows if row.problem is None]
     checked: list[Check] = []
     try:
-        with Progress("pairs", len(sound)) as progress:
-            for found in check_pairs((row.fields for row in sound), options=options):
+        with Progress("pairs", len(checkable)) as progress:
+            for found in check_pairs((row.fields for row in checkable), options=options):
                 checked.append(found)
                 progress.step()
     except InputError as error:  # a rule of somebody else's fails at the row that was to come
-        line = sound[len(checked)].line
+        line = checkable[len(checked)].line
         raise InputError(
             error.problem, file=source_name(file), line=line, hint=error.hint
         ) from error
@@ -81,7 +81,7 @@ def check(
         typer.echo("".join(lines), nl=False)
     else:
         write_text(out, "".join(lines))
-    _summary([str(row.fields["manipulation"]) for row in sound], checked)
+    _summary([str(row.fields["manipulation"]) for row in checkable], checked)
     bad = [row.problem for row in rows if row.problem is not None]
     for problem in bad[:_SHOWN]:
         typer.echo(f"contrafact: {problem}", err=True)

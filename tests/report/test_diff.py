@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
@@ -64,6 +64,9 @@ def make_run(folder: Path, items: pd.DataFrame, task: str = "finforce", **change
         },
     }
     (folder / "manifest.json").write_text(json.dumps(manifest | changes), encoding="utf-8")
+    # As runs wrote it before they said what a model was asked for, and what it cost.
+    usage = "model,calls,input_tokens,output_tokens,reasoning_tokens,cached_tokens\nx/y,3,9,3,0,0\n"
+    (folder / "usage.csv").write_text(usage, encoding="utf-8")
     return folder
 
 
@@ -85,7 +88,7 @@ def two(items: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> tuple[
 
 @pytest.fixture(scope="module")
 def compared(two: tuple[Path, Path]) -> RunDiff:
-    return diff_runs(*two, resamples=2_000)
+    return diff_runs(*two, resamples=200)
 
 
 def figure(diff: RunDiff, measure: str, form: str) -> "pd.Series[Any]":
@@ -99,7 +102,7 @@ class TestFigures:
     ) -> None:
         both = items[items["system"].isin((FIRST, SECOND))]
         runs = task_runs("finforce", both, study.make_meta())
-        data = chapter_data(runs, Options(resamples=2_000))
+        data = chapter_data(runs, Options(resamples=200))
         pairs = data.pairs[data.pairs["first"].eq(FIRST) & data.pairs["second"].eq(SECOND)]
         assert len(pairs) == 7
         for _, row in pairs.iterrows():
@@ -108,7 +111,7 @@ class TestFigures:
             assert ours["n"] == row["n"]
             # Other random numbers, of the same distribution.
             for end in ("low", "high"):
-                assert ours[end] == pytest.approx(row[end], rel=0.08, abs=0.03), row["measure"]
+                assert ours[end] == pytest.approx(row[end], rel=0.25, abs=0.05), row["measure"]
             assert ours["p_value"] == pytest.approx(row["p_value"], abs=0.05)
         own = data.figures[data.figures["system"].eq(FIRST) & data.figures["scope"].eq("overall")]
         own = own[own["category"].isna()].set_index(["measure", "form"])["estimate"]
@@ -123,31 +126,34 @@ class TestFigures:
             assert math.isnan(row["p_value"])
 
     def test_of_a_mean_agree_whether_resampled_as_a_figure_or_compared_pairwise(
-        self, items: pd.DataFrame, study: Any
+        self, study: Any
     ) -> None:
         """Two ways to one interval: of a rate without gaps both must say the same."""
+        items = study.make_items(headlines=30, judged=False, scored=False)
         frame = prepare_items(items[items["system"].isin((FIRST, SECOND))], SPEC)
         able = comparability(frame, SPEC, study.make_meta())
         rng = np.random.default_rng(3)
         found = compare_figures(
-            frame, SPEC, able, measures=[SPEC.measure("valid")], first=FIRST, second=SECOND, rng=rng
-        ).iloc[0]
+            frame, SPEC, able, measures=[SPEC.measure("valid")], first=FIRST, second=SECOND,
+            rng=rng, resamples=400,
+        ).iloc[0]  # fmt: skip
         values = frame.groupby(["system", "sample_id"])["valid"].mean()
         apart = (values[FIRST] - values[SECOND]).to_numpy()
         drawn = rng.integers(0, len(apart), size=(4_000, len(apart)))
         low, high = np.quantile(apart[drawn].mean(axis=1), [0.025, 0.975])
         assert found["difference"] == pytest.approx(apart.mean())
-        assert found["low"] == pytest.approx(low, abs=0.02)
-        assert found["high"] == pytest.approx(high, abs=0.02)
+        # The report's interval is a little wider than the plain percentiles, on purpose.
+        assert found["low"] == pytest.approx(low, abs=0.04)
+        assert found["high"] == pytest.approx(high, abs=0.04)
 
     def test_of_a_run_and_itself_are_zero_and_nothing_flips(self, two: tuple[Path, Path]) -> None:
-        same = diff_runs(two[0], two[0], resamples=200)
+        same = diff_runs(two[0], two[0], resamples=20)
         assert (same.differences["difference"] == 0).all()
         assert not same.flips
         assert not same.changes.settings and not same.changes.prompts
 
     def test_swapped_runs_swap_the_sign(self, two: tuple[Path, Path], compared: RunDiff) -> None:
-        back = diff_runs(two[1], two[0], resamples=200)
+        back = diff_runs(two[1], two[0], resamples=20)
         for _, row in compared.differences.iterrows():
             other = figure(back, row["measure"], row["form"])
             assert other["difference"] == pytest.approx(-row["difference"])
@@ -164,11 +170,11 @@ class TestSharedItems:
         """Dropping items from one run equals dropping them from both."""
         a, b = (items[items["system"].eq(name)] for name in (SECOND, FIRST))
         kept = b[b["sample_id"] >= "h0020"]
-        one = diff_runs(make_run(tmp_path / "a", a), make_run(tmp_path / "b", kept), resamples=200)
+        one = diff_runs(make_run(tmp_path / "a", a), make_run(tmp_path / "b", kept), resamples=20)
         whole = diff_runs(
             make_run(tmp_path / "c", a[a["sample_id"] >= "h0020"]),
             make_run(tmp_path / "d", kept),
-            resamples=200,
+            resamples=20,
         )
         assert len(one.changes.data.removed) == 20
         assert not one.changes.data.added
@@ -192,7 +198,7 @@ class TestSharedItems:
         self, items: pd.DataFrame, two: tuple[Path, Path], tmp_path: Path
     ) -> None:
         own = items[items["system"].eq(SECOND)].assign(judge="moor/judge")
-        found = diff_runs(two[0], make_run(tmp_path / "b", own), resamples=200)
+        found = diff_runs(two[0], make_run(tmp_path / "b", own), resamples=20)
         assert "was judged by lakeside/judge-1 in A and by moor/judge in B" in found.notes[0]
         judged = {measure.name for measure in SPEC.measures if measure.judged}
         assert judged.isdisjoint(found.differences["measure"])
@@ -283,6 +289,7 @@ class TestMatching:
         pairs, _, _ = match_systems(before, after, wanted=["p:k=2=p:k=4"])
         assert [(pair.before, pair.after) for pair in pairs] == [("m · p:k=2", "m · p:k=4")]
 
+    @settings(max_examples=40)
     @given(st.lists(st.tuples(*[st.sampled_from("abc")] * 2), min_size=1, unique=True), st.data())
     def test_uses_each_system_once_and_loses_none(
         self, names: list[tuple[str, str]], data: st.DataObject
@@ -313,6 +320,7 @@ def difference_row(check: Check, difference: float, low: float, high: float) -> 
 
 
 class TestRegression:
+    @settings(max_examples=40)
     @given(
         st.floats(-1, 1), st.floats(0, 0.5), st.floats(0, 0.5), st.floats(0, 0.4),
         st.sampled_from(["high", "low"]),
@@ -413,6 +421,10 @@ def test_the_page_is_well_formed_runs_nothing_and_asks_for_nothing(compared: Run
     assert "\u202e" not in page and "\x1b" not in page and "&lt;script&gt;" in page
 
 
+def test_runs_from_before_costs_were_kept_say_their_calls(compared: RunDiff) -> None:
+    assert [(run.calls, run.costs) for run in compared.meta.runs] == [(3, ()), (3, ())]
+
+
 def test_the_json_is_strict_and_whole(compared: RunDiff) -> None:
     from contrafact.report.write import render_json
 
@@ -426,9 +438,9 @@ def test_the_json_is_strict_and_whole(compared: RunDiff) -> None:
 
 
 def test_a_terminal_is_not_steered_by_what_models_wrote(
-    quick_contrafact: Any, two: tuple[Path, Path]
+    quick_contrafact: Any, folders: Path
 ) -> None:
-    done = quick_contrafact("diff", *map(str, two), "--show", "500")
+    done = quick_contrafact("diff", "a", "b", "--show", "500")
     assert done.returncode == 0, done.stderr
     assert "‹U+202E›" in done.stdout
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e]", done.stdout)
@@ -457,9 +469,11 @@ WRONG = {
 
 
 @pytest.fixture
-def folders(two: tuple[Path, Path], items: pd.DataFrame, tmp_path: Path) -> Path:
-    for name, folder in zip("ab", two, strict=True):
-        (tmp_path / name).symlink_to(folder)
+def folders(study: Any, tmp_path: Path) -> Path:
+    """Runs of few headlines that nobody scored for fluency: quick to compare."""
+    items = study.make_items(headlines=24, scored=False)
+    for name, system in (("a", SECOND), ("b", FIRST)):
+        make_run(tmp_path / name, items[items["system"].eq(system)])
     make_run(tmp_path / "other", items[items["system"].eq(FIRST)], "cobe")
     begun = make_run(tmp_path / "begun", items[items["system"].eq(FIRST)])
     (begun / "items.parquet").unlink()
@@ -528,6 +542,7 @@ def workflow_steps() -> Iterator[dict[str, Any]]:
     yield from yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["compare"]["steps"]
 
 
+@pytest.mark.slow
 def test_the_workflow_of_the_docs_runs(service: Any, checkouts: Path) -> None:
     """Its own commands, in its own order, against a server on this machine."""
     program = checkouts / "bin" / "contrafact"

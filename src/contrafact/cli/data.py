@@ -80,9 +80,7 @@ def fetch(
 def check(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE", help="CSV, Excel, JSON, JSON Lines, Parquet, a published set or hf://…"
-        ),
+        typer.Argument(metavar="FILE", help="A table, a published set, or hf://OWNER/NAME."),
     ],
     schema: Annotated[
         str | None,

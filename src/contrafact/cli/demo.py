@@ -62,7 +62,7 @@ def _demo(out: Path, counts: Mapping[str, int]) -> None:
             "generation": dict(part.generation),
         }
         settings = make_settings(part.task, given, part.options)
-        results.append(evaluate(prepare(settings), out / part.task, yes=True))
+        results.append(evaluate(prepare(settings), out / part.task, yes=True, samples=True))
     page = out / "report.html"
     if any(result.ran for result in results) or not page.exists():
         _report([result.folder for result in results], out)

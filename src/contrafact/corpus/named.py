@@ -35,7 +35,7 @@ def data_source(given: str | Path) -> DataSource:
         InputError: It cannot be downloaded. A file that is not there is its reader's to report.
     """
     text = str(given)
-    if text.startswith("hf:/"):
+    if text == "hf:" or text.startswith("hf:/"):  # as a path, hf:// is hf:
         path, origin = fetch_table(hub_address(text))
         return DataSource(path, origin)
     name, _, split = text.partition(":")

@@ -5,9 +5,21 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.family.display import Warnings
 
-__all__ = ["ReportMeta", "RunFacts", "Setting", "self_judged", "unfinished"]
+__all__ = ["Cost", "ReportMeta", "RunFacts", "Setting", "self_judged", "unfinished"]
 
 Setting = str | int | float | bool | None
+
+
+class Cost(BaseModel):
+    """What one model cost in one role."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(description="The model.")
+    method: str | None = Field(description="The method; none for what is not of one.")
+    role: str = Field(description="subject, judge or fluency.")
+    dollars: float | None = Field(description="US dollars at list price; none where unknown.")
+    price: str = Field(description="Where the price comes from: free, listed or unknown.")
 
 
 class RunFacts(BaseModel):
@@ -56,6 +68,9 @@ class RunFacts(BaseModel):
     calls: int | None = Field(default=None, description="Calls of models.")
     input_tokens: int | None = Field(default=None, description="Tokens sent to models.")
     output_tokens: int | None = Field(default=None, description="Tokens that came back.")
+    costs: tuple[Cost, ...] = Field(
+        default=(), description="What it cost, by model, method and role, as far as is known."
+    )
     self_judged: bool = Field(
         default=False, description="Whether a model judged what it had written itself."
     )

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
 from pydantic.fields import FieldInfo
+
+from contrafact.models.gguf import inspect_name, plain_name
+from contrafact.models.secrets import secrets_dropped
 
 __all__ = [
     "DEFAULT_FLUENCY_MODEL",
@@ -84,6 +87,12 @@ class FluencyOptions(TaskOptions):
         json_schema_extra={"metavar": "F"},
     )
 
+    @field_validator("fluency_model")
+    @classmethod
+    def _one_name(cls, name: str | None) -> str | None:
+        """Weights have one name, however they are given, so that a run is the same run."""
+        return None if name is None else plain_name(name)
+
 
 class RunSettings(BaseModel):
     """One run: a task, a grid of models and methods, and how to call them."""
@@ -126,6 +135,12 @@ class RunSettings(BaseModel):
     )
     preset: str | None = Field(default=None, description="The preset that filled in settings.")
 
+    @field_validator("models", "judges")
+    @classmethod
+    def _one_name(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """A model has one name, however it is given, so that a run is the same run."""
+        return tuple(dict.fromkeys(map(inspect_name, names)))
+
     def option(self, name: str, default: Any = None) -> Any:
         """Return an option of the task, or the default where the task has none of that name."""
         return getattr(self.options, name, default)
@@ -154,13 +169,13 @@ def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
     """Return 12 hex digits that are equal for runs whose results are meant to be equal.
 
     Options that have their default do not count, so that a new option changes no identity of a run
-    that does not use it.
+    that does not use it; nor do secrets, so that a run is the same under another key.
 
     Args:
         settings: The settings.
         contents: Hashes of what they name: data, other files, templates used, task version.
     """
-    common = settings.model_dump(mode="json", exclude=_NOT_IDENTITY)
+    common = secrets_dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
     options = {
         name: value
         for name, value in _without_paths(settings.options).items()

@@ -29,16 +29,23 @@ def filled(cells: Sequence[Any]) -> list[Any]:
     return [cell for cell in cells if str("" if cell is None else cell).strip()]
 
 
-def header_place(rows: Sequence[Sequence[Any]], named: Collection[str] = KNOWN_NAMES) -> int:
+def header_place(
+    rows: Sequence[Sequence[Any]],
+    named: Collection[str] = KNOWN_NAMES,
+    *,
+    padded: bool = True,
+) -> int:
     """Return which of a table's first rows is its header; 0 unless there is reason for another.
 
     A first row with a known name is the header. Else it is the first row with more cells than all
-    above it that has two known names, or follows rows of one cell each (titles) and has a known
-    name, or distinct texts over rows of at least two cells.
+    above it that has two known names, or follows rows of one filled cell each (titles) and has a
+    known name, or distinct texts over rows of at least two cells.
 
     Args:
         rows: The first rows, blank ones left out.
         named: Folded names of columns that tell a header.
+        padded: Whether a title is followed by empty cells, as where Excel saves a text table: a
+            lone cell may be the header of a single column there, whose texts hold delimiters.
     """
     cells = [filled(row) for row in rows]
     if not cells or any(fold(cell) in named for cell in cells[0]):
@@ -52,7 +59,8 @@ def header_place(rows: Sequence[Sequence[Any]], named: Collection[str] = KNOWN_N
         names = all(isinstance(cell, str) for cell in cells[place])
         distinct = names and len(set(cells[place])) == len(cells[place])
         likely = distinct and bool(below) and all(len(row) > 1 for row in below)
-        if known > 1 or (widest == 1 and (known or likely)):
+        title = widest == 1 and (not padded or min(map(len, rows[:place])) > 1)
+        if known > 1 or (title and (known or likely)):
             return place
     return 0
 
@@ -62,6 +70,7 @@ def laid_out(
     name: str,
     *,
     named: Collection[str] = KNOWN_NAMES,
+    padded: bool = True,
     empty: Any = "",
     hint: str = "name every column that holds something",
 ) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -75,6 +84,7 @@ def laid_out(
         rows: The table's rows, blank ones left out.
         name: What messages call the table.
         named: Folded names of columns that tell a header.
+        padded: Whether a title is followed by empty cells (`header_place`).
         empty: What stands for a cell that a short row lacks.
         hint: What to do about a row with more cells than the header.
 
@@ -86,7 +96,7 @@ def laid_out(
         return
     if not any(fold(cell) in named for cell in filled(first[0][1])):
         first += islice(rows, _LOOKED_AT - 1)
-    place = header_place([cells for _, cells in first], named)
+    place = header_place([cells for _, cells in first], named, padded=padded)
     line, cells = first[place]
     header = [str("" if cell is None else cell).strip() for cell in cells]
     while len(header) > 1 and not header[-1]:
@@ -111,5 +121,5 @@ def laid_out(
                 line=line,
                 hint=hint,
             )
-        padded = cells[: len(header)] + [empty] * (len(header) - len(cells))
-        yield line, dict(zip(header, padded, strict=True))
+        whole = cells[: len(header)] + [empty] * (len(header) - len(cells))
+        yield line, dict(zip(header, whole, strict=True))

@@ -95,6 +95,7 @@ def read_workbook(
         _records(stream, name, sheet),
         name,
         named=named,
+        padded=False,
         empty=None,
         hint="name every column that holds something in the header",
     )
@@ -227,13 +228,10 @@ def workbook_bytes(
     from openpyxl import Workbook
 
     hint = "name the file .csv, .jsonl or .parquet"
-    book = Workbook(write_only=True)
-    sheet: WriteOnlyWorksheet = book.create_sheet("data")
-    sheet.freeze_panes = "A2"
-    sheet.append([_cell(sheet, column) for column in columns])
-    for number, row in enumerate(rows, start=2):
-        if number > MAX_ROWS:
-            raise InputError("there are too many rows for a sheet", file=file, hint=hint)
+    kept = list(rows)
+    if len(kept) >= MAX_ROWS:
+        raise InputError("there are too many rows for a sheet", file=file, hint=hint)
+    for number, row in enumerate(kept, start=2):
         for column, value in zip(columns, row, strict=True):
             if isinstance(value, str) and len(value) > MAX_CELL:
                 raise InputError(
@@ -243,6 +241,10 @@ def workbook_bytes(
                     line=number,
                     hint=hint,
                 )
+    book = Workbook(write_only=True)
+    sheet: WriteOnlyWorksheet = book.create_sheet("data")
+    sheet.freeze_panes = "A2"
+    for row in (tuple(columns), *kept):
         sheet.append([_cell(sheet, value) for value in row])
     packed = io.BytesIO()
     book.save(packed)

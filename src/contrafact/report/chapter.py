@@ -26,11 +26,19 @@ from contrafact.family.display import (
     format_number,
     invalid_sentence,
     leaders,
+    listed,
     one_answer,
     percent,
 )
 from contrafact.family.report import ChapterData, Examples, Extra, ReportSpec, Section
-from contrafact.family.run_facts import ReportMeta, RunFacts, Setting, self_judged, unfinished
+from contrafact.family.run_facts import (
+    Cost,
+    ReportMeta,
+    RunFacts,
+    Setting,
+    self_judged,
+    unfinished,
+)
 from contrafact.report.drawing import Figure, draw_chart
 from contrafact.report.estimates import (
     NO_MODEL,
@@ -486,10 +494,33 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
         ("Versions", _pairs(run.versions)),
         ("Calls", "" if run.calls is None else f"{run.calls:,}"),
         ("Tokens", tokens),
+        ("Cost", _cost(run.costs)),
         ("Time", " to ".join(part for part in (run.started, run.finished) if part)),
         ("State", "finished" if run.complete else "not every sample is finished"),
     ]
     return [(label, text) for label, text in known if text]
+
+
+def _cost(costs: Sequence[Cost]) -> str:
+    """Return what a run cost: in all, by role and method, and what is not known or is free."""
+    known = [one for one in costs if one.dollars]
+    parts = [f"{one.model} as {one.role}{_of(one)} {_money(one.dollars)}" for one in known]
+    free = sorted({one.model for one in costs if one.dollars == 0})
+    unknown = sorted({one.model for one in costs if one.dollars is None})
+    found = [f"{_money(sum(one.dollars or 0 for one in known))} at list price"] if known else []
+    found += [f"({'; '.join(parts)})"] if parts else []
+    found += [f"price unknown of {listed(unknown)}"] if unknown else []
+    found += [f"{listed(free)} ran on this machine, for nothing"] if free else []
+    return "; ".join(found).replace("; (", " (")
+
+
+def _money(dollars: float | None) -> str:
+    """Return US dollars, cents and, of less than a cent, two digits that count."""
+    return f"${dollars or 0:,.2f}" if (dollars or 0) >= 0.01 else f"${dollars or 0:.2g}"
+
+
+def _of(cost: Cost) -> str:
+    return f" of {cost.method}" if cost.method else ""
 
 
 def _pairs(values: Mapping[str, Setting]) -> str:

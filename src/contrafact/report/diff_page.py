@@ -97,7 +97,12 @@ def summary(diff: RunDiff) -> list[str]:
             found.append(
                 f"The interval of the difference leaves out zero, B {way}: {'; '.join(names)}."
             )
-    if len(diff.differences) and not any(_told(diff, row) in ("worse", "better") for row in told):
+    if len(diff.differences) and diff.differences["low"].isna().all():
+        found.append(
+            f"No interval can be given, with so few {diff.spec.clusters} or so little that "
+            "differs: take the differences as they are, and for no more."
+        )
+    elif len(diff.differences) and not any(_told(diff, row) in ("worse", "better") for row in told):
         found.append("No measure's interval leaves out zero: these data do not tell A and B apart.")
     return found
 

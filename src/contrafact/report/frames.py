@@ -11,10 +11,10 @@ from contrafact.errors import InputError
 from contrafact.family import family_of_task, task_named
 from contrafact.family.report import ReportSpec
 from contrafact.family.run import BUNDLED
-from contrafact.family.run_facts import ReportMeta, RunFacts, Setting
+from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.runs.folder import Manifest, now
-from contrafact.runs.items import FAILURES, USAGE, RunItems, read_items
+from contrafact.runs.items import FAILURES, FLUENCY_ROLE, USAGE, RunItems, read_items
 
 __all__ = ["TaskRuns", "read_tasks", "task_runs"]
 
@@ -92,6 +92,11 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
     settings = manifest.settings
     judges, models = tuple(settings["judges"]), tuple(settings["models"])
     usage = pd.read_csv(folder / USAGE) if (folder / USAGE).exists() else None
+    calls = None
+    if usage is not None:
+        # Texts that were scored for fluency were not asked of anybody. Older tables have no roles.
+        roles = usage["role"] if "role" in usage.columns else pd.Series("", index=usage.index)
+        calls = int(usage.loc[roles.ne(FLUENCY_ROLE), "calls"].sum())
     notes = list(manifest.data.notes)
     if manifest.status == "failed" and (folder / FAILURES).exists():
         lost = len(pd.read_csv(folder / FAILURES))
@@ -129,12 +134,22 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
         started=manifest.started,
         finished=manifest.finished,
         complete=manifest.status == "finished",
-        calls=None if usage is None else int(usage["calls"].sum()),
+        calls=calls,
         input_tokens=None if usage is None else int(usage["input_tokens"].sum()),
         output_tokens=None if usage is None else int(usage["output_tokens"].sum()),
+        costs=() if usage is None else _costs(usage),
         self_judged=bool(set(judges) & set(models)),
         notes=tuple(notes),
     )
+
+
+def _costs(usage: pd.DataFrame) -> tuple[Cost, ...]:
+    """Return what models cost, of runs that say so."""
+    if "dollars" not in usage.columns:
+        return ()
+    rows = usage.astype(object).where(usage.notna(), None)
+    columns = ["model", "method", "role", "dollars", "price"]
+    return tuple(Cost.model_validate(row) for row in rows[columns].to_dict("records"))
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Setting]:

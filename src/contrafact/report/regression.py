@@ -168,7 +168,7 @@ def _finding(check: Check, row: "pd.Series[float]", rule: Rule) -> Finding:
     unit = " points" if check.measure.kind in ("share", "points") else ""
     if check.measure.kind == "coefficient":
         unit = " hundredths"
-    interval = f"no interval: {row['method']}"
+    interval = "no interval: " + str(row["method"]).removeprefix("no interval: ")
     if not without:
         ends = [format_number(end * scale, "signed") for end in (low, high)]
         interval = f"{float(row['level']) * 100:.0f}% interval {ends[0]} to {ends[1]}"

@@ -18,12 +18,15 @@ from inspect_ai.solver import TaskState
 
 from contrafact.console import Progress
 from contrafact.family.run import Prepared
+from contrafact.files.atomic import write_text
 from contrafact.files.lock import locked
 from contrafact.models.estimate import CallEstimate, paid_calls
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
+from contrafact.runs.config import config_text
 from contrafact.runs.folder import (
     BASELINE_LOGS,
+    CONFIG,
     LOGS,
     Manifest,
     begin,
@@ -63,22 +66,40 @@ def default_folder(prepared: Prepared) -> Path:
     return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
 
 
-def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> RunResult:
+def execute(
+    prepared: Prepared,
+    folder: Path,
+    estimates: list[CallEstimate],
+    ready: Callable[[], None] | None = None,
+    *,
+    cell: str = "",
+) -> RunResult:
     """Run, or go on with, what was prepared.
+
+    Args:
+        prepared: The run.
+        folder: Its folder.
+        estimates: What it is going to ask.
+        ready: Called when all that can be wrong is known, and nothing has been asked yet.
+        cell: What tells it from other runs of its grid, if it is of one.
 
     Raises:
         InputError: if the folder holds another run, or a model cannot be used.
     """
     with locked(folder):
-        manifest = begin(folder, prepared, paid_calls(estimates))
+        manifest = begin(folder, prepared, paid_calls(estimates), cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.option("fluency_model"))
+        if ready is not None:
+            ready()
         write_manifest(folder, manifest)
         prepared = place_outputs(prepared, folder)
         keep_prompts(folder, prepared.pack)
+        if prepared.given is None:
+            write_text(folder / CONFIG, config_text(prepared.settings, folder))
         logs = _evaluate(prepared, folder, subjects, judges)
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))

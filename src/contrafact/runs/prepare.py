@@ -188,13 +188,10 @@ def _columns(run: TaskRun[Any, Any], settings: RunSettings) -> dict[str, str]:
 
 
 def _size_notes(settings: RunSettings, size: int) -> list[str]:
-    """Return what is to be said of how much data there are, and of whose."""
-    notes = []
-    if settings.data is None:
-        notes.append("no data are named with --data, so these are used")
-    if settings.limit is not None and settings.limit > size:
-        notes.append(f"--limit {settings.limit:,} is above its size: all {size:,} are taken")
-    return notes
+    """Return what is to be said of how much data there are."""
+    if settings.limit is None or settings.limit <= size:
+        return []
+    return [f"--limit {settings.limit:,} is above its size: all {size:,} are taken"]
 
 
 def refuse_examples(settings: RunSettings, shows: bool) -> None:

@@ -14,6 +14,7 @@ from typing import Protocol
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal
 from contrafact.models.asking import failure_cause
+from contrafact.models.gguf import inspect_name
 from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.training.context import TrainingContext
@@ -147,7 +148,7 @@ def by_inspect(context: TrainingContext, journal: Journal) -> Judge:
 
     def judge(prompts: Mapping[str, str], advance: Advance) -> Mapping[str, str]:
         try:
-            model = get_model(settings.by)
+            model = get_model(inspect_name(settings.by))
         except Exception as error:
             raise InputError(
                 f"the judge '{settings.by}' cannot be opened: {failure_cause(error)}",

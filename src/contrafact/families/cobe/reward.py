@@ -25,6 +25,7 @@ from contrafact.families.cobe.data import questions_of, read_story, story_object
 from contrafact.families.cobe.judging import JudgedEdit, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
 from contrafact.family.task import MAX_CHARACTERS
+from contrafact.models.gguf import inspect_name
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Story
 
@@ -77,7 +78,7 @@ def edit_reward(
             )
         phrasings = columns.get("query") or [""] * len(prompts)
         texts = [_text(completion) for completion in completions]
-        models = [get_model(one) for one in named]
+        models = [get_model(inspect_name(one) if isinstance(one, str) else one) for one in named]
 
         async def judge_all() -> list[JudgedEdit | None]:
             async def judge(text: str, story: Any, query: str) -> JudgedEdit | None:

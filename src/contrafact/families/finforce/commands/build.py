@@ -278,7 +278,8 @@ def release(
     """Release the headlines that people took for market events, in the benchmark's shape.
 
     Next to the headlines stand a schema, a card and checksums; the decisions are in
-    DIR.ledger.jsonl. With --push the folder becomes a dataset of the Hugging Face hub. Exits with 1 if nothing is left to release.
+    DIR.ledger.jsonl. With --push the folder becomes a dataset of the Hugging Face hub. Exits with 1
+    if nothing is left to release.
 
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """

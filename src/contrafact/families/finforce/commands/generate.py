@@ -29,7 +29,7 @@ def generate(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="Headlines: CSV, Excel, JSONL, JSON, Parquet, hf://…, or -."
+            metavar="FILE", help="Headlines: CSV, Excel, JSON(L), Parquet, hf://…, or -."
         ),
     ],
     model: Annotated[str, typer.Option("--model", metavar="M", help="The model that writes.")],

@@ -62,6 +62,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     )  # fmt: skip
 
     output_type = Generation
+    output_key = "generation"
     output_fields: ClassVar = {
         "id": ("sample_id",),
         "headline": ("headline", "original_headline", "news_headline", "title"),
@@ -293,7 +294,6 @@ def finforce(
     spec = method if isinstance(method, str) else ",".join(map(str, method))
     chosen = METHODS.make(spec, context)
     cache = cache_policy(cache_scope)
-    judging = Judging(pack, judge_faults, structured, cache) if judged else None
     return Task(
         dataset=MemoryDataset(
             [_sample(headline) for headline in headlines[:limit]], name="headlines"
@@ -308,7 +308,7 @@ def finforce(
             cache=cache,
             judged=judged,
         ),
-        scorer=counterfactuals(judging),
+        scorer=counterfactuals(judged, judge_faults, structured, prompts, cache_scope),
         epochs=Epochs(draws, "mean"),
         version=RUN.version,
         name=f"finforce-{_short(spec)}",

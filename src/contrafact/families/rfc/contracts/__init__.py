@@ -20,7 +20,11 @@ from contrafact.families.rfc.contracts.check import (
     check_pair,
     check_pairs,
 )
-from contrafact.families.rfc.contracts.consistency import contradictions_of
+from contrafact.families.rfc.contracts.contradictions import (
+    Contradiction,
+    contradictions,
+    contradictions_of,
+)
 from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.families.rfc.contracts.rules import (
     Check,
@@ -36,6 +40,7 @@ __all__ = [
     "CONTRACTS",
     "LONGEST",
     "Check",
+    "Contradiction",
     "Finding",
     "Options",
     "Pair",
@@ -43,6 +48,7 @@ __all__ = [
     "Side",
     "check_pair",
     "check_pairs",
+    "contradictions",
     "contradictions_of",
     "fail",
     "load_rules",

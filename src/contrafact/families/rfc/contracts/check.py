@@ -12,8 +12,9 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import (
+    assets,
     causal,
-    consistency,
+    contradictions,
     facts,
     flipping,
     names,
@@ -45,7 +46,18 @@ LONGEST = 20_000
 BATCH = 64
 """Pairs in whose texts the terms of the word lists are found at once."""
 
-_MODULES = (prose, names, numbers, numerical, flipping, facts, consistency, causal, sentiment)
+_MODULES = (
+    prose,
+    names,
+    assets,
+    numbers,
+    numerical,
+    flipping,
+    facts,
+    contradictions,
+    causal,
+    sentiment,
+)
 
 
 @dataclass(frozen=True)

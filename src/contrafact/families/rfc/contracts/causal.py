@@ -21,7 +21,9 @@ from contrafact.families.rfc.contracts.vocabulary import groups, is_function_wor
 from contrafact.text.tokens import stem
 
 __all__ = [
+    "CausalPlaces",
     "Chain",
+    "causal_places",
     "cause_changed",
     "cause_stated",
     "causes",
@@ -321,6 +323,59 @@ def causes(pair: Pair) -> list[Span]:
         if changed:
             return changed
     return [chain.cause for chain in strong or weak]
+
+
+@dataclass(frozen=True)
+class CausalPlaces:
+    """Where the causes of a pair stand, so that what is in them is no other fact.
+
+    Attributes:
+        original: Where the original's replaced causes are.
+        rewritten: Where the rewrite's are.
+        stems: The stems of content words of the replaced causes, which a headline may repeat.
+        new_stems: Those of the new causes.
+    """
+
+    original: tuple[Span, ...]
+    rewritten: tuple[Span, ...]
+    stems: frozenset[str]
+    new_stems: frozenset[str]
+
+    def in_original(self, token: Token) -> bool:
+        """Return whether a token of the original is in a replaced cause, or repeats a word of it."""
+        return stem(token.key) in self.stems or _is_inside(
+            (token.start, token.end), self.original
+        )
+
+    def in_rewritten(self, token: Token) -> bool:
+        """Return whether a token of the rewrite is in a new cause, or repeats a word of it."""
+        return stem(token.key) in self.new_stems or _is_inside(
+            (token.start, token.end), self.rewritten
+        )
+
+
+@read_once
+def causal_places(pair: Pair) -> CausalPlaces:
+    """Return where the causes stand in both texts: those that changed, and what repeats them."""
+    old = [chain.cause for chain in chains(pair.original) if _changed_words(pair, chain.cause)]
+    new = [
+        chain.cause
+        for chain in chains(pair.rewritten)
+        if any(
+            pair.alignment.change_in_rewritten(i) for i in pair.rewritten.span_tokens(*chain.cause)
+        )
+    ]
+
+    def stems(side: Side, spans: Iterable[Span]) -> frozenset[str]:
+        return frozenset(
+            stem(word)
+            for span in spans
+            for word in _content(side.tokens[i] for i in side.span_tokens(*span))
+        )
+
+    return CausalPlaces(
+        tuple(old), tuple(new), stems(pair.original, old), stems(pair.rewritten, new)
+    )
 
 
 def _is_inside(span: Span, spans: Iterable[Span]) -> bool:

@@ -14,6 +14,7 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import (
     assets,
     causal,
+    content,
     contradictions,
     facts,
     flipping,
@@ -57,6 +58,7 @@ _MODULES = (
     contradictions,
     causal,
     sentiment,
+    content,
 )
 
 

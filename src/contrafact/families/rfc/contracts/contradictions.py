@@ -189,9 +189,12 @@ def _moves(side: Side) -> Iterator[Contradiction]:
         a, b = found[old], found[new]
         if a.value is None or b.value is None or a.is_estimate or b.is_estimate:
             continue
+        if _is_earlier_range(side, a, b):
+            continue
         if _PER.match(side.text[a.end : a.end + 12]) or _PER.match(side.text[b.end : b.end + 12]):
             continue  # "slid to 770 per dollar from 687": the figure rises where the currency falls
-        rising = abs(b.value) > abs(a.value)
+        signed = "-" in a.form.sign or "−" in a.form.sign or a.value * b.value < 0
+        rising = b.value > a.value if signed else abs(b.value) > abs(a.value)
         low, high = min(a.start, b.start), max(a.end, b.end)
         way = next((m for m in _WAY.finditer(side.text, max(0, low - 14), high)), None)
         if way is not None and a.value != b.value and bool(way["up"]) != rising:
@@ -225,6 +228,24 @@ def _moves(side: Side) -> Iterator[Contradiction]:
             continue
         if a.value != b.value and (cues[-1].sign > 0) != (b.value > a.value):
             yield _told("direction", f"'{cues[-1].text}' from '{a.text}' to '{b.text}'", a, b)
+
+
+def _is_earlier_range(side: Side, a: Quantity, b: Quantity) -> bool:
+    """Whether "from $5.1 to $5.3" is the range that another range of the sentence replaced."""
+    low, high = sorted((a, b), key=lambda q: q.start)
+    sentence = side.sentence_of(low.start)
+    before = [
+        q
+        for q in side.quantities
+        if sentence.start <= q.start < low.start and q.unit == low.unit and q.kind == low.kind
+    ]
+    return len(before) >= 2 and bool(
+        re.search(r"\bfrom\s(?:\w+\s){0,3}\Z", side.text[before[-1].end : low.start])
+        and re.fullmatch(r"\s(?:to|and)\s", side.text[low.end : high.start])
+        and re.fullmatch(
+            r"\s?(?:to|and|-|–)\s?", side.text[before[-2].end : before[-1].start]
+        )
+    )
 
 
 def _mover(side: Side, start: int, end: int) -> Cue | None:
@@ -322,6 +343,11 @@ _DIFFUSION = re.compile(
     re.IGNORECASE,
 )
 _VOTES = re.compile(r"\b(?:vot\w+|approv\w+|ballot|reject\w+|backed|ratif\w+)\b", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"\b(?:tak|bring|lift|rais)ing\s(?:its|the|their)\s(?:total|tally|count|number|fleet)\b[^.;]{0,30}?"
+    r"\bto\s(?:about\s|some\s)?\Z",
+    re.IGNORECASE,
+)
 _VERSUS = re.compile(r"\s?(?:to|-|–|against|versus)\s?")
 
 
@@ -375,6 +401,9 @@ def _world(side: Side) -> Iterator[Contradiction]:
         ):
             yield _told("world", f"such an index lies between 0 and 100, not at '{q.text}'", q)
     for a, b in pairwise(found):
+        if a.kind == b.kind == "number" and a.value and b.value and b.value < a.value:
+            if _TOTAL.search(_between(side.text, a, b)):
+                yield _told("parts", f"a total of '{b.text}' is less than '{a.text}', a part", a, b)
         if a.kind == b.kind == "percent" and a.value and b.value and a.value + b.value > 101:
             sentence = side.sentence_of(a.start)
             if _VERSUS.fullmatch(_between(side.text, a, b)) and _VOTES.search(

@@ -127,7 +127,10 @@ class Cue:
     scaled: bool = False
 
 
-_RESULT = re.compile(r"\b(?:profits?|loss(?:es)?|profitability)\Z", re.IGNORECASE)
+_RESULT = re.compile(
+    r"\b(?:profits?|loss(?:es)?|profitability|surplus(?:es)?|deficits?|inflows?|outflows?)\Z",
+    re.IGNORECASE,
+)
 
 
 def are_results(*cues: Cue) -> bool:

@@ -6,6 +6,7 @@ RFC-BENCH, section 2.2.2 and appendices Q.1, R.1 and S.1.
 import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import combinations
 
 from contrafact.families.rfc.contracts.consistency import (
     comparatives,
@@ -25,6 +26,7 @@ from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import pattern, words
 from contrafact.text.quantities import Quantity
+from contrafact.text.tokens import stem
 
 __all__ = [
     "bearing",
@@ -54,7 +56,8 @@ BURDEN_REACH = (2, 3)
 )
 def numbers_kept(pair: Pair) -> Iterator[Finding]:
     """Numbers stay, save that a from–to pair, or a result and what was expected, may swap its
-    ends, and that signs may be reversed.
+    ends, that a level may cross the bound that it was on the other side of, and that signs may be
+    reversed.
     """
     a, b = pair.original.quantities, pair.rewritten.quantities
     key = partial(number_key, signed=False)
@@ -68,7 +71,63 @@ def numbers_kept(pair: Pair) -> Iterator[Finding]:
         if i in to and j in to and key(a[i]) == key(b[to[j]]) and key(a[j]) == key(b[to[i]]):
             excused |= {i, j}
     excused |= {i for i, j in to.items() if _is_reversed_multiple(a[i], b[j])}
+    excused |= _swapped(pair, to) | _crossed(pair, to)
     yield from changed_numbers(pair, key, excused)
+
+
+_SET_AGAINST = re.compile(
+    r"\b(?:from|than|against|versus|compared|previous\w*|earlier|prior|expected|forecast|estimate\w*"
+    r"|target|instead|above|below)\b",
+    re.IGNORECASE,
+)
+
+
+def _swapped(pair: Pair, to: dict[int, int]) -> set[int]:
+    """Return the figures of a sentence that trade places: "to $5 from $4", "to $4 from $5"."""
+    a, b = pair.original.quantities, pair.rewritten.quantities
+    found: set[int] = set()
+    for i, j in combinations(sorted(to), 2):
+        x, y, u, v = a[i].value, a[j].value, b[to[i]].value, b[to[j]].value
+        if None in (x, y, u, v) or x == y or x != v or y != u:
+            continue
+        sentence = pair.original.sentence_of(a[i].start)
+        if a[j].start < sentence.end and _SET_AGAINST.search(
+            pair.original.text, sentence.start, sentence.end
+        ):
+            found |= {i, j}
+    return found
+
+
+CROSSING = 0.06
+"""Share by which a level may move to the other side of its bound (ours: "small adjustments strictly
+needed", R.1)."""
+
+_ABOVE = re.compile(r"\b(?:above|past|topp?(?:s|ed)?|over|exceed\w*)\s(?:the\s)?\Z", re.IGNORECASE)
+_BELOW = re.compile(r"\b(?:below|under|beneath)\s(?:the\s)?\Z", re.IGNORECASE)
+
+
+def _crossed(pair: Pair, to: dict[int, int]) -> set[int]:
+    """Return the levels that a reversed bound moves: "above $90 … $90.62", "below $90 … $89.40"."""
+    a, b = pair.original, pair.rewritten
+    found: set[int] = set()
+    for i, j in to.items():
+        bound, same = a.quantities[i], b.quantities[j]
+        if not bound.value or bound.value != same.value:
+            continue
+        before, after = a.text[max(0, bound.start - 16) : bound.start], b.text[
+            max(0, same.start - 16) : same.start
+        ]
+        was_above, is_below = bool(_ABOVE.search(before)), bool(_BELOW.search(after))
+        if not (was_above and is_below) and not (_BELOW.search(before) and _ABOVE.search(after)):
+            continue
+        for k, m in to.items():
+            old, new = a.quantities[k], b.quantities[m]
+            if old.value is None or new.value is None or old.kind != bound.kind:
+                continue
+            crosses = (old.value - bound.value) * (new.value - bound.value) < 0
+            if crosses and abs(new.value - old.value) <= CROSSING * abs(bound.value):
+                found.add(k)
+    return found
 
 
 def _is_reversed_multiple(a: Quantity, b: Quantity) -> bool:
@@ -174,6 +233,10 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
         # leans the way the original does; against it, it may be the background of either story.
         sure = cue.tier == "firm" or (
             cue.tier == "plain" and bearing(pair.original, cue) * drift >= 0
+        )
+        # What is reversed in one place and stands in another contradicts itself: headline, story.
+        sure = sure or any(
+            stem(cue.text) == stem(one.text) and cue.sign == one.sign for one in reversed_cues
         )
         same = other.text.casefold() == cue.text.casefold()
         yield Finding(

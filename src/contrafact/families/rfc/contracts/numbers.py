@@ -25,6 +25,7 @@ __all__ = [
     "changed_numbers",
     "identifiers_kept",
     "number_key",
+    "ordinals_kept",
     "numbers_kept",
     "place",
     "precision",
@@ -296,6 +297,27 @@ def times_kept(pair: Pair) -> Iterator[Finding]:
             yield Finding(
                 "date-added", f"'{time.text}' is new", None, place(time), for_review=time.relative
             )
+
+
+_ORDINAL = re.compile(
+    r"\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
+    r"|thirteenth|fifteenth|twentieth|\d{1,3}(?:st|nd|rd|th)"
+    r"|(?:two|three|four|five|six|seven|eight|nine|ten)-(?:phase|stage|step|part|way|tier|storey))\b",
+    re.IGNORECASE,
+)
+
+
+@rule("identifier-changed", about="times", paper="R.2; S.2, 3", in_cause="ignored")
+def ordinals_kept(pair: Pair) -> Iterator[Finding]:
+    """What is the sixth stays the sixth, and what has three phases keeps three."""
+    for change in pair.changes:
+        a, b = pair.texts(change)
+        old, new = _ORDINAL.search(a), _ORDINAL.search(b)
+        if old and new and old[0].casefold() not in b.casefold():
+            if new[0].casefold() not in a.casefold():
+                yield fail(
+                    "identifier-changed", f"'{old[0]}' became '{new[0]}'", *pair.spans(change)
+                )
 
 
 _RANK = re.compile(r"\bRank\W{1,3}(?:of\s)?#?\Z", re.IGNORECASE)

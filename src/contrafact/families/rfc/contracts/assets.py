@@ -104,7 +104,7 @@ def assets_kept(pair: Pair) -> Iterator[Finding]:
                 (old.start, old.end),
                 (asset.start, asset.end),
             )
-        elif pair.manipulation != "causal":
+        else:
             yield fail("entity-added", f"'{asset.text}' is new", None, (asset.start, asset.end))
 
 

@@ -15,9 +15,16 @@ from contrafact.families.rfc.contracts.directional_cues import (
     direction_alignment,
     directional_cues,
 )
-from contrafact.families.rfc.contracts.pair import Pair, Side, Span, Token, read_once
+from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Span, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, Rule, fail, review, rule
-from contrafact.families.rfc.contracts.vocabulary import groups, is_function_word, pattern
+from contrafact.families.rfc.contracts.vocabulary import (
+    groups,
+    is_function_word,
+    is_known_name,
+    is_modifier,
+    pattern,
+    words,
+)
 from contrafact.text.tokens import stem
 
 __all__ = [
@@ -31,10 +38,12 @@ __all__ = [
     "chains",
     "changed_chains",
     "effect_kept",
+    "effect_worded",
     "findings_outside_cause",
     "marker_kept",
     "plausible",
     "realised_chains",
+    "roles_kept",
 ]
 
 SUPPOSED_REACH = 40
@@ -80,8 +89,11 @@ _BY = (
 )
 # An effect, then its cause.
 _AFTER_STRONG = re.compile(
-    r"\b(?:because(?:\sof)?|due\s(?:\w+ly\s)?to|owing\sto|on\saccount\sof"
-    r"|as\sa\s(?:\w+\s)?(?:result|consequence)\sof|thanks\s(?:\w+\s)?to"
+    r"\b(?:because(?:\sof)?|due\s(?:\w+ly\s|in\s(?:\w+\s)?part\s)?to|owing\s(?:\w+ly\s|in\spart\s)?to"
+    r"|on\saccount\sof"
+    r"|as\sa\s(?:\w+\s)?(?:result|consequence)\sof|thanks\s(?:\w+\s|in\s(?:\w+\s)?part\s)?to"
+    r"|(?:link|ti|trac|ascrib|chalk|credit|pinn)(?:ed|es|s)\s(?:[^.;]{0,40}?\s)?(?:up\s)?(?:to|on)"
+    r"|put\sdown\sto|reflecting|forced\sby|reflects"
     rf"|{_BY}|stem(?:s|med|ming)?\s(?:\w+ly\s)?from|aris(?:es?|ing)\sfrom|arose\sfrom|result(?:s"
     rf"|ed|ing)?\sfrom"
     r"|attribut(?:able|ed|es|ing)\s(?:[^.;]{0,60}?\s)?to|in\s(?:response|reaction)\sto"
@@ -89,14 +101,14 @@ _AFTER_STRONG = re.compile(
     r"|in\s(?:light|view|the\swake|consequence)\sof|by\svirtue\sof|blam(?:ed|es"
     r"|ing)\s(?:[^.;]{0,60}?\s)?on|given\sthat"
     r"|(?<=,\s)(?:also\s)?(?:citing|crediting|blaming)|considering\sthat|insofar\sas|inasmuch\sas|in\sthat"
-    r"|on\s(?:\w+\s)?(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
-    r"|speculation|reports)\b)"
+    r"|on\s(?:\w+\s){0,2}(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
+    r"|speculation|reports|forecasts?|bets|doubts|talk|prospects?)\b)"
     r"(?!\sbe\b)",
     re.IGNORECASE,
 )
 _AFTER_WEAK = re.compile(
     r"\b(?:amid(?:st)?|after|following|since(?=\s(?:the|it|its|demand|costs|they|he|she|investors"
-    r"|\w+s\s))|reflecting"
+    r"|\w+s\s))"
     r"|as(?!\s(?:well|such|of|much|many|part|a\b|an\b|expected|for|per|to|high|low|long|soon|far"
     r"|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas|it\s(?:looks|seeks|aims"
     r"|plans|prepares|tries)))"
@@ -386,15 +398,60 @@ def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
     """Yield what a rule finds in a causal rewrite, with its leniency within the replaced cause."""
     for finding in rule.findings(pair):
         span = finding.original_span
-        inside = rule.in_cause != "counts" and span is not None and _is_inside(span, causes(pair))
-        if not inside:
-            yield finding
+        places = causal_places(pair)
+        inside = span is not None and _is_inside(span, (*causes(pair), *places.original))
+        if span is None and finding.rewritten_span is not None and rule.in_cause != "counts":
+            inside = rule.in_cause == "ignored" and _is_inside(
+                finding.rewritten_span, places.rewritten
+            )
+        if span is not None and finding.rule == "entity-lost" and not inside:
+            # A headline repeats the cause, and loses the name with it.
+            named = [t for t in map(stem, pair.original.excerpt(span).split())]
+            inside = bool(places.original) and all(word in places.stems for word in named)
+        if rule.in_cause == "counts" or not inside:
+            if finding.rule in ("entity-added", "entity-changed") and _is_region(pair, finding):
+                yield review(finding.rule, finding.message, span, finding.rewritten_span)
+            else:
+                yield finding
         elif rule.in_cause == "lost-to-review":
-            lost = finding.rewritten_span is None
-            yield review(finding.rule, finding.message, span) if lost else finding
+            if finding.rewritten_span is not None:
+                yield finding
+            elif not _is_only_place_or_time(pair, finding):
+                yield review(finding.rule, finding.message, span)
+
+
+_REGIONS = re.compile(
+    r"(?:Asian?|Europe(?:an)?|African?|(?:Latin|North|South)\s?(?:American?)?|Americas?|Middle(?:\sEast)?"
+    r"|Gulf|Western|Eastern|Northern|Southern)(?:\s|\Z)"
+)
+
+
+def _is_region(pair: Pair, finding: Finding) -> bool:
+    """Whether what is new is only a part of the world, within the new cause."""
+    span = finding.rewritten_span
+    return (
+        span is not None
+        and _is_inside(span, causal_places(pair).rewritten)
+        and bool(_REGIONS.match(pair.rewritten.excerpt(span)))
+    )
+
+
+def _is_only_place_or_time(pair: Pair, finding: Finding) -> bool:
+    """Whether what went with the replaced cause is a place or a time, which it brought with it."""
+    if finding.rule.startswith("date"):
+        return True
+    names = pair.original.excerpt(finding.original_span).casefold().split()
+    return finding.rule == "entity-lost" and all(is_known_name(name) for name in names)
 
 
 # Rules
+
+
+_GUESSED = re.compile(
+    r"\b(?:could|may(?!\s\d)|might|would|if|unless|whether|potentially|possibly|perhaps|likely)\b",
+    re.IGNORECASE,
+)
+_ONLY_TIME = re.compile(r"(?:amid|after|following|since)", re.IGNORECASE)
 
 
 @rule(
@@ -404,7 +461,7 @@ def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
     about="change",
     paper="R.4, conditions A and B",
     manipulations=("causal",),
-    to_review='only "amid", "after", "as" link cause and effect',
+    to_review='only "amid" or "after" link cause and effect; an effect that is planned',
 )
 def chain_stated(pair: Pair) -> Iterator[Finding]:
     """The original states cause and effect; the effect is reported, not supposed or predicted."""
@@ -413,16 +470,25 @@ def chain_stated(pair: Pair) -> Iterator[Finding]:
         yield fail("no-causal-chain", "the original states no cause and effect")
     elif not realised:
         marker = every[0].marker
-        yield fail(
+        span = (
+            min(every[0].cause[0], every[0].effect[0]),
+            max(every[0].cause[1], every[0].effect[1]),
+        )
+        yield Finding(
             "hypothetical-chain",
             f"'{pair.original.excerpt(marker)}' links what may happen, not what did",
             marker,
+            # "will cut 300 jobs after …": a plan that is reported.
+            for_review=not _GUESSED.search(pair.original.text, *span),
         )
     elif not any(chain.strong for chain in realised):
         marker = realised[0].marker
-        yield review(
-            "weak-marker", f"only '{pair.original.excerpt(marker)}' links cause and effect", marker
-        )
+        if _ONLY_TIME.match(pair.original.excerpt(marker)):
+            yield review(
+                "weak-marker",
+                f"only '{pair.original.excerpt(marker)}' links cause and effect",
+                marker,
+            )
 
 
 @cache
@@ -440,6 +506,20 @@ def _means_one_of(word: str, others: Iterable[str]) -> bool:
     ):
         return True
     return any(root in group and group & rest for group in _meanings())
+
+
+def _in_other_words(before: list[str], after: list[str]) -> bool:
+    """Whether every word that a cause lost has its synonym among those it gained."""
+    gained = [word for word in after if stem(word) not in _vague()]
+    lost = [word for word in before if stem(word) not in _vague()]
+    extra = [word for word in gained if not _means_one_of(word, before)]
+    return bool(lost) and len(extra) <= 1 and all(_means_one_of(word, after) for word in lost)
+
+
+@cache
+def _vague() -> frozenset[str]:
+    """Return the stems of words that add nothing to a cause: "conditions", "the economy"."""
+    return frozenset(map(stem, words("vague")))
 
 
 def _content(tokens: Iterable[Token]) -> list[str]:
@@ -472,7 +552,7 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
             and any(other.sign == -cue.sign for other in others)
             for cue, others in direction_alignment(pair).counterparts
         )
-        if not new and not turned:
+        if not turned and (not new or _in_other_words(before, after)):
             continue
         if not before and new:
             yield review(
@@ -540,6 +620,78 @@ def effect_kept(pair: Pair) -> Iterator[Finding]:
                 (others[0].start, others[0].end),
                 for_review=cue.tier == "soft" and not are_results(cue, others[0]),
             )
+
+
+@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
+def effect_worded(
+    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 2
+) -> Iterator[Finding]:
+    """Outside the replaced cause no word of content stands for another that says something else:
+    the effect's verb and what it is measured by stay.
+    """
+    places = causal_places(pair)
+    if not places.original:
+        return
+    for change in pair.changes:
+        before, after = pair.tokens(change)
+        if not 1 <= len(before) <= longest or not 1 <= len(after) <= longest:
+            continue
+        if any(places.in_original(t) for t in before) or any(places.in_rewritten(t) for t in after):
+            continue
+        lost, gained = _content(before), _content(after)
+        if not lost or not gained or any(_means_one_of(word, lost) for word in gained):
+            continue
+        if all(is_modifier(word) for word in (*lost, *gained)):
+            continue
+        if any(_have_one_sign(pair, change, word) for word in gained):
+            continue
+        yield Finding(
+            "effect-changed",
+            f"'{pair.texts(change)[0]}' became '{pair.texts(change)[1]}'",
+            *pair.spans(change),
+            for_review=_touches_marker(pair, change),
+        )
+
+
+def _have_one_sign(pair: Pair, change: Change, word: str) -> bool:
+    """Whether the words of a change go the same way: "fell" and "dropped"."""
+    spans = pair.spans(change)
+    signs = [
+        {c.sign for c in directional_cues(side) if span and c.start < span[1] and span[0] < c.end}
+        for side, span in zip((pair.original, pair.rewritten), spans, strict=True)
+    ]
+    return bool(signs[0]) and signs[0] == signs[1]
+
+
+def _touches_marker(pair: Pair, change: Change) -> bool:
+    """Whether a change is right beside a marker, and may be part of a cause that was not found."""
+    span = pair.spans(change)[0]
+    return span is not None and any(
+        abs(span[0] - chain.marker[1]) <= 1 or abs(chain.marker[0] - span[1]) <= 1
+        for chain in chains(pair.original)
+    )
+
+
+@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
+def roles_kept(pair: Pair) -> Iterator[Finding]:
+    """A cause does not become the effect, in the headline as little as in the story."""
+
+    def said(side: Side, span: Span) -> frozenset[str]:
+        tokens = (side.tokens[i] for i in side.span_tokens(*span))
+        return frozenset(map(stem, _content(tokens)))
+
+    had = [(said(pair.original, c.cause), said(pair.original, c.effect)) for c in chains(pair.original)]
+    for chain in chains(pair.rewritten):
+        cause, effect = said(pair.rewritten, chain.cause), said(pair.rewritten, chain.effect)
+        for old_cause, old_effect in had:
+            if cause and effect and cause <= old_effect and effect <= old_cause:
+                yield fail(
+                    "effect-changed",
+                    f"'{pair.rewritten.excerpt(chain.cause)}' is the effect, not the cause",
+                    None,
+                    chain.cause,
+                )
+                return
 
 
 _WORSE = re.compile(

@@ -36,6 +36,10 @@ __all__ = [
 ]
 
 
+LONG_CLAUSE = 3
+"""Words after "and" that make a clause of what is put in (ours)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """What a sentence of the rewrite says in other words than its original.
@@ -90,7 +94,12 @@ def _degrees() -> frozenset[str]:
 def _is_permitted(pair: Pair, token: Token) -> bool:
     """Whether a manipulation may put in or take out a word, whatever stood there."""
     if pair.manipulation == "flipping":
-        return bool(_polar() & {stem(part) for part in (token.key, *token.key.split("-"))})
+        return bool(_polar() & {stem(part) for part in (token.key, *token.key.split("-"))}) or any(
+            match.list == "directional"
+            for side in (pair.original, pair.rewritten)
+            if side.text[token.start : token.end] == token.text
+            for match in side.terms_at(token.start, token.end)
+        )
     if pair.manipulation == "sentiment":
         parts = token.key.split("-")
         return (
@@ -178,6 +187,8 @@ def _opener(side: Side, before: Iterable[Token], after: list[Token]) -> Token | 
         if token.key in had:
             continue
         if token.key in words("event_openers"):
+            return token
+        if place == 0 and token.key in ("and", "but") and not had and len(after) > LONG_CLAUSE:
             return token
         comma = side.text[max(0, token.start - 2) : token.start].startswith(",")
         if place == 0 and comma and token.key.endswith("ing"):

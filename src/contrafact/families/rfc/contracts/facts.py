@@ -311,24 +311,25 @@ def acts_added(
     "new-event",
     about="events",
     paper="R.2–R.4; S.1, step 2",
-    to_review='in flipping, an event that is a direction ("hired", "laid off")',
 )
 def events_added(pair: Pair) -> Iterator[Finding]:
-    """The rewrite speaks of no event, deal, crisis or dispute that its original does not."""
+    """The rewrite speaks of no event, deal, crisis or dispute that its original does not; in
+    flipping, save one that is a direction ("hired", "laid off").
+    """
     for event in patterns("events"):
         found = event.search(pair.rewritten.text)
         if not found or event.search(pair.original.text):
             continue
-        yield Finding(
+        if pair.manipulation == "flipping" and any(
+            m.start < found.end() and found.start() < m.end
+            for m in pair.rewritten.terms("directional")
+        ):
+            continue  # an event that is a direction: "hired", "laid off"
+        yield fail(
             "new-event",
             f"'{found[0]}' is an event that the original does not speak of",
             None,
             found.span(),
-            for_review=pair.manipulation == "flipping"
-            and any(
-                m.start < found.end() and found.start() < m.end
-                for m in pair.rewritten.terms("directional")
-            ),
         )
 
 

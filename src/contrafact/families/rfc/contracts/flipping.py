@@ -238,6 +238,8 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
         sure = sure or any(
             stem(cue.text) == stem(one.text) and cue.sign == one.sign for one in reversed_cues
         )
+        if not sure and cue.tier == "soft":
+            continue  # "growth", "support": what goes with either story
         same = other.text.casefold() == cue.text.casefold()
         yield Finding(
             "not-reversed",

@@ -135,7 +135,8 @@ _BEFORE = re.compile(
     r"|fuell?(?:ed|ing|s)(?!\sby)|spurr?(?:ed|ing|s)(?!\sby)"
     r"|weigh(?:ed|s|ing)\son|dragg(?:ed|ing)\sdown|hurt(?:s|ing)?(?!\sby)|dent(?:ed|s"
     r"|ing)(?!\sby)|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
-    r"|boost(?:ed|s|ing)(?!\sby)|lift(?:ed|s|ing)(?!\sby)|help(?:ed|s"
+    r"|boost(?:ed|s|ing)(?!\sby)|lift(?:ed|s|ing)(?!\sby)"
+    r"|(?<!to\s)(?<!can\s)(?<!could\s)(?<!may\s)(?<!will\s)(?<!would\s)(?<!might\s)(?<!a\s)(?:lift|boost|drive)(?=\s[a-z])|help(?:ed|s"
     r"|ing)(?!\sby)(?=\s(?:\w+\s){0,3}(?:lift|boost|drive|push|raise|offset|reduce|cut|improve"
     r"|\w+\s))|bolster(?:ed|s|ing)(?!\sby)|support(?:ed|s|ing)(?!\sby)|propell(?:ed|ing)(?!\sby)"
     r"|so\sthat|which\sis\swhy|thereby|pressur(?:ed|ing)(?!\sby)|underpinn?(?:ed|s|ing)(?!\sby))\b",
@@ -561,7 +562,7 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
                 chain.cause,
             )
         return
-    if _is_moved(pair):
+    if not any(pair.kept(*chain.marker) for chain in realised) and _is_moved(pair):
         return
     cause = (changed or realised)[0].cause
     yield fail(
@@ -636,7 +637,16 @@ def effect_worded(
         before, after = pair.tokens(change)
         if not 1 <= len(before) <= longest or not 1 <= len(after) <= longest:
             continue
-        if any(places.in_original(t) for t in before) or any(places.in_rewritten(t) for t in after):
+        first = pair.original.sentences[0].end
+        if before[0].start < first and (
+            any(places.in_original(t) for t in before) or any(places.in_rewritten(t) for t in after)
+        ):
+            continue  # the headline repeats the cause
+        spans = pair.spans(change)
+        if any(
+            span is not None and any(s < span[1] and span[0] < e for s, e in causes_there)
+            for span, causes_there in zip(spans, (places.original, places.rewritten), strict=True)
+        ):
             continue
         lost, gained = _content(before), _content(after)
         if not lost or not gained or any(_means_one_of(word, lost) for word in gained):

@@ -21,6 +21,7 @@ from contrafact.families.rfc.contracts.vocabulary import (
     groups,
     is_function_word,
     is_modifier,
+    is_noun,
     pattern,
     words,
 )
@@ -94,7 +95,8 @@ def _degrees() -> frozenset[str]:
 def _is_permitted(pair: Pair, token: Token) -> bool:
     """Whether a manipulation may put in or take out a word, whatever stood there."""
     if pair.manipulation == "flipping":
-        return bool(_polar() & {stem(part) for part in (token.key, *token.key.split("-"))}) or any(
+        # Verbs and adjectives are what is turned round; nouns and names are what it is said of.
+        return not is_noun(token.key) or bool(_polar() & {stem(part) for part in (token.key, *token.key.split("-"))}) or any(
             match.list == "directional"
             for side in (pair.original, pair.rewritten)
             if side.text[token.start : token.end] == token.text
@@ -234,7 +236,7 @@ def content_added(
         what = " ".join(token.text for token in found.new)
         actor = any(pattern("stakeholders").fullmatch(t.text) for t in found.new)
         clause = found.opened is not None or (actor and not strict)
-        if (extra >= run and (strict or clause)) or (clause and actor and extra >= 1):
+        if (extra >= run and (strict or clause)) or (clause and (actor or strict)):
             yield fail("content-added", f"'{what}' has no counterpart", None, span)
         elif extra >= run:
             yield review("content-added", f"'{what}' has no counterpart", None, span)
@@ -287,7 +289,7 @@ def institutions_kept(pair: Pair) -> Iterator[Finding]:
         old, new = before[0], after[0]
         if not (_is_content(old) and _is_content(new)) or are_synonyms(old.key, new.key):
             continue
-        if is_modifier(old.key) or is_modifier(new.key) or {stem(old.key), stem(new.key)} & _polar():
+        if is_modifier(old.key) or is_modifier(new.key) or {old.key, new.key} & words("polar"):
             continue
         i = change.rewritten[1]
         tokens = pair.rewritten.tokens

@@ -190,6 +190,7 @@ def _moves(side: Side) -> Iterator[Contradiction]:
         if a.value is None or b.value is None or a.is_estimate or b.is_estimate:
             continue
         if _is_earlier_range(side, a, b):
+            yield from _ranges(side, a, b)
             continue
         if _PER.match(side.text[a.end : a.end + 12]) or _PER.match(side.text[b.end : b.end + 12]):
             continue  # "slid to 770 per dollar from 687": the figure rises where the currency falls
@@ -246,6 +247,21 @@ def _is_earlier_range(side: Side, a: Quantity, b: Quantity) -> bool:
             r"\s?(?:to|and|-|–)\s?", side.text[before[-2].end : before[-1].start]
         )
     )
+
+
+def _ranges(side: Side, a: Quantity, b: Quantity) -> Iterator[Contradiction]:
+    """Yield "cut its forecast to $5.4–5.6 billion, from $5.1–5.3 billion"."""
+    first = min(a.start, b.start)
+    sentence = side.sentence_of(first)
+    now = [
+        q
+        for q in side.quantities
+        if sentence.start <= q.start < first and q.unit == a.unit and q.kind == a.kind
+    ][-2:]
+    was, is_now = (a.value or 0) + (b.value or 0), sum(q.value or 0 for q in now)
+    cue = _mover(side, now[0].start, now[-1].end)
+    if cue is not None and was != is_now and (cue.sign > 0) != (is_now > was):
+        yield _told("direction", f"'{cue.text}' contradicts its two ranges", *now, a, b)
 
 
 def _mover(side: Side, start: int, end: int) -> Cue | None:

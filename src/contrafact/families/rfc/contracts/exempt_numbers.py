@@ -130,6 +130,7 @@ def is_idiom(side: Side, quantity: Quantity) -> bool:
     return bool(_IDIOM.match(side.text[quantity.end : quantity.end + COUNTED_WINDOW]))
 
 
+_CUT_TO = re.compile(r"\b(?:cut|hike|reduction|increase|rise|move)\sto\s\Z", re.IGNORECASE)
 _PRICED = re.compile(
     r"\A\s?(?:(?:a|an|per|/)\s?(?:metric\s)?(?:barrel|ounce|ton|tonne|bushel|pound|lb|gallon|mmbtu|million"
     r"\sBritish|megawatt|kilo|kilogram|dollar|euro|mile|short\ston)\b|(?:to|against|per)\s(?:the\s)?"
@@ -153,7 +154,10 @@ def is_market_level(side: Side, quantity: Quantity) -> bool:
     """
     if not quantity.is_level or quantity.kind not in ("number", "money", "percent"):
         return False
-    if quantity.kind == "percent" and quantity.role in ("rate", "policy rate"):
+    if quantity.kind == "percent" and (
+        quantity.role in ("rate", "policy rate")
+        or _CUT_TO.search(side.text[max(0, quantity.start - 20) : quantity.start])
+    ):
         return True
     if _PRICED.match(side.text[quantity.end : quantity.end + 40]):
         return True

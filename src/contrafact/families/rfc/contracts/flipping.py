@@ -35,7 +35,9 @@ __all__ = [
     "nothing_reversed",
     "numbers_kept",
     "ratings_reversed",
+    "reporting_kept",
     "signs_reversed",
+    "verdicts_reversed",
 ]
 
 TIER_WEIGHTS: dict[Tier, float] = {"firm": 2.0, "plain": 1.0, "soft": 0.5}
@@ -288,6 +290,43 @@ def _without_counterpart(pair: Pair, cue: Cue) -> Iterator[Finding]:
             yield review(
                 "not-reversed", f"'{cue.text}' became '{now}': is that its opposite?", *spans
             )
+
+
+_VERDICT = re.compile(
+    r"\b(?:a|another|the\slatest|one\smore|fresh)\s(?:\w+\s)?(?:sign|signal|indication|evidence|proof"
+    r"|reflection|token)s?\s(?:of|that)\s[^.;,]+",
+    re.IGNORECASE,
+)
+
+
+@rule("not-reversed", about="change", paper="R.1; Q.1, 1", manipulations=("flipping",))
+def verdicts_reversed(pair: Pair) -> Iterator[Finding]:
+    """What a reversed statement is called a sign of is reversed with it."""
+    aligned = direction_alignment(pair)
+    for match in _VERDICT.finditer(pair.original.text):
+        kept = pair.kept(*match.span())
+        sentence = pair.original.sentence_of(match.start())
+        if kept is not None and any(
+            sentence.start <= cue.start < match.start() and any(o.sign == -cue.sign for o in others)
+            for cue, others in aligned.counterparts
+        ):
+            yield fail("not-reversed", f"'{match[0]}' still stands", match.span(), kept)
+
+
+_REPORTED = re.compile(
+    r"\b(?:declin(?:e|ed|es|ing)\sto\s(?:comment|say|elaborate|give|name|discuss|disclose|provide)"
+    r"|(?:did|does|could)\snot\s(?:immediately\s)?(?:respond|reply|comment|be\sreached)"
+    r"|was\snot\s(?:immediately\s)?available\sfor\scomment)\b",
+    re.IGNORECASE,
+)
+
+
+@rule("outcome-changed", about="outcomes", paper="R.1; S.1, step 2", manipulations=("flipping",))
+def reporting_kept(pair: Pair) -> Iterator[Finding]:
+    """Who declined to comment still does: the reporting has no direction."""
+    for match in _REPORTED.finditer(pair.original.text):
+        if match[0].casefold() not in pair.rewritten.text.casefold():
+            yield fail("outcome-changed", f"'{match[0]}' is gone or turned round", match.span())
 
 
 @rule("not-reversed", about="change", paper="R.1; S.1, 5", manipulations=("flipping",))

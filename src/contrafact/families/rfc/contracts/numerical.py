@@ -515,6 +515,9 @@ def within_range(
                     *spans,
                 )
             continue
+        few = old.kind == "number" and abs(old.value) <= SMALL_NUMBER
+        if few and abs(new.value - old.value) >= level_move * abs(old.value):
+            continue  # small counts have no finer steps
         # S.2, 6 gives ranges for percentages that change; money and counts follow their style, and
         # fail only where they hardly move or become another thing.
         moved_level = (

@@ -23,6 +23,7 @@ __all__ = [
     "is_function_word",
     "is_known_name",
     "is_modifier",
+    "is_noun",
     "may_modify",
     "pattern",
     "patterns",
@@ -121,6 +122,14 @@ def is_modifier(word: str) -> bool:
     if word.endswith(("ed", "ing")) and any(form in _part("verb") for form in _forms(word)[1:]):
         return False
     return word in _modifiers() or (word.endswith("ly") and is_common(word))
+
+
+def is_noun(word: str) -> bool:
+    """Return whether a word, in lower case, is a noun and nothing else, or no common word."""
+    forms = _forms(word)
+    if any(form in _part("verb", "adj", "adv") for form in forms):
+        return False
+    return not word.endswith("ly")
 
 
 def may_modify(word: str) -> bool:

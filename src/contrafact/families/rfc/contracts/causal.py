@@ -694,6 +694,8 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
     for chain in chains(pair.rewritten):
         cause, effect = said(pair.rewritten, chain.cause), said(pair.rewritten, chain.effect)
         for old_cause, old_effect in had:
+            if (cause, effect) in had:
+                break
             if cause and effect and cause <= old_effect and effect <= old_cause:
                 yield fail(
                     "effect-changed",

@@ -18,6 +18,7 @@ from contrafact.families.rfc.contracts.pair import (
 )
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.text.quantities import Identifier, Quantity
+from contrafact.text.tokens import stem
 
 __all__ = [
     "NumberKey",
@@ -220,6 +221,7 @@ def changed_numbers(
         yield review("number-changed", "numbers stand in another order than in the original")
 
 
+_MAGNITUDES = {stem(word) for word in ("million", "billion", "trillion", "thousand", "bn", "mn")}
 _CURRENCY_NAME = re.compile(r"[^\W\d_]+\Z")
 
 
@@ -227,6 +229,10 @@ def _is_other_currency(a: Quantity, b: Quantity) -> bool:
     """Whether an amount of money is now one in another currency."""
     if a.kind != "money" or b.kind != "money":
         return False
+    words = [_CURRENCY_NAME.search(q.text) for q in (a, b)]
+    names = [stem(found[0]) for found in words if found]
+    if len(names) == 2 and names[0] != names[1] and not {*names} & _MAGNITUDES:
+        return True
     if a.unit and b.unit:
         return a.unit != b.unit
     return a.unit != b.unit and all(_CURRENCY_NAME.search(q.text) for q in (a, b))

@@ -464,7 +464,7 @@ _CLAUSE = re.compile(r"[,;]\s|\s(?:and|while|but|as)\s")
     about="numbers",
     paper="S.2, 6 and 7",
     manipulations=("numerical",),
-    to_review="levels, money and counts that moved by a tenth or more, and not beyond three times; "
+    to_review="levels, money and counts that moved by a tenth or more, and not beyond two and a half times; "
     "figures that arithmetic binds; increases beyond twice, within the absolute 200%",
 )
 def within_range(
@@ -473,7 +473,7 @@ def within_range(
     level_move: Annotated[
         float, "ours: S.2's ranges are of changes; a level fails only where it hardly moves"
     ] = 0.1,
-    level_most: Annotated[float, "ours: times beyond which a level is another thing"] = 3.0,
+    level_most: Annotated[float, "ours: times beyond which a level is another thing"] = 2.5,
     limits: Annotated[Mapping[str, float], "S.2, 7"] = MACRO_LIMITS,
 ) -> Iterator[Finding]:
     """Each number lies in the range that its kind and direction allow, rounding apart. Increases:
@@ -540,13 +540,21 @@ _OF_PRICES = re.compile(
 )
 
 
+_STILL_PRICES = re.compile(r"(?:It|In\sthe\s(?:12|twelve)\smonths|Core|Excluding|The\sindex|Prices)\b")
+
+
 def _is_of_prices(side: Side, quantity: Quantity) -> bool:
     """Whether a percentage is of consumer prices, whatever its sentence calls it."""
     if quantity.kind != "percent" or quantity.role not in ("price", "percent", "rate"):
         return False
     sentence = side.sentence_of(quantity.start)
+    if _OF_PRICES.search(side.text, sentence.start, sentence.end):
+        return True
     before = side.sentence_of(max(0, sentence.start - 1))
-    return bool(_OF_PRICES.search(side.text, before.start, sentence.end))
+    return bool(
+        _STILL_PRICES.match(side.text, sentence.start)
+        and _OF_PRICES.search(side.text, before.start, before.end)
+    )
 
 
 def value_within(old: Quantity, new: Quantity, times: float) -> bool:

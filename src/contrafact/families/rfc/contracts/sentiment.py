@@ -310,30 +310,18 @@ def stronger(pair: Pair) -> Iterator[Finding]:
     yield fail("not-stronger", "the rewrite does not speak more strongly than its original")
 
 
-@rule(
-    "too-many-stronger-words",
-    about="tone",
-    paper="S.3, 2",
-    manipulations=("sentiment",),
-    to_review="one word more than S.3 allows",
-)
-def too_many_stronger_words(
-    pair: Pair,
-    *,
-    most: Annotated[int, "S.3, 2"] = 3,
-    doubtful: Annotated[int, "ours: words beyond it of which one may be no stronger"] = 1,
-) -> Iterator[Finding]:
+@rule("too-many-stronger-words", about="tone", paper="S.3, 2", manipulations=("sentiment",))
+def too_many_stronger_words(pair: Pair, *, most: Annotated[int, "S.3, 2"] = 3) -> Iterator[Finding]:
     """The rewrite brings in one to three stronger adjectives, adverbs and verbs."""
     found, raised = amplifiers(pair), raised_verbs(pair)
     total = len(found) + len(raised)
     if total > most:
-        yield Finding(
+        yield fail(
             "too-many-stronger-words",
             f"{total} stronger words, such as '{found[0].text if found else ''}'; S.3 allows "
             f"{most}",
             None,
             (found[0].start, found[0].end) if found else pair.spans(raised[0])[1],
-            for_review=total <= most + doubtful,
         )
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Annotated
 
+from contrafact.families.rfc.contracts.assets import asset_keys, assets
 from contrafact.families.rfc.contracts.directional_cues import (
     are_results,
     direction_alignment,
@@ -25,13 +26,15 @@ from contrafact.families.rfc.contracts.vocabulary import (
     pattern,
     words,
 )
-from contrafact.text.tokens import stem
+from contrafact.text.tokens import same_root, stem
+from contrafact.text.words import lexicon
 
 __all__ = [
     "CausalPlaces",
     "Chain",
     "causal_places",
     "cause_changed",
+    "cause_related",
     "cause_stated",
     "causes",
     "chain_stated",
@@ -109,8 +112,8 @@ _AFTER_STRONG = re.compile(
 _AFTER_WEAK = re.compile(
     r"\b(?:amid(?:st)?|after|following|since(?=\s(?:the|it|its|demand|costs|they|he|she|investors"
     r"|\w+s\s))"
-    r"|as(?!\s(?:well|such|of|much|many|part|a\b|an\b|expected|for|per|to|high|low|long|soon|far"
-    r"|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas|it\s(?:looks|seeks|aims"
+    r"|as(?!\s(?:(?:well|such|of|much|many|part|a|an|expected|for|per|to|high|low|long|soon|far)\b"
+    r"|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas\b|it\s(?:looks|seeks|aims"
     r"|plans|prepares|tries)))"
     r"|on(?=\s(?:strong|weak|higher|lower|rising|falling|robust|solid|soft|growing|better|worse"
     r"|increased|improved|surging|slowing))"
@@ -377,6 +380,7 @@ def causal_places(pair: Pair) -> CausalPlaces:
         if any(
             pair.alignment.change_in_rewritten(i) for i in pair.rewritten.span_tokens(*chain.cause)
         )
+        and not _is_put_in(pair, chain)
     ]
 
     def stems(side: Side, spans: Iterable[Span]) -> frozenset[str]:
@@ -389,6 +393,18 @@ def causal_places(pair: Pair) -> CausalPlaces:
     return CausalPlaces(
         tuple(old), tuple(new), stems(pair.original, old), stems(pair.rewritten, new)
     )
+
+
+def _is_put_in(pair: Pair, chain: Chain) -> bool:
+    """Whether a chain of the rewrite is put in, marker and cause, where the original has nothing."""
+    changes = [
+        pair.alignment.change_in_rewritten(i) for i in pair.rewritten.span_tokens(*chain.marker)
+    ]
+    if not changes or any(change is None for change in changes):
+        return False
+    if len(pair.original.sentences) and pair.rewritten.sentences[0].end > chain.marker[0]:
+        return False  # headlines are put in other words
+    return all(change is not None and change.original[0] == change.original[1] for change in changes)
 
 
 def _is_inside(span: Span, spans: Iterable[Span]) -> bool:
@@ -499,12 +515,15 @@ def _meanings() -> tuple[frozenset[str], ...]:
 
 
 def _means_one_of(word: str, others: Iterable[str]) -> bool:
+    others = list(others)
     root = stem(word)
     rest = {stem(other) for other in others}
     if root in rest or any(
         root[:SAME_BEGINNING] == other[:SAME_BEGINNING] and len(root) >= SAME_BEGINNING
         for other in rest
     ):
+        return True
+    if is_known_name(word) and any(is_known_name(o) and same_root(word, o) for o in others):
         return True
     return any(root in group and group & rest for group in _meanings())
 
@@ -513,8 +532,25 @@ def _in_other_words(before: list[str], after: list[str]) -> bool:
     """Whether every word that a cause lost has its synonym among those it gained."""
     gained = [word for word in after if stem(word) not in _vague()]
     lost = [word for word in before if stem(word) not in _vague()]
-    extra = [word for word in gained if not _means_one_of(word, before)]
-    return bool(lost) and len(extra) <= 1 and all(_means_one_of(word, after) for word in lost)
+    extra = [word for word in gained if not _means_one_of(word, before) and not _same(word, before)]
+    return (
+        bool(lost)
+        and len(extra) <= 1
+        and all(_means_one_of(word, after) or _same(word, after) for word in lost)
+    )
+
+
+def _same(word: str, others: Iterable[str]) -> bool:
+    """Whether one of some words goes the same way: "weaker", "lower"."""
+    sign = _sign_of(word)
+    return bool(sign) and any(_sign_of(other) == sign for other in others)
+
+
+@cache
+def _sign_of(word: str) -> int:
+    """Return the polarity of a word by itself; 0 where it has none, or two."""
+    signs = {m.polarity for m in lexicon().find(word, ["directional"])}
+    return signs.pop() if len(signs) == 1 else 0
 
 
 @cache
@@ -696,7 +732,7 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
         for old_cause, old_effect in had:
             if (cause, effect) in had:
                 break
-            if cause and effect and cause <= old_effect and effect <= old_cause:
+            if cause and effect and cause <= old_effect and old_cause <= effect:
                 yield fail(
                     "effect-changed",
                     f"'{pair.rewritten.excerpt(chain.cause)}' is the effect, not the cause",
@@ -789,6 +825,49 @@ def cause_stated(
         )
 
 
+@cache
+def _business() -> frozenset[str]:
+    """Return the stems of words that causes in financial news are made of."""
+    known: set[str] = set(words("business")) | set(words("polar")) | set(words("burdens"))
+    for name in ("metrics", "topics", "things", "meanings"):
+        for members in groups(name).values():
+            known |= members
+    known |= {word for name in asset_keys() for word in name.split()}
+    return frozenset(map(stem, known))
+
+
+@rule(
+    "cause-unrelated",
+    about="consistency",
+    paper="R.4",
+    manipulations=("causal",),
+    to_review="a new cause without a word of business, markets or weather",
+)
+def cause_related(pair: Pair) -> Iterator[Finding]:
+    """The new cause has to do with the effect: a cause that no word of business, markets, policy or
+    weather is in may be absurd.
+    """
+    for chain in chains(pair.rewritten):
+        tokens = [pair.rewritten.tokens[i] for i in pair.rewritten.span_tokens(*chain.cause)]
+        new = [
+            t
+            for t in tokens
+            if t.is_word
+            and not is_function_word(t.key)
+            and pair.alignment.change_in_rewritten(pair.rewritten.span_tokens(t.start, t.end)[0])
+        ]
+        if not new or any(not t.is_word for t in tokens):
+            continue
+        parts = {stem(part) for t in new for part in (t.key, *t.key.split("-"))}
+        if not parts & _business():
+            yield review(
+                "cause-unrelated",
+                f"'{pair.rewritten.excerpt(chain.cause)}' may have nothing to do with the effect",
+                None,
+                chain.cause,
+            )
+
+
 _GOOD_FOR = re.compile(
     r"\b(?:strong(?:er)?|robust|solid|record|booming|surging|soaring|better-than-expected|stellar"
     r"|blockbuster)\s"
@@ -801,6 +880,32 @@ _BAD_FOR = re.compile(
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b",
     re.IGNORECASE,
 )
+_SCARCE = re.compile(
+    r"\b(?:shortages?|scarcity|drought|frost|dry\s(?:weather|spell)|cold(?:er)?\s(?:weather|spell|snap)"
+    r"|heatwaves?|outages?|crop\sfailures?|cool\snights)\b"
+    r"|\b(?:strong(?:er)?|robust|rising|higher|growing|revived|reviv\w+|surging|brisk|solid|firm(?:er)?"
+    r"|buoyant|healthy)\s(?:\w+\s){0,2}(?:demand|buying|consumption|appetite|import\sdemand)\b"
+    r"|\b(?:tight(?:er)?|low(?:er)?|short|falling|dwindling|reduced|shrinking|scarce|limited)\s"
+    r"(?:\w+\s){0,2}(?:supply|supplies|stocks|inventories|output|production|harvests?|crops?|availability)\b"
+    r"|\b(?:halving|drop|fall|decline|cut|cuts|loss|reduction)\s(?:of|in|to)\s(?:\w+\s){0,2}(?:supply"
+    r"|supplies|stocks|inventories|output|production|harvests?|availability|capacity)\b",
+    re.IGNORECASE,
+)
+_AMPLE = re.compile(
+    r"\b(?:gluts?|oversupply|overproduction|bumper|surplus(?:es)?|good\srains|ample\srains?"
+    r"|mild(?:er)?\s(?:weather|winter|temperatures))\b"
+    r"|\b(?:weak(?:er|ening)?|sluggish|soft(?:er)?|falling|slack|tepid|feeble|lower|flagging)\s(?:\w+\s){0,2}"
+    r"(?:demand|buying|consumption|appetite)\b"
+    r"|\b(?:ample|abundant|plentiful|rising|higher|record|growing|large(?:r)?|swelling)\s(?:\w+\s){0,2}"
+    r"(?:supply|supplies|stocks|inventories|output|production|harvests?|crops?|availability)\b",
+    re.IGNORECASE,
+)
+_COMPANY = re.compile(
+    r"\b(?:profits?|loss|revenue|margins?|earnings|income|costs?|exports?|imports?|output|production"
+    r"|deliveries|volumes?|shares)\b",
+    re.IGNORECASE,
+)
+_PRICED = re.compile(r"\b(?:prices?|premiums?|futures|rates)\b", re.IGNORECASE)
 _OWN = re.compile(
     r"\b(?:shares?|stock|profits?|sales|revenue|earnings|income|margins?|results)\b", re.IGNORECASE
 )
@@ -826,6 +931,20 @@ def plausible(pair: Pair) -> Iterator[Finding]:
 def _signs(side: Side, chain: Chain) -> tuple[int, int] | None:
     """Return the signs of a cause and of its effect, where both are beyond doubt."""
     cause = side.excerpt(chain.cause)
+    effect = side.excerpt(chain.effect)
+    scarce, ample = bool(_SCARCE.search(cause)), bool(_AMPLE.search(cause))
+    if scarce != ample and not _COMPANY.search(effect):
+        # What is scarce or sought is dear, what there is plenty of is cheap.
+        if _PRICED.search(effect) or any(
+            chain.effect[0] <= asset.start < chain.effect[1] for asset in assets(side)
+        ):
+            moved = [
+                cue.sign
+                for cue in directional_cues(side)
+                if chain.effect[0] <= cue.start < chain.effect[1] and cue.tier == "firm"
+            ]
+            if moved and len(set(moved)) == 1:
+                return (1 if scarce else -1, moved[0])
     good, bad = bool(_GOOD_FOR.search(cause)), bool(_BAD_FOR.search(cause))
     if good == bad or not _OWN.search(side.excerpt(chain.effect)):
         return None

@@ -22,7 +22,7 @@ from contrafact.families.rfc.contracts.directional_cues import (
 )
 from contrafact.families.rfc.contracts.exempt_numbers import matched_quantities
 from contrafact.families.rfc.contracts.numbers import changed_numbers, number_key, place
-from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
+from contrafact.families.rfc.contracts.pair import Change, Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import pattern, words
 from contrafact.text.quantities import Quantity
@@ -73,7 +73,7 @@ def numbers_kept(pair: Pair) -> Iterator[Finding]:
         if i in to and j in to and key(a[i]) == key(b[to[j]]) and key(a[j]) == key(b[to[i]]):
             excused |= {i, j}
     excused |= {i for i, j in to.items() if _is_reversed_multiple(a[i], b[j])}
-    excused |= _swapped(pair, to) | _crossed(pair, to)
+    excused |= _swapped(pair, to) | _crossed(pair, to) | _expected_otherwise(pair, to)
     yield from changed_numbers(pair, key, excused)
 
 
@@ -129,6 +129,29 @@ def _crossed(pair: Pair, to: dict[int, int]) -> set[int]:
             crosses = (old.value - bound.value) * (new.value - bound.value) < 0
             if crosses and abs(new.value - old.value) <= CROSSING * abs(bound.value):
                 found.add(k)
+    return found
+
+
+RESET = 0.25
+"""Share by which an expectation may move to the other side of its result (ours, likewise)."""
+
+
+def _expected_otherwise(pair: Pair, to: dict[int, int]) -> set[int]:
+    """Return what was expected where it moved so that a beat is a miss: no other figure can."""
+    a, b = pair.original.quantities, pair.rewritten.quantities
+    found: set[int] = set()
+    for expected, actual in (
+        *expected_and_actual(pair.original),
+        *((c.that, c.this) for c in comparatives(pair.original)),
+    ):
+        if expected not in to or actual not in to:
+            continue
+        old, new, kept = a[expected].value, b[to[expected]].value, b[to[actual]].value
+        was = a[actual].value
+        if old is None or new is None or was is None or kept != was:
+            continue
+        if (was - old) * (was - new) < 0 and abs(new - old) <= RESET * abs(old):
+            found.add(expected)
     return found
 
 
@@ -286,10 +309,16 @@ def _without_counterpart(pair: Pair, cue: Cue) -> Iterator[Finding]:
             yield fail("not-reversed", f"'{cue.text}' became '{now}', which says the same", *spans)
         elif not signs and cue.tier == "firm" and pattern("neutral").search(now):
             yield fail("not-reversed", f"'{cue.text}' became '{now}', which takes no side", *spans)
-        elif not signs and cue.tier != "soft":
+        elif not signs and cue.tier != "soft" and not _is_opposed(pair, change):
             yield review(
                 "not-reversed", f"'{cue.text}' became '{now}': is that its opposite?", *spans
             )
+
+
+def _is_opposed(pair: Pair, change: Change) -> bool:
+    """Whether a word of an opposition that no list of directions has stands in a change."""
+    after = pair.tokens(change)[1]
+    return any(token.key in words("polar") or token.key in words("attitudes") for token in after)
 
 
 _VERDICT = re.compile(

@@ -5,6 +5,7 @@ RFC-BENCH, appendices Q.1, 2; Q.2; Q.4, 3; R.1; S.2, 3; S.3, 1.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
@@ -21,9 +22,11 @@ from contrafact.text.quantities import Identifier, Quantity
 from contrafact.text.tokens import stem
 
 __all__ = [
+    "GRADE",
     "NumberKey",
     "QuantityMatch",
     "changed_numbers",
+    "grades_kept",
     "identifiers_kept",
     "number_key",
     "ordinals_kept",
@@ -311,6 +314,23 @@ _ORDINAL = re.compile(
     r"|(?:two|three|four|five|six|seven|eight|nine|ten)-(?:phase|stage|step|part|way|tier|storey))\b",
     re.IGNORECASE,
 )
+
+
+GRADE = r"(?:AAA|AA[+-]?|A[+-]|BBB[+-]?|BB[+-]?|B[+-]|CCC[+-]?|[ABC]a{1,2}[1-3])(?![\w+])"
+"""A credit rating, as agencies write it; a bare "A" or "B" may be anything."""
+
+_GRADES = re.compile(rf"(?<![\w-]){GRADE}")
+
+
+@rule("identifier-changed", about="times", paper="R.1; S.1, 3", in_cause="ignored")
+def grades_kept(pair: Pair) -> Iterator[Finding]:
+    """Credit ratings keep their grades; flipping may swap the old one and the new."""
+    had, has = (Counter(_GRADES.findall(side.text)) for side in (pair.original, pair.rewritten))
+    if had and has and had != has:
+        new = next(iter(has - had), None)
+        old = next(iter(had - has), None)
+        if new and old:
+            yield fail("identifier-changed", f"'{old}' became '{new}'")
 
 
 @rule("identifier-changed", about="times", paper="R.2; S.2, 3", in_cause="ignored")

@@ -1,5 +1,6 @@
 """``contrafact rfc check``: does every pair keep the contract of its manipulation?"""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,7 +50,7 @@ def check(
     """
     from contrafact.console import Progress
     from contrafact.families.rfc.contracts import Options, check_pairs, load_rules
-    from contrafact.families.rfc.contracts.check import read_pairs
+    from contrafact.families.rfc.contracts.check import WORTH_SHARING, read_pairs
     from contrafact.files.atomic import guard_output, write_text
 
     if out is not None:
@@ -63,8 +64,9 @@ def check(
     rows = read_pairs(file)
     sound = [row.fields for row in rows if row.problem is None]
     checked: list[Check] = []
+    workers = (os.cpu_count() or 1) if len(sound) >= WORTH_SHARING else 1
     with Progress("pairs", len(sound)) as progress:
-        for found in check_pairs(sound, options=options):
+        for found in check_pairs(sound, options=options, workers=workers):
             checked.append(found)
             progress.step()
     checks = iter(checked)

@@ -18,6 +18,7 @@ from contrafact.text.parsing import package_folder
 
 __all__ = [
     "any_of",
+    "by_first_letter",
     "groups",
     "is_common",
     "is_function_word",
@@ -55,6 +56,68 @@ def word_set(text: str) -> frozenset[str]:
 def any_of(expressions: Iterable[str]) -> re.Pattern[str]:
     """Return one pattern that matches whatever one of several does: whole words, in any case."""
     return re.compile(rf"\b(?:{'|'.join(expressions)})(?!\w)", re.IGNORECASE)
+
+
+def by_first_letter(expressions: Iterable[str]) -> dict[str, re.Pattern[str]]:
+    """Return expressions as one pattern for each letter or figure that they may begin with.
+
+    Each is to be matched at the beginning of a word: only those that may begin there are tried.
+    """
+    rows: dict[str, list[str]] = {}
+    for expression in expressions:
+        for first in _firsts(expression) or _LETTERS:
+            rows.setdefault(first, []).append(expression)
+    return {key: re.compile(f"(?:{'|'.join(row)})", re.IGNORECASE) for key, row in rows.items()}
+
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+
+
+def _branches(expression: str) -> list[str]:
+    """Return the alternatives of an expression, outside its groups."""
+    found, depth, start, at = [], 0, 0, 0
+    while at < len(expression):
+        character = expression[at]
+        if character == "\\":
+            at += 1
+        elif character == "[":
+            at = expression.index("]", at + 2)
+        elif character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        elif character == "|" and not depth:
+            found.append(expression[start:at])
+            start = at + 1
+        at += 1
+    return [*found, expression[start:]]
+
+
+def _firsts(expression: str) -> frozenset[str]:
+    """Return the letters that an expression may begin with; none where that is not plain."""
+    found: set[str] = set()
+    for branch in _branches(expression):
+        if branch.startswith("(?:"):
+            depth, at = 0, 0
+            for at, character in enumerate(branch):
+                depth += {"(": 1, ")": -1}.get(character, 0)
+                if not depth:
+                    break
+            inner, rest = branch[3:at], branch[at + 1 :]
+            firsts = _firsts(inner)
+            if not firsts or "[" in inner or "\\(" in inner:
+                return frozenset()
+            found |= firsts
+            if rest[:1] in ("?", "*"):
+                after = _firsts(rest[1:].removeprefix("?"))
+                if not after:
+                    return frozenset()
+                found |= after
+        elif branch[:1].isalnum() and branch[1:2] not in ("?", "*", "{"):
+            found.add(branch[0].casefold())
+        else:
+            return frozenset()
+    return frozenset(found)
 
 
 @cache

@@ -359,9 +359,7 @@ class CausalPlaces:
 
     def in_original(self, token: Token) -> bool:
         """Return whether a token of the original is in a replaced cause, or repeats a word of it."""
-        return stem(token.key) in self.stems or _is_inside(
-            (token.start, token.end), self.original
-        )
+        return stem(token.key) in self.stems or _is_inside((token.start, token.end), self.original)
 
     def in_rewritten(self, token: Token) -> bool:
         """Return whether a token of the rewrite is in a new cause, or repeats a word of it."""
@@ -404,7 +402,9 @@ def _is_put_in(pair: Pair, chain: Chain) -> bool:
         return False
     if len(pair.original.sentences) and pair.rewritten.sentences[0].end > chain.marker[0]:
         return False  # headlines are put in other words
-    return all(change is not None and change.original[0] == change.original[1] for change in changes)
+    return all(
+        change is not None and change.original[0] == change.original[1] for change in changes
+    )
 
 
 def _is_inside(span: Span, spans: Iterable[Span]) -> bool:
@@ -726,7 +726,9 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
         tokens = (side.tokens[i] for i in side.span_tokens(*span))
         return frozenset(map(stem, _content(tokens)))
 
-    had = [(said(pair.original, c.cause), said(pair.original, c.effect)) for c in chains(pair.original)]
+    had = [
+        (said(pair.original, c.cause), said(pair.original, c.effect)) for c in chains(pair.original)
+    ]
     for chain in chains(pair.rewritten):
         cause, effect = said(pair.rewritten, chain.cause), said(pair.rewritten, chain.effect)
         for old_cause, old_effect in had:

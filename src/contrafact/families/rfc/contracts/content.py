@@ -96,11 +96,15 @@ def _is_permitted(pair: Pair, token: Token) -> bool:
     """Whether a manipulation may put in or take out a word, whatever stood there."""
     if pair.manipulation == "flipping":
         # Verbs and adjectives are what is turned round; nouns and names are what it is said of.
-        return not is_noun(token.key) or bool(_polar() & {stem(part) for part in (token.key, *token.key.split("-"))}) or any(
-            match.list == "directional"
-            for side in (pair.original, pair.rewritten)
-            if side.text[token.start : token.end] == token.text
-            for match in side.terms_at(token.start, token.end)
+        return (
+            not is_noun(token.key)
+            or bool(_polar() & {stem(part) for part in (token.key, *token.key.split("-"))})
+            or any(
+                match.list == "directional"
+                for side in (pair.original, pair.rewritten)
+                if side.text[token.start : token.end] == token.text
+                for match in side.terms_at(token.start, token.end)
+            )
         )
     if pair.manipulation == "sentiment":
         parts = token.key.split("-")
@@ -296,6 +300,4 @@ def institutions_kept(pair: Pair) -> Iterator[Finding]:
         if i >= len(tokens) or pair.rewritten.text[new.end : tokens[i].start] != " ":
             continue
         if _HEADS.match(tokens[i].text) and not pair.rewritten.terms_at(new.start, new.end):
-            yield fail(
-                "entity-changed", f"'{old.text}' became '{new.text}'", *pair.spans(change)
-            )
+            yield fail("entity-changed", f"'{old.text}' became '{new.text}'", *pair.spans(change))

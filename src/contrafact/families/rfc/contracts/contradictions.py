@@ -243,9 +243,7 @@ def _is_earlier_range(side: Side, a: Quantity, b: Quantity) -> bool:
     return len(before) >= 2 and bool(
         re.search(r"\bfrom\s(?:\w+\s){0,3}\Z", side.text[before[-1].end : low.start])
         and re.fullmatch(r"\s(?:to|and)\s", side.text[low.end : high.start])
-        and re.fullmatch(
-            r"\s?(?:to|and|-|–)\s?", side.text[before[-2].end : before[-1].start]
-        )
+        and re.fullmatch(r"\s?(?:to|and|-|–)\s?", side.text[before[-2].end : before[-1].start])
     )
 
 

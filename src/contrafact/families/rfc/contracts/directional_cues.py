@@ -601,7 +601,9 @@ def rating_calls(side: Side) -> list[RatingCall]:
     for match in _MOVE.finditer(side.text):
         action = (match["action"] or match["action2"]).casefold()
         name = match["to"] or match["to2"]
-        said_so = match["was"] or match["was2"] or "rating" in match[0] or "grad" in match[0].lower()
+        said_so = (
+            match["was"] or match["was2"] or "rating" in match[0] or "grad" in match[0].lower()
+        )
         if not name[0].isupper() and (_rank(name) == 0 or not said_so):
             continue  # "to hold", "in line", "begin to reduce", "loans to buy homes"
         direction = 1 if action.startswith(_UP) else -1 if action.startswith(_DOWN) else 0

@@ -102,7 +102,9 @@ _LISTED = (
     r"|giants|players|tips|facts|signs|rules|cryptos|coins|tokens)"
 )
 _LIST_TITLE = re.compile(rf"\A\s(?:[\w&'’-]+\s){{0,5}}?{_LISTED}\b", re.IGNORECASE)
-_LIST_START = re.compile(r"(?:\A|[.:!?\n|]\s*|\b(?:[Tt]he|[Tt]op|[Ii]ts|[Oo]ur|[Tt]hese|[Tt]hose)\s)[\"“'‘]?\Z")
+_LIST_START = re.compile(
+    r"(?:\A|[.:!?\n|]\s*|\b(?:[Tt]he|[Tt]op|[Ii]ts|[Oo]ur|[Tt]hese|[Tt]hose)\s)[\"“'‘]?\Z"
+)
 _CONSTANT_AFTER = re.compile(
     r"\A(?:\s(?:U\.?S\.?\s|American\s)?states\b"
     r"|[\s-](?:\w+\s)?(?:mark|level|threshold|line|point)\b[^.;]{0,20}\b(?:that\s)?(?:separat|divid"
@@ -204,7 +206,9 @@ def is_constant(side: Side, quantity: Quantity) -> bool:
     )
 
 
-_INDEX = re.compile(r"\b(?:index|gauge|PMI|ISM|indicator|survey|reading|barometer)\b", re.IGNORECASE)
+_INDEX = re.compile(
+    r"\b(?:index|gauge|PMI|ISM|indicator|survey|reading|barometer)\b", re.IGNORECASE
+)
 
 
 def is_version(side: Side, quantity: Quantity) -> bool:
@@ -264,9 +268,7 @@ _ANSWERED = re.compile(
     r"|(?:chance|probability|likelihood|odds)\b)",
     re.IGNORECASE,
 )
-_SURVEYED = re.compile(
-    r"\b(?:polled|surveyed|respondents|survey|poll|asked)\b", re.IGNORECASE
-)
+_SURVEYED = re.compile(r"\b(?:polled|surveyed|respondents|survey|poll|asked)\b", re.IGNORECASE)
 _SHARE_AT = re.compile(
     r"(?:\b(?:market\sshare|share\sof\s(?:the\s)?\w+|occupancy|load\sfactor|utili[sz]ation)\b"
     r"[^.;,%]{0,45}?\s(?:to|of|at|from|was|is|reached|hit)\s(?:about\s|around\s|nearly\s)?"

@@ -116,9 +116,10 @@ def _crossed(pair: Pair, to: dict[int, int]) -> set[int]:
         bound, same = a.quantities[i], b.quantities[j]
         if not bound.value or bound.value != same.value:
             continue
-        before, after = a.text[max(0, bound.start - 16) : bound.start], b.text[
-            max(0, same.start - 16) : same.start
-        ]
+        before, after = (
+            a.text[max(0, bound.start - 16) : bound.start],
+            b.text[max(0, same.start - 16) : same.start],
+        )
         was_above, is_below = bool(_ABOVE.search(before)), bool(_BELOW.search(after))
         if not (was_above and is_below) and not (_BELOW.search(before) and _ABOVE.search(after)):
             continue

@@ -324,8 +324,7 @@ def quantity_unchanged(pair: Pair) -> Iterator[Finding]:
                 "quantity-unchanged",
                 f"'{old.text}' is not changed",
                 *spans,
-                for_review=is_exempt(pair.original, old)
-                or old.form.style == "fraction",
+                for_review=is_exempt(pair.original, old) or old.form.style == "fraction",
             )
 
 
@@ -523,7 +522,9 @@ def within_range(
         moved_level = (
             (old.is_level if percent else True)
             and abs(new.value - old.value) >= level_move * abs(old.value)
-            and (value <= max(bounds.high, WHOLE) if percent else value_within(old, new, level_most))
+            and (
+                value <= max(bounds.high, WHOLE) if percent else value_within(old, new, level_most)
+            )
         )
         yield Finding(
             "range",
@@ -540,7 +541,9 @@ _OF_PRICES = re.compile(
 )
 
 
-_STILL_PRICES = re.compile(r"(?:It|In\sthe\s(?:12|twelve)\smonths|Core|Excluding|The\sindex|Prices)\b")
+_STILL_PRICES = re.compile(
+    r"(?:It|In\sthe\s(?:12|twelve)\smonths|Core|Excluding|The\sindex|Prices)\b"
+)
 
 
 def _is_of_prices(side: Side, quantity: Quantity) -> bool:
@@ -713,7 +716,9 @@ def conversions_kept(
     where = dict(perturbed_quantities(pair))
     found, new = pair.original.quantities, pair.rewritten.quantities
     for i, (a, b) in enumerate(pairwise(found)):
-        if not re.fullmatch(r"[\w\s]{0,12}\s?\((?:about\s|around\s)?", pair.original.text[a.end : b.start]):
+        if not re.fullmatch(
+            r"[\w\s]{0,12}\s?\((?:about\s|around\s)?", pair.original.text[a.end : b.start]
+        ):
             continue
         if b.kind != "money" or a.kind not in ("money", "number") or a.unit == b.unit:
             continue

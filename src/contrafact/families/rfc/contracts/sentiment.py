@@ -302,8 +302,10 @@ def stronger(pair: Pair) -> Iterator[Finding]:
     )
     values = tone().valence
     valued = any(t.key in values for t in new) and not any(t.key in values for t in lost)
-    if inserted or valued or any(
-        is_modifier(token.key) and token.key not in words("mild") for token in new
+    if (
+        inserted
+        or valued
+        or any(is_modifier(token.key) and token.key not in words("mild") for token in new)
     ):
         yield review("not-stronger", "no word of the lexicon is stronger; is the tone?")
         return

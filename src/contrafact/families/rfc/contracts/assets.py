@@ -15,7 +15,7 @@ from contrafact.families.rfc.contracts.rules import Finding, fail, rule
 from contrafact.families.rfc.contracts.vocabulary import groups
 from contrafact.text.tokens import alternation
 
-__all__ = ["Asset", "asset_keys", "assets", "assets_kept"]
+__all__ = ["Asset", "asset_keys", "assets", "assets_kept", "assets_lost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def assets_kept(pair: Pair) -> Iterator[Finding]:
     pound, whatever the capitals.
     """
     had, has = (Counter(a.key for a in assets(side)) for side in (pair.original, pair.rewritten))
-    lost = [a for a in assets(pair.original) if a.key not in has and _is_absent(pair.rewritten, a)]
+    lost: list[Asset] = [a for a in assets(pair.original) if a.key not in has and _is_absent(pair.rewritten, a)]
     for asset in assets(pair.rewritten):
         if asset.key in had or not _is_absent(pair.original, asset):
             continue
@@ -106,6 +106,31 @@ def assets_kept(pair: Pair) -> Iterator[Finding]:
             )
         else:
             yield fail("entity-added", f"'{asset.text}' is new", None, (asset.start, asset.end))
+
+
+@rule(
+    "entity-lost", about="names", paper="Q.1, 2; R.1–R.4", to_review="one that is only left out"
+)
+def assets_lost(pair: Pair) -> Iterator[Finding]:
+    """No currency, metal, commodity, crypto-asset or index of the original is gone."""
+    if pair.manipulation == "causal":
+        return  # it may go with the replaced cause; `effect_worded` sees to the rest
+    has = {asset.key for asset in assets(pair.rewritten)}
+    for asset in assets(pair.original):
+        if asset.key in has or not _is_absent(pair.rewritten, asset):
+            continue
+        i = pair.original.span_tokens(asset.start, asset.end)[0]
+        change = pair.alignment.change_in_original(i)
+        replaced = change is not None and any(
+            token.is_word and token.text[:1].isalpha() for token in pair.tokens(change)[1]
+        )
+        yield Finding(
+            "entity-lost",
+            f"'{asset.text}' is in the original and not in the rewrite",
+            (asset.start, asset.end),
+            for_review=not replaced,
+        )
+        has.add(asset.key)
 
 
 def _is_absent(side: Side, asset: Asset) -> bool:

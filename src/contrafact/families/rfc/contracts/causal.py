@@ -43,6 +43,7 @@ __all__ = [
     "effect_kept",
     "effect_worded",
     "findings_outside_cause",
+    "headline_cause_changed",
     "marker_kept",
     "plausible",
     "realised_chains",
@@ -464,6 +465,39 @@ def _is_only_place_or_time(pair: Pair, finding: Finding) -> bool:
 # Rules
 
 
+@rule("cause-unchanged", about="change", paper="Q.4, 2; R.1", manipulations=("causal",))
+def headline_cause_changed(pair: Pair) -> Iterator[Finding]:
+    """The headline does not go on stating the cause that the story replaces."""
+    places = causal_places(pair)
+    if not places.original or len(pair.original.sentences) < 2:
+        return
+    end = pair.original.sentences[0].end
+    told = [span for span in places.original if span[0] >= end]
+    replaced = frozenset(
+        stem(word)
+        for span in told
+        for word in _content(pair.original.tokens[i] for i in pair.original.span_tokens(*span))
+    )
+    for chain in chains(pair.original):
+        if chain.cause[1] > end:
+            continue
+        kept = pair.kept(*chain.cause)
+        words_of = frozenset(
+            stem(word)
+            for word in _content(
+                pair.original.tokens[i] for i in pair.original.span_tokens(*chain.cause)
+            )
+        )
+        gone = {stem(token.key) for token in pair.rewritten.tokens if token.start >= end}
+        if kept is not None and words_of and words_of <= replaced and not words_of <= gone:
+            yield fail(
+                "cause-unchanged",
+                f"the headline still has '{pair.original.excerpt(chain.cause)}' for a cause",
+                chain.cause,
+                kept,
+            )
+
+
 _GUESSED = re.compile(
     r"\b(?:could|may(?!\s\d)|might|would|if|unless|whether|potentially|possibly|perhaps|likely)\b",
     re.IGNORECASE,
@@ -872,14 +906,18 @@ def cause_related(pair: Pair) -> Iterator[Finding]:
 
 _GOOD_FOR = re.compile(
     r"\b(?:strong(?:er)?|robust|solid|record|booming|surging|soaring|better-than-expected|stellar"
-    r"|blockbuster)\s"
-    r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b",
+    r"|blockbuster|rising|higher|growing|brisk)\s"
+    r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
+    r"|\b(?:jump|surge|rise|rebound|recovery|increase)\sin\s(?:\w+\s)?(?:demand|sales|orders|revenue"
+    r"|bookings)\b",
     re.IGNORECASE,
 )
 _BAD_FOR = re.compile(
     r"\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected"
-    r"|collapsing|plunging|poor)\s"
-    r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b",
+    r"|collapsing|plunging|poor|lower|shrinking|slack|soft(?:er)?)\s"
+    r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
+    r"|\b(?:collapse|slump|plunge|drop|fall|decline|slide|loss)\s(?:in|of)\s(?:\w+\s)?(?:demand|sales|orders"
+    r"|revenue|bookings|customers)\b",
     re.IGNORECASE,
 )
 _SCARCE = re.compile(
@@ -918,7 +956,8 @@ def plausible(pair: Pair) -> Iterator[Finding]:
     """The new cause does not contradict common sense: no profit falls because demand is strong."""
     had = {_signs(pair.original, chain) for chain in chains(pair.original)}
     for chain in chains(pair.rewritten):
-        if not chain.strong or not chain.realised:
+        marker = pair.rewritten.excerpt(chain.marker)
+        if not chain.realised or (not chain.strong and _ONLY_TIME.match(marker)):
             continue
         signs = _signs(pair.rewritten, chain)
         if signs is not None and signs not in had and signs[0] != signs[1]:

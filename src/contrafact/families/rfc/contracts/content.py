@@ -287,7 +287,7 @@ _HEADS = re.compile(
 def institutions_kept(pair: Pair) -> Iterator[Finding]:
     """The health ministry does not become the defence ministry."""
     for change in pair.changes:
-        before, after = pair.tokens(change)
+        before, after = ([t for t in ts if t.key not in ("a", "an", "the")] for ts in pair.tokens(change))
         if len(before) != 1 or len(after) != 1:
             continue
         old, new = before[0], after[0]

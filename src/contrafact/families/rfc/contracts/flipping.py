@@ -144,6 +144,7 @@ def _expected_otherwise(pair: Pair, to: dict[int, int]) -> set[int]:
     for expected, actual in (
         *expected_and_actual(pair.original),
         *((c.that, c.this) for c in comparatives(pair.original)),
+        *earlier_and_later(pair.original),
     ):
         if expected not in to or actual not in to:
             continue
@@ -255,6 +256,7 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             for attitude in reversed_cues
             if attitude.end < cue.start
         )
+        governed = governed or _is_governed(pair, cue)
         # A firm direction that stayed leaves the reversal incomplete. A plain one does where it
         # leans the way the original does; against it, it may be the background of either story.
         sure = cue.tier == "firm" or (
@@ -276,6 +278,38 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             (other.start, other.end),
             for_review=governed or not sure,
         )
+
+
+_HELD_OF = re.compile(
+    r"\b(?:bets?|wagers?|odds|chances?|hopes?|fears?|doubts?|expectations?|prospects?|likelihood|risks?"
+    r"|talk|speculation|calls?|case|pressure|expect\w*|question\w*|dismiss\w*|rule[sd]?\sout|predict\w*"
+    r"|against|for|plans?|need|room)\s(?:\w+\s){0,4}\Z",
+    re.IGNORECASE,
+)
+
+
+def _is_governed(pair: Pair, cue: Cue) -> bool:
+    """Whether what was turned round is an attitude to a direction: "added to bets on a cut"."""
+    tokens = pair.original.span_tokens(cue.start, cue.end)
+    before = range(max(0, tokens[0] - VERB_REACH), tokens[0])
+    changed = [i for i in before if pair.alignment.change_in_original(i)]
+    if not changed:
+        return False
+    start = pair.original.tokens[changed[0]].start
+    spoken = [pair.original.text[start : cue.start]]
+    to = pair.alignment.to_rewritten.get(tokens[0])
+    if to is not None:
+        at = pair.rewritten.tokens[to].start
+        sentence = pair.rewritten.sentence_of(at)
+        spoken.append(pair.rewritten.text[max(sentence.start, at - REACH) : at])
+    return not re.search(r"[.;]\s|,\s", spoken[0]) and any(_HELD_OF.search(words_before) for words_before in spoken)
+
+
+VERB_REACH = 7
+"""Words from a turned attitude to the direction that it is to, at most (ours)."""
+
+REACH = 50
+"""The same in characters of the rewrite (ours)."""
 
 
 def bearing(side: Side, cue: Cue) -> int:

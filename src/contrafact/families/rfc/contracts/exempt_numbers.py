@@ -163,6 +163,13 @@ def is_market_level(side: Side, quantity: Quantity) -> bool:
         return True
     if _PRICED.match(side.text[quantity.end : quantity.end + 40]):
         return True
+    if (
+        quantity.kind == "number"
+        and abs(quantity.value or 0.0) <= WHOLE
+        and "." in quantity.form.number
+        and _INDEX.search(side.text)
+    ):
+        return True  # a survey's reading: "New orders stood at 54.3"
     sentence = side.sentence_of(quantity.start)
     before = side.text[max(sentence.start, quantity.start - 110) : quantity.start]
     return bool(_MARKET.search(before)) and quantity.role not in ("revenue", "eps", "margin")
@@ -199,13 +206,24 @@ def is_constant(side: Side, quantity: Quantity) -> bool:
     after = side.text[quantity.end : quantity.end + SHARE_WINDOW[1]]
     if quantity.value == 50 and re.match(r"\A\s(?:U\.?S\.?\s|American\s)?states\b", after):
         return bool(re.search(r"\b(?:of\s(?:the|all)|all|the)\s\Z", before))
+    if _OF_ALL.match(after) and re.search(r"\bof\s(?:the\s|its\s|all\s)?\Z", before):
+        return True
     if quantity.value not in (0, 50, 100):
         return False
+    if quantity.value == 50 and _LINE.search(before) and _INDEX.search(side.text):
+        return True
     return bool(_CONSTANT_BEFORE.search(before) or _CONSTANT_AFTER.match(after)) and bool(
         _INDEX.search(side.text)
     )
 
 
+_OF_ALL = re.compile(
+    r"\A\s(?:industries|districts|sectors|regions|categories|member\sstates|subindexes|components)\b",
+    re.IGNORECASE,
+)
+_LINE = re.compile(
+    r"\b(?:above|below|under|over|past|crossed|of)\s(?:the\s)?(?:neutral\s|break-even\s)?\Z", re.IGNORECASE
+)
 _INDEX = re.compile(
     r"\b(?:index|gauge|PMI|ISM|indicator|survey|reading|barometer)\b", re.IGNORECASE
 )

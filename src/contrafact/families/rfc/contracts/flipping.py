@@ -276,8 +276,18 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             else f"'{cue.text}' became '{other.text}', which says the same",
             (cue.start, cue.end),
             (other.start, other.end),
-            for_review=governed or not sure,
+            for_review=governed or not sure or (not same and _is_mixed(pair, cue, other)),
         )
+
+
+def _is_mixed(pair: Pair, cue: Cue, other: Cue) -> bool:
+    """Whether another word of the change may be what turns a direction round."""
+    return any(
+        token.key in words("polar") and not other.start <= token.start < other.end
+        for i in pair.original.span_tokens(cue.start, cue.end)
+        if (change := pair.alignment.change_in_original(i)) is not None
+        for token in pair.tokens(change)[1]
+    )
 
 
 _HELD_OF = re.compile(
@@ -291,11 +301,17 @@ _HELD_OF = re.compile(
 def _is_governed(pair: Pair, cue: Cue) -> bool:
     """Whether what was turned round is an attitude to a direction: "added to bets on a cut"."""
     tokens = pair.original.span_tokens(cue.start, cue.end)
-    before = range(max(0, tokens[0] - VERB_REACH), tokens[0])
-    changed = [i for i in before if pair.alignment.change_in_original(i)]
-    if not changed:
+    clause = pair.original.sentence_of(cue.start).start
+    start = next(
+        (
+            pair.original.tokens[i].start
+            for i in range(tokens[0] - 1, max(-1, tokens[0] - 1 - VERB_REACH), -1)
+            if pair.alignment.change_in_original(i) and pair.original.tokens[i].start >= clause
+        ),
+        None,
+    )
+    if start is None:
         return False
-    start = pair.original.tokens[changed[0]].start
     spoken = [pair.original.text[start : cue.start]]
     to = pair.alignment.to_rewritten.get(tokens[0])
     if to is not None:

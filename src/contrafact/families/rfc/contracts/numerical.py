@@ -463,7 +463,7 @@ _CLAUSE = re.compile(r"[,;]\s|\s(?:and|while|but|as)\s")
     about="numbers",
     paper="S.2, 6 and 7",
     manipulations=("numerical",),
-    to_review="levels, money and counts that moved by a tenth or more, and not beyond two and a half times; "
+    to_review="levels, money and counts that moved by a twentieth or more, and not beyond two and a half times; "
     "figures that arithmetic binds; increases beyond twice, within the absolute 200%",
 )
 def within_range(
@@ -471,7 +471,7 @@ def within_range(
     *,
     level_move: Annotated[
         float, "ours: S.2's ranges are of changes; a level fails only where it hardly moves"
-    ] = 0.1,
+    ] = 0.05,
     level_most: Annotated[float, "ours: times beyond which a level is another thing"] = 2.5,
     limits: Annotated[Mapping[str, float], "S.2, 7"] = MACRO_LIMITS,
 ) -> Iterator[Finding]:
@@ -502,7 +502,7 @@ def within_range(
         percent = old.kind == "percent"
         if is_market_level(pair.original, old) and value_within(old, new, level_most):
             continue
-        if percent and old.is_level and old.direction is None and new.value <= WHOLE:
+        if percent and old.is_level and abs(new.value) <= WHOLE:
             if abs(new.value - old.value) >= level_move * abs(old.value):
                 continue
         bounds, value, slack = allowed(old), abs(new.value), precision(new)

@@ -3,8 +3,9 @@
 It asks the one reader of contradictions (`contrafact.families.rfc.contracts.contradictions`), which
 the validators ask as well: a direction against its from–to figures, a percent change against them,
 a share or a decline over 100%, parts that exceed the whole, a beat or a miss against its figures, a
-level on the wrong side of its bound, a headline that the story denies. Where nothing is found, the paragraph passes for unmanipulated: a consistent
-manipulation is not seen, and an original that is itself badly worded is flagged.
+level on the wrong side of its bound, a headline that the story denies. Where nothing is found, the
+paragraph passes for unmanipulated: a consistent manipulation is not seen, and an original that is
+itself badly worded is flagged.
 """
 
 from collections.abc import Sequence

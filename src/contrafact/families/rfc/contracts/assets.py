@@ -91,7 +91,9 @@ def assets_kept(pair: Pair) -> Iterator[Finding]:
     pound, whatever the capitals.
     """
     had, has = (Counter(a.key for a in assets(side)) for side in (pair.original, pair.rewritten))
-    lost: list[Asset] = [a for a in assets(pair.original) if a.key not in has and _is_absent(pair.rewritten, a)]
+    lost: list[Asset] = [
+        a for a in assets(pair.original) if a.key not in has and _is_absent(pair.rewritten, a)
+    ]
     for asset in assets(pair.rewritten):
         if asset.key in had or not _is_absent(pair.original, asset):
             continue
@@ -108,9 +110,7 @@ def assets_kept(pair: Pair) -> Iterator[Finding]:
             yield fail("entity-added", f"'{asset.text}' is new", None, (asset.start, asset.end))
 
 
-@rule(
-    "entity-lost", about="names", paper="Q.1, 2; R.1–R.4", to_review="one that is only left out"
-)
+@rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4", to_review="one that is only left out")
 def assets_lost(pair: Pair) -> Iterator[Finding]:
     """No currency, metal, commodity, crypto-asset or index of the original is gone."""
     if pair.manipulation == "causal":

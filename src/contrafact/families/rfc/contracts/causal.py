@@ -359,7 +359,7 @@ class CausalPlaces:
     new_stems: frozenset[str]
 
     def in_original(self, token: Token) -> bool:
-        """Return whether a token of the original is in a replaced cause, or repeats a word of it."""
+        """Return whether a token of the original is in a replaced cause, or repeats one of it."""
         return stem(token.key) in self.stems or _is_inside((token.start, token.end), self.original)
 
     def in_rewritten(self, token: Token) -> bool:
@@ -395,7 +395,7 @@ def causal_places(pair: Pair) -> CausalPlaces:
 
 
 def _is_put_in(pair: Pair, chain: Chain) -> bool:
-    """Whether a chain of the rewrite is put in, marker and cause, where the original has nothing."""
+    """Whether a chain of the rewrite is put in, marker and cause, where nothing stood."""
     changes = [
         pair.alignment.change_in_rewritten(i) for i in pair.rewritten.span_tokens(*chain.marker)
     ]
@@ -424,7 +424,7 @@ def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
             )
         if span is not None and finding.rule == "entity-lost" and not inside:
             # A headline repeats the cause, and loses the name with it.
-            named = [t for t in map(stem, pair.original.excerpt(span).split())]
+            named = list(map(stem, pair.original.excerpt(span).split()))
             inside = bool(places.original) and all(word in places.stems for word in named)
         if rule.in_cause == "counts" or not inside:
             if finding.rule in ("entity-added", "entity-changed") and _is_region(pair, finding):
@@ -974,18 +974,18 @@ def _signs(side: Side, chain: Chain) -> tuple[int, int] | None:
     cause = side.excerpt(chain.cause)
     effect = side.excerpt(chain.effect)
     scarce, ample = bool(_SCARCE.search(cause)), bool(_AMPLE.search(cause))
-    if scarce != ample and not _COMPANY.search(effect):
+    of_price = _PRICED.search(effect) or any(
+        chain.effect[0] <= asset.start < chain.effect[1] for asset in assets(side)
+    )
+    if scarce != ample and of_price and not _COMPANY.search(effect):
         # What is scarce or sought is dear, what there is plenty of is cheap.
-        if _PRICED.search(effect) or any(
-            chain.effect[0] <= asset.start < chain.effect[1] for asset in assets(side)
-        ):
-            moved = [
-                cue.sign
-                for cue in directional_cues(side)
-                if chain.effect[0] <= cue.start < chain.effect[1] and cue.tier == "firm"
-            ]
-            if moved and len(set(moved)) == 1:
-                return (1 if scarce else -1, moved[0])
+        moved = {
+            cue.sign
+            for cue in directional_cues(side)
+            if chain.effect[0] <= cue.start < chain.effect[1] and cue.tier == "firm"
+        }
+        if len(moved) == 1:
+            return (1 if scarce else -1, moved.pop())
     good, bad = bool(_GOOD_FOR.search(cause)), bool(_BAD_FOR.search(cause))
     if good == bad or not _OWN.search(side.excerpt(chain.effect)):
         return None

@@ -36,9 +36,9 @@ from contrafact.text.words import lexicon
 __all__ = [
     "CONTRACTS",
     "LONGEST",
+    "WORTH_SHARING",
     "Options",
     "PairRow",
-    "WORTH_SHARING",
     "batched",
     "check_pair",
     "check_pairs",

@@ -1,9 +1,9 @@
 """Content that a rewrite puts in or takes out beyond what its manipulation permits.
 
-RFC-BENCH, appendices R.1–R.4 (no new facts, events, explanations, actors) and S.1–S.3. The texts are
-compared sentence by sentence: which words of content are new in a sentence and which are gone, when
-numbers, words of degree (sentiment), words that reverse (flipping) and the replaced cause (causal)
-are taken off, and synonyms are paired.
+RFC-BENCH, appendices R.1–R.4 (no new facts, events, explanations, actors) and S.1–S.3. The texts
+are compared sentence by sentence: which words of content are new in a sentence and which are gone,
+when numbers, words of degree (sentiment), words that reverse (flipping) and the replaced cause
+(causal) are taken off, and synonyms are paired.
 """
 
 import re
@@ -287,7 +287,10 @@ _HEADS = re.compile(
 def institutions_kept(pair: Pair) -> Iterator[Finding]:
     """The health ministry does not become the defence ministry."""
     for change in pair.changes:
-        before, after = ([t for t in ts if t.key not in ("a", "an", "the")] for ts in pair.tokens(change))
+        before, after = (
+            [token for token in tokens if token.key not in ("a", "an", "the")]
+            for tokens in pair.tokens(change)
+        )
         if len(before) != 1 or len(after) != 1:
             continue
         old, new = before[0], after[0]

@@ -7,7 +7,7 @@ a place. RFC-BENCH, appendix R.1 (logical or financial contradictions fail) and 
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -203,11 +203,11 @@ def _moves(side: Side) -> Iterator[Contradiction]:
             continue
         cue = _mover(side, low, high)
         if cue is None:
-            if a.direction is not None and b.is_old is False and a.link and a.link[0] == "from-to":
-                if a.value == b.value or (a.direction == "up") != (b.value > a.value):
-                    yield _told(
-                        "direction", f"said to go {a.direction} from {a.text} to {b.text}", a, b
-                    )
+            told = a.direction is not None and not b.is_old and a.link and a.link[0] == "from-to"
+            if told and (a.value == b.value or (a.direction == "up") != (b.value > a.value)):
+                yield _told(
+                    "direction", f"said to go {a.direction} from {a.text} to {b.text}", a, b
+                )
             continue
         # "losses widened" is bad, and yet the figure grows: what counts is the verb's own sign.
         grows = cue.sign * cue.bare if len(cue.parts) > 1 else cue.sign
@@ -415,9 +415,14 @@ def _world(side: Side) -> Iterator[Contradiction]:
         ):
             yield _told("world", f"such an index lies between 0 and 100, not at '{q.text}'", q)
     for a, b in pairwise(found):
-        if a.kind == b.kind == "number" and a.value and b.value and b.value < a.value:
-            if _TOTAL.search(_between(side.text, a, b)):
-                yield _told("parts", f"a total of '{b.text}' is less than '{a.text}', a part", a, b)
+        if (
+            a.kind == b.kind == "number"
+            and a.value
+            and b.value
+            and b.value < a.value
+            and _TOTAL.search(_between(side.text, a, b))
+        ):
+            yield _told("parts", f"a total of '{b.text}' is less than '{a.text}', a part", a, b)
         if a.kind == b.kind == "percent" and a.value and b.value and a.value + b.value > 101:
             sentence = side.sentence_of(a.start)
             if _VERSUS.fullmatch(_between(side.text, a, b)) and _VOTES.search(
@@ -481,18 +486,18 @@ def _results(side: Side) -> Iterator[Contradiction]:
         ]
         if not rivals:
             continue
-        expected = min(rivals, key=lambda other: abs(other.start - result.start))
-        if result.is_loss != expected.is_loss or expected.value is None:
+        rival = min(rivals, key=lambda other: abs(other.start - result.start))
+        if result.is_loss != rival.is_loss or rival.value is None:
             continue
-        better = result.value > expected.value
+        better = result.value > rival.value
         if result.is_loss:
-            better = result.value < expected.value
-        if result.value == expected.value or better != (result.expectation == "beat"):
+            better = result.value < rival.value
+        if result.value == rival.value or better != (result.expectation == "beat"):
             yield _told(
                 "expectation",
-                f"{result.text} against {expected.text} expected is called a {result.expectation}",
+                f"{result.text} against {rival.text} expected is called a {result.expectation}",
                 result,
-                expected,
+                rival,
             )
 
 
@@ -567,8 +572,10 @@ _SCALE = (
 _GRADES = {grade: place for place, grade in enumerate(_SCALE)} | {
     grade: place
     for place, grade in enumerate(
-        ("ca", "caa3", "caa2", "caa1", "b3", "b2", "b1", "ba3", "ba2", "ba1", "baa3", "baa2")
-        + ("baa1", "a3", "a2", "a1", "aa3", "aa2", "aa1"),
+        (
+            *("ca", "caa3", "caa2", "caa1", "b3", "b2", "b1", "ba3", "ba2", "ba1", "baa3", "baa2"),
+            *("baa1", "a3", "a2", "a1", "aa3", "aa2", "aa1"),
+        ),
         start=2,
     )
 }

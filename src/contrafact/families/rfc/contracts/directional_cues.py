@@ -172,7 +172,6 @@ def directional_cues(side: Side) -> list[Cue]:
     Terms in names, in senses without a direction ("raised capital", "drop-off") and those that
     say one only with others near them ("up" without a figure) are left out.
     """
-    data = cue_words()
     others = _other_senses(side.text)
     terms: list[Term] = [
         (match.start, match.end, match.polarity, _tier(side, match))

@@ -222,7 +222,8 @@ _OF_ALL = re.compile(
     re.IGNORECASE,
 )
 _LINE = re.compile(
-    r"\b(?:above|below|under|over|past|crossed|of)\s(?:the\s)?(?:neutral\s|break-even\s)?\Z", re.IGNORECASE
+    r"\b(?:above|below|under|over|past|crossed|of)\s(?:the\s)?(?:neutral\s|break-even\s)?\Z",
+    re.IGNORECASE,
 )
 _INDEX = re.compile(
     r"\b(?:index|gauge|PMI|ISM|indicator|survey|reading|barometer)\b", re.IGNORECASE

@@ -291,9 +291,10 @@ def _is_mixed(pair: Pair, cue: Cue, other: Cue) -> bool:
 
 
 _HELD_OF = re.compile(
-    r"\b(?:bets?|wagers?|odds|chances?|hopes?|fears?|doubts?|expectations?|prospects?|likelihood|risks?"
-    r"|talk|speculation|calls?|case|pressure|expect\w*|question\w*|dismiss\w*|rule[sd]?\sout|predict\w*"
-    r"|against|for|plans?|need|room)\s(?:\w+\s){0,4}\Z",
+    r"\b(?:(?:bets?|wagers?|odds|chances?|hopes?|fears?|doubts?|prospects?|likelihood|risks?|talk"
+    r"|speculation|calls?|pressure|need|room)\s(?:on|of|for|that|about)"
+    r"|expectations\s(?:of|for|that)|expects?|doubts?|questions?|dismiss(?:es|ed)?|rule[sd]?\sout"
+    r"|predicts?)\s(?:\w+\s){0,2}\Z",
     re.IGNORECASE,
 )
 
@@ -318,7 +319,9 @@ def _is_governed(pair: Pair, cue: Cue) -> bool:
         at = pair.rewritten.tokens[to].start
         sentence = pair.rewritten.sentence_of(at)
         spoken.append(pair.rewritten.text[max(sentence.start, at - REACH) : at])
-    return not re.search(r"[.;]\s|,\s", spoken[0]) and any(_HELD_OF.search(words_before) for words_before in spoken)
+    if re.search(r"[.;,]\s", spoken[0]):
+        return False
+    return any(_HELD_OF.search(before) for before in spoken)
 
 
 VERB_REACH = 7

@@ -29,8 +29,8 @@ __all__ = [
     "grades_kept",
     "identifiers_kept",
     "number_key",
-    "ordinals_kept",
     "numbers_kept",
+    "ordinals_kept",
     "place",
     "precision",
     "quantity_matches",
@@ -339,11 +339,10 @@ def ordinals_kept(pair: Pair) -> Iterator[Finding]:
     for change in pair.changes:
         a, b = pair.texts(change)
         old, new = _ORDINAL.search(a), _ORDINAL.search(b)
-        if old and new and old[0].casefold() not in b.casefold():
-            if new[0].casefold() not in a.casefold():
-                yield fail(
-                    "identifier-changed", f"'{old[0]}' became '{new[0]}'", *pair.spans(change)
-                )
+        if old is None or new is None or old[0].casefold() in b.casefold():
+            continue
+        if new[0].casefold() not in a.casefold():
+            yield fail("identifier-changed", f"'{old[0]}' became '{new[0]}'", *pair.spans(change))
 
 
 _RANK = re.compile(r"\bRank\W{1,3}(?:of\s)?#?\Z", re.IGNORECASE)

@@ -463,7 +463,8 @@ _CLAUSE = re.compile(r"[,;]\s|\s(?:and|while|but|as)\s")
     about="numbers",
     paper="S.2, 6 and 7",
     manipulations=("numerical",),
-    to_review="levels, money and counts that moved by a twentieth or more, and not beyond two and a half times; "
+    to_review="levels, money and counts that moved by a twentieth or more, and not beyond two and "
+    "a half times; "
     "figures that arithmetic binds; increases beyond twice, within the absolute 200%",
 )
 def within_range(
@@ -478,17 +479,17 @@ def within_range(
     """Each number lies in the range that its kind and direction allow, rounding apart. Increases:
     1.5 times to the upper bound, or at most half; below 130% the bound is twice or an absolute
     200%, whichever is wider. Declines: the three bands. Money and counts: 1.5 times to twice, or at
-    most half. Shares, utilisation, engagement, and levels of markets and surveys: any change. Inflation, unemployment, GDP and policy
-    rates: the macro limits, unless the original speaks of the exception.
+    most half. Shares, utilisation, engagement, and levels of markets and surveys: any change.
+    Inflation, unemployment, GDP and policy rates: the macro limits, unless the original speaks of the exception.
     """
     bound = {i for relation in relations(pair.original) for i in relation.members}
     for i, j in perturbed_quantities(pair):
         old, new = pair.original.quantities[i], pair.rewritten.quantities[j]
+        if _is_of_prices(pair.original, old):
+            old = replace(old, role="inflation")
         if old.value is None or new.value is None or same_value(old, new):
             continue
         spans = (place(old), place(new))
-        if _is_of_prices(pair.original, old):
-            old = replace(old, role="inflation")
         if old.role in _MACRO:
             clause = _clause(pair.rewritten, new)
             problem = macro_problem(pair.original.text, clause, old, new, limits)
@@ -502,9 +503,9 @@ def within_range(
         percent = old.kind == "percent"
         if is_market_level(pair.original, old) and value_within(old, new, level_most):
             continue
-        if percent and old.is_level and abs(new.value) <= WHOLE:
-            if abs(new.value - old.value) >= level_move * abs(old.value):
-                continue
+        moved = abs(new.value - old.value) >= level_move * abs(old.value)
+        if percent and old.is_level and abs(new.value) <= WHOLE and moved:
+            continue
         bounds, value, slack = allowed(old), abs(new.value), precision(new)
         if bounds.holds(value, slack):
             if percent and old.direction != "down" and TWICE * abs(old.value) + slack < value:
@@ -515,7 +516,7 @@ def within_range(
                 )
             continue
         few = old.kind == "number" and abs(old.value) <= SMALL_NUMBER
-        if few and abs(new.value - old.value) >= level_move * abs(old.value):
+        if few and moved:
             continue  # small counts have no finer steps
         # S.2, 6 gives ranges for percentages that change; money and counts follow their style, and
         # fail only where they hardly move or become another thing.
@@ -703,12 +704,10 @@ def related_quantities(
         )
 
 
-@rule(
-    "related-quantities",
-    about="numbers",
-    paper="S.2, 8",
-    manipulations=("numerical",),
-)
+_CONVERTED = re.compile(r"[\w\s]{0,12}\s?\((?:about\s|around\s)?")
+
+
+@rule("related-quantities", about="numbers", paper="S.2, 8", manipulations=("numerical",))
 def conversions_kept(
     pair: Pair, *, share: Annotated[float, "ours: share by which a rate may be off"] = 0.06
 ) -> Iterator[Finding]:

@@ -252,10 +252,10 @@ def _goes_against(pair: Pair, token: Token, sign: int) -> Token | None:
             return other
     after = pair.rewritten.tokens[i + 1 : i + 2]
     for other in after:
-        apart = pair.rewritten.text[token.end : other.start] != " "
-        if not apart and not token.key.endswith("ly"):
-            if _sign_of(pair, other, original=False) == -sign:
-                return other
+        beside = pair.rewritten.text[token.end : other.start] == " "
+        opposed = _sign_of(pair, other, original=False) == -sign
+        if beside and opposed and not token.key.endswith("ly"):
+            return other
     return None
 
 

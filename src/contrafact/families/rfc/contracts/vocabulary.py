@@ -98,12 +98,11 @@ def _firsts(expression: str) -> frozenset[str]:
     found: set[str] = set()
     for branch in _branches(expression):
         if branch.startswith("(?:"):
-            depth, at = 0, 0
-            for at, character in enumerate(branch):
-                depth += {"(": 1, ")": -1}.get(character, 0)
-                if not depth:
-                    break
-            inner, rest = branch[3:at], branch[at + 1 :]
+            depth, at = 1, 3
+            while depth:
+                depth += {"(": 1, ")": -1}.get(branch[at], 0)
+                at += 1
+            inner, rest = branch[3 : at - 1], branch[at:]
             firsts = _firsts(inner)
             if not firsts or "[" in inner or "\\(" in inner:
                 return frozenset()

@@ -10,7 +10,8 @@ misreading is made by the one and passed by the other: which figures are related
 may move, what states a cause and what reverses a direction are read twice. Both use
 `contrafact.text.quantities` (reading and writing quantities, dates, identifiers),
 `contrafact.text.words` (the word lists), `contrafact.text.tokens` (sentences and stems) and
-``vocabulary`` (what a common English word is); ``docs/decisions/0012`` has the reasons.
+``vocabulary`` (what a common English word is), and `contradictions` (what a single text contradicts
+itself in); ``docs/decisions/0012`` has the reasons.
 """
 
 from contrafact.families.rfc.contracts.check import (

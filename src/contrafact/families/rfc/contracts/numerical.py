@@ -480,7 +480,8 @@ def within_range(
     1.5 times to the upper bound, or at most half; below 130% the bound is twice or an absolute
     200%, whichever is wider. Declines: the three bands. Money and counts: 1.5 times to twice, or at
     most half. Shares, utilisation, engagement, and levels of markets and surveys: any change.
-    Inflation, unemployment, GDP and policy rates: the macro limits, unless the original speaks of the exception.
+    Inflation, unemployment, GDP and policy rates: the macro limits, unless the original speaks of
+    the exception.
     """
     bound = {i for relation in relations(pair.original) for i in relation.members}
     for i, j in perturbed_quantities(pair):

@@ -198,10 +198,10 @@ def quick_contrafact(
 ) -> Run:
     """Run the command line in a process that has its imports already: for many short runs."""
 
-    def run(*arguments: str, env: dict[str, str] | None = None, input: str = ""):
+    def run(*arguments: str, env: dict[str, str] | None = None, input: str | bytes = ""):
         folder = tmp_path_factory.mktemp("streams")
         files = [folder / name for name in ("in", "out", "err")]
-        files[0].write_text(input, encoding="utf-8")
+        files[0].write_bytes(input.encode() if isinstance(input, str) else input)
         with files[0].open("rb") as given, files[1].open("wb") as out, files[2].open("wb") as err:
             request = {
                 "arguments": arguments,
@@ -257,7 +257,7 @@ def service() -> Iterator[Service]:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def start_service():
     return serving
 

@@ -114,7 +114,7 @@ WRONG = {
     "generate folder --model M --out o.csv": "folder: is a folder",
     "generate news.jsonl --model M --out folder": "folder: is a folder",
     "generate news.jsonl --model M --out o.csv/": "o.csv/: is a folder",
-    "generate news.jsonl --model M --out o.xlsx": "o.xlsx: the result is not written in that",
+    "generate news.jsonl --model M --out o.ods": "o.ods: the result is not written in that",
     "generate news.jsonl --model M --out news.jsonl/o.csv": "part of the path is a file",
     "generate nohead.jsonl --model M --out o.csv": "nohead.jsonl:1: no column 'headline'",
     "generate broken.jsonl --model M --out o.csv": "broken.jsonl:2: bad JSON",
@@ -242,7 +242,7 @@ READERS = {
     "rfc study score": "rfc study score FILE",
     "agree": "agree FILE",
 }
-UNREADABLE = ("none.jsonl", "folder", "broken.jsonl", "utf16.jsonl")
+UNREADABLE = ("none.jsonl", "folder", "broken.jsonl", "latin.jsonl")
 
 
 def test_every_command_is_given_three_wrong_inputs():
@@ -256,7 +256,7 @@ def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(
     quick_contrafact, tmp_path, command
 ):
     (tmp_path / "broken.jsonl").write_text('{"headline": "Mills close"}\n{"headline": "a\n')
-    (tmp_path / "utf16.jsonl").write_bytes('{"headline": "Mills close"}\n'.encode("utf-16"))
+    (tmp_path / "latin.jsonl").write_bytes('{"headline": "Öfen"}\n'.encode("latin-1"))
     (tmp_path / "folder").mkdir()
     before = sorted(tmp_path.rglob("*"))
     for name in UNREADABLE:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from contrafact.stats.proportions import (
+from contrafact.stats.intervals import (
     clustered_proportion,
     difference_between_groups,
     effective_number,

@@ -90,7 +90,7 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
     systems = list(dict.fromkeys(system for system, _, _ in found))
     invalid = {row["system"]: f"{row['invalid']}/{row['asked']}" for row in part["invalid"]}
     blocks: list[tuple[int, list[str]]] = []
-    for shown in spec.terminal or _standard(spec):
+    for shown in spec.shown:
         rows = [found.get((system, shown.measure, shown.form)) for system in systems]
         if any(rows):
             cells = [text for row in rows for text in _cell(row, shown)]
@@ -115,19 +115,6 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
             yield intervals
     if left_out:
         yield f"(in the report besides: {', '.join(left_out)})"
-
-
-def _standard(spec: "ReportSpec") -> "Iterator[TerminalColumn]":
-    """Yield the first measures, in their valid form, and the first in its strict one."""
-    from contrafact.family.report import TerminalColumn
-
-    for rank, measure in enumerate(spec.measures):
-        share, form = measure.kind == "share", measure.forms[0]
-        heading = f"{measure.label} %" if share else measure.label
-        yield TerminalColumn(measure.name, form, heading, 100 if share else 1, 1, rank)
-    first = spec.measures[0]
-    if "strict" in first.forms:
-        yield TerminalColumn(first.name, "strict", f"strict {first.label} %", rank=1)
 
 
 def _cell(row: dict[str, Any] | None, shown: "TerminalColumn") -> tuple[str, str]:

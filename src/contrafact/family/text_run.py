@@ -96,6 +96,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
         limit: int | None = None,
         cache_scope: str | None = None,
         fingerprint: str | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> Task:
         """Return the Inspect task of one method; a family's ``@task`` function returns it.
 
@@ -109,8 +110,9 @@ class TextRun(TaskRun[ItemT, ItemT]):
             limit: Take the first so many items.
             cache_scope: Keep every call's answer for a rerun under this name.
             fingerprint: Hash of what the other arguments cannot tell apart (file contents).
+            columns: What the file of data calls its columns, as `TaskRun.load` takes it.
         """
-        items, _ = load_once(self.load, Path(data) if data else self.bundled)
+        items, _ = load_once(self.load, Path(data) if data else self.bundled, columns)
         by_id = {str(item.id): item for item in items}  # type: ignore[attr-defined]
         pack = open_pack(prompts)
         context = MethodContext(pack=pack, task=self.name, items=items, seed=seed)

@@ -12,13 +12,19 @@ from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import StoryNotes, load_stories
+from contrafact.families.cobe.data import (
+    FIELDS,
+    Question,
+    StoryNotes,
+    load_stories,
+    question_of,
+    questions_of,
+)
 from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows, verdict_rows
 from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.methods import METHODS
-from contrafact.families.cobe.options import CobeOptions
-from contrafact.families.cobe.questions import Question, question_of, questions_of
 from contrafact.families.cobe.scoring import judged_edit
+from contrafact.families.cobe.settings import CobeOptions
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
@@ -34,16 +40,19 @@ class CobeRun(TaskRun[Story, Question]):
     """Runs of ``cobe``: one sample and one row for each story, phrasing and draw."""
 
     methods = METHODS
+    fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "stories.json"
     bundled_shots = Path(__file__).parent / "samples" / "shots.json"
     without_judge = "the five criteria, and with them accuracy, are left out"
     judge_reply_tokens = 1
     columns = ITEM_COLUMNS
 
-    def load(self, path: Path) -> tuple[Sequence[Story], list[str]]:
+    def load(
+        self, path: Path, columns: Mapping[str, str] | None = None
+    ) -> tuple[Sequence[Story], list[str]]:
         """Return the stories of a file."""
         notes = StoryNotes()
-        return load_stories(path, notes), notes.lines()
+        return load_stories(path, notes, columns=columns), notes.lines()
 
     def units(self, items: Sequence[Story]) -> Sequence[Question]:
         """Return every story in its three phrasings."""
@@ -121,6 +130,7 @@ def cobe(
     limit: int | None = None,
     cache_scope: str | None = None,
     fingerprint: str | None = None,
+    columns: dict[str, str] | None = None,
 ) -> Task:
     """Counterfactual edits of short stories, judged by causal criteria (CoBe).
 
@@ -139,8 +149,9 @@ def cobe(
         limit: Take the first so many stories; each is asked in three phrasings.
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
+        columns: By field, what the file of data calls its column, where they differ.
     """
-    stories, _ = load_once(RUN.load, data or RUN.bundled)
+    stories, _ = load_once(RUN.load, data or RUN.bundled, columns)
     pack = open_pack(prompts)
     pool = load_once(RUN.load_shots, shots_from or RUN.bundled_shots)
     context = MethodContext(

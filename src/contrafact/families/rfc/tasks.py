@@ -16,13 +16,12 @@ from inspect_ai.log import EvalLog
 from contrafact.corpus.news_items import load_news
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, answer_items
-from contrafact.families.rfc.data import Item, PairNotes, items_of, load_pairs
-from contrafact.families.rfc.error_classes import ErrorClasses
+from contrafact.families.rfc.data import FIELDS, Item, PairNotes, items_of, load_pairs
 from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES, items_frame
 from contrafact.families.rfc.labels import TaskName
 from contrafact.families.rfc.methods import methods_of
-from contrafact.families.rfc.options import DetectOptions, LabelOptions
-from contrafact.families.rfc.scoring import answered
+from contrafact.families.rfc.scoring import ErrorClasses, answered
+from contrafact.families.rfc.settings import DetectOptions, LabelOptions
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
@@ -60,6 +59,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
         task: The task's name.
     """
 
+    fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "pairs.jsonl"
     columns = ITEM_COLUMNS
     judge_reply_tokens = 5
@@ -70,10 +70,13 @@ class LabelRun(TaskRun[Rewrite, Item]):
         self.methods = methods_of(task)  # type: ignore[misc]
         self.bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"  # type: ignore[misc]
 
-    def load(self, path: Path) -> tuple[Sequence[Rewrite], list[str]]:
+    def load(
+        self, path: Path, columns: Mapping[str, str] | None = None
+    ) -> tuple[Sequence[Rewrite], list[str]]:
         """Return the pairs of a file; diagnosis needs the originals."""
         notes = PairNotes()
-        return load_pairs(path, notes, originals=not self.detects), notes.lines()
+        found = load_pairs(path, notes, originals=not self.detects, columns=columns)
+        return found, notes.lines()
 
     def load_shots(self, path: Path) -> Sequence[Rewrite]:
         """Return the pairs of a file, which need their originals to be examples."""
@@ -204,6 +207,7 @@ def label_task(
     limit: int | None = None,
     cache_scope: str | None = None,
     fingerprint: str | None = None,
+    columns: dict[str, str] | None = None,
 ) -> Task:
     """Return one of the two tasks; see `rfc_detect` for the arguments.
 
@@ -211,7 +215,7 @@ def label_task(
         InputError: for the first thing that is wrong with them.
     """
     run = DETECT if task == "rfc-detect" else DIAGNOSE
-    pairs, _ = load_once(run.load, data or run.bundled)
+    pairs, _ = load_once(run.load, data or run.bundled, columns)
     pack = open_pack(prompts)
     context = MethodContext(
         task=task,
@@ -273,6 +277,7 @@ def rfc_detect(
     limit: int | None = None,
     cache_scope: str | None = None,
     fingerprint: str | None = None,
+    columns: dict[str, str] | None = None,
 ) -> Task:
     """Reference-free detection: is a paragraph as published (true) or manipulated (false)?
 
@@ -293,6 +298,7 @@ def rfc_detect(
         limit: Take the first so many pairs.
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
+        columns: By field, what the file of data calls its column, where they differ.
     """
     return label_task(
         "rfc-detect",
@@ -309,6 +315,7 @@ def rfc_detect(
         limit=limit,
         cache_scope=cache_scope,
         fingerprint=fingerprint,
+        columns=columns,
     )
 
 
@@ -324,6 +331,7 @@ def rfc_diagnose(
     limit: int | None = None,
     cache_scope: str | None = None,
     fingerprint: str | None = None,
+    columns: dict[str, str] | None = None,
 ) -> Task:
     """Comparative diagnosis: numerical, flipping, sentiment or causal?
 
@@ -339,6 +347,7 @@ def rfc_diagnose(
         limit: Take the first so many pairs.
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
+        columns: By field, what the file of data calls its column, where they differ.
     """
     return label_task(
         "rfc-diagnose",
@@ -352,4 +361,5 @@ def rfc_diagnose(
         limit=limit,
         cache_scope=cache_scope,
         fingerprint=fingerprint,
+        columns=columns,
     )

@@ -5,7 +5,7 @@ A contract is made of the rules that declare themselves part of it, in the order
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -28,7 +28,15 @@ from contrafact.families.rfc.contracts import (
     sentiment,
 )
 from contrafact.families.rfc.contracts.pair import Pair, Polarity, Side
-from contrafact.families.rfc.contracts.rules import TOPICS, Check, Finding, Rule, checked, rules_in
+from contrafact.families.rfc.contracts.rules import (
+    TOPICS,
+    Check,
+    Finding,
+    Rule,
+    checked,
+    fail,
+    rules_in,
+)
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.words import lexicon
@@ -40,8 +48,10 @@ __all__ = [
     "Options",
     "PairRow",
     "batched",
+    "check_object",
     "check_pair",
     "check_pairs",
+    "check_rows",
     "contract",
     "read_pairs",
 ]
@@ -317,3 +327,49 @@ def _problem(row: PairRow, name: str) -> InputError | None:
             f"use one of {', '.join(MANIPULATIONS)}",
         )
     return None
+
+
+def check_rows(
+    rows: Sequence[PairRow],
+    name: str,
+    *,
+    options: Options | None = None,
+    each: Callable[[], None] = lambda: None,
+    workers: int = 1,
+) -> list[Check]:
+    """Return the checks of rows that have no problem, in order.
+
+    Args:
+        rows: The rows.
+        name: What messages call their file.
+        options: What a user chose.
+        each: Called when a row is checked.
+        workers: Processes that may share the rows, where there are `WORTH_SHARING` and all rules
+            are ours: where one of another package fails, its row is to be named.
+
+    Raises:
+        InputError: A rule of another package fails; the message names the row.
+    """
+    found: list[Check] = []
+    if len(rows) < WORTH_SHARING or (options is not None and options.rules):
+        workers = 1
+    try:
+        for one in check_pairs((row.fields for row in rows), options=options, workers=workers):
+            found.append(one)
+            each()
+    except InputError as error:  # at the row that was to come
+        line = rows[len(found)].line
+        raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
+    return found
+
+
+def check_object(row: PairRow, found: Check | None) -> dict[str, Any]:
+    """Return a row of a file of checks; a bad row has its problem as its only violation."""
+    violations = (fail("bad-row", str(row.problem)),) if found is None else found.violations
+    return {
+        "id": row.fields.get("id"),
+        "manipulation": row.fields.get("manipulation"),
+        "passed": found is not None and found.passed,
+        "violations": [finding.as_row() for finding in violations],
+        "review": [finding.as_row() for finding in (() if found is None else found.review)],
+    }

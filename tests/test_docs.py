@@ -57,6 +57,8 @@ def leaf(words: list[str]) -> tuple[object, list[str]]:
     command, rest = CLI, list(words)
     while hasattr(command, "list_commands") and rest and not rest[0].startswith("-"):
         known = command.list_commands(None)
+        if command.name == "score" and rest[0] not in known:
+            return command.get_command(None, known[0]), rest  # of a run's path
         assert rest[0] in known, f"there is no command '{rest[0]}'"
         command = command.get_command(None, rest.pop(0))
     return command, rest

@@ -26,6 +26,7 @@ __all__ = [
     "perplexity",
     "rewrite",
     "run",
+    "score",
     "synth",
     "whatif",
 ]
@@ -33,7 +34,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _PLACES = {
-    "agreement": "contrafact.api.people",
+    "agreement": "contrafact.api.judges",
     "check": "contrafact.api.texts",
     "correct": "contrafact.api.judges",
     "exam": "contrafact.api.judges",
@@ -42,6 +43,7 @@ _PLACES = {
     "perplexity": "contrafact.api.models",
     "rewrite": "contrafact.api.texts",
     "run": "contrafact.api.runs",
+    "score": "contrafact.api.runs",
     "synth": "contrafact.api.texts",
     "whatif": "contrafact.api.models",
     "InputError": "contrafact.errors",

@@ -1,5 +1,7 @@
 """The errors of this program: what a user can fix, in one line, and calls that failed."""
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = ["InputError", "ModelError"]
@@ -40,7 +42,15 @@ class InputError(Exception):
 
 
 class ModelError(Exception):
-    """Calls of a model failed for good, and nothing came of them; the same call tries them again.
+    """Calls of a model failed for good; the same call, or command, tries them again.
 
-    One line says how many, and the most frequent causes, without secrets.
+    The command line prints it and exits with 1.
+
+    Args:
+        problem: How many of what failed.
+        causes: Why each failed; the most frequent are said.
     """
+
+    def __init__(self, problem: str, causes: Iterable[str] = ()) -> None:
+        frequent = Counter(causes).most_common(5)
+        super().__init__("\n".join([problem, *(f"  {n} x {cause}" for cause, n in frequent)]))

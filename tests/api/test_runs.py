@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -105,7 +107,7 @@ def test_samples_that_fail_are_listed_and_said(run):
     with pytest.warns(UserWarning, match="1 of 2 samples failed"):
         found = run(data=["Tern & Vale is doomed", HEADLINES[0]], judge=None, max_retries=0)
     assert found.failures["cause"].str.contains("on fire").all() and len(found.items) == 2
-    with pytest.raises(cf.ModelError, match=r"1 of 1 samples failed.* 1 x .*on fire"):
+    with pytest.raises(cf.ModelError, match=r"1 of 1 samples failed.*\n  1 x .*on fire"):
         run(data=["Tern & Vale is doomed"], judge=None, max_retries=0)
 
 
@@ -120,3 +122,45 @@ def test_rows_are_never_put_into_the_folder_of_another_run(run, tmp_path):
     with pytest.raises(cf.InputError, match="is not from this run"):
         run(data=HEADLINES[:1], judge=None, out="mine")
     assert (tmp_path / "mine" / "data.jsonl").read_text() == '{"headline": "mine"}\n'
+
+
+def test_outputs_made_elsewhere_are_judged(models):
+    rows = [
+        {"headline": text, "risk": f"{text}, and it sinks", "opportunity": f"{text}, and it soars"}
+        for text in HEADLINES
+    ]
+    options = {"judge": models.judge, "fluency_model": "none"}
+    found = cf.score("finforce", pd.DataFrame(rows), system="desk", **options)
+    assert set(found.items["system"]) == {"desk"} and len(found.items) == 6
+    assert found.items["text"].tolist()[:2] == [rows[0]["risk"], rows[0]["opportunity"]]
+    assert found.scores.query("measure == 'directionality'")["n"].eq(6).all()
+    before = models.stats()["answered"]
+    assert cf.score("finforce", rows, system="desk", **options).items.equals(found.items)
+    assert models.stats()["answered"] == before
+    several = [{**row, "system": name} for row in rows[:1] for name in ("one", "two")]
+    assert set(cf.score("finforce", several, **options).items["system"]) == {"one", "two"}
+    with pytest.raises(cf.InputError, match="no layout of finforce"):
+        cf.score("finforce", [{"x": 1}], **options)
+    with pytest.raises(cf.InputError, match="no option 'judge_fault'; did you mean 'judge_faults'"):
+        cf.score("finforce", rows, judge_fault=True, **options)
+
+
+def test_an_interrupt_stops_the_work_where_an_event_loop_runs(start_service, tmp_path):
+    code = (
+        "import asyncio, signal, threading, time, os, contrafact as cf\n"
+        "async def notebook():\n"
+        "    threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "    cf.run('finforce', model='openai-api/fake/writer', limit=2, fluency_model='none')\n"
+        "import contrafact.runs.execute\n"
+        "loop = asyncio.new_event_loop()\n"
+        "try: loop.run_until_complete(notebook())\n"
+        "except KeyboardInterrupt: print('stopped')\n"
+        "for thread in threading.enumerate():\n"
+        "    if thread.name == 'contrafact': thread.join(20); print(thread.is_alive())\n"
+    )
+    with start_service("--latency", "60") as service:
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+            cwd=tmp_path, env=service.environment,
+        )  # fmt: skip
+    assert done.stdout.splitlines() in (["stopped"], ["stopped", "False"]), done.stderr

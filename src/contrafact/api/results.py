@@ -15,7 +15,7 @@ from contrafact.text.delimit import visible_html, visible_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Page", "Result", "Run"]
+__all__ = ["Page", "Result", "Run", "paths_of"]
 
 SHOWN = 10
 """Rows of a table that a notebook shows; the data frame has them all."""
@@ -141,7 +141,7 @@ class Run(Result):
         from contrafact.report.frames import read_tasks
         from contrafact.report.labels import read_labels
 
-        exams, said = _paths(exam), _paths(labels)
+        exams, said = paths_of(exam), paths_of(labels)
         page = self.folder / "report.html"
         if with_published or exams or said or not page.exists():
             build_report(
@@ -177,7 +177,8 @@ class Run(Result):
         return pd.DataFrame(lines)
 
 
-def _paths(given: Any) -> list[Path]:
+def paths_of(given: Any) -> list[Path]:
+    """Return files that are named: one, several or none."""
     if isinstance(given, str | PathLike):
         return [Path(given)]
     return [Path(one) for one in given or ()]

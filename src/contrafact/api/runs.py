@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.api.results import Run
-from contrafact.api.tables import is_path, rows_file
+from contrafact.api.tables import frame_of, is_path, rows_file
 from contrafact.api.verb import Verb
 from contrafact.errors import InputError, ModelError
+from contrafact.files.fields import fold
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from contrafact.family.run import Prepared
-    from contrafact.runs.items import Failure
 
-__all__ = ["load", "run"]
+__all__ = ["load", "run", "score"]
 
 _Names = str | Sequence[str] | None
 _Path = str | PathLike[str] | None
@@ -33,6 +33,7 @@ def run(
     judge: _Names = None,
     method: _Names = None,
     data: Any = None,
+    columns: Mapping[str, str] | None = None,
     limit: int | None = None,
     seed: int | None = None,
     prompts: _Path = None,
@@ -52,8 +53,10 @@ def run(
         model: Model under test, an Inspect name; several for a grid.
         judge: Judge; several form a panel. None leaves out what needs a judge.
         method: Method or baseline, or ``NAME:OPTION=VALUE``; several make a grid.
-        data: Items: a data frame, a list of dicts, or a file; the bundled samples if none. Rows
-            that are handed in are kept in the run folder, as ``data.jsonl``.
+        data: Items: a data frame, a list of dicts, a file, a published set's name, or
+            ``hf://OWNER/NAME``; the bundled samples if none. Rows that are handed in are kept in
+            the run folder, as ``data.jsonl``.
+        columns: By the name that is wanted, what the data call a column.
         limit: Take the first so many items.
         seed: Seed of draws and, if given, of sampling. [0]
         prompts: Another prompt pack.
@@ -81,6 +84,7 @@ def run(
         "model": model,
         "judge": judge,
         "method": method,
+        "columns": columns,
         "limit": limit,
         "seed": seed,
         "prompts": prompts,
@@ -98,6 +102,73 @@ def run(
         kept = _keep_data(prepared, path, folder)
     prepared = prepare(make_config(task, {**values, "data": kept}).settings())
     return _run(prepared, folder, with_published)
+
+
+@Verb
+def score(
+    task: str,
+    data: Any,
+    *,
+    judge: _Names = None,
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    items: _Path = None,
+    limit: int | None = None,
+    prompts: _Path = None,
+    out: _Path = None,
+    with_published: bool = False,
+    judge_args: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Run:
+    """Judge and report outputs that were made elsewhere, as ``contrafact score`` does.
+
+    Nothing is generated. The run has a folder, as with `run`.
+
+    Args:
+        task: The task.
+        data: The outputs, a row each: a data frame, a list of dicts, or a file.
+        judge: Judge; several form a panel.
+        system: The system's name, where no column has it.
+        columns: By field, the column that it stands in, where its name does not say so.
+        items: A file of the items, where the outputs only name them; ``--data`` of the command.
+        limit: Take the first so many items.
+        prompts: Another prompt pack.
+        out: Run folder. [runs/TASK-HASH]
+        with_published: Whether the report shows the paper's rows.
+        judge_args: Provider arguments of the judges.
+        options: The task's own options, and how calls are made.
+
+    Returns:
+        The run, with ``items``, ``scores`` and ``report()``.
+
+    Raises:
+        InputError: Something is wrong with what was asked, or the outputs are of no known layout.
+        ModelError: Every sample failed.
+    """
+    from contrafact.runs.config import BOUNDS, make_config, task_options
+    from contrafact.runs.score import prepare_score
+
+    values = {"judge": judge, "data": items, "limit": limit, "prompts": prompts,
+              "judge_args": judge_args, **options}  # fmt: skip
+    config = make_config(task, values).model_dump(exclude_none=True)
+    given: dict[str, Any] = {
+        "judges": config.get("judge", ()),
+        **{name: config[name] for name in ("data", "limit", "prompts", "judge_args")
+           if name in config},
+        "transport": {name: config[name] for name in BOUNDS if name in config},
+        "shared_cache": config.get("cache", False),
+    }  # fmt: skip
+    own = {name: options[name] for name in task_options(task).model_fields if name in options}
+    if system is None and not is_path(data):
+        system = "data"
+        names = {fold(name) for name in frame_of(data).columns}
+        if names & {"system", "model"} or "system" in (columns or {}):
+            system = None
+    with rows_file(data) as file:
+        prepared = prepare_score(
+            task, file, system=system, columns=columns, given=given, options=own
+        )
+        return _run(prepared, out, with_published)
 
 
 @Verb
@@ -155,25 +226,19 @@ def _run(prepared: "Prepared", out: _Path, with_published: bool) -> Run:
 
     folder = _folder(prepared, out)
     result = execute(prepared, folder, prepared.estimate(tokens=False))
-    if len(result.failures) == result.samples:
-        raise ModelError(_failed(result.failures, result.samples, folder))
     if result.failures:
-        warnings.warn(_failed(result.failures, result.samples, folder), stacklevel=4)
+        failed = ModelError(
+            f"{len(result.failures)} of {result.samples} samples failed (listed in "
+            f"{folder / 'failures.csv'}); the same call tries them again:",
+            (failure.cause for failure in result.failures),
+        )
+        if len(result.failures) == result.samples:
+            raise failed
+        warnings.warn(str(failed), stacklevel=4)
     if result.ran or with_published or not (folder / "report.html").exists():
         build_report(read_tasks([folder]), folder, with_published=with_published)
     found = _load_run(folder)
     return replace(found, notes=(*prepared.data.notes, *prepared.notes, *found.notes))
-
-
-def _failed(failures: "Sequence[Failure]", samples: int, folder: Path) -> str:
-    from collections import Counter
-
-    causes = Counter(failure.cause for failure in failures).most_common(3)
-    return (
-        f"{len(failures)} of {samples} samples failed (listed in {folder / 'failures.csv'}); "
-        "the same call tries them again: "
-        + "; ".join(f"{number} x {cause}" for cause, number in causes)
-    )
 
 
 def _load_run(folder: Path) -> Run:

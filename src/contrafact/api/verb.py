@@ -9,6 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from contrafact.errors import InputError
+
 __all__ = ["Verb"]
 
 _P = ParamSpec("_P")
@@ -57,8 +59,15 @@ class Verb(Generic[_P, _R]):
         return f"<contrafact.{self._function.__name__}>"
 
     def _alone(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        with _one_at_a_time:
-            return self._function(*args, **kwargs)
+        try:
+            with _one_at_a_time:
+                return self._function(*args, **kwargs)
+        except ModuleNotFoundError as error:
+            # Inspect wants it wherever it runs in a notebook.
+            if "ipywidgets" not in str(error):
+                raise
+            hint = "pip install 'contrafact[notebook]'"
+            raise InputError("a notebook needs the package ipywidgets", hint=hint) from error
 
 
 def _in_event_loop() -> bool:

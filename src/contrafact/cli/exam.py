@@ -1,7 +1,7 @@
 """``contrafact exam``: how far can this judge be trusted?"""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -140,68 +140,21 @@ def _own_options(family: str) -> dict[str, inspect.Parameter]:
 
 
 def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
-    import asyncio
-
-    from contrafact.console import Progress
-    from contrafact.errors import InputError
-    from contrafact.exam.questions import put
-    from contrafact.exam.run import prepare_exam
-    from contrafact.files.atomic import guard_output
-    from contrafact.files.journal import Journal
-    from contrafact.models.opening import call_config, open_model, without_secrets
-    from contrafact.prompts import open_pack
+    from contrafact.exam.run import hold_exam
 
     out: Path = values["out"]
-    if out.suffix != ".json":
-        raise InputError("the result is a JSON file", file=out, hint="name it .json")
-    guard_output(out, *(value for _, value in options if isinstance(value, Path)))
-    judge_args = key_values("--judge-arg", values["judge_arg"])
-    prepared = prepare_exam(
-        values["family"],
-        values["judge"],
-        open_pack(values["prompts"]),
-        options,
-        **{name: values[name] for name in ("n", "seed", "repeats", "order")},
-        settings={"judge_args": without_secrets(judge_args)} if judge_args else {},
+    named = ("family", "judge", "prompts", "n", "seed", "repeats", "order", "max_connections")
+    bounds = ("max_retries", "timeout", "attempt_timeout")
+    result, asked = hold_exam(
+        out=out,
+        options=options,
+        judge_args=key_values("--judge-arg", values["judge_arg"]),
+        **{name: values[name] for name in (*named, *bounds)},
     )
-    bounds = {name: values[name] for name in ("max_retries", "timeout", "attempt_timeout")}
-    calls = call_config(values["max_connections"], **bounds)
-    models = {name: open_model(name, config=calls, **judge_args) for name in prepared.judges}
-    with Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts) as answers:
-        left = len({q.key for q in prepared.questions if q.key not in answers.known})
-        with Progress("questions", left) as steps:
-            failures = asyncio.run(
-                put(
-                    prepared.questions,
-                    prepared.examiner,
-                    models,
-                    answers,
-                    at_once=values["max_connections"],
-                    each=steps.step,
-                )
-            )
-        if failures:
-            _show_failures(list(failures.values()), left)
-        result = prepared.conclude(out, answers.known)
-    if not left:
+    if not asked:
         typer.echo("every question had its answer: no model was called")
     _show(result)
     typer.echo(f"exam: {out}")
-
-
-def _show_failures(causes: Sequence[str], asked: int) -> None:
-    """Say which calls failed.
-
-    Raises:
-        typer.Exit: always, with 1: an exam with open questions is none.
-    """
-    from collections import Counter
-
-    text = f"{len(causes)} of {asked} questions failed; the same command tries them again:"
-    typer.echo(text, err=True)
-    for cause, count in Counter(causes).most_common(5):
-        typer.echo(f"  {count} x {cause}", err=True)
-    raise typer.Exit(1)
 
 
 def _show(exam: "Exam") -> None:

@@ -23,7 +23,7 @@ from contrafact.cli import (
     train,
     whatif,
 )
-from contrafact.errors import InputError
+from contrafact.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from contrafact.family import Command
@@ -114,6 +114,9 @@ def main() -> None:
         sys.stdout.flush()
     except InputError as error:
         _die(str(error))
+    except ModelError as error:
+        print(error, file=sys.stderr)
+        code = 1
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         see = f"; see `{context.command_path} --help`" if context else ""

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
+from pydantic.fields import FieldInfo
 
 from contrafact.models.gguf import inspect_name, plain_name
+from contrafact.models.secrets import secrets_dropped
 
 __all__ = [
     "DEFAULT_FLUENCY_MODEL",
@@ -19,6 +21,7 @@ __all__ = [
     "TaskOptions",
     "flat_settings",
     "identity",
+    "scoring_fields",
 ]
 
 DEFAULT_FLUENCY_MODEL = "smollm2-135m"
@@ -34,6 +37,17 @@ class TaskOptions(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def scoring_fields(model: type[TaskOptions]) -> dict[str, FieldInfo]:
+    """Return the options of a task that matter where outputs are scored, not made."""
+    return {
+        name: field
+        for name, field in model.model_fields.items()
+        if not (
+            isinstance(field.json_schema_extra, dict) and "generation" in field.json_schema_extra
+        )
+    }
 
 
 class ShotOptions(TaskOptions):
@@ -155,13 +169,13 @@ def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
     """Return 12 hex digits that are equal for runs whose results are meant to be equal.
 
     Options that have their default do not count, so that a new option changes no identity of a run
-    that does not use it.
+    that does not use it; nor do secrets, so that a run is the same under another key.
 
     Args:
         settings: The settings.
         contents: Hashes of what they name: data, other files, templates used, task version.
     """
-    common = settings.model_dump(mode="json", exclude=_NOT_IDENTITY)
+    common = secrets_dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
     options = {
         name: value
         for name, value in _without_paths(settings.options).items()

@@ -13,7 +13,10 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
 
-__all__ = ["ConfigFile", "nearest", "read_config"]
+__all__ = ["ConfigFile", "nearest", "read_config", "render_config"]
+
+_FEW = 12
+"""Up to so many names are listed."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,11 @@ class ConfigFile:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """Return what to do about a name that is not known: the nearest one, or all there are."""
+    """Return what to do about a name that is not known: the nearest one, or all if they are few."""
     close = get_close_matches(name.replace("-", "_"), known, n=1, cutoff=0.6)
-    return f"did you mean '{close[0]}'?" if close else f"use {', '.join(known)}"
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return f"use {', '.join(known)}" if len(known) <= _FEW else "check its spelling"
 
 
 def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
@@ -121,12 +126,23 @@ def _yaml(text: str, path: Path) -> _Read:
     return values, lines
 
 
+_RESOLVED = {
+    "bool": (r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    "float": (
+        r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$"
+        r"|[-+]?\.(?:inf|Inf|INF)$|\.(?:nan|NaN|NAN)$",
+        "-+.0123456789",
+    ),
+}
+"""What YAML 1.2 takes for a truth value or a number: its form, and how it begins."""
+
+
 @cache
 def _plain_loader() -> Any:
     """Return a safe loader by YAML 1.2: ``yes``, ``no`` and dates are texts, ``1e-5`` a number."""
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
         pass
 
     left_out = ("bool", "timestamp", "float")
@@ -134,13 +150,25 @@ def _plain_loader() -> Any:
         first: [(tag, form) for tag, form in forms if tag.rpartition(":")[2] not in left_out]
         for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
-    for tag, form, firsts in (
-        ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
-        ("float", r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$"
-                  r"|[-+]?\.(?:inf|Inf|INF)$|\.(?:nan|NaN|NAN)$", "-+.0123456789"),
-    ):  # fmt: skip
+    for tag, (form, firsts) in _RESOLVED.items():
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(form), list(firsts))
     return Loader
+
+
+def render_config(values: Mapping[str, Any]) -> str:
+    """Return settings as YAML that reads the same by version 1.1 and 1.2, one key a line."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
+        pass
+
+    # A text that either version would take for something else is put in quotes.
+    for tag, (form, firsts) in _RESOLVED.items():
+        Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(form), list(firsts))
+    text: str = yaml.dump(
+        dict(values), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1_000
+    )
+    return text
 
 
 def _toml(text: str, path: Path) -> _Read:

@@ -1,7 +1,7 @@
 """What a run will cost, before it starts: calls, tokens and, where prices are known, money."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ __all__ = [
     "paid_calls",
     "sampled",
     "subject_estimates",
+    "summed",
 ]
 
 _T = TypeVar("_T")
@@ -67,6 +68,27 @@ def call_estimate(
     each = Tokens(round(sent / max(1, number)), round(received / max(1, number)))
     cost = dollars(model, [each] * number)
     return CallEstimate(model, role, number, tokens_in, tokens_out, cost, paid)
+
+
+def summed(rows: Iterable[CallEstimate]) -> list[CallEstimate]:
+    """Return the estimates of several runs together: one for each model and role."""
+    found: dict[tuple[str, str], CallEstimate] = {}
+    for row in rows:
+        key = (row.model, row.role)
+        if (old := found.get(key)) is not None:
+            row = replace(
+                row,
+                calls=old.calls + row.calls,
+                input_tokens=old.input_tokens + row.input_tokens,
+                output_tokens=old.output_tokens + row.output_tokens,
+                dollars=(
+                    None
+                    if old.dollars is None or row.dollars is None
+                    else old.dollars + row.dollars
+                ),
+            )
+        found[key] = row
+    return list(found.values())
 
 
 def sampled(items: Sequence[_T]) -> Sequence[_T]:

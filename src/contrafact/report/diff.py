@@ -37,7 +37,16 @@ from contrafact.runs.items import RunItems, read_items
 from contrafact.stats.paired import holm
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Flip", "RunDiff", "SystemPair", "diff_runs", "match_systems", "pair_data"]
+__all__ = [
+    "Flip",
+    "RunDiff",
+    "SystemPair",
+    "compared_measures",
+    "diff_runs",
+    "flip_measures",
+    "match_systems",
+    "pair_data",
+]
 
 Direction = Literal["improved", "worsened", "changed"]
 

@@ -18,12 +18,15 @@ from inspect_ai.solver import TaskState
 
 from contrafact.console import Progress
 from contrafact.family.run import Prepared
+from contrafact.files.atomic import write_text
 from contrafact.files.lock import locked
 from contrafact.models.estimate import CallEstimate, paid_calls
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
+from contrafact.runs.config import config_text
 from contrafact.runs.folder import (
     BASELINE_LOGS,
+    CONFIG,
     LOGS,
     Manifest,
     begin,
@@ -68,6 +71,8 @@ def execute(
     folder: Path,
     estimates: list[CallEstimate],
     ready: Callable[[], None] | None = None,
+    *,
+    cell: str = "",
 ) -> RunResult:
     """Run, or go on with, what was prepared.
 
@@ -76,12 +81,13 @@ def execute(
         folder: Its folder.
         estimates: What it is going to ask.
         ready: Called when all that can be wrong is known, and nothing has been asked yet.
+        cell: What tells it from other runs of its grid, if it is of one.
 
     Raises:
         InputError: if the folder holds another run, or a model cannot be used.
     """
     with locked(folder):
-        manifest = begin(folder, prepared, paid_calls(estimates))
+        manifest = begin(folder, prepared, paid_calls(estimates), cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         # Opened first: a model that cannot be used is told before anything is written or paid for.
@@ -92,6 +98,8 @@ def execute(
         write_manifest(folder, manifest)
         prepared = place_outputs(prepared, folder)
         keep_prompts(folder, prepared.pack)
+        if prepared.given is None:
+            write_text(folder / CONFIG, config_text(prepared.settings, folder))
         logs = _evaluate(prepared, folder, subjects, judges)
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))

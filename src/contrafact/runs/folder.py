@@ -12,11 +12,12 @@ from contrafact.family.run import DataRecord, PackRecord, Prepared
 from contrafact.family.settings import flat_settings
 from contrafact.files.atomic import write_text
 from contrafact.files.lock import LOCK
-from contrafact.models.opening import without_secrets
+from contrafact.models.secrets import without_secrets
 from contrafact.prompts import SUFFIX, PromptPack, default_templates, template_hash
 
 __all__ = [
     "BASELINE_LOGS",
+    "CONFIG",
     "DATA",
     "LOGS",
     "MANIFEST",
@@ -34,6 +35,7 @@ __all__ = [
 MANIFEST = "manifest.json"
 LOGS = "logs"
 BASELINE_LOGS = "baseline-logs"
+CONFIG = "config.yaml"
 PROMPTS = "prompts"
 """The folder of the templates that a run used, as it used them: a prompt pack of its own."""
 DATA = "data.jsonl"
@@ -60,6 +62,7 @@ class Manifest(BaseModel):
     pack: PackRecord = Field(description="The prompt pack.")
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
     paid_calls: int = Field(default=0, description="Calls of models that cost money.")
+    cell: str = Field(default="", description="What tells it from other runs of its grid.")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -116,7 +119,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
+def begin(folder: Path, prepared: Prepared, paid_calls: int, cell: str = "") -> Manifest:
     """Return the folder's manifest: the one that is there, or a new one, not yet written.
 
     Raises:
@@ -136,7 +139,7 @@ def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"
         )
-    return _new(prepared, paid_calls)
+    return _new(prepared, paid_calls, cell)
 
 
 def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
@@ -148,7 +151,7 @@ def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
     return ended
 
 
-def _new(prepared: Prepared, paid_calls: int) -> Manifest:
+def _new(prepared: Prepared, paid_calls: int, cell: str = "") -> Manifest:
     import inspect_ai
 
     return Manifest(
@@ -164,6 +167,7 @@ def _new(prepared: Prepared, paid_calls: int) -> Manifest:
         pack=prepared.pack_record,
         settings=without_secrets(flat_settings(prepared.settings)),
         paid_calls=paid_calls,
+        cell=cell,
     )
 
 

@@ -23,7 +23,7 @@ from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import (
     Generation,
-    degenerate_sides,
+    look_over,
     read_pair,
     read_side,
 )
@@ -34,7 +34,7 @@ from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import DEGENERATE, method_solver
+from contrafact.family.task import method_solver
 from contrafact.models.asking import cache_policy
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
@@ -69,6 +69,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     )  # fmt: skip
 
     output_type = Generation
+    output_key = "generation"
     output_fields: ClassVar = {
         "id": ("sample_id",),
         "headline": ("headline", "original_headline", "news_headline", "title"),
@@ -166,7 +167,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "category": sample.metadata.get("category"),
                     "text": generation["texts"][side],
                     "invalid_reason": generation["invalid"].get(side),
-                    "degenerate": sample.store.get(DEGENERATE, {}).get(side),
+                    "degenerate": generation.get("degenerate", {}).get(side),
                     "repairs": len(generation["repairs"]),
                     **_factual(generation, side),
                 }
@@ -301,7 +302,6 @@ def finforce(
     spec = method if isinstance(method, str) else ",".join(map(str, method))
     chosen = METHODS.make(spec, context)
     cache = cache_policy(cache_scope)
-    judging = Judging(pack, judge_faults, structured, cache) if judged else None
     return Task(
         dataset=MemoryDataset(
             [_sample(headline) for headline in headlines[:limit]], name="headlines"
@@ -315,9 +315,9 @@ def finforce(
             structured=structured,
             cache=cache,
             judged=judged,
-            degenerate=partial(degenerate_sides, Batch([one.text for one in headlines])),
+            look=partial(look_over, Batch([one.text for one in headlines])),
         ),
-        scorer=counterfactuals(judging),
+        scorer=counterfactuals(judged, judge_faults, structured, prompts, cache_scope),
         epochs=Epochs(draws, "mean"),
         version=RUN.version,
         name=f"finforce-{_short(spec)}",

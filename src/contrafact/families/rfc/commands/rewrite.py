@@ -191,11 +191,12 @@ def _by_model(
     """Keep every row's outcome.
 
     Raises:
-        typer.Exit: with 1 if calls failed; what came of the others is kept for a rerun.
+        ModelError: If calls failed; what came of the others is kept for a rerun.
     """
     import asyncio
 
     from contrafact.console import Progress
+    from contrafact.errors import ModelError
     from contrafact.models.asking import failure_cause
 
     async def rewrite(position: str) -> "dict[str, Any]":
@@ -205,15 +206,11 @@ def _by_model(
     with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
         failures = asyncio.run(journal.fill(left, rewrite, at_once=at_once, each=progress.one))
     if failures:
-        typer.echo(
+        raise ModelError(
             f"{len(failures)} of {len(assignments)} rows failed, and nothing is written yet; the "
             "same command tries them again:",
-            err=True,
+            map(failure_cause, failures.values()),
         )
-        causes = Counter(map(failure_cause, failures.values()))
-        for cause, count in causes.most_common(5):
-            typer.echo(f"  {count} x {cause}", err=True)
-        raise typer.Exit(1)
 
 
 def _show(assignments: "list[Assignment]", outcomes: "list[Outcome]", out: Path) -> None:

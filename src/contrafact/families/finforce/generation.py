@@ -60,13 +60,29 @@ class Generation:
 
 
 async def run_method(
-    method: Method[Headline, Generation], headline: Headline, ask: Ask, *, draw: int = 1
+    method: Method[Headline, Generation],
+    headline: Headline,
+    ask: Ask,
+    *,
+    draw: int = 1,
+    batch: Batch | None = None,
 ) -> Generation:
-    """Run a method on one headline; a model that gives no answer makes an invalid result."""
+    """Run a method on one headline; a model that gives no answer makes an invalid result.
+
+    Args:
+        method: The method.
+        headline: The headline.
+        ask: The model.
+        draw: Which draw of worked examples this is, from 1.
+        batch: The headlines that are worked on together; none where only this one is known.
+    """
+    exchanges: list[tuple[str, str]] = []
     try:
-        return await method(headline, ask, draw=draw)
+        made = await method(headline, replace(ask, exchanges=exchanges), draw=draw)
     except Unanswered as unanswered:
         return Generation.none(str(unanswered))
+    shown = exchanges or [(call.prompt, "") for call in method.plan(headline)]
+    return look_over(batch or Batch([headline.text]), headline, made, shown)
 
 
 def look_over(

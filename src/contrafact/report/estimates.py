@@ -578,9 +578,10 @@ def judged_rates(
         exams: What is known of judges.
         labels: What people said of a random part of the items, of any family.
     """
-    items, spec, runs = data.items, data.spec, data.meta.runs
+    spec, runs = data.spec, data.meta.runs
     if not spec.criteria:
         return None
+    items, in_vain = _with_nothing_as_failed(data.items, spec)
     how: dict[str, Any] = {
         "rng": data.streams["judged"],
         "level": data.level,
@@ -597,6 +598,9 @@ def judged_rates(
     )
     if rates.empty:
         return None
+    nothing = rates["system"].isin(in_vain)
+    rates.loc[nothing, "usable"] = False
+    rates.loc[nothing, "why"] = f"no {spec.output[0]} of it could be read: 0 in the strict form"
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
     leaderboard = [one.column for one in spec.criteria if one.leaderboard]
     ranks = [
@@ -618,6 +622,24 @@ def judged_rates(
         {criterion.column: criterion.label for criterion in spec.criteria},
         leaderboard,
     )
+
+
+def _with_nothing_as_failed(
+    items: pd.DataFrame, spec: ReportSpec
+) -> tuple[pd.DataFrame, Sequence[str]]:
+    """Return the items, and the systems of which a judge found nothing to judge.
+
+    Such a system has no rate over valid outputs; its verdicts are those of the strict form, all
+    failed, so that it stands among the others and not above them by absence.
+    """
+    judged = items[items["was_judged"]].groupby("system", sort=False)
+    in_vain = [str(name) for name, own in judged if not own["valid"].any()]
+    columns = [c.column for c in spec.criteria if f"{c.column}_strict" in items.columns]
+    if not in_vain:
+        return items, in_vain
+    nothing = items["system"].isin(in_vain)
+    failed = {name: items[name].mask(nothing, items[f"{name}_strict"]) for name in columns}
+    return items.assign(**failed), in_vain
 
 
 def _with_labels(rates: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:

@@ -152,3 +152,21 @@ def test_a_topic_that_the_headline_lacks_is_not_masked_and_said():
     masked, found = mask_headline("Markets fell", "inflation")
     assert not found
     assert masked == f"{MASK} fell"
+
+
+def test_a_topic_is_masked_as_whole_words_and_wherever_it_stands():
+    masked, _ = mask_headline("Rules: AI maintains its lead, says AI", "AI")
+    assert "maintains" in masked and "AI" not in masked.replace("maintains", "")
+    assert masked.count(MASK) >= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "topic", "masked"),
+    [
+        ("UK GDP shrinks", "GDP", f"UK {MASK} shrinks"),
+        ("UK GDP shrinks", "inflation", f"{MASK} shrinks"),
+        ("Stocks", "Stocks", "Stocks"),
+    ],
+)
+def test_some_word_is_never_masked(text, topic, masked):
+    assert mask_headline(text, topic)[0] == masked

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from contrafact.errors import InputError
 from contrafact.exam.correct import (
+    NOT_EXAMINED,
     corrected_by_labels,
     corrected_scores,
     examined_criteria,
@@ -600,7 +601,10 @@ def judged_rates(
         return None
     nothing = rates["system"].isin(in_vain)
     rates.loc[nothing, "usable"] = False
-    rates.loc[nothing, "why"] = f"no {spec.output[0]} of it could be read: 0 in the strict form"
+    read = f"no {spec.output[0]} of it could be read: 0 in the strict form"
+    unknown = rates["why"].eq(NOT_EXAMINED)
+    rates.loc[nothing, "why"] = read
+    rates.loc[nothing & unknown, "why"] = f"{NOT_EXAMINED}; {read}"
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
     leaderboard = [one.column for one in spec.criteria if one.leaderboard]
     ranks = [

@@ -475,7 +475,7 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _band(row: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     text = f"{labels[str(row['criterion'])]}, judged by {row['judge']}"
-    return f"{text} (not examined)" if row["why"] == NOT_EXAMINED else text
+    return f"{text} (not examined)" if str(row["why"]).startswith(NOT_EXAMINED) else text
 
 
 def _rank(row: Mapping[str, Any]) -> str:

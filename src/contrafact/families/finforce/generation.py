@@ -18,8 +18,10 @@ from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
+    "WRAPPER",
     "Generation",
     "look_over",
+    "pair_keys",
     "pair_schema",
     "read_pair",
     "read_side",
@@ -33,6 +35,10 @@ _KEYS: Mapping[Side, tuple[str, ...]] = {
     side: (f"{side}_counterfactual", f"{side}_counterfactual_scenario", f"{side}_headline", side)
     for side in SIDES
 }
+
+
+WRAPPER = "Counterfactuals"
+"""The key of the list in which the paper's format has the pair."""
 
 
 @dataclass(frozen=True)
@@ -108,18 +114,33 @@ def look_over(
     return replace(made, degenerate=reasons)
 
 
-def pair_schema(*before: str) -> ResponseSchema:
-    """Return the schema of a reply: the named text fields first, then both counterfactuals."""
-    names = (*before, *(_KEYS[side][0] for side in SIDES))
-    return ResponseSchema(
-        name="counterfactuals",
-        json_schema=JSONSchema(
-            type="object",
-            properties={name: JSONSchema(type="string") for name in names},
-            required=list(names),
-            additionalProperties=False,
-        ),
-        strict=True,
+def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
+    """Return the schema of a reply: the named text fields first, then both counterfactuals.
+
+    The opportunity comes before the risk, as in the paper's formats (FIN-FORCE, table 8).
+
+    Args:
+        before: Names of text fields before the two.
+        nested: Whether the object stands in the paper's ``{"Counterfactuals": [{…}]}``.
+    """
+    pair = _object({name: JSONSchema(type="string") for name in (*before, *pair_keys())})
+    if nested:
+        pair = _object({WRAPPER: JSONSchema(type="array", items=pair)})
+    return ResponseSchema(name="counterfactuals", json_schema=pair, strict=True)
+
+
+def pair_keys() -> tuple[str, str]:
+    """Return the keys of the two counterfactuals, in the order in which they are asked for."""
+    risk, opportunity = (_KEYS[side][0] for side in SIDES)
+    return opportunity, risk
+
+
+def _object(properties: dict[str, JSONSchema]) -> JSONSchema:
+    return JSONSchema(
+        type="object",
+        properties=properties,
+        required=list(properties),
+        additionalProperties=False,
     )
 
 

@@ -95,3 +95,22 @@ def test_what_is_no_answer_counts_as_wrong_and_is_shown(
     assert again.returncode == 0, again.stderr
     kept = pd.read_parquet(tmp_path / "again" / "items.parquet")["degenerate"]
     assert [None if pd.isna(why) else why for why in kept] == expected
+
+
+def test_the_papers_preset_needs_data_and_is_overridden_freely(
+    quick_contrafact: Any, service: Any, tmp_path: Path
+) -> None:
+    asked = ("run", "finforce", "--preset", "finforce-paper", "--model", service.model,
+             "--judge", service.judge, "--fluency-model", "none")  # fmt: skip
+    without = quick_contrafact(*asked, env=service.environment)
+    assert without.returncode == 2
+    assert "needs --data" in without.stderr and "data fetch fin-force" in without.stderr
+    (tmp_path / "mine.jsonl").write_text('{"headline": "Ostrava mill reopens under new owners"}\n')
+    done = quick_contrafact(
+        *asked, "--data", "mine.jsonl", "--method", "zero-shot", "--out", "run",
+        env=service.environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "LM-Counterfactuals and SRLM need the weights" in done.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    assert list(items["method"].unique()) == ["zero-shot"]

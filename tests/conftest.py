@@ -104,9 +104,7 @@ def forking(**environment: str) -> Iterator[Forks]:
     ours, theirs = socket.socketpair()
     program = Path(__file__).parent / "support" / "fork_server.py"
     command = [sys.executable, str(program), str(theirs.fileno())]
-    with subprocess.Popen(
-        command, pass_fds=[theirs.fileno()], env={**os.environ, **environment}
-    ):
+    with subprocess.Popen(command, pass_fds=[theirs.fileno()], env={**os.environ, **environment}):
         theirs.close()
         with ours:
             forks = Forks(ours)
@@ -297,6 +295,36 @@ def service() -> Iterator[Service]:
 @pytest.fixture
 def start_service():
     return serving
+
+
+NEWS = "<news>{{ headline }}</news>"
+PAIR = {
+    "original_headline": "Up",
+    "risk_counterfactual": "Prices fall at once",
+    "opportunity_counterfactual": "Prices rise at once",
+}
+SHORT_PROMPTS = {
+    # The embedded model does as it is told here, so that there is something to judge.
+    "generate": f"{{% for shot in shots %}}{{% endfor %}}{NEWS}\n"
+    f"Write this again: {json.dumps(PAIR)}",
+    "judge-forward-compatibility": f"Can it come next?\n{NEWS} {{{{ counterfactual }}}}",
+    "lm-counterfactuals-base": f"Write the next headline.\n{NEWS}",
+}
+for _side, _turn in (("risk", "worse"), ("opportunity", "better")):
+    SHORT_PROMPTS |= {
+        f"judge-directionality-{_side}": f"Is it {_turn}?\n{NEWS} {{{{ counterfactual }}}}",
+        f"lm-counterfactuals-{_side}": f"Write the next headline, a {_turn} one.\n{NEWS}",
+    }
+
+
+@pytest.fixture(scope="session")
+def short_prompts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pack of short prompts, for runs of a real model whose answers nobody reads."""
+    pack = tmp_path_factory.mktemp("short-prompts")
+    (pack / "finforce").mkdir()
+    for name, text in SHORT_PROMPTS.items():
+        (pack / "finforce" / f"{name}.jinja").write_text(text, encoding="utf-8")
+    return pack
 
 
 @pytest.fixture(scope="session")

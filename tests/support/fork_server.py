@@ -100,10 +100,14 @@ def _import() -> None:
     from inspect_ai.model import get_model_info
     from matplotlib.backends import backend_agg, backend_svg
 
+    from contrafact.text.diff import token_count
     from contrafact.text.parsing import parsed, recognised
+    from contrafact.text.words.lexicon import lexicon
 
     # What is known of all models is read once.
     get_model_info("openai/gpt-4o")
+    lexicon()
+    token_count("Sales rose.")
     list(parsed(["Sales rose."]))
     list(recognised(["Sales rose."]))
     # Fonts are found and read once.

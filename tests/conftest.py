@@ -216,11 +216,11 @@ def run_fork(
     folder: Path,
     streams: Path,
     env: dict[str, str] | None = None,
-    input: str = "",
+    input: str | bytes = "",
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; its input and output are files in a folder of their own."""
     files = [streams / name for name in ("in", "out", "err")]
-    files[0].write_text(input, encoding="utf-8")
+    files[0].write_bytes(input.encode() if isinstance(input, str) else input)
     with files[0].open("rb") as given, files[1].open("wb") as out, files[2].open("wb") as err:
         request = {
             "arguments": arguments,
@@ -244,7 +244,7 @@ def quick_contrafact(
 ) -> Run:
     """Run the command line in a process that has its imports already: for many short runs."""
 
-    def run(*arguments: str, env: dict[str, str] | None = None, input: str = ""):
+    def run(*arguments: str, env: dict[str, str] | None = None, input: str | bytes = ""):
         streams = tmp_path_factory.mktemp("streams")
         return run_fork(_forks, arguments, folder=tmp_path, streams=streams, env=env, input=input)
 
@@ -292,7 +292,7 @@ def service() -> Iterator[Service]:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def start_service():
     return serving
 

@@ -233,11 +233,11 @@ class Story(_Record):
     unchanged: str = Field(default="", description="E1: what is not downstream and stays.")
     changed: str = Field(default="", description="E2: what is downstream and changes.")
     numerical: str | None = Field(default=None, description="E4: which way quantities move.")
-    latent: str | None = Field(default=None, description="E5: what is not said and stays.")
+    latent: str | None = Field(default=None, description="E5: what is not stated and stays.")
     other_criteria: tuple[str, ...] = Field(
         default=(), description="Criteria of no known kind; kept, and not asked."
     )
-    graph: str | None = Field(default=None, description="The type of its causal graph, if told.")
+    graph: str | None = Field(default=None, description="The type of its causal graph, if stated.")
     failure_modes: tuple[int, ...] = Field(
         default=(), description="The failure modes of appendix B.1, 1 to 7, that it probes."
     )

@@ -133,6 +133,21 @@ def test_human_revisions_are_a_system_with_a_report(flip, tmp_path):
     assert "no model was called" in again.stdout
 
 
+def test_outputs_made_elsewhere_are_scored_without_a_line_of_the_family(flip, package, tmp_path):
+    reviews = package / "contrafact_flip" / "samples" / "reviews.jsonl"
+    rows = [json.loads(line) for line in reviews.read_text(encoding="utf-8").splitlines()]
+    outputs = [{"input": row["text"], "output": row["revision"]} for row in rows]
+    (tmp_path / "o.jsonl").write_text("".join(json.dumps(row) + "\n" for row in outputs))
+    words = ("--system", "people", "--fluency-model", "none", "--data", str(reviews))
+    scored = flip("score", "flip", "o.jsonl", *words, "--out", "scored")
+    assert scored.returncode == 0, scored.stderr
+    assert flip("run", "flip", *HUMAN, "--data", str(reviews), "--out", "run").returncode == 0
+    found, made = (pd.read_parquet(tmp_path / name / "items.parquet") for name in ("scored", "run"))
+    assert set(found["system"]) == {"people"}
+    same = [name for name in made if name not in ("system", "model", "method")]
+    pd.testing.assert_frame_equal(found[same], made[same])
+
+
 def test_a_grid_with_a_judge_an_exam_and_a_study(flip, service, tmp_path):
     env = service.environment
     judge, writer = service.model, service.model

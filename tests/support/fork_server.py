@@ -54,10 +54,12 @@ def _import() -> None:
 
     PyTorch, which spaCy imports, starts none before it computes.
     """
-    # The engine asks in every evaluation which packages are installed; here they stay the same.
+    # The engine asks in every evaluation which packages are installed, and of which
+    # version, at every model; here they stay the same.
     importlib.metadata.packages_distributions = functools.cache(
         importlib.metadata.packages_distributions
     )
+    importlib.metadata.version = functools.cache(importlib.metadata.version)
 
     import contrafact
 
@@ -100,12 +102,15 @@ def _import() -> None:
     from inspect_ai.model import get_model_info
     from matplotlib.backends import backend_agg, backend_svg
 
+    from contrafact.report.html import page_environment
     from contrafact.text.diff import token_count
     from contrafact.text.parsing import parsed, recognised
     from contrafact.text.words.lexicon import lexicon
 
     # What is known of all models is read once.
     get_model_info("openai/gpt-4o")
+    for template in page_environment().list_templates():
+        page_environment().get_template(template)
     lexicon()
     token_count("Sales rose.")
     list(parsed(["Sales rose."]))
@@ -127,6 +132,9 @@ def _run(request: dict[str, Any], files: list[int]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    # Where Python looks first, as when it starts.
+    added = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:0] = [path for path in added if path not in sys.path]
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - the parent's was read
     sys.argv = ["contrafact", *request["arguments"]]
     from contrafact.cli.main import main as command

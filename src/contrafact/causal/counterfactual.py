@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Literal
 
-from contrafact.causal.model import Assignment, Model, NoiseSetting, Value, Variable
+from contrafact.causal.model import Assignment, Graph, Model, NoiseSetting, Value, Variable
 from contrafact.causal.twin import twin_joint
 
 __all__ = [
@@ -62,16 +62,42 @@ def abduct(model: Model, facts: Assignment) -> Posterior:
     """
     for name, value in facts.items():
         model.variable(name).rank(value)
-    kept = []
-    for setting, weight in model.settings():
-        values = model.predict(setting)
-        if all(values[name] == value for name, value in facts.items()):
-            kept.append((setting, weight))
-    total = sum(weight for _, weight in kept)
-    if not kept:
+    place = {noise.name: at for at, noise in enumerate(model.noises)}
+    # What the mechanisms so far allow: noise by place, the variables' values, the weight.
+    states: list[tuple[dict[int, int], dict[str, Value], float]] = [({}, {}, 1.0)]
+    known: set[str] = set()
+    for name in [*model.order, None]:
+        terms = (
+            [n for n in model.mechanism(name).noise if n not in known]
+            if name is not None
+            else [n.name for n in model.noises if n.name not in known]
+        )
+        for term in dict.fromkeys(terms):
+            known.add(term)
+            at, weights = place[term], model.noise(term).probabilities
+            states = [
+                ({**noise, at: value}, values, weight * share)
+                for noise, values, weight in states
+                for value, share in enumerate(weights)
+            ]
+        if name is None:
+            break
+        mechanism, kept = model.mechanism(name), []
+        own = [place[term] for term in mechanism.noise]
+        for noise, values, weight in states:
+            key = (*[values[p] for p in mechanism.parents], *[noise[at] for at in own])
+            value = mechanism.table[key]
+            if facts.get(name, value) == value:
+                kept.append((noise, {**values, name: value}, weight))
+        states = kept
+    if not states:
         raise ImpossibleFacts(f"no noise gives the facts {dict(facts)}")
+    total = sum(weight for *_, weight in states)
+    found = sorted(
+        (tuple(noise[at] for at in range(len(model.noises))), weight) for noise, _, weight in states
+    )
     return Posterior(
-        tuple(setting for setting, _ in kept), tuple(weight / total for _, weight in kept)
+        tuple(setting for setting, _ in found), tuple(weight / total for _, weight in found)
     )
 
 
@@ -83,10 +109,9 @@ def counterfactual(model: Model, posterior: Posterior, intervention: Assignment)
         posterior: What the facts say of its noise.
         intervention: The variables that are set, and to what.
     """
-    acted = model.act(intervention)
     joint: Joint = {name: {} for name in model.order}
     for setting, weight in zip(posterior.settings, posterior.weights, strict=True):
-        before, after = model.predict(setting), acted.predict(setting)
+        before, after = model.predict(setting), model.predict(setting, intervention)
         for name, pairs in joint.items():
             pair = (before[name], after[name])
             pairs[pair] = pairs.get(pair, 0.0) + weight
@@ -173,14 +198,17 @@ def consequences(model: Model, facts: Assignment, intervention: Assignment) -> P
             isclose(p, twin[pair], abs_tol=_CLOSE) for pair, p in pairs.items()
         ):
             raise Disagreement(f"'{name}': enumeration {pairs}, twin network {twin}")
+    cut = Graph(
+        {node: () if node in intervention else model.graph.parents[node] for node in model.order}
+    )
     found = tuple(
-        _consequence(model, model.variable(name), joint, intervention) for name in model.order
+        _consequence(cut, model.variable(name), joint, intervention) for name in model.order
     )
     return Proof(dict(facts), dict(intervention), posterior, found)
 
 
 def _consequence(
-    model: Model, variable: Variable, joint: Joint, intervention: Assignment
+    cut: Graph, variable: Variable, joint: Joint, intervention: Assignment
 ) -> Consequence:
     name = variable.name
     pairs = joint[name]
@@ -198,5 +226,5 @@ def _consequence(
         before=next(iter(before)) if len(before) == 1 else None,
         after=next(iter(after)) if len(after) == 1 else None,
         direction=direction,
-        path=model.act(intervention).graph.path(intervention, name) if kind == "changes" else (),
+        path=cut.path(intervention, name) if kind == "changes" else (),
     )

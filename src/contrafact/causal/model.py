@@ -250,7 +250,7 @@ class Model:
     def _mechanisms(self) -> dict[str, Mechanism]:
         return {m.variable: m for m in self.mechanisms}
 
-    @property
+    @cached_property
     def order(self) -> tuple[str, ...]:
         """The variables' names, causes before effects."""
         return self.graph.order
@@ -282,12 +282,22 @@ class Model:
                 weight *= noise.probabilities[value]
             yield setting, weight
 
-    def predict(self, setting: NoiseSetting) -> dict[str, Value]:
-        """Return the value of every variable under a joint noise setting."""
+    def predict(
+        self, setting: NoiseSetting, intervention: Assignment | None = None
+    ) -> dict[str, Value]:
+        """Return the value of every variable under a joint noise setting.
+
+        Args:
+            setting: The noise.
+            intervention: Variables that are set, whatever their causes.
+        """
         noise = {n.name: value for n, value in zip(self.noises, setting, strict=True)}
         values: dict[str, Value] = {}
         for name in self.order:
-            values[name] = self._mechanisms[name](values, noise)
+            if intervention is not None and name in intervention:
+                values[name] = intervention[name]
+            else:
+                values[name] = self._mechanisms[name](values, noise)
         return values
 
     def act(self, intervention: Assignment) -> "Model":

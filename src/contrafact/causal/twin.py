@@ -1,50 +1,51 @@
 """The same counterfactual by a twin network, solved by variable elimination.
 
 Balke and Pearl (1994): two copies of the model, the factual one and the one after surgery, share
-their noise; the facts are evidence in the first, the answer is read in the second. Nothing is
-enumerated jointly, and no code is shared with `counterfactual`: the two can check each other.
+their noise; the facts are evidence in the first, the answer is read in the second. What is not
+downstream of the intervention is the same in both and is one node. No noise is enumerated jointly,
+and no code is shared with `counterfactual`: the two can check each other.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from contrafact.causal.model import Assignment, Model, Value
 
 __all__ = ["twin_joint", "twin_pair"]
 
-_AFTER = "*"  # marks the copy after surgery
+_AFTER = "*\x00"  # marks the copy after surgery; never the beginning of a name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Factor:
-    """A table over named axes."""
+    """A table over named axes; what has no entry is zero."""
 
     axes: tuple[str, ...]
-    table: NDArray[np.float64]
+    table: dict[tuple[Value, ...], float]
 
     def times(self, other: "_Factor") -> "_Factor":
-        axes = (*self.axes, *(a for a in other.axes if a not in self.axes))
-        return _Factor(axes, self._over(axes) * other._over(axes))
+        common = [axis for axis in other.axes if axis in self.axes]
+        mine = [self.axes.index(axis) for axis in common]
+        theirs = [other.axes.index(axis) for axis in common]
+        rest = [place for place, axis in enumerate(other.axes) if axis not in self.axes]
+        rows: dict[tuple[Value, ...], list[tuple[tuple[Value, ...], float]]] = {}
+        for key, weight in other.table.items():
+            match = tuple([key[place] for place in theirs])
+            rows.setdefault(match, []).append((tuple([key[place] for place in rest]), weight))
+        table = {
+            (*key, *added): weight * factor
+            for key, weight in self.table.items()
+            for added, factor in rows.get(tuple([key[place] for place in mine]), ())
+        }
+        return _Factor((*self.axes, *(other.axes[place] for place in rest)), table)
 
     def without(self, axis: str) -> "_Factor":
         place = self.axes.index(axis)
-        axes = self.axes[:place] + self.axes[place + 1 :]
-        return _Factor(axes, np.asarray(self.table.sum(axis=place)))
-
-    def at(self, axis: str, index: int) -> "_Factor":
-        if axis not in self.axes:
-            return self
-        place = self.axes.index(axis)
-        axes = self.axes[:place] + self.axes[place + 1 :]
-        return _Factor(axes, np.asarray(self.table.take(index, axis=place)))
-
-    def _over(self, axes: Sequence[str]) -> NDArray[np.float64]:
-        order = [self.axes.index(a) for a in axes if a in self.axes]
-        shape = [self.table.shape[self.axes.index(a)] if a in self.axes else 1 for a in axes]
-        return self.table.transpose(order).reshape(shape)
+        table: dict[tuple[Value, ...], float] = {}
+        for key, weight in self.table.items():
+            rest = key[:place] + key[place + 1 :]
+            table[rest] = table.get(rest, 0.0) + weight
+        return _Factor(self.axes[:place] + self.axes[place + 1 :], table)
 
 
 def twin_joint(
@@ -55,7 +56,8 @@ def twin_joint(
     Raises:
         ValueError: If the facts are impossible, or name what is not there.
     """
-    return {name: twin_pair(model, facts, intervention, name) for name in model.order}
+    twin = _Twin(model, facts, intervention)
+    return {name: twin.pair(name) for name in model.order}
 
 
 def twin_pair(
@@ -66,66 +68,84 @@ def twin_pair(
     Raises:
         ValueError: If the facts are impossible, or name what is not there.
     """
-    factors = [_Factor((n.name,), np.array(n.probabilities)) for n in model.noises]
-    factors += [_mechanism(model, v.name, "", {}) for v in model.variables]
-    factors += [_mechanism(model, v.name, _AFTER, intervention) for v in model.variables]
-    for fact, value in facts.items():
-        index = model.variable(fact).rank(value)
-        # The variable that is asked for keeps its axis; all others are fixed where they stand.
-        factors = [f if fact == name else f.at(_node(fact), index) for f in factors]
-    if name in facts:
-        chosen = np.zeros(len(model.variable(name).values))
-        chosen[model.variable(name).rank(facts[name])] = 1.0
-        factors.append(_Factor((_node(name),), chosen))
-    wanted = (_node(name), _node(name, _AFTER))
-    left = _eliminate(factors, keep=wanted)
-    table = left.table.transpose([left.axes.index(axis) for axis in wanted])
-    total = float(table.sum())
-    if total <= 0.0:
-        raise ValueError(f"no noise gives the facts {dict(facts)}")
-    values = model.variable(name).values
-    return {
-        (before, after): float(table[i, j]) / total
-        for i, before in enumerate(values)
-        for j, after in enumerate(values)
-        if table[i, j] > 0.0
+    return _Twin(model, facts, intervention).pair(name)
+
+
+class _Twin:
+    """The network of one situation, its factual half eliminated as far as all answers allow."""
+
+    def __init__(self, model: Model, facts: Assignment, intervention: Assignment) -> None:
+        for name, value in (*facts.items(), *intervention.items()):
+            model.variable(name).rank(value)
+        self.model, self.facts, self.intervention = model, facts, intervention
+        self.copied = model.graph.descendants(intervention) | set(intervention)
+        factual = [_prior(model, noise.name) for noise in model.noises]
+        factual += [self._mechanism(name, after=False) for name in model.order]
+        self.after = {name: self._mechanism(name, after=True) for name in self.copied}
+        untold = {name for name in model.order if name not in facts}
+        shared = {axis for factor in self.after.values() for axis in factor.axes}
+        self.factual = _eliminate(factual, keep=shared | untold)
+
+    def pair(self, name: str) -> dict[tuple[Value, Value], float]:
+        then = _AFTER + name if name in self.copied else name
+        # What is neither asked for nor leads to it sums to one: it is left out.
+        needed = self.model.graph.ancestors([name]) | {name}
+        factors = [*self.factual, *(self.after[one] for one in self.copied & needed)]
+        wanted = [axis for axis in dict.fromkeys((name, then)) if axis != name or self._open(name)]
+        left = _product(_eliminate(factors, keep=set(wanted)))
+        total = sum(left.table.values())
+        if total <= 0.0:
+            raise ValueError(f"no noise gives the facts {dict(self.facts)}")
+        found: dict[tuple[Value, Value], float] = {}
+        for key, weight in left.table.items():
+            values = dict(zip(left.axes, key, strict=True))
+            before = values[name] if name in values else self.facts[name]
+            place = (before, values.get(then, before))
+            found[place] = found.get(place, 0.0) + weight / total
+        return {place: weight for place, weight in found.items() if weight > 0.0}
+
+    def _open(self, name: str) -> bool:
+        return name not in self.facts
+
+    def _mechanism(self, name: str, *, after: bool) -> _Factor:
+        """Return a mechanism as the list of its rows that the facts allow."""
+        own = _AFTER + name if after else name
+        if after and name in self.intervention:
+            return _Factor((own,), {(self.intervention[name],): 1.0})
+        mechanism = self.model.mechanism(name)
+        axes = [
+            _AFTER + parent if after and parent in self.copied else parent
+            for parent in mechanism.parents
+        ]
+        axes += [*mechanism.noise, own]
+        told = [(place, self.facts[axis]) for place, axis in enumerate(axes) if axis in self.facts]
+        free = [place for place, axis in enumerate(axes) if axis not in self.facts]
+        table = {}
+        for key, value in mechanism.table.items():
+            row = (*key, value)
+            if all(row[place] == fact for place, fact in told):
+                table[tuple([row[place] for place in free])] = 1.0
+        return _Factor(tuple(axes[place] for place in free), table)
+
+
+def _prior(model: Model, name: str) -> _Factor:
+    table: dict[tuple[Value, ...], float] = {
+        (value,): weight for value, weight in enumerate(model.noise(name).probabilities)
     }
+    return _Factor((name,), table)
 
 
-def _node(variable: str, copy: str = "") -> str:
-    return f"{copy}{variable}\x00"  # never the name of a noise term
-
-
-def _mechanism(model: Model, name: str, copy: str, intervention: Assignment) -> _Factor:
-    """Return a mechanism as a table of zeros and ones."""
-    variable = model.variable(name)
-    if name in intervention:
-        fixed = np.zeros(len(variable.values))
-        fixed[variable.rank(intervention[name])] = 1.0
-        return _Factor((_node(name, copy),), fixed)
-    mechanism = model.mechanism(name)
-    domains: list[Sequence[Value]] = [model.variable(p).values for p in mechanism.parents]
-    domains += [range(len(model.noise(n).probabilities)) for n in mechanism.noise]
-    table = np.zeros((*map(len, domains), len(variable.values)))
-    for key, value in mechanism.table.items():
-        place = tuple(d.index(k) for d, k in zip(domains, key, strict=True))
-        table[(*place, variable.rank(value))] = 1.0
-    axes = (*(_node(p, copy) for p in mechanism.parents), *mechanism.noise, _node(name, copy))
-    return _Factor(axes, table)
-
-
-def _eliminate(factors: Iterable[_Factor], keep: Sequence[str]) -> _Factor:
-    """Multiply the factors and sum out all axes but those to keep, the cheapest first."""
+def _eliminate(factors: Iterable[_Factor], keep: set[str]) -> list[_Factor]:
+    """Sum out all axes but those to keep, the cheapest first; return the factors that are left."""
     left = list(factors)
-    while True:
-        hidden = {a for f in left for a in f.axes if a not in keep}
-        if not hidden:
-            break
-        axis = min(sorted(hidden), key=lambda a: _width(left, a))
+    hidden = dict.fromkeys(axis for f in left for axis in f.axes if axis not in keep)
+    while hidden:
+        axis = min(hidden, key=lambda one: _width(left, one))
+        del hidden[axis]
         touched = [f for f in left if axis in f.axes]
         left = [f for f in left if axis not in f.axes]
         left.append(_product(touched).without(axis))
-    return _product(left)
+    return left
 
 
 def _width(factors: Sequence[_Factor], axis: str) -> int:
@@ -134,7 +154,7 @@ def _width(factors: Sequence[_Factor], axis: str) -> int:
 
 
 def _product(factors: Sequence[_Factor]) -> _Factor:
-    result = factors[0]
-    for factor in factors[1:]:
+    result = _Factor((), {(): 1.0})
+    for factor in sorted(factors, key=lambda f: len(f.table)):
         result = result.times(factor)
     return result

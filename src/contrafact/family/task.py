@@ -1,4 +1,4 @@
-"""What the Inspect tasks of families share: a method as a solver, and a scorer by criteria."""
+"""What the Inspect tasks of families share: a method as a solver, its output, rates in a log."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -6,13 +6,12 @@ from dataclasses import asdict
 from typing import Any, TypeVar, cast
 
 from inspect_ai.model import CachePolicy, GenerateConfig, ModelOutput, get_model
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.scorer import Metric, SampleScore, metric
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import BaseModel
 
 from contrafact.family.method import Method
 from contrafact.judges.judge import judges_of_role
-from contrafact.judges.rubric import Rubric
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import Output
 from contrafact.text.delimit import replace_surrogates
@@ -20,10 +19,10 @@ from contrafact.text.delimit import replace_surrogates
 __all__ = [
     "MAX_CHARACTERS",
     "OUTPUT",
-    "criteria_scorer",
     "method_solver",
     "number",
     "output_of",
+    "rate_of",
     "rates",
     "read_text",
     "verdict_columns",
@@ -121,58 +120,41 @@ def rates() -> Metric:
     """Rates over samples: what is valid, and each criterion in two forms.
 
     A criterion's own name is its rate over valid verdicts; the ``_strict`` form counts everything
-    invalid as failed.
+    invalid as failed. Each comes with its standard error, ``_stderr``.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.value) for score in scores]
         names = dict.fromkeys(name for row in rows for name in row)
-        result: dict[str, float] = {}
+        columns: dict[str, list[float]] = {}
         for name in names:
-            values = [number(row.get(name)) for row in rows]
-            valid = [value for value in values if not math.isnan(value)]
-            result[name] = sum(valid) / len(valid) if valid else math.nan
+            columns[name] = [number(row.get(name)) for row in rows]
             if name != "valid":
-                strict = [0.0 if math.isnan(value) else value for value in values]
-                result[f"{name}_strict"] = sum(strict) / len(strict)
-        return result
+                strict = [0.0 if math.isnan(value) else value for value in columns[name]]
+                columns[f"{name}_strict"] = strict
+        clusters = [str(score.sample_id) for score in scores]
+        return {
+            key: value
+            for name, values in columns.items()
+            for key, value in rate_of(name, values, clusters).items()
+        }
 
     return compute
 
 
-@scorer(metrics=[rates()], name="criteria")
-def criteria_scorer(
-    rubric: Rubric | None,
-    texts: Callable[[TaskState, str], Mapping[str, str]],
-) -> Scorer:
-    """Score one sample's `Output`: whether it is valid, and each criterion's verdict.
-
-    All of a sample's judge calls are made by this one scorer.
+def rate_of(name: str, values: Sequence[float], clusters: Sequence[Any]) -> dict[str, float]:
+    """Return a rate and its standard error, by ``<name>`` and ``<name>_stderr``, for a log.
 
     Args:
-        rubric: The criteria; None where only validity is scored.
-        texts: Returns what the rubric's templates show of a sample and its output's text.
+        name: The rate's name.
+        values: A value of each outcome, NaN where there is none.
+        clusters: What they are not independent within: the headline, the story, the article.
     """
+    from contrafact.stats.intervals import standard_error
 
-    async def score(state: TaskState, target: Target) -> Score:
-        output = output_of(state)
-        value: dict[str, float] = {"valid": float(output.text is not None)}
-        metadata: dict[str, Any] = {}
-        if rubric is not None:
-            names = [one.name for one in rubric.criteria]
-            value |= dict.fromkeys(names, math.nan)
-            if output.text is not None:
-                judged = await rubric.judge(judges_of_role(), **texts(state, output.text))
-                value |= {name: number(judged.panel[name].passed) for name in names}
-                metadata["verdicts"] = judged.as_json()
-        return Score(
-            value=cast(Any, value),
-            answer=output.text,
-            explanation=output.invalid,
-            metadata=metadata,
-        )
-
-    return score
+    known = [value for value in values if not math.isnan(value)]
+    rate = sum(known) / len(known) if known else math.nan
+    return {name: rate, f"{name}_stderr": standard_error(values, clusters)}
 
 
 def verdict_columns(

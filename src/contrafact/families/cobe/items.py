@@ -29,7 +29,7 @@ none (its failure is the run's to tell). The columns, in this order:
 ``correct``            1.0 where every criterion asked passed; 0.0 where one failed, also if
                        another's verdict is invalid; NaN otherwise (no verdict of failure and an
                        invalid one, an invalid response, nobody judged)
-``suggested_failure_mode``  the number (1 to 7) that `families.cobe.failure_modes` suggests for
+``suggested_failure_mode``  the number (1 to 7) that `families.cobe.scoring` suggests for
                        a response that failed; NaN elsewhere
 ``answer``             the representative answer, or None
 ``unchanged``          the text of E1, or None; ``changed`` E2, ``numerical`` E4, ``latent`` E5

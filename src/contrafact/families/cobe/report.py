@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contrafact.families.cobe.failure_modes import failure_modes
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.families.cobe.published import published_facts, published_notes, published_rows
+from contrafact.families.cobe.scoring import failure_modes
 from contrafact.family.display import (
     PUBLISHED,
     Column,
@@ -31,10 +31,10 @@ from contrafact.family.display import (
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
-    Criterion,
     Examples,
     Extra,
     Form,
+    JudgedColumn,
     Measure,
     MeasureTable,
     Part,
@@ -364,10 +364,10 @@ SPEC = ReportSpec(
     numbers=("suggested_failure_mode", *(f"{name}_probability" for name in CRITERION_NAMES)),
     criteria=(
         *(
-            Criterion(name, CRITERION_LABELS[name], short=name, leaderboard=False)
+            JudgedColumn(name, CRITERION_LABELS[name], short=name, leaderboard=False)
             for name in CRITERION_NAMES
         ),
-        Criterion("correct", "all criteria"),
+        JudgedColumn("correct", "all criteria"),
     ),
     answers=("T", "F"),
     without_judge="so the five criteria, and with them accuracy, are left out",
@@ -502,9 +502,9 @@ SPEC = ReportSpec(
         (
             "E1 to E5",
             "E1: what does not depend on the change stays. E2: the change, and what follows from "
-            "it, is told. E3: connectors tell the relation that now holds. E4: quantities move the "
-            "right way. E5: unsaid facts stay as they were. Each is one question to the judge; a "
-            "criterion that a story lacks is not asked.",
+            "it, is stated. E3: connectors state the relation that now holds. E4: quantities move "
+            "the right way. E5: unsaid facts stay as they were. Each is one question to the judge; "
+            "a criterion that a story lacks is not asked.",
         ),
         ("Acc.", "The share of responses that pass all criteria asked of them."),
         (

@@ -20,6 +20,7 @@ __all__ = [
     "Generation",
     "pair_schema",
     "read_pair",
+    "read_side",
     "run_method",
 ]
 
@@ -103,24 +104,33 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     invalid: dict[Side, str] = {}
     for side in SIDES:
         key = next((name for name in _KEYS[side] if name in value), None)
-        text = value.get(key) if key else None
-        texts[side] = None
-        if key is None:
-            invalid[side] = f"no {side} counterfactual in the reply"
-        elif not isinstance(text, str):
-            invalid[side] = f"the {side} counterfactual is not text"
-        elif not text.strip(" .…"):
-            invalid[side] = f"the {side} counterfactual is empty"
-        elif len(text) > MAX_CHARACTERS:
-            invalid[side] = f"the {side} counterfactual is over {MAX_CHARACTERS} characters"
-        else:
-            texts[side] = replace_surrogates(" ".join(text.split()))
-            if key != _KEYS[side][0]:
-                repairs.append(f"key '{key}'")
+        texts[side], reason = None, f"no {side} counterfactual in the reply"
+        if key is not None:
+            texts[side], reason = read_side(value.get(key), side)
+        if texts[side] is None:
+            invalid[side] = reason
+        elif key != _KEYS[side][0]:
+            repairs.append(f"key '{key}'")
     kept = dict(trace or {})
     if isinstance(value.get("reasoning"), str):
         kept["reasoning"] = value["reasoning"]
     return Generation(texts, invalid, tuple(repairs), kept)
+
+
+def read_side(text: Any, side: Side) -> tuple[str | None, str]:
+    """Return the counterfactual of one side, or None and the reason why it is none.
+
+    Args:
+        text: What stands in its place.
+        side: The side, for the reason.
+    """
+    if not isinstance(text, str):
+        return None, f"the {side} counterfactual is not text"
+    if not text.strip(" .…"):
+        return None, f"the {side} counterfactual is empty"
+    if len(text) > MAX_CHARACTERS:
+        return None, f"the {side} counterfactual is over {MAX_CHARACTERS} characters"
+    return replace_surrogates(" ".join(text.split())), ""
 
 
 def _plain(key: str) -> str:

@@ -69,6 +69,7 @@ def _import() -> None:
     # These are imported only when they are used: by the engine when it begins to evaluate, by
     # others when they are called.
     for name in (
+        "IPython",
         "acp",
         "alembic.command",
         "anyio._backends._asyncio",
@@ -78,14 +79,16 @@ def _import() -> None:
         "genai_prices.data",
         "httpcore2",
         "inspect_ai._control.disconnect",
-        "inspect_ai.agent._acp.transport_live",
+        "inspect_ai.agent._acp.server",
         "inspect_ai.hooks._startup",
         "inspect_ai.model._providers.none",
         "inspect_ai.model._providers.openai_compatible",
         "matplotlib.backends.backend_agg",
         "matplotlib.backends.backend_svg",
-        "openai.resources.chat.completions",
+        "openai.resources.chat.completions.completions",
         "pandas.core.arrays.arrow.extension_types",
+        "pandas.core.methods.to_dict",
+        "pandas.core.reshape.reshape",
         "pyarrow.dataset",
         "pyarrow.pandas_compat",
         "pyarrow.parquet",

@@ -5,6 +5,7 @@ counts them as wrong. Everything clusters by source article: both members of a p
 manipulations of an article, and all few-shot draws are drawn together.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -236,10 +237,11 @@ def by_shots(data: ChapterData) -> Extra:
         line: dict[str, object] = {"system": name}
         for system, number in zip(part["system"], part["shots"], strict=True):
             for form, found in figures.items():
-                if system in found.index:
-                    row, key = found.loc[system], f"{form}_{int(number)}"
-                    line[key] = row["estimate"]
-                    line[f"{key}_low"], line[f"{key}_high"] = row["low"], row["high"]
+                # A run without a valid output has no figure: its place stays, and is empty.
+                row = found.loc[system] if system in found.index else None
+                for column, end in (("estimate", ""), ("low", "_low"), ("high", "_high")):
+                    value = math.nan if row is None else row[column]
+                    line[f"{form}_{int(number)}{end}"] = value
         lines.append(line)
     columns = (
         Column("system", "Model and method", "text"),

@@ -78,7 +78,8 @@ _UP_TO = re.compile(r"\sto\s[$€£¥]?\d")
 _SURPRISES = re.compile(r"\bsurprises? of (-?[\d.,]*\d%)(?: and (-?[\d.,]*\d%))?", re.IGNORECASE)
 _BUT = re.compile(r"\b(?:but|while|whereas)\b", re.IGNORECASE)
 _REASONS = frozenset(
-    "as after because amid amidst on due following since thanks with despite over".split()
+    {"as", "after", "because", "amid", "amidst", "on", "due", "following", "since", "thanks"}
+    | {"with", "despite", "over"}
 )
 _PARTICLE = re.compile(r"\s(up|down)\b", re.IGNORECASE)
 _OBJECTS = ("dobj", "obj")
@@ -430,6 +431,7 @@ def _refuse_contradictions(
         if stays and one.match.polarity and not _moved(one, turned_words, words):
             raise _Nonsense(f"'{one.match.text}' cannot be turned round where it stands")
     taken = [(one.match.start, one.match.end) for one in turned]
+    taken += [(edit.start, edit.end) for edit in _particle_edits(text, turned, words)]
 
     def kept(start: int) -> bool:
         return not any(s <= start < e for s, e in taken)

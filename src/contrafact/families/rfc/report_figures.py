@@ -17,6 +17,7 @@ from contrafact.families.rfc.items import PROBABILITIES
 from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, TRUE, TaskName, labels_of
 from contrafact.families.rfc.published import published_rows
 from contrafact.family.display import (
+    OWN,
     Column,
     GridChart,
     MatrixChart,
@@ -252,7 +253,8 @@ def by_shots(data: ChapterData) -> Extra:
         ),
     )
     caption = "Accuracy by the number of worked examples, with 95% intervals by source article."
-    table = finished_table("shots", "Worked examples", caption, columns, pd.DataFrame(lines))
+    frame = pd.DataFrame(lines).assign(source=OWN)
+    table = Table("shots", "Worked examples", caption, columns, frame)
     keys = [column.key for column in table.columns if column.key.startswith("valid_")]
     chart = GridChart(
         "shots",
@@ -368,7 +370,11 @@ def surface_figures(
     rows: list[dict[str, object]] = []
     for measure in ("accuracy", "f1"):
         alone = of[baseline[0]][measure]
-        median = np.median(np.stack([of[s][measure] for s in models]), axis=0)
+        # A model without a valid output has no figure, and is none of those in the middle.
+        known = [of[s][measure] for s in models if np.isfinite(of[s][measure][0])]
+        if not known:
+            continue
+        median = np.median(np.stack(known), axis=0)
         for what, values in (
             (baseline[0], alone),
             (MEDIAN, median),
@@ -383,7 +389,7 @@ def surface_figures(
                     "estimate": interval.estimate,
                     "low": interval.low,
                     "high": interval.high,
-                    "models": len(models),
+                    "models": len(known),
                     "n": interval.n,
                     "articles": interval.clusters,
                 }

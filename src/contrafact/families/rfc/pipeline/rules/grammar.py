@@ -25,6 +25,7 @@ __all__ = [
     "measures",
     "named_with",
     "parse",
+    "past_of",
     "plural",
     "subtree",
 ]
@@ -157,6 +158,13 @@ def inflected(verb: str, inflection: str) -> str:
 
     forms = getInflection(verb, tag=_TAGS.get(inflection, "VB"))
     return str(forms[0]) if forms else verb
+
+
+def past_of(verb: str) -> str:
+    """Return the past of a verb in the present, "books" or "book"."""
+    from lemminflect import getLemma
+
+    return inflected(getLemma(verb, upos="VERB")[0], "past")
 
 
 @cache

@@ -5,7 +5,7 @@ them. Texts of models and news stand in them as they are.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -322,9 +322,13 @@ class Table:
     group_by: str | None = None
     published_label: str = ""
 
-    def without_empty_columns(self) -> "Table":
-        """Return the table without the columns that hold no value at all."""
-        columns = tuple(c for c in self.columns if self.frame[c.key].notna().any())
+    def without_empty_columns(self, keep: Collection[str] = ()) -> "Table":
+        """Return the table without the columns that hold no value at all.
+
+        Args:
+            keep: Columns that stay all the same: what was measured, and came to nothing.
+        """
+        columns = tuple(c for c in self.columns if c.key in keep or self.frame[c.key].notna().any())
         return replace(self, columns=columns)
 
     @property

@@ -106,7 +106,12 @@ def measure_table(data: ChapterData, wanted: MeasureTable) -> Table | None:
         frame.assign(source=OWN) if wanted.source else frame,
         data.notes(*wanted.notes),
         by[0] if wanted.breakdown else None,
-    ).without_empty_columns()
+    )
+    # A system without a valid output has figures all the same, which say so: only what was not
+    # measured at all has no column.
+    there = set(figures["measure"])
+    measured = [key for key, measure, *_ in shown if measure.name in there]
+    table = table.without_empty_columns(keep=measured)
     keys = {key for key, *_ in shown}
     required = bool(wanted.breakdown) or wanted.key == standard_tables(data)[0].key
     if not required and keys.isdisjoint(column.key for column in table.columns):

@@ -1,5 +1,6 @@
 """Drawing stories: from a seed, no two alike, every one checked before it is handed out."""
 
+import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, lru_cache
@@ -22,10 +23,10 @@ from contrafact.families.cobe.synth.answers import (
 from contrafact.families.cobe.synth.cases import Case, cases
 from contrafact.families.cobe.synth.check import check_story
 from contrafact.families.cobe.synth.realization import realize
-from contrafact.families.cobe.synth.template import Template
-from contrafact.records import DOMAINS, GRAPHS, Story
+from contrafact.families.cobe.synth.template import Template, bundled_templates, load_templates
+from contrafact.records import GRAPHS, Story
 
-__all__ = ["Unproven", "choose", "domain_named", "draw_stories", "draw_story"]
+__all__ = ["Unproven", "choose", "draw_stories", "draw_story", "template_lines"]
 
 _TRIES = 200
 _CHUNK = 24
@@ -56,16 +57,32 @@ def choose(
     return chosen
 
 
-def domain_named(name: str) -> str:
-    """Return the domain of table 3 that a name means, whatever its capitals.
+def template_lines(
+    source: str,
+    n: int,
+    seed: int,
+    *,
+    graph: str | None = None,
+    domain: str | None = None,
+    processes: int = 1,
+) -> Iterator[str]:
+    """Return stories of hand-written templates, one JSON object a line.
+
+    Args:
+        source: A folder of templates, or "bundled" for those that come with the package.
+        n: How many stories.
+        seed: Where randomness comes from.
+        graph: Only templates of this type of graph.
+        domain: Only templates of this domain.
+        processes: How many share the work.
 
     Raises:
-        InputError: If it means none.
+        InputError: As for `load_templates`, `choose` and `draw_stories`.
     """
-    for domain in DOMAINS:
-        if domain.casefold() == " ".join(name.split()).casefold():
-            return domain
-    raise InputError(f"there is no domain '{name}'", hint=f"use one of {', '.join(DOMAINS)}")
+    among = bundled_templates() if source == "bundled" else load_templates(source)
+    chosen = choose(among, graph=graph, domain=domain)
+    drawn = draw_stories(chosen, n, seed, processes=processes)
+    return (json.dumps(story_record(one), ensure_ascii=False) for one in drawn)
 
 
 def draw_stories(

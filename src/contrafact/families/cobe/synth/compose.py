@@ -34,7 +34,6 @@ __all__ = ["FIRST_CORE", "Cell", "Unproven", "cells_of", "compose", "compose_lin
 
 FIRST_CORE = 1001
 """The core set id of the first block; hand-written templates have smaller ones."""
-_OPEN_SHARE = 0.2
 _ODD_SHARE = 0.4
 _TRIES = 400
 _BLOCKS_AT_ONCE = 8
@@ -204,14 +203,12 @@ def compose_block(
     done, place = divmod(index, len(cells))
     cell = Random(f"{seed} order {done}").sample(list(cells), len(cells))[place]
     scenes = [scene for scene in lexicon.scenes if scene.domain == cell.domain]
-    # What is drawn here is held until a block comes of it, so that it does not depend on the plot.
-    may_be_open = Random(f"{seed} {index} {again}").random() < _OPEN_SHARE
     for attempt in range(_TRIES):
         rng = Random(f"{seed} {index} {again} {attempt}")
         plot = draw_plot(lexicon, rng.choice(scenes), cell.graph, rng)
         if plot is None:
             continue
-        block = draw_block(plot, rng, may_be_open=may_be_open)
+        block = draw_block(plot, rng)
         if block is not None:
             rows = list(_rows(block, FIRST_CORE + index, rng))
             for row in rows:

@@ -23,13 +23,17 @@ SIZE = 4
 """Stories in a block."""
 _DRAWS = 60
 """Situations that are drawn of a plot before a block is sought among them."""
+_ONE_CHANGE, _TWO_CHANGES = 0.62, 0.9
+"""Below the first, one thing is supposed; below the second, two; else three."""
 _SEARCHES = 60
 _VOICINGS = 10
 _MOST_MISJOINED = 2
 _E1, _E2, _E3, _E4, _E5 = (1 << n for n in range(5))
 _DUE = ((_E1, 2), (_E2, 1))
 """How many of the three other answers shall fail E1, and E2, in every story of a block."""
-_UNEVEN = 1.0
+_UNEVEN = 2.0
+_OPEN_WORTH = 1.8
+_SIZE_COST = (0.0, 0.0, 0.3, 1.5, 4.0, 8.0)
 _MOST_UNEVEN = 5
 _RARE = ((_E3, 0.7), (_E4, 0.7), (_E5, 0.5))
 """What it is worth that a story has an answer that fails one of the rarer criteria."""
@@ -219,16 +223,15 @@ class Block:
     fails: tuple[tuple[frozenset[str], ...], ...]
 
 
-def draw_block(plot: Plot, rng: Random, *, may_be_open: bool) -> Block | None:
+def draw_block(plot: Plot, rng: Random) -> Block | None:
     """Return a block of a plot; None if the draw came to nothing.
 
     Args:
         plot: The plot.
         rng: Where randomness comes from.
-        may_be_open: Whether stories may leave something open.
     """
     latent = rng.choice(list(plot.latents)) if plot.latents else None
-    pool = _pool(plot, latent, rng, may_be_open=may_be_open)
+    pool = _pool(plot, latent, rng)
     if len(pool) < SIZE:
         return None
     chosen = _search(pool, latent, rng)
@@ -251,7 +254,7 @@ def draw_block(plot: Plot, rng: Random, *, may_be_open: bool) -> Block | None:
     return Block(stories, latent, voiced, told, fails)
 
 
-def _pool(plot: Plot, latent: str | None, rng: Random, *, may_be_open: bool) -> list[Situation]:
+def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
     """Return situations that make a story: something stays, and the quantity moves."""
     size = plot.everything.bit_length()
     linked = [
@@ -261,23 +264,23 @@ def _pool(plot: Plot, latent: str | None, rng: Random, *, may_be_open: bool) -> 
         or any(name in one.parents for one in plot.gates.values())
         or (plot.measure and name in plot.measure.parents)
     ]
-    found, seen = [], set()
+    found: list[Situation] = []
+    seen: set[tuple[int, int, tuple[str, ...]]] = set()
     for _ in range(_DRAWS):
-        number = rng.choice((1, 1, 1, 1, 1, 1, 2, 2, 3))
-        chosen = tuple(sorted(rng.sample(linked, min(number, len(linked)))))
-        base = rng.randrange(LEVELS_OF_BASE) if plot.measure else 0
-        one = situation(plot, rng.randrange(size), base, chosen)
-        facts, _, stays, _, opened = one.bits
+        luck = rng.random()
+        number = 1 if luck < _ONE_CHANGE else 2 if luck < _TWO_CHANGES else 3
+        chosen = {linked[int(rng.random() * len(linked))] for _ in range(number)}
+        base = int(rng.random() * LEVELS_OF_BASE) if plot.measure else 0
+        one = situation(plot, int(rng.random() * size), base, sorted(chosen))
+        facts, _, stays, _, _ = one.bits
         if not stays or (latent is not None and latent not in one.implied):
-            continue
-        if opened and not may_be_open:
             continue
         if plot.measure is not None:
             if any(one.after[name] is None for name in plot.measure.parents):
                 continue
             if one.after_quantity == one.before_quantity:
                 continue
-        key = (facts, base, chosen)
+        key = (facts, base, tuple(sorted(chosen)))
         if key not in seen:
             seen.add(key)
             found.append(one)
@@ -311,35 +314,48 @@ def _search(pool: Sequence[Situation], latent: str | None, rng: Random) -> list[
     """
     size = len(pool)
     fits = _fits(pool, latent)
-    best: tuple[float, list[int]] | None = None
+    near = [0] * size
+    for i, j in fits:
+        near[i] |= 1 << j
+    due_first, due_second = (due for _, due in _DUE)
+    best: list[int] | None = None
+    least = _UNEVEN * (_MOST_UNEVEN + 1) + 100.0
     for _ in range(_SEARCHES):
-        order = rng.sample(range(size), size)
-        chosen = [order[0]]
-        for place in order[1:]:
-            if all((place, one) in fits for one in chosen):
-                chosen.append(place)
-                if len(chosen) == SIZE:
-                    break
+        chosen = [int(rng.random() * size)]
+        left = near[chosen[0]]
+        while left and len(chosen) < SIZE:
+            place = _one_of(left, rng)
+            chosen.append(place)
+            left &= near[place]
         if len(chosen) < SIZE:
             continue
-        cost = rng.random()
+        uneven, cost = 0, rng.random()
         for one in chosen:
-            patterns = [fits[other, one] for other in chosen if other != one]
-            for bit, due in _DUE:
-                cost += _UNEVEN * abs(sum(bool(p & bit) for p in patterns) - due)
-            cost += sum((0.0, 0.0, 0.3, 1.5, 4.0, 8.0)[p.bit_count()] for p in patterns)
+            first = second = seen = 0
+            for other in chosen:
+                if other != one:
+                    pattern = fits[other, one]
+                    seen |= pattern
+                    first += pattern & _E1
+                    second += pattern & _E2
+                    cost += _SIZE_COST[pattern.bit_count()]
+            if pool[one].bits[4]:
+                cost -= _OPEN_WORTH
+            uneven += abs(first - due_first) + abs(second // _E2 - due_second)
             for bit, worth in _RARE:
-                cost -= worth * any(p & bit for p in patterns)
-        if best is None or cost < best[0]:
-            best = cost, chosen
-    if best is None:
-        return None
-    uneven = sum(
-        abs(sum(bool(fits[other, one] & bit) for other in best[1] if other != one) - due)
-        for one in best[1]
-        for bit, due in _DUE
-    )
-    return best[1] if uneven <= _MOST_UNEVEN else None
+                if seen & bit:
+                    cost -= worth
+        cost += _UNEVEN * uneven
+        if uneven <= _MOST_UNEVEN and cost < least:
+            best, least = chosen, cost
+    return best
+
+
+def _one_of(mask: int, rng: Random) -> int:
+    """Return the place of one of a mask's bits, drawn at random."""
+    for _ in range(int(rng.random() * mask.bit_count())):
+        mask &= mask - 1
+    return (mask & -mask).bit_length() - 1
 
 
 def _fits(pool: Sequence[Situation], latent: str | None) -> dict[tuple[int, int], int]:

@@ -19,6 +19,8 @@ from contrafact.records import DOMAINS
 
 __all__ = [
     "ASIDES",
+    "LEAST_SHIELDS",
+    "LEAST_WORDINGS",
     "MOST_RANK",
     "QUANTITY_WORDINGS",
     "Clause",
@@ -74,12 +76,14 @@ class Kind:
         nouns: Pairs of noun phrases that refer back to what was told.
         shields: Pairs of clauses: what keeps trouble away is not there, or is; none where the
             kind has no such thing.
+        spares: Kinds of events that it cannot trouble.
     """
 
     name: str
     wordings: tuple[Pair, ...]
     nouns: tuple[tuple[str, str], ...]
     shields: tuple[Pair, ...]
+    spares: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +216,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _kind(name: str, fields: Mapping[str, Any]) -> Kind:
-    unknown = fields.keys() - {"wordings", "nouns", "shield", "plural"}
+    unknown = fields.keys() - {"wordings", "nouns", "shield", "spares", "plural"}
     if unknown:
         raise ValueError(f"'{min(unknown)}' is not known")
     wordings = tuple(_pair(one, hypothesis=True) for one in fields["wordings"])
@@ -227,7 +231,7 @@ def _kind(name: str, fields: Mapping[str, Any]) -> Kind:
     flat = [clause.stated for pair in (*wordings, *shields) for clause in pair]
     if len(set(flat)) != len(flat):
         raise ValueError("two clauses read alike")
-    return Kind(name, wordings, nouns, shields)
+    return Kind(name, wordings, nouns, shields, frozenset(fields.get("spares", ())))
 
 
 def _pair(texts: Any, *, hypothesis: bool) -> Pair:

@@ -352,10 +352,17 @@ def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot |
         return None
     events: dict[str, Event] = {}
     for name in edges:
-        free = [e for e in scene.events if e.rank == ranks[name] and e not in events.values()]
+        spared = frozenset[str]().union(*(events[cause].kind.spares for cause in edges[name]))
+        free = [
+            e
+            for e in scene.events
+            if e.rank == ranks[name] and e not in events.values() and e.kind.name not in spared
+        ]
         if not free:
             return None
         events[name] = rng.choice(free)
+    if measure is not None and any(events[one].kind.name == "people" for one in measure.parents):
+        return None  # what people feel comes last
     latents: dict[str, str] = {}
     able = [name for name in edges if edges[name] and events[name].kind.shields]
     if able and rng.random() < 0.75:

@@ -368,17 +368,22 @@ class Facts:
 
 
 _models: "OrderedDict[str, tuple[ScmText, Model, Reader]]" = OrderedDict()
+_last: list[Any] = []  # the very objects of the proof that was opened last, and what came of them
 
 
 def _opened(proof: Mapping[str, Any]) -> tuple[ScmText, Model, Reader]:
     """Return model and reader of a proof; the last few are kept, as a block shares them."""
     keys = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
-    key = json.dumps([proof[name] for name in keys])
+    parts = [proof[name] for name in keys]
+    if _last and all(one is other for one, other in zip(_last[0], parts, strict=True)):
+        return _last[1]
+    key = json.dumps(parts)
     if key not in _models:
         text = ScmText(*(proof[name] for name in keys[:-1]))
         _models[key] = (text, build(text), Reader(proof["wordings"]))
         if len(_models) > _KEPT:
             _models.popitem(last=False)
+    _last[:] = (parts, _models[key])
     return _models[key]
 
 

@@ -55,6 +55,7 @@ def synth(
 
     Example: contrafact cobe synth --graph diamond --n 200 --seed 7 --out stories.jsonl
     """
+    import hashlib
     import json
     from collections import Counter
     from collections.abc import Iterator
@@ -86,6 +87,7 @@ def synth(
     graphs: Counter[str] = Counter()
     sources: set[str] = set()
     answers: Counter[str] = Counter()
+    digest = hashlib.sha256()
     listed = out.suffix.lower() not in (".jsonl", ".ndjson")
     with (
         atomic_path(out) as path,
@@ -99,13 +101,17 @@ def synth(
             answers["right"] += len(row["Right answers"])
             answers["wrong"] += len(row["Wrong answers"])
             before = ("[\n" if place == 0 else ",\n") if listed else ""
-            stream.write(f"{before}{line}" if listed else f"{line}\n")
+            text = f"{before}{line}" if listed else f"{line}\n"
+            stream.write(text)
+            digest.update(text.encode())
             steps.step()
         if listed:
             stream.write("\n]\n")
+            digest.update(b"\n]\n")
     counted = ", ".join(f"{number:,} {name}" for name, number in sorted(graphs.items()))
     typer.echo(f"{out}: {n:,} stories of {len(sources)} templates ({counted})")
     typer.echo(
         f"{answers['right']:,} right and {answers['wrong']:,} wrong answers, "
         "all proven by both algorithms"
     )
+    typer.echo(f"sha256 {digest.hexdigest()}")

@@ -30,8 +30,19 @@ from contrafact.families.cobe.synth.telling import (
 )
 from contrafact.records import DOMAINS, GRAPHS
 
-__all__ = ["FIRST_CORE", "Cell", "Unproven", "cells_of", "compose", "compose_lines", "domain_named"]
+__all__ = [
+    "CANARY",
+    "FIRST_CORE",
+    "Cell",
+    "Unproven",
+    "cells_of",
+    "compose",
+    "compose_lines",
+    "domain_named",
+]
 
+CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
+"""Stands in every story's proof: a model that can complete it has seen such files in training."""
 FIRST_CORE = 1001
 """The core set id of the first block; hand-written templates have smaller ones."""
 _ODD_SHARE = 0.4
@@ -225,7 +236,7 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
     wordings = draw_wordings(plot, rng)
     text = plot.text()
     shared = {
-        "source": "composed",
+        "canary": CANARY,
         "template": plot.scene.name,
         "graph": text.graph,
         "mechanisms": text.mechanisms,

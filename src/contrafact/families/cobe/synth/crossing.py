@@ -32,7 +32,7 @@ _E1, _E2, _E3, _E4, _E5 = (1 << n for n in range(5))
 _DUE = ((_E1, 2), (_E2, 1))
 """How many of the three other answers shall fail E1, and E2, in every story of a block."""
 _UNEVEN = 2.0
-_OPEN_WORTH = 1.8
+_OPEN_WORTH = 2.4
 _SIZE_COST = (0.0, 0.0, 0.3, 1.5, 4.0, 8.0)
 _MOST_UNEVEN = 5
 _RARE = ((_E3, 0.7), (_E4, 0.7), (_E5, 0.5))

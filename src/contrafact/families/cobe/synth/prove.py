@@ -368,22 +368,24 @@ class Facts:
 
 
 _models: "OrderedDict[str, tuple[ScmText, Model, Reader]]" = OrderedDict()
-_last: list[Any] = []  # the very objects of the proof that was opened last, and what came of them
+# The very objects of the proof that was opened last, and what came of them.
+_last: list[tuple[list[Any], tuple[ScmText, Model, Reader]]] = []
 
 
 def _opened(proof: Mapping[str, Any]) -> tuple[ScmText, Model, Reader]:
     """Return model and reader of a proof; the last few are kept, as a block shares them."""
     keys = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
     parts = [proof[name] for name in keys]
-    if _last and all(one is other for one, other in zip(_last[0], parts, strict=True)):
-        return _last[1]
+    for same, opened in _last:
+        if all(one is other for one, other in zip(same, parts, strict=True)):
+            return opened
     key = json.dumps(parts)
     if key not in _models:
         text = ScmText(*(proof[name] for name in keys[:-1]))
         _models[key] = (text, build(text), Reader(proof["wordings"]))
         if len(_models) > _KEPT:
             _models.popitem(last=False)
-    _last[:] = (parts, _models[key])
+    _last[:] = [(parts, _models[key])]
     return _models[key]
 
 

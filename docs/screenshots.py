@@ -17,8 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from contrafact.review.field_mapping import read_items
 from contrafact.review.project import load_project
-from contrafact.review.web.app import create_app
-from contrafact.review.web.serve import bind
+from contrafact.review.web.serve import bind, create_app
 from contrafact.review.web.studio import Studio, open_studio
 
 IMAGES = Path(__file__).parent / "images"

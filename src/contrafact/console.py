@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Progress", "show_counts", "show_frame", "show_records", "show_table"]
+__all__ = ["Progress", "say_once", "show_counts", "show_frame", "show_records", "show_table"]
 
 
 class Progress:
@@ -79,6 +79,19 @@ class Progress:
 
     def _tenths(self) -> int:
         return 10 * self.done // max(1, self.total or 0)
+
+
+_printed: set[str] = set()
+
+
+def say_once(text: str) -> None:
+    """Print a line on standard error, unless this process has printed it before.
+
+    For what a reader of files found: several readers may read one file for one command.
+    """
+    if text not in _printed:
+        _printed.add(text)
+        print(" ".join(text.split()), file=sys.stderr, flush=True)
 
 
 def show_table(

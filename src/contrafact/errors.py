@@ -1,8 +1,10 @@
-"""The error a user can fix: one line, naming the file, the line and the hint."""
+"""The errors of this program: what a user can fix, in one line, and calls that failed."""
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["InputError"]
+__all__ = ["InputError", "ModelError"]
 
 
 class InputError(Exception):
@@ -37,3 +39,18 @@ class InputError(Exception):
         if self.hint:
             text += f"; {self.hint}"
         return " ".join(text.split())
+
+
+class ModelError(Exception):
+    """Calls of a model failed for good; the same call, or command, tries them again.
+
+    The command line prints it and exits with 1.
+
+    Args:
+        problem: How many of what failed.
+        causes: Why each failed; the most frequent are said.
+    """
+
+    def __init__(self, problem: str, causes: Iterable[str] = ()) -> None:
+        frequent = Counter(causes).most_common(5)
+        super().__init__("\n".join([problem, *(f"  {n} x {cause}" for cause, n in frequent)]))

@@ -117,6 +117,10 @@ class Output(_Record):
 
     text: str | None = Field(description="The text that is judged; none where it is invalid.")
     invalid: str | None = Field(default=None, description="The reason, where it is.")
+    degenerate: str | None = Field(
+        default=None,
+        description="Why the text is no answer though it can be read, where it is none.",
+    )
     reply: str | None = Field(default=None, description="The model's last reply, as it came.")
     repairs: tuple[str, ...] = Field(
         default=(), description="Names of the repairs that reading the reply took, in order."
@@ -233,11 +237,11 @@ class Story(_Record):
     unchanged: str = Field(default="", description="E1: what is not downstream and stays.")
     changed: str = Field(default="", description="E2: what is downstream and changes.")
     numerical: str | None = Field(default=None, description="E4: which way quantities move.")
-    latent: str | None = Field(default=None, description="E5: what is not said and stays.")
+    latent: str | None = Field(default=None, description="E5: what is not stated and stays.")
     other_criteria: tuple[str, ...] = Field(
         default=(), description="Criteria of no known kind; kept, and not asked."
     )
-    graph: str | None = Field(default=None, description="The type of its causal graph, if told.")
+    graph: str | None = Field(default=None, description="The type of its causal graph, if stated.")
     failure_modes: tuple[int, ...] = Field(
         default=(), description="The failure modes of appendix B.1, 1 to 7, that it probes."
     )

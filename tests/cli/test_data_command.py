@@ -71,7 +71,13 @@ def test_check_exits_with_0_when_there_are_only_notes(tmp_path):
 
 
 def test_check_exits_with_1_on_violations(tmp_path):
-    result = call("check", write(tmp_path, HEADLINES + "Tern Air lands a new order,Sport\n,\n"))
+    result = call(
+        "check",
+        write(
+            tmp_path,
+            HEADLINES + "Tern Air lands a new order,Sport\n,Banking & financial stability\n",
+        ),
+    )
     assert result.exit_code == 1
     assert "unknown: Sport" in result.stdout
     assert "  - 1 row with the unknown category 'Sport'" in result.stdout
@@ -98,6 +104,30 @@ def test_check_knows_its_schemas(tmp_path):
     assert isinstance(result.exception, InputError)
     assert "there is no schema 'sonnets'; use finforce" in str(result.exception)
     assert call("check", write(tmp_path, HEADLINES), "--schema", "finforce").exit_code == 0
+
+
+def test_a_file_of_pairs_is_checked_row_by_row(tmp_path):
+    good = {"manipulation": "Flipping", "original": "Sales rose on Monday.", "article_id": "a"}
+    good["rewritten"] = "Sales fell on Monday."
+    rows = [
+        good,
+        good | {"rewritten": "Sales fell a lot on Monday.", "id": "own"},
+        good | {"rewritten": "Sales fell a bit on Monday.", "id": "own"},
+        good | {"rewritten": good["original"]},
+        good | {"manipulation": "tilting"},
+        {"manipulation": "causal", "text": "Sales rose because of rain."},
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    result = call("check", write(tmp_path, text, "pairs.jsonl"))
+    assert result.exit_code == 1
+    assert "6 rows, 3 pairs that can be used, of 2 articles." in result.stdout
+    assert "flipping      2      1         4                   5" in result.stdout
+    assert "Violations: 3\n  - line 3: the id 'own' is that of another pair" in result.stdout
+    assert "  - line 4: original and rewritten are the same text" in result.stdout
+    assert "  - line 5: 'tilting' is no manipulation" in result.stdout
+    assert "1 pairs without an original" in result.stdout
+    clean = call("check", write(tmp_path, json.dumps(good), "one.jsonl"), "--schema", "rfc")
+    assert clean.exit_code == 0 and "Violations: none" in clean.stdout
 
 
 def test_the_benchmark_is_shown_beside_table_1(tmp_path):

@@ -13,12 +13,12 @@ from contrafact.families.finforce.data import CATEGORIES
 from contrafact.families.finforce.release import row_schema
 from contrafact.families.finforce.screen import (
     SheetDecision,
+    category_meanings,
     outcome_of,
     proposal_by_rule,
     proposal_from_reply,
     screening_rules,
 )
-from contrafact.families.finforce.screen_model import category_meanings
 
 RATE = "Bank of Korea lowers its policy rate by 25 basis points"
 PRICES = "Norvania's inflation slows to 3.1% in May"

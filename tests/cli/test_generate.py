@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.bulk_stream import arriving_rows
+from contrafact.families.finforce.bulk import arriving_rows
 from contrafact.files.tables import read_rows
 
 NEWS = [
@@ -220,7 +220,7 @@ def test_a_pipe_is_read_as_the_same_file_is(tmp_path, text):
         b"a,b\n1,2\n1,\xff\n",
         b"PK\x03\x04rest",
         b"PAR1 but not",
-        "a,b\n".encode("utf-16"),
+        "a,b\n".encode("utf-16")[:-1],
     ],
 )
 def test_what_is_wrong_in_a_pipe_is_told_as_in_a_file(tmp_path, data):
@@ -444,10 +444,11 @@ def test_a_cause_is_told_without_the_secrets_of_the_environment(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_embedded_model_writes_and_resumes_nothing(quick_contrafact, tmp_path):
+def test_the_embedded_model_writes_and_resumes_nothing(quick_contrafact, short_prompts, tmp_path):
     headlines(tmp_path / "in.csv.jsonl", NEWS[:2])
     arguments = ("generate", "in.csv.jsonl", "--model", "embedded/smollm2-135m",
-                 "--out", "out.jsonl", "--temperature", "0", "--max-tokens", "40")  # fmt: skip
+                 "--out", "out.jsonl", "--temperature", "0", "--max-tokens", "40",
+                 "--prompts", str(short_prompts))  # fmt: skip
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = quick_contrafact(*arguments, env=environment)
     assert done.returncode == 0, done.stderr

@@ -114,7 +114,7 @@ WRONG = {
     "generate folder --model M --out o.csv": "folder: is a folder",
     "generate news.jsonl --model M --out folder": "folder: is a folder",
     "generate news.jsonl --model M --out o.csv/": "o.csv/: is a folder",
-    "generate news.jsonl --model M --out o.xlsx": "o.xlsx: the result is not written in that",
+    "generate news.jsonl --model M --out o.ods": "o.ods: the result is not written in that",
     "generate news.jsonl --model M --out news.jsonl/o.csv": "part of the path is a file",
     "generate nohead.jsonl --model M --out o.csv": "nohead.jsonl:1: no column 'headline'",
     "generate broken.jsonl --model M --out o.csv": "broken.jsonl:2: bad JSON",
@@ -168,6 +168,28 @@ WRONG = {
     "run rfc-diagnose --model M --shots 2": "No such option: --shots",
     "run rfc-diagnose --model M --data none.jsonl": "none.jsonl: no such file",
     "run rfc-diagnose": "no model is named; add --model",
+    # score
+    "score nosuch o.jsonl": "there is no task 'nosuch', and no run folder or log of that name",
+    "score folder --judge M": "folder: is not a run folder",
+    "score news.jsonl --judge M": "news.jsonl: is no run folder, and no log of Inspect",
+    "score finforce": "Missing argument 'FILE'",
+    "score finforce none.jsonl": "none.jsonl: no such file",
+    "score finforce -": "outputs are not read from standard input",
+    "score finforce news.jsonl": "no layout of finforce (found: headline)",
+    "score finforce broken.jsonl": "broken.jsonl:2: bad JSON",
+    "score finforce news.jsonl --columns headline": "--columns",
+    "score finforce news.jsonl --columns risque=x": "there is no field 'risque'",
+    "score finforce news.jsonl --columns risk=x": "news.jsonl: there is no column 'x' for 'risk'",
+    "score finforce news.jsonl --model M": "No such option: --model",
+    "score cobe": "Missing argument 'FILE'",
+    "score cobe nohead.jsonl": "no layout of cobe (found: x)",
+    "score cobe nohead.jsonl --data none.json": "none.json: no such file",
+    "score rfc-detect nohead.jsonl": "no layout of rfc-detect (found: x)",
+    "score rfc-detect folder": "folder: is a folder",
+    "score rfc-detect nohead.jsonl --limit 0": "greater than or equal to 1",
+    "score rfc-diagnose nohead.jsonl": "no layout of rfc-diagnose (found: x)",
+    "score rfc-diagnose": "Missing argument 'FILE'",
+    "score rfc-diagnose nohead.jsonl --judge M --shots 2": "No such option: --shots",
     # exam, agree
     "news fetch nosuch --out o.jsonl": "Invalid value for 'SOURCE': 'nosuch' is not one of",
     "rfc rewrite news.jsonl --out o.jsonl --decoding d.toml": "--decoding has no use with --rewri",
@@ -242,7 +264,7 @@ READERS = {
     "rfc study score": "rfc study score FILE",
     "agree": "agree FILE",
 }
-UNREADABLE = ("none.jsonl", "folder", "broken.jsonl", "utf16.jsonl")
+UNREADABLE = ("none.jsonl", "folder", "broken.jsonl", "latin.jsonl")
 
 
 def test_every_command_is_given_three_wrong_inputs():
@@ -256,7 +278,7 @@ def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(
     quick_contrafact, tmp_path, command
 ):
     (tmp_path / "broken.jsonl").write_text('{"headline": "Mills close"}\n{"headline": "a\n')
-    (tmp_path / "utf16.jsonl").write_bytes('{"headline": "Mills close"}\n'.encode("utf-16"))
+    (tmp_path / "latin.jsonl").write_bytes('{"headline": "Öfen"}\n'.encode("latin-1"))
     (tmp_path / "folder").mkdir()
     before = sorted(tmp_path.rglob("*"))
     for name in UNREADABLE:

@@ -99,8 +99,8 @@ def test_failed_calls_are_told_and_leave_no_exam(quick_contrafact, tmp_path, sta
     ("options", "told"),
     [
         (("--out", "exam.csv"), "name it .json"),
-        (("--out", "e.json", "--judge-context"), "--judge-context is for cobe"),
-        (("--out", "e.json", "--data", "x.json"), "--data is for cobe"),
+        (("--out", "e.json", "--judge-context"), "No such option: --judge-context"),
+        (("--out", "e.json", "--data", "x.json"), "No such option: --data"),
         (("--out", "e.json", "--n", "5000"), "there are 320 items, not 5000"),
         (("--out", "e.json", "--family", "cobe", "--data", "none.json"), "none.json: no such file"),
         (("--out", "e.json"), "cannot use the model 'nobody/knows'"),

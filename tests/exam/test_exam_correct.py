@@ -15,7 +15,7 @@ from contrafact.exam.file import Rate
 from contrafact.exam.score import ExamRow, examine
 from contrafact.family.run import PackRecord
 from contrafact.stats.correction import correct_rate
-from contrafact.stats.proportions import clustered_proportion
+from contrafact.stats.intervals import clustered_proportion
 
 FORWARD = "forward_compatibility"
 CRITERIA = examined_criteria("finforce")

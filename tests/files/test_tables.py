@@ -89,9 +89,13 @@ def test_standard_input_is_named_in_errors(monkeypatch):
         ("a.csv", "h,c\na,b\nThe Fed cuts, markets rally, banks gain,x\n", 3, "4 cells"),
         ("a.csv", 'h,c\n"a\n\nb",c\n"x,y\n', 5, "bad CSV"),
         ("a.csv", "h,h\na,b\n", 1, "two columns are called 'h'"),
-        ("a.csv", b"h\n\nok\n\xe4\n", 4, "is not UTF-8"),
-        ("a.csv", b"\xff\xfeh\0\n\0", None, "is UTF-16"),
-        ("a.csv", b"PK\x03\x04....", None, "is a spreadsheet or a zip file"),
+        ("a.csv", "h\n\näöü\n".encode() + b"\xe4\n", 4, "is not UTF-8"),
+        ("a.csv", b"h\n\nok\n\x81\n", 4, "is neither UTF-8 nor Windows-1252 (byte 0x81)"),
+        ("a.csv", "h\nФРС\n".encode("cp1251"), None, "is neither UTF-8 nor Windows-1252"),
+        ("a.csv", b"\xff\xfeh\0\n\0\0", None, "is damaged UTF-16"),
+        ("a.csv", b"\xff\xfe\0\0h\0\0\0", None, "is UTF-32"),
+        ("a.csv", b"PK\x03\x04....", None, "is no Excel workbook, or is damaged"),
+        ("a.xls", b"\xd0\xcf\x11\xe0....", None, "is an old Excel file (.xls)"),
         ("a.json", b"\x1f\x8b....", None, "is compressed"),
         ("a.parquet", b"PAR1 but no more", None, "is not Parquet, or is damaged"),
         ("a.csv", b"", None, "the file is empty"),
@@ -278,6 +282,6 @@ def test_the_same_table_is_the_same_bytes(tmp_path):
 
 
 def test_another_suffix_is_refused_before_writing(tmp_path):
-    with pytest.raises(InputError, match=r"name the file \.csv, \.jsonl or \.parquet"):
-        write_frame(pd.DataFrame({"a": [1]}), tmp_path / "t.xlsx")
+    with pytest.raises(InputError, match=r"name the file \.csv, .*\.parquet or \.xlsx"):
+        write_frame(pd.DataFrame({"a": [1]}), tmp_path / "t.ods")
     assert list(tmp_path.iterdir()) == []

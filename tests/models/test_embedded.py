@@ -341,8 +341,8 @@ def test_opening_and_closing_at_once_never_waits_for_ever(tiny_gguf: Path) -> No
     subprocess.run([sys.executable, "-c", program, str(tiny_gguf)], timeout=120, check=True)
 
 
-@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 1), (4, 3), (64, 8)])
-def test_one_core_is_left_to_others(
+@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 2), (4, 3), (64, 8)])
+def test_two_threads_at_least_and_a_core_left_to_others(
     cores: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))

@@ -36,7 +36,7 @@ def test_every_template_of_the_default_pack_is_used_by_the_program(monkeypatch):
 def open_finforce(pack):
     from contrafact.families.finforce.judging import Judging
     from contrafact.families.finforce.methods import METHODS
-    from contrafact.families.finforce.screen_model import screening_template
+    from contrafact.families.finforce.screen import screening_template
     from contrafact.family.method import MethodContext
 
     for name in METHODS.names():
@@ -46,10 +46,10 @@ def open_finforce(pack):
 
 
 def open_rfc(pack):
-    from contrafact.families.rfc.error_classes import ErrorClasses
     from contrafact.families.rfc.methods import methods_of
     from contrafact.families.rfc.pipeline.label import label_template
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
+    from contrafact.families.rfc.scoring import ErrorClasses
     from contrafact.family.method import MethodContext
 
     for task in ("rfc-detect", "rfc-diagnose"):

@@ -16,9 +16,8 @@ from contrafact.errors import InputError
 from contrafact.family.display import Column, Example, Table
 from contrafact.report import build
 from contrafact.report.build import ReportPaths
-from contrafact.report.chapter import Options, chapter_data
-from contrafact.report.examples import draw_examples, marked_text
-from contrafact.report.frames import TaskRuns
+from contrafact.report.chapter import Options, chapter_data, draw_examples, marked_text
+from contrafact.report.frames import task_runs
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
 Study = Any
@@ -51,7 +50,7 @@ class Reader(HTMLParser):
 
 
 def build_report(items: pd.DataFrame, meta: Any, out: Path, **options: Any) -> ReportPaths:
-    return build.build_report([TaskRuns("finforce", items, meta)], out, **options)
+    return build.build_report([task_runs("finforce", items, meta)], out, **options)
 
 
 def read(page: str) -> Reader:
@@ -245,7 +244,7 @@ def test_an_empty_items_frame_is_the_users_to_correct(study: Study, tmp_path: Pa
 
 class TestExamples:
     def drawn(self, items: pd.DataFrame, meta: Any, seed: int = 0) -> list[Example]:
-        data = chapter_data(TaskRuns("finforce", items, meta), Options(resamples=20))
+        data = chapter_data(task_runs("finforce", items, meta), Options(resamples=20))
         return draw_examples(data, rng=np.random.default_rng(seed))
 
     def test_random_distinct_and_every_system_has_its_share(self, study: Study) -> None:

@@ -19,18 +19,17 @@ from contrafact.family.display import Column, Table
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
-    Criterion,
     Examples,
     Extra,
+    JudgedColumn,
     Measure,
     Part,
-    ReportMeta,
     ReportSpec,
-    RunFacts,
 )
+from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.report.build import ReportPaths, build_report
 from contrafact.report.chapter import Options, chapter_data
-from contrafact.report.frames import TaskRuns
+from contrafact.report.frames import task_runs
 from contrafact.stats.intervals import Interval
 
 JUDGE = "tern/judge"
@@ -56,7 +55,7 @@ SPEC = ReportSpec(
     clusters="reviews",
     columns=("judge", "review", "target", "length"),
     texts=("judge", "text", "invalid_reason", "judged_invalid"),
-    criteria=(Criterion("judged", "Flipped, says the judge"),),
+    criteria=(JudgedColumn("judged", "Flipped, says the judge"),),
     measures=(
         Measure("judged", "Flipped", judged=True, compared="Flipped, points"),
         Measure("classified", "Classified so", compared="Classified so, points"),
@@ -125,7 +124,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[ReportSpec], None]:
         task = Task("flip", "rewrites", Lazy("made_up_flip:RUN"), Lazy("made_up_flip:SPEC"))
         family = Family("flip", "Flip", "What would flip the label?", (task,))
         known = {**families(), "flip": family}
-        monkeypatch.setattr("contrafact.family.family.families", lambda: known)
+        monkeypatch.setattr("contrafact.family.families", lambda: known)
         monkeypatch.setattr("contrafact.exam.correct.families", lambda: known)
 
     installed(SPEC)
@@ -134,7 +133,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[ReportSpec], None]:
 
 @pytest.fixture
 def built(install: Callable[..., None], tmp_path: Path) -> ReportPaths:
-    return build_report([TaskRuns("flip", rows(), meta())], tmp_path, resamples=200)
+    return build_report([task_runs("flip", rows(), meta())], tmp_path, resamples=200)
 
 
 def test_a_spec_of_measures_and_an_example_makes_every_section(built: ReportPaths) -> None:
@@ -213,7 +212,9 @@ def test_without_judge_and_fluency_the_chapter_says_so(
 ) -> None:
     items = rows().assign(judge=None, judged=np.nan, judged_invalid=None, perplexity=np.nan)
     run = RunFacts(name="run", models=("tern/one",))
-    paths = build_report([TaskRuns("flip", items, ReportMeta(runs=(run,)))], tmp_path, resamples=50)
+    paths = build_report(
+        [task_runs("flip", items, ReportMeta(runs=(run,)))], tmp_path, resamples=50
+    )
     overall = (paths.tables / "overall.md").read_text(encoding="utf-8")
     assert "No judge was named (--judge), so what needs a judge is left out." in overall
     assert "Fluency was not scored" in overall
@@ -225,8 +226,8 @@ def test_two_families_share_a_page(
     install: Callable[..., None], study: Any, tmp_path: Path
 ) -> None:
     small = study.make_items(headlines=2, systems=study.systems[:1], scored=False)
-    other = TaskRuns("finforce", small, study.make_meta())
-    paths = build_report([TaskRuns("flip", rows(), meta()), other], tmp_path, resamples=50)
+    other = task_runs("finforce", small, study.make_meta())
+    paths = build_report([task_runs("flip", rows(), meta()), other], tmp_path, resamples=50)
     page = paths.page.read_text(encoding="utf-8")
     assert 'id="flip-results"' in page
     assert 'id="finforce-results"' in page
@@ -258,12 +259,12 @@ def test_hooks_add_tables_results_and_figures_that_are_no_means(
     measure = Measure("any", "Any flips", forms=("valid",), group="Text", compute=best_of_two)
     spec = replace(SPEC, measures=(*SPEC.measures, measure), extras=(longest,))
     install(spec)
-    data = chapter_data(TaskRuns("flip", rows(), meta()), Options(resamples=100))
+    data = chapter_data(task_runs("flip", rows(), meta()), Options(resamples=100))
     row = data.overall("any").iloc[0]
     own = data.items[data.items["system"].eq(SYSTEMS[0][0])]
     assert row["estimate"] == pytest.approx(own.groupby("sample_id")["judged"].max().mean())
     assert row["low"] <= row["estimate"] <= row["high"]
-    paths = build_report([TaskRuns("flip", rows(), meta())], tmp_path, resamples=50)
+    paths = build_report([task_runs("flip", rows(), meta())], tmp_path, resamples=50)
     assert "longest" in json.loads(paths.results.read_text())
     assert (paths.tables / "longest.csv").exists()
     assert 'id="table-longest"' in paths.page.read_text()
@@ -288,7 +289,7 @@ def test_the_spec_on_the_page_makes_a_chapter(install: Callable[..., None], tmp_
     exec(source, found)
     install(found["SPEC"])
     items = rows().rename(columns={"judged": "flipped", "judged_invalid": "flipped_invalid"})
-    paths = build_report([TaskRuns("flip", items, meta())], tmp_path, resamples=50)
+    paths = build_report([task_runs("flip", items, meta())], tmp_path, resamples=50)
     overall = pd.read_csv(paths.tables / "overall.csv")
     assert {"flipped_valid", "flipped_valid_low", "flipped_strict", "distance"} <= set(overall)
     shown = paths.page.read_text(encoding="utf-8")

@@ -11,14 +11,14 @@ from contrafact.exam.correct import corrected_by_labels, examined_criteria
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.estimates import judged_rates
-from contrafact.report.frames import TaskRuns
+from contrafact.report.frames import task_runs
 from contrafact.report.labels import check_labels, read_labels
 from contrafact.report.tables import corrected_table
 
 
 def runs_of(study):
     items = study.make_items(headlines=40, systems=study.systems[:1], scored=False)
-    return [TaskRuns("finforce", items, study.make_meta())]
+    return [task_runs("finforce", items, study.make_meta())]
 
 
 def labels_of(items, share=0.6):

@@ -310,7 +310,7 @@ class Site:
     """A studio on a database, and browsers for it."""
 
     def __init__(self, database: Any, **options: Any) -> None:
-        from contrafact.review.web.app import create_app
+        from contrafact.review.web.serve import create_app
         from contrafact.review.web.studio import open_studio
 
         self.now = 1_900_000_000.0

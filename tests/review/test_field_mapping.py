@@ -151,7 +151,7 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, rows, told, w
 def test_file_formats_fit_the_project_that_they_are_for():
     folder = files("contrafact.review").joinpath("formats")
     named = {entry.name.removesuffix(".toml") for entry in folder.iterdir()}
-    assert named == set(builtin_projects())
+    assert named <= set(builtin_projects())
     for name in named:
         project, formats = load_project(name), file_formats(name)
         questions = {question.id for question in project.questions}
@@ -161,6 +161,16 @@ def test_file_formats_fit_the_project_that_they_are_for():
             assert set(formats.sheet.answered.values()) <= questions
         assert set(formats.judged) <= questions
     assert file_formats("one-of-somebodys-own") == FileFormats()
+
+
+def test_a_project_of_ones_own_takes_the_sides_of_a_headline_too(tmp_path, written):
+    own = load_project("judge-agreement").model_copy(update={"name": "mine"})
+    row = {"id": "h", "headline": HEADLINE, "risk": "It closes.", "opportunity": "It grows."}
+    found = read_items(written(tmp_path, "own.jsonl", [row]), own)
+    assert [(name, f["counterfactual"]) for name, f in found.items()] == [
+        ("h-risk", "It closes."),
+        ("h-opportunity", "It grows."),
+    ]
 
 
 def test_the_studio_names_no_family():

@@ -9,7 +9,7 @@ import anyio
 import pandas as pd
 import pytest
 
-from contrafact.review.web.app import settle_all, settling
+from contrafact.review.web.serve import settle_all, settling
 
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -159,7 +159,7 @@ BAD_FILES = [
     ("a.jsonl", lines([story(1)]) + b"{", "a.jsonl:2: bad JSON"),
     ("a.csv", b"text,query\nx,y,z\n", "a.csv:2: the row has 3 cells"),
     ("a.parquet", b"PAR1 no", "a.parquet: is not Parquet"),
-    ("a.xlsx", b"PK\x03\x04", "a.xlsx: is a spreadsheet"),
+    ("a.xlsx", b"PK\x03\x04", "a.xlsx: is no Excel workbook"),
     ("../../etc/passwd", b"root", "passwd:"),
     ("C:\\data\\a.json", b"[3]", "a.json:1: the row is a number"),
     (f"{HOSTILE}.json", b"[3]", "the row is a number"),

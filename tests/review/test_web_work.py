@@ -8,7 +8,7 @@ import pytest
 
 from contrafact.review.project import load_project
 from contrafact.review.store.store import verify
-from contrafact.review.web.pages import guidelines_html
+from contrafact.review.web.studio import guidelines_html
 
 SCRIPT = "<script>alert('x')</script><img src=x onerror=alert(1)>"
 WORK = "/r/ours/work"

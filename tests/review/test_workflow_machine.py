@@ -199,7 +199,7 @@ class Machine(RuleBasedStateMachine):
             for who in self.state.people:
                 if self.next(who) is not None:
                     idle = False
-                    # At first they quarrel, flag and mend; then they settle on the first answer.
+                    # At first they differ, flag and correct; then settle on the first answer.
                     wild = turn < 15
                     flagged = wild and self.rng.random() < 0.2
                     self.submit(who, self.any if wild else self.first, flagged, f"Turn {turn}.")

@@ -4,9 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from contrafact.stats import resampling
-from contrafact.stats.intervals import MIN_CLUSTERS, cluster_bootstrap, interval_from_resamples
-from contrafact.stats.resampling import cluster_codes, cluster_sums, resampled_sums
+from contrafact.stats import intervals
+from contrafact.stats.intervals import (
+    MIN_CLUSTERS,
+    cluster_bootstrap,
+    cluster_codes,
+    cluster_sums,
+    interval_from_resamples,
+    resampled_sums,
+)
 
 NUMBERS = st.floats(-1e3, 1e3, allow_nan=False).map(lambda x: round(x, 3))
 
@@ -241,7 +247,7 @@ def test_both_ways_of_drawing_clusters_have_one_distribution(monkeypatch):
     kinds = np.array([[0.0, 2.0], [1.0, 2.0], [2.0, 2.0], [1.0, 1.0]])
     sums = kinds[rng(1).integers(0, 4, size=200)]
     by_kind = resampled_sums(sums, 20_000, rng(2))
-    monkeypatch.setattr(resampling, "_BINOMIAL_COST", 1_000)
+    monkeypatch.setattr(intervals, "_BINOMIAL_COST", 1_000)
     by_index = resampled_sums(sums, 20_000, rng(3))
     np.testing.assert_allclose(by_kind.mean(axis=0), by_index.mean(axis=0), rtol=0.005)
     np.testing.assert_allclose(np.cov(by_kind.T), np.cov(by_index.T), rtol=0.08, atol=2)
@@ -253,16 +259,16 @@ def test_chunks_are_invisible_and_bound_the_memory(monkeypatch):
     values = rng(1).normal(size=300)
     labels = np.repeat(np.arange(150), 2)
     sizes = []
-    drawn = resampling.resampled_counts
+    drawn = intervals.resampled_counts
 
     def watched(*arguments, **options):
         for counts in drawn(*arguments, **options):
             sizes.append(counts.shape)
             yield counts
 
-    monkeypatch.setattr(resampling, "resampled_counts", watched)
+    monkeypatch.setattr(intervals, "resampled_counts", watched)
     whole = resampled_sums(_sums(values, labels), 1_000, rng(2))
-    monkeypatch.setattr(resampling, "CHUNK_CELLS", 1_500)
+    monkeypatch.setattr(intervals, "CHUNK_CELLS", 1_500)
     chunked = resampled_sums(_sums(values, labels), 1_000, rng(2))
     np.testing.assert_allclose(whole, chunked)
     assert sizes[0] == (1_000, 150)

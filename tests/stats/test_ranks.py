@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contrafact.stats.ranks import Difference, Rank, compare_all, rank_intervals
+from contrafact.stats.paired import Difference, Rank, compare_all, rank_intervals
 
 
 def test_a_chain_of_systems_of_which_only_the_ends_differ():

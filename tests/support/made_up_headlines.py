@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from contrafact.family.report import ReportMeta, RunFacts
+from contrafact.family.run_facts import ReportMeta, RunFacts
 
 HOSTILE = (
     "Brackwater Mills <script>alert('news')</script> cuts its outlook </style></title>",

@@ -51,7 +51,7 @@ class OpenAIServer:
                 elif not await self._complete(writer, json.loads(body)):
                     return
                 await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass
         finally:
             writer.close()

@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.text.visible import visible_html, visible_text
+from contrafact.text.delimit import visible_html, visible_text
 
 
 def test_what_reorders_or_hides_is_shown_by_code_point() -> None:

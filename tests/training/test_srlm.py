@@ -15,13 +15,13 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.family import training_specs
+from contrafact.files.journal import Journal
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.training import context, trainers
 from contrafact.training.config import load_config
 from contrafact.training.context import TrainingContext
 from contrafact.training.generation import Candidate, candidates_by_method
 from contrafact.training.run import train
-from contrafact.training.stages import Journal
 
 pytestmark = pytest.mark.slow
 
@@ -293,8 +293,8 @@ def test_candidates_can_be_those_of_counterfactuals_under_held_noise(
 
     def made(model: str) -> list[Candidate]:
         training = TrainingContext(settings, spec, tmp_path, print)
-        journal = Journal(tmp_path / "journal")
-        return candidates_by_method(training, model, about, iteration=1, journal=journal)
+        with Journal(tmp_path / "journal", {}) as journal:
+            return candidates_by_method(training, model, about, iteration=1, journal=journal)
 
     first = made(str(small_model))
     assert [one.item for one in first] == [about[0]] * 3 + [about[1]] * 3

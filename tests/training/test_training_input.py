@@ -66,6 +66,23 @@ def test_a_wrong_config_is_told_with_its_line_and_key(tmp_path, text, message):
     assert "\n" not in str(caught.value)
 
 
+def test_paths_of_a_config_are_relative_to_its_folder(tmp_path, monkeypatch):
+    (tmp_path / "configs" / "org" / "model").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "configs" / "srlm.yaml"
+    for name, model in {
+        "org/model": str(path.parent / "org" / "model"),
+        "./not-yet": str(path.parent / "not-yet"),
+        "mine.gguf": str(path.parent / "mine.gguf"),
+        "org/other": "org/other",  # on the hub, for no folder is called so
+        "smollm2-135m": "smollm2-135m",
+    }.items():
+        path.write_text(f"model: {name}\nfluency_model: {name}\nheadlines: {{count: 3}}\n")
+        config = load_config("configs/srlm.yaml")
+        assert (config.model, config.fluency_model) == (model, model)
+    assert load_config("configs/srlm.yaml", model="org/model").model == "org/model"
+
+
 def test_a_config_names_its_family_where_there_are_several(tmp_path):
     one = SPECS["finforce"]
     own = tmp_path / "presets"

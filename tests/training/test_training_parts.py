@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from contrafact.errors import InputError
 from contrafact.family import training_specs
+from contrafact.files.journal import Journal
 from contrafact.files.lock import locked
 from contrafact.training import generation
 from contrafact.training.config import TrainConfig
-from contrafact.training.context import TrainingContext
+from contrafact.training.context import TrainingContext, run_stage, stage_journal
 from contrafact.training.generation import Candidate, Reply
 from contrafact.training.judging import by_inspect, read_score, score_candidates
 from contrafact.training.preferences import ScoredCandidate, pair_up
-from contrafact.training.stages import Journal, run_stage
 
 SPEC = training_specs()["finforce"]
 HEADLINE = "Dunmar central bank raises its rate to 6% as food prices climb"
@@ -69,14 +69,15 @@ def test_a_headline_that_says_again_what_was_asked_is_none(tmp_path, monkeypatch
         return {key: Reply(next(replies), True) for key in prompts}
 
     monkeypatch.setattr(generation, "generate_replies", write)
-    made = generation.generate_items(
-        context,
-        None,  # nothing is written by a model here
-        ["Grain exports rise in Odesa"],
-        [],
-        iteration=1,
-        journal=Journal(tmp_path / "journal"),
-    )
+    with Journal(tmp_path / "journal", {}) as journal:
+        made = generation.generate_items(
+            context,
+            None,  # nothing is written by a model here
+            ["Grain exports rise in Odesa"],
+            [],
+            iteration=1,
+            journal=journal,
+        )
     assert made.kept == ("Copper hits a record as mines close",)
     assert [reason for _, reason in made.rejected] == ["repeats what was asked"]
 
@@ -157,10 +158,10 @@ def test_another_model_judges_and_what_cannot_be_read_is_counted(tmp_path, monke
 
     monkeypatch.setattr("inspect_ai.model.Model.generate", like)
     context = training(tmp_path, judge={"by": "mockllm/model", "samples": 2})
-    replies = Journal(tmp_path / "journal")
-    replies.keep("a judged 0", "score: 6")  # from a start that was killed
-    replies.keep("a judged 1", "score: 7")
-    scored, reasons = score_candidates(context, candidates(), by_inspect(context, replies))
+    with Journal(tmp_path / "journal", {}) as replies:
+        replies.keep("a judged 0", "score: 6")  # from a start that was killed
+        replies.keep("a judged 1", "score: 7")
+        scored, reasons = score_candidates(context, candidates(), by_inspect(context, replies))
     assert [(one.score, one.valid, one.unreadable) for one in scored] == [
         (6.5, True, 0),
         (0.0, False, 0),  # no judge is called about what cannot be read
@@ -172,8 +173,8 @@ def test_another_model_judges_and_what_cannot_be_read_is_counted(tmp_path, monke
 def test_a_judge_that_cannot_be_opened_or_fails_is_an_error_and_no_score(tmp_path, monkeypatch):
     def ask(name: str) -> None:
         context = training(tmp_path, judge={"by": name, "samples": 1})
-        judge = by_inspect(context, Journal(tmp_path / "journal"))
-        score_candidates(context, candidates(), judge)
+        with Journal(tmp_path / "journal", {}) as journal:
+            score_candidates(context, candidates(), by_inspect(context, journal))
 
     with pytest.raises(InputError, match="the judge 'nobody/here' cannot be opened"):
         ask("nobody/here")
@@ -193,20 +194,20 @@ def test_a_stage_is_whole_or_not_there_and_goes_on_from_its_journal(tmp_path):
     seen = []
 
     def work(folder: Path) -> None:
-        journal = Journal(folder / "journal")
-        seen.append("first" in journal)
-        journal.keep("first", [1])
-        if len(seen) == 1:
-            raise KeyboardInterrupt
+        with stage_journal(folder) as journal:
+            seen.append(dict(journal.known))
+            journal.keep("first", [1])
+            if len(seen) == 1:
+                raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         run_stage(tmp_path / "stage", work)
     assert not (tmp_path / "stage").exists()
-    with (tmp_path / ".stage.part" / "journal").open("a") as stream:
-        stream.write('["second", [')  # torn by the kill
+    with (tmp_path / ".stage.part" / ".journal.jsonl").open("a") as stream:
+        stream.write('{"key": "second", [')  # torn by the kill
     assert run_stage(tmp_path / "stage", work)
-    assert seen == [False, True]
-    assert Journal(tmp_path / "stage" / "journal")["first"] == [1]
+    assert seen == [{}, {"first": [1]}]
+    assert list((tmp_path / "stage").iterdir()) == []  # the journal has had its use
     assert not run_stage(tmp_path / "stage", work)
     assert len(seen) == 2
 

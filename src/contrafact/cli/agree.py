@@ -6,29 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.study.agreement import Against, Agreement, Coefficient
+    from contrafact.study.agreement import Against, Agreement
 
 __all__ = ["agree"]
 
 _SHOWN = 20
-_NAMES = {
-    "percent": "agreement",
-    "fleiss_kappa": "Fleiss' kappa",
-    "gwet_ac1": "Gwet's AC1",
-    "gwet_ac2": "Gwet's AC2",
-    "krippendorff_alpha": "Krippendorff's alpha",
-    "cohen_kappa": "Cohen's kappa",
-    "f1": "F1",
-}
-_SHARES = frozenset(("percent", "accuracy", "precision", "recall", "specificity"))
 
 
 def agree(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Ratings: CSV, JSONL, JSON, Parquet, or -.")
+        str, typer.Argument(metavar="FILE", help="Ratings: CSV, Excel, JSONL, JSON, Parquet, or -.")
     ],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write all of it, as JSON.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WANTED=FOUND,…", help="What FILE calls item, rater and rating."),
     ] = None,
     rater: Annotated[
         list[str] | None,
@@ -62,12 +56,14 @@ def agree(
 
     from contrafact.errors import InputError
     from contrafact.files.atomic import write_text
+    from contrafact.files.fields import named_columns
     from contrafact.study.agreement import agreement, agreement_object
     from contrafact.study.ratings import read_ratings
 
     if out is not None and (out.suffix != ".json" or out.is_dir()):
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
-    table = read_ratings(file, raters=rater or (), count=count)
+    names = named_columns(columns)
+    table = read_ratings(file, raters=rater or (), count=count, columns=names)
     named = [one.strip() for one in (categories or "").split(",") if one.strip()]
     found = agreement(table, categories=named, reference=reference, positive=positive, seed=seed)
     if out is not None:
@@ -93,7 +89,7 @@ def _show(found: "Agreement") -> None:
     ]
     show_table("prevalence", columns, rows)
     titles = ("coefficient", "raters", "value", "95% interval", "items")
-    show_table("agreement", titles, [_row(one, raters) for one in found.coefficients])
+    show_table("agreement", titles, [one.cells(raters) for one in found.coefficients])
     for one in found.against:
         _show_against(one)
     _show_disagreements(found)
@@ -108,7 +104,7 @@ def _show_against(one: "Against") -> None:
         f"only {one.reference} {one.only_reference}, neither {one.neither}"
     )
     columns = ("figure", "value", "95% interval", "items")
-    rows = [(name, *rest) for name, _, *rest in (_row(figure, 2) for figure in one.figures)]
+    rows = [(name, *rest) for name, _, *rest in (figure.cells(2) for figure in one.figures)]
     show_table(title, columns, rows)
 
 
@@ -133,19 +129,6 @@ def _show_disagreements(found: "Agreement") -> None:
         typer.echo(f"and {left} more; --out lists them all")
 
 
-def _row(one: "Coefficient", raters: int) -> tuple[str, str, str, str, str]:
-    from math import isnan
-
-    value = _percent if one.name in _SHARES else _decimal
-    if isnan(one.low):
-        bounds = one.why.removeprefix("undefined: ")
-    else:
-        bounds = f"{value(one.low)} to {value(one.high)}"
-    raters_of = "all" if len(one.raters) == raters > 2 else " and ".join(one.raters)
-    name = _NAMES.get(one.name, one.name)
-    return name, raters_of, value(one.estimate), bounds, str(one.n)
-
-
 def _category(category: object) -> str:
     if isinstance(category, float) and category.is_integer():
         return str(int(category))
@@ -154,7 +137,3 @@ def _category(category: object) -> str:
 
 def _percent(value: float) -> str:
     return "undefined" if value != value else f"{100 * value:.1f}%"
-
-
-def _decimal(value: float) -> str:
-    return "undefined" if value != value else f"{value:.2f}"

@@ -78,12 +78,19 @@ def fetch(
 
 @app.command("check")
 def check(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="CSV, JSON, JSON Lines or Parquet.")],
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A table, a published set, or hf://OWNER/NAME."),
+    ],
     schema: Annotated[
         str | None,
         typer.Option(
             help=f"What the file should be: {' or '.join(_schemas())}. [by its first row]"
         ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WANTED=FOUND,…", help="What FILE calls the schema's columns."),
     ] = None,
 ) -> None:
     """Check a file against its schema and give its statistics.
@@ -95,13 +102,16 @@ def check(
     """
     from itertools import chain
 
+    from contrafact.corpus.named import data_source
     from contrafact.errors import InputError
+    from contrafact.files.fields import named_columns
     from contrafact.files.tables import read_rows, source_name
 
     if schema is not None and schema not in _schemas():
         raise InputError(f"there is no schema '{schema}'", hint=f"use {' or '.join(_schemas())}")
+    file = file if file == "-" else str(data_source(file).path)
     name = source_name(file)
-    rows = iter(read_rows(file))
+    rows = iter(read_rows(file, named_columns(columns)))
     first = next(rows, None)
     if first is None:
         raise InputError("the file holds no rows", file=name, hint="give at least one row")

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.family.demo import DemoPart
+    from contrafact.family import DemoPart
     from contrafact.runs.execute import RunResult
 
 __all__ = ["command"]
+
+DEMO_MODEL = "embedded/smollm2-135m"
+"""The model that writes and judges in the demo: it needs no key and no network."""
 
 
 def command() -> Any:
@@ -44,7 +47,6 @@ def command() -> Any:
 def _demo(out: Path, counts: Mapping[str, int]) -> None:
     from contrafact.cli.run import evaluate, show_failures
     from contrafact.cli.show import show_results
-    from contrafact.family.demo import DEMO_MODEL
     from contrafact.runs.prepare import make_settings, prepare
 
     parts = _parts()
@@ -60,7 +62,7 @@ def _demo(out: Path, counts: Mapping[str, int]) -> None:
             "generation": dict(part.generation),
         }
         settings = make_settings(part.task, given, part.options)
-        results.append(evaluate(prepare(settings), out / part.task, yes=True))
+        results.append(evaluate(prepare(settings), out / part.task, yes=True, samples=True))
     page = out / "report.html"
     if any(result.ran for result in results) or not page.exists():
         _report([result.folder for result in results], out)

@@ -1,7 +1,7 @@
 """``contrafact exam``: how far can this judge be trusted?"""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -9,6 +9,15 @@ import typer
 from typer.core import TyperCommand
 
 from contrafact.cli.lazy import command_of, option_of
+from contrafact.options import (
+    AttemptTimeout,
+    JudgeArguments,
+    MaxConnections,
+    MaxRetries,
+    Prompts,
+    Timeout,
+    key_values,
+)
 
 if TYPE_CHECKING:
     from contrafact.exam.file import CriterionExam, Exam, Figure, Rate
@@ -16,8 +25,6 @@ if TYPE_CHECKING:
     from contrafact.family.settings import TaskOptions
 
 __all__ = ["ExamCommand", "command"]
-
-_TRANSPORT = "How calls are made"
 
 
 def _common(
@@ -46,31 +53,12 @@ def _common(
         bool,
         typer.Option("--order/--no-order", help="Put each once more, the texts before the rubric."),
     ] = True,
-    prompts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
-    ] = None,
-    judge_arg: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument of the judges."
-        ),
-    ] = None,
-    max_connections: Annotated[
-        int, typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Calls under way at once.")
-    ] = 16,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_TRANSPORT, help="Per call. [5]")
-    ] = None,
-    timeout: Annotated[
-        int | None,
-        typer.Option(
-            min=1, rich_help_panel=_TRANSPORT, help="Seconds for a call, retries and all. [900]"
-        ),
-    ] = None,
-    attempt_timeout: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for one attempt. [300]"),
-    ] = None,
+    prompts: Prompts = None,
+    judge_arg: JudgeArguments = None,
+    max_connections: MaxConnections = 16,
+    max_retries: MaxRetries = None,
+    timeout: Timeout = None,
+    attempt_timeout: AttemptTimeout = None,
 ) -> None:
     """The options of every exam."""
 
@@ -90,16 +78,7 @@ class ExamCommand(TyperCommand):
         ]
         family = named[-1] if named and named[-1] in names else names[0]
         reader = self if family == names[0] else command_of("exam", command(family))
-        try:
-            return TyperCommand.make_context(reader, info_name, list(args), parent, **extra)
-        except typer.TyperException as error:
-            flag = str(getattr(error, "option_name", ""))
-            owners = [name for name in names if flag in _flags(name)]
-            if not owners:
-                raise
-            from contrafact.errors import InputError
-
-            raise InputError(f"{flag} is for {' and '.join(owners)}", hint="leave it out") from None
+        return TyperCommand.make_context(reader, info_name, list(args), parent, **extra)
 
 
 def command(family: str = "") -> Callable[..., None]:
@@ -160,82 +139,22 @@ def _own_options(family: str) -> dict[str, inspect.Parameter]:
     }
 
 
-def _flags(family: str) -> list[str]:
-    return [f"--{name.replace('_', '-')}" for name in _own_options(family)]
-
-
 def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
-    import asyncio
-
-    from inspect_ai.model import GenerateConfig
-
-    from contrafact.cli.key_values import key_values
-    from contrafact.console import Progress
-    from contrafact.errors import InputError
-    from contrafact.exam.questions import put
-    from contrafact.exam.run import prepare_exam
-    from contrafact.files.atomic import guard_output
-    from contrafact.files.journal import Journal
-    from contrafact.models.opening import TRANSPORT, open_model, without_secrets
-    from contrafact.prompts import open_pack
+    from contrafact.exam.run import hold_exam
 
     out: Path = values["out"]
-    if out.suffix != ".json":
-        raise InputError("the result is a JSON file", file=out, hint="name it .json")
-    guard_output(out, *(value for _, value in options if isinstance(value, Path)))
-    judge_args = key_values("--judge-arg", values["judge_arg"])
-    prepared = prepare_exam(
-        values["family"],
-        values["judge"],
-        open_pack(values["prompts"]),
-        options,
-        **{name: values[name] for name in ("n", "seed", "repeats", "order")},
-        settings={"judge_args": without_secrets(judge_args)} if judge_args else {},
+    named = ("family", "judge", "prompts", "n", "seed", "repeats", "order", "max_connections")
+    bounds = ("max_retries", "timeout", "attempt_timeout")
+    result, asked = hold_exam(
+        out=out,
+        options=options,
+        judge_args=key_values("--judge-arg", values["judge_arg"]),
+        **{name: values[name] for name in (*named, *bounds)},
     )
-    bounds = ("max_connections", "max_retries", "timeout", "attempt_timeout")
-    calls: dict[str, Any] = {
-        **TRANSPORT,
-        **{name: values[name] for name in bounds if values[name] is not None},
-    }
-    models = {
-        name: open_model(name, config=GenerateConfig(**calls), **judge_args)
-        for name in prepared.judges
-    }
-    with Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts) as answers:
-        left = len({q.key for q in prepared.questions if q.key not in answers.known})
-        with Progress("questions", left) as steps:
-            failures = asyncio.run(
-                put(
-                    prepared.questions,
-                    prepared.examiner,
-                    models,
-                    answers,
-                    at_once=values["max_connections"],
-                    each=steps.step,
-                )
-            )
-        if failures:
-            _show_failures(list(failures.values()), left)
-        result = prepared.conclude(out, answers.known)
-    if not left:
+    if not asked:
         typer.echo("every question had its answer: no model was called")
     _show(result)
     typer.echo(f"exam: {out}")
-
-
-def _show_failures(causes: Sequence[str], asked: int) -> None:
-    """Say which calls failed.
-
-    Raises:
-        typer.Exit: always, with 1: an exam with open questions is none.
-    """
-    from collections import Counter
-
-    text = f"{len(causes)} of {asked} questions failed; the same command tries them again:"
-    typer.echo(text, err=True)
-    for cause, count in Counter(causes).most_common(5):
-        typer.echo(f"  {count} x {cause}", err=True)
-    raise typer.Exit(1)
 
 
 def _show(exam: "Exam") -> None:

@@ -1,7 +1,7 @@
 """Commands that are found when they are asked for, and options made from a model's fields."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -21,7 +21,9 @@ def command_of(
     return typer.main.get_command(app)
 
 
-def option_of(name: str, field: Any, *, panel: str) -> inspect.Parameter:
+def option_of(
+    name: str, field: Any, *, panel: str | None, flags: Sequence[str] = (), kind: Any = None
+) -> inspect.Parameter:
     """Return the command-line option that a field of a model of options is.
 
     It is None where it is not given, so that the model's default counts.
@@ -29,25 +31,25 @@ def option_of(name: str, field: Any, *, panel: str) -> inspect.Parameter:
     Args:
         name: The field's name.
         field: The field, as pydantic has it.
-        panel: The panel of the help page in which it stands.
+        panel: The panel of the help page in which it stands; None for the first.
+        flags: What is typed; the name with hyphens if not given.
+        kind: The type of what is typed; the field's own if not given.
     """
     flag = f"--{name.replace('_', '-')}"
     extra = field.json_schema_extra or {}
     bounds = {kind: getattr(one, kind) for one in field.metadata for kind in ("ge", "le")
               if hasattr(one, kind)}  # fmt: skip
     described = field.description or ""
-    if field.annotation is bool:
-        kind: Any = bool | None
-        names = [f"{flag}/--no-{flag[2:]}"] if field.default else [flag]
-    else:
-        kind = field.annotation | None
-        names = [flag]
-        if field.default not in (None, 0):
-            described += f" [{field.default}]"
+    kind = kind or field.annotation
+    names = [flag]
+    if kind in (bool, bool | None) and field.default:
+        names = [f"{flag}/--no-{flag[2:]}"]
+    elif field.default not in (None, 0):
+        described += f" [{field.default}]"
     option = typer.Option(
-        *names,
+        *(flags or names),
         help=described,
-        metavar=extra.get("metavar"),
+        metavar=extra.get("metavar") or None,
         min=bounds.get("ge"),
         max=bounds.get("le"),
         show_default=False,
@@ -57,7 +59,7 @@ def option_of(name: str, field: Any, *, panel: str) -> inspect.Parameter:
         name,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
         default=None,
-        annotation=Annotated[kind, option],
+        annotation=Annotated[kind | None, option],
     )
 
 

@@ -11,17 +11,19 @@ from contrafact.cli import (
     agree,
     data,
     demo,
+    diff,
     exam,
     news,
     prompts,
     report,
     review,
     run,
+    score,
     study,
     train,
     whatif,
 )
-from contrafact.errors import InputError
+from contrafact.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from contrafact.family import Command
@@ -60,7 +62,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(run.app, name="run")
+app.add_typer(score.app, name="score")
 app.command("report")(report.report)
+app.command("diff")(diff.diff)
 app.command("agree")(agree.agree)
 app.command("whatif")(whatif.whatif)
 app.add_typer(data.app, name="data")
@@ -110,11 +114,14 @@ def main() -> None:
         sys.stdout.flush()
     except InputError as error:
         _die(str(error))
+    except ModelError as error:
+        print(error, file=sys.stderr)
+        code = 1
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         see = f"; see `{context.command_path} --help`" if context else ""
-        said = " ".join(error.format_message().split()).rstrip(".").replace(" Value error,", "")
-        _die((said or "no command is named") + see)
+        message = " ".join(error.format_message().split()).rstrip(".").replace(" Value error,", "")
+        _die((message or "no command is named") + see)
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     except (BrokenPipeError, SystemExit):

@@ -51,8 +51,8 @@ def report(
     from contrafact.report.labels import read_labels
 
     exams = read_exams(exam or [])
-    said = read_labels(labels) if labels else None
+    given = read_labels(labels) if labels else None
     tasks = read_tasks(dirs)
     folder = out or (dirs[0] if len(dirs) == 1 else Path("report"))
-    paths = build_report(tasks, folder, with_published=with_published, exams=exams, labels=said)
+    paths = build_report(tasks, folder, with_published=with_published, exams=exams, labels=given)
     typer.echo(f"report: {paths.page}")

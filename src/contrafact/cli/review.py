@@ -142,7 +142,7 @@ def project(
 @app.command("import")
 def import_(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Items: CSV, JSONL, JSON, Parquet, or -.")
+        str, typer.Argument(metavar="FILE", help="Items: CSV, Excel, JSONL, JSON, Parquet, or -.")
     ],
     review: _Review = "review",
     db: _Database = "review.db",
@@ -153,6 +153,10 @@ def import_(
     field: Annotated[
         list[str] | None,
         typer.Option(metavar="FIELD=NAME", help="The file's name for a field; repeatable."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WANTED=FOUND,…", help="The same for several fields at once."),
     ] = None,
     person: Annotated[
         list[str] | None,
@@ -187,13 +191,14 @@ def import_(
     Example: contrafact review import news.jsonl --project headline-screening --person Ada=verifier
     """
     from contrafact.errors import InputError
+    from contrafact.files.fields import named_columns
     from contrafact.review.assignment import staffing_problems
     from contrafact.review.external_formats import read_annotations
     from contrafact.review.field_mapping import name_pairs, read_gold, read_items
     from contrafact.review.import_annotations import import_annotations
     from contrafact.review.project import load_project
 
-    names = name_pairs(field or (), "FIELD=NAME", "--field")
+    names = name_pairs(field or (), "FIELD=NAME", "--field") | named_columns(columns)
     people = name_pairs(person or (), "NAME=ROLE,ROLE", "--person")
     known = name_pairs((a for a in annotator or () if "=" in a), "THEIRS=OURS", "--annotator")
     everybody = [one.strip() for one in annotator or () if "=" not in one]

@@ -4,23 +4,32 @@ The options are those of every run and, behind them, the task's own, made from i
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from contrafact.cli.lazy import LazyGroup, command_of, option_of
+from contrafact.options import key_values
 
 if TYPE_CHECKING:
     from contrafact.family import Task
     from contrafact.runs.execute import RunResult
+    from contrafact.runs.grid import Plan
     from contrafact.runs.prepare import Prepared
 
-__all__ = ["TaskGroup", "app", "evaluate", "run_and_report", "show_failures", "write_report"]
+__all__ = [
+    "TaskGroup",
+    "app",
+    "common_options",
+    "evaluate",
+    "given_options",
+    "run_and_report",
+    "show_failures",
+    "write_report",
+]
 
-_SAMPLING = "How the model under test writes"
-_TRANSPORT = "How calls are made"
 _ASK_ABOVE = 1_000
 
 
@@ -52,6 +61,12 @@ class TaskGroup(LazyGroup):
             raise InputError(f"there is no task '{args[0]}'", hint=f"use {', '.join(tasks())}")
         return super().resolve_command(ctx, args)
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Read the command line; where only ``--config FILE`` is given, FILE names the task."""
+        return super().make_context(info_name, _with_task(list(args)), parent, **extra)
+
 
 app = typer.Typer(
     cls=TaskGroup,
@@ -60,156 +75,117 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def group() -> None:
+@app.callback(invoke_without_command=True)
+def group(
+    context: typer.Context,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Run what a file says (YAML, TOML, JSON): its task and options."
+        ),
+    ] = None,
+    config_schema: Annotated[
+        bool, typer.Option("--config-schema", help="Print the JSON schema of such files.")
+    ] = False,
+) -> None:
     """Evaluate models and methods on a task; killed and started again, it goes on.
 
     Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
+    if context.invoked_subcommand is not None:
+        return
+    from contrafact.errors import InputError
+    from contrafact.family import tasks
+
+    if config_schema:
+        import json
+
+        from contrafact.runs.config import config_schema as schema
+
+        typer.echo(json.dumps(schema(), indent=1, ensure_ascii=False))
+    else:  # with --config there is always a task's command
+        raise InputError("no task is named", hint=f"use {', '.join(tasks())}")
 
 
-def _common(
-    model: Annotated[
-        list[str] | None,
-        typer.Option("--model", metavar="M", help="Model under test; give several for a grid."),
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option("--judge", metavar="J", help="Judge; several form a panel. None by default."),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="Method or baseline, or NAME:OPTION=VALUE,OPTION=VALUE; several make a grid.",
-        ),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Items (JSON, JSONL, CSV, Parquet); bundled samples if none."
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Take the first N items.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Run folder. [runs/TASK-HASH]")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="S", help="Seed of draws and of sampling.")
-    ] = None,
-    prompts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
-    ] = None,
-    preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A paper's setting, by name.")
-    ] = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Say calls, tokens and cost, and stop.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before many calls.")] = False,
-    with_published: Annotated[
-        bool, typer.Option("--with-published", help="Show the paper's rows in the report.")
-    ] = False,
-    temperature: Annotated[
-        float | None, typer.Option(min=0, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    top_p: Annotated[
-        float | None, typer.Option(min=0, max=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    top_k: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    frequency_penalty: Annotated[
-        float | None, typer.Option(rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    presence_penalty: Annotated[
-        float | None, typer.Option(rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    reasoning_effort: Annotated[
-        Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None,
-        typer.Option(
-            rich_help_panel=_SAMPLING, help="none, minimal, low, medium, high, xhigh, max"
-        ),
-    ] = None,
-    reasoning_tokens: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    model_arg: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-M",
-            metavar="KEY=VALUE",
-            rich_help_panel=_TRANSPORT,
-            help="Provider argument of the models under test.",
-        ),
-    ] = None,
-    judge_arg: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", rich_help_panel=_TRANSPORT, help="Provider argument of the judges."
-        ),
-    ] = None,
-    max_connections: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_TRANSPORT, show_default=False)
-    ] = None,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_TRANSPORT, help="Per call. [5]")
-    ] = None,
-    timeout: Annotated[
-        int | None,
-        typer.Option(
-            min=1, rich_help_panel=_TRANSPORT, help="Seconds for a call, retries and all. [900]"
-        ),
-    ] = None,
-    attempt_timeout: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for one attempt. [300]"),
-    ] = None,
-    batch: Annotated[
-        int | None,
-        typer.Option(
-            min=1, rich_help_panel=_TRANSPORT, help="Use the provider's batch mode, N a batch."
-        ),
-    ] = None,
-    cache: Annotated[
-        bool,
-        typer.Option("--cache", rich_help_panel=_TRANSPORT, help="Reuse answers of earlier runs."),
-    ] = False,
-) -> None:
-    """The options of every run."""
+def _with_task(args: list[str]) -> list[str]:
+    """Return a command line with the task of its config file, where it names none itself."""
+    if not args or not args[0].startswith("-"):
+        return args
+    from contrafact.errors import InputError
+    from contrafact.family import tasks
+    from contrafact.files.config import read_config
+
+    named = [
+        word.partition("=")[2] or (args[place + 1 : place + 2] or [""])[0]
+        for place, word in enumerate(args)
+        if word.partition("=")[0] == "--config"
+    ]
+    if not named:
+        return args
+    try:
+        file = read_config(named[-1])
+    except InputError:
+        return [next(iter(tasks())), *args]  # whose command reads it again, and tells
+    task = file.values.get("task")
+    if task is None:
+        raise InputError("names no task", file=file.path, hint="begin with task: NAME")
+    if task not in tasks():
+        raise file.problem(("task",), f"there is no task '{task}'", f"use {', '.join(tasks())}")
+    return [str(task), *args]
 
 
-_SAMPLED: tuple[str, ...] = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty")
-_SAMPLED += ("presence_penalty", "reasoning_effort", "reasoning_tokens", "seed")
-_BOUNDED = ("max_connections", "max_retries", "timeout", "attempt_timeout", "batch")
+_FLAGS = {
+    "yes": ("--yes", "-y"),
+    "model_args": ("-M",),
+    "judge_args": ("--judge-arg",),
+}
+_REPEATED = ("model", "judge", "method", "columns", "model_args", "judge_args")
+
+
+def common_options(*names: str) -> dict[str, inspect.Parameter]:
+    """Return the options of every run, or those of them that are named, as parameters."""
+    from contrafact.runs.config import RunConfig
+
+    fields = RunConfig.model_fields
+    found = {}
+    for name in names or [name for name in fields if name != "task"]:
+        extra: Any = fields[name].json_schema_extra
+        found[name] = option_of(
+            name,
+            fields[name],
+            panel=extra["panel"] or None,
+            flags=_FLAGS.get(name, ()),
+            kind=list[str] if name in _REPEATED else None,
+        )
+    return found
+
+
+def _options(task: str) -> dict[str, inspect.Parameter]:
+    """Return the options of a task's runs by name: those of every run, then the task's own."""
+    from contrafact.runs.config import config_model
+
+    found = common_options()
+    for name, field in config_model(task).model_fields.items():
+        if name != "task" and name not in found:
+            found[name] = option_of(name, field, panel="Options of this task")
+    config = typer.Option(
+        metavar="FILE", help="Take options from a file (YAML, TOML, JSON); these here count more."
+    )
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    annotation = Annotated[Path | None, config]
+    found["config"] = inspect.Parameter("config", place, default=None, annotation=annotation)
+    return found
 
 
 def _command(task: "Task") -> Callable[..., None]:
     """Return the function behind ``contrafact run TASK``: its signature has the task's options."""
-    from contrafact.family.settings import TaskOptions
-
-    model = task.options.load() if task.options else TaskOptions
-    common = inspect.signature(_common, eval_str=True).parameters
-    own = {
-        name: option_of(name, field, panel="Options of this task")
-        for name, field in model.model_fields.items()
-    }
-    if clash := sorted(own.keys() & common.keys()):
-        raise ValueError(f"the task {task.name} has an option '{clash[0]}' that every run has")
+    options = _options(task.name)
 
     def command(**values: Any) -> None:
-        options = {name: values.pop(name) for name in own}
-        _run(task.name, values, _given(options))
+        _run(task.name, values)
 
-    parameters = [*common.values(), *own.values()]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__signature__ = inspect.Signature([*options.values()])  # type: ignore[attr-defined]
+    command.__annotations__ = {name: one.annotation for name, one in options.items()}
     command.__doc__ = (
         f"Evaluate models and methods: {task.summary.rstrip('.')}\n\n"
         "Killed and started again, it goes on.\n\n"
@@ -219,30 +195,73 @@ def _command(task: "Task") -> Callable[..., None]:
     return command
 
 
-def _run(task: str, values: dict[str, Any], options: dict[str, Any]) -> None:
-    from contrafact.cli.key_values import key_values
-    from contrafact.runs.prepare import make_settings, prepare
+def _run(task: str, values: dict[str, Any]) -> None:
+    from contrafact.files.config import read_config
+    from contrafact.runs.config import make_config
+    from contrafact.runs.prepare import prepare
 
-    given: dict[str, Any] = {
-        "models": tuple(values["model"] or ()),
-        "judges": tuple(values["judge"] or ()),
-        "methods": tuple(values["method"] or ()),
-        **{name: values[name] for name in ("data", "limit", "seed", "prompts")},
-        "generation": _given({name: values[name] for name in _SAMPLED}),
-        "model_args": key_values("-M", values["model_arg"]),
-        "judge_args": key_values("--judge-arg", values["judge_arg"]),
-        "transport": _given({name: values[name] for name in _BOUNDED}),
-        "shared_cache": values["cache"] or None,
-    }
-    given = {name: value for name, value in given.items() if value not in (None, (), {})}
-    settings = make_settings(task, given, options, values["preset"])
+    path: Path | None = values.pop("config")
+    given = given_options(values)
+    if path is None:
+        config = make_config(task, given)
+        prepared = prepare(config.settings())
+    else:
+        from contrafact.runs.grid import make_plan, prepare_cells
+
+        plan = make_plan(read_config(path), given, task)
+        cells = prepare_cells(plan)
+        if plan.grid:
+            _run_grid(plan, cells)
+            return
+        config, prepared = plan.first, cells[0]
     run_and_report(
-        prepare(settings),
-        values["out"],
-        only_estimate=values["estimate"],
-        yes=values["yes"],
-        with_published=values["with_published"],
+        prepared,
+        config.out,
+        only_estimate=bool(config.estimate),
+        yes=bool(config.yes),
+        with_published=bool(config.with_published),
     )
+
+
+def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
+    """Run every cell in a folder of its own, and report all of them together.
+
+    Raises:
+        typer.Exit: with 1 if samples failed.
+    """
+    from contrafact.cli.show import show_estimate, show_results
+    from contrafact.models.estimate import paid_calls, summed
+    from contrafact.runs.folder import CONFIG
+    from contrafact.runs.grid import begin_grid, grid_folder
+
+    config = plan.first
+    if config.estimate:
+        show_estimate(summed([row for cell in cells for row in cell.estimate()]))
+        return
+    estimates = [cell.estimate(tokens=False) for cell in cells]
+    _ask_first(sum(map(paid_calls, estimates)), bool(config.yes))
+    folder = config.out or grid_folder(config.task, cells)
+    begin_grid(plan, folder)
+    results = []
+    for number, (cell, prepared) in enumerate(zip(plan.cells, cells, strict=True), start=1):
+        typer.echo(f"{cell.folder} ({number} of {len(cells)})", err=True)
+        result = evaluate(
+            prepared, folder / cell.folder, yes=True, samples=number > 1, cell=cell.label
+        )
+        show_failures(result)
+        results.append(result)
+    page = folder / "report.html"
+    if any(one.ran for one in results) or config.with_published or not page.exists():
+        folders = [result.folder for result in results]
+        written = write_report(folder, folders, with_published=bool(config.with_published))
+    else:
+        written = True
+    if written:
+        show_results(folder)
+        typer.echo(f"report: {page}")
+    typer.echo(f"repeat: contrafact run --config {folder / CONFIG}")
+    if any(result.failures for result in results):
+        raise typer.Exit(1)
 
 
 def run_and_report(
@@ -253,7 +272,7 @@ def run_and_report(
     Raises:
         typer.Exit: with 1 if samples failed.
     """
-    from contrafact.cli.show import show_estimate, show_results
+    from contrafact.cli.show import show_agreement, show_estimate, show_results
 
     if only_estimate:
         show_estimate(prepared.estimate())
@@ -261,11 +280,12 @@ def run_and_report(
     result = evaluate(prepared, out, yes=yes)
     folder = result.folder
     if result.ran or with_published or not (folder / "report.html").exists():
-        written = write_report(folder, with_published=with_published)
+        written = write_report(folder, [folder], with_published=with_published)
     else:
         written = True
     if written:
         show_results(folder)
+        show_agreement(folder)
     show_failures(result)
     if written:
         typer.echo(f"report: {folder / 'report.html'}")
@@ -273,16 +293,38 @@ def run_and_report(
         raise typer.Exit(1)
 
 
-def evaluate(prepared: "Prepared", out: Path | None, *, yes: bool) -> "RunResult":
-    """Run, or go on with, what was prepared, and say what the user should know of it first."""
+def evaluate(
+    prepared: "Prepared",
+    out: Path | None,
+    *,
+    yes: bool,
+    samples: bool = False,
+    cell: str = "",
+) -> "RunResult":
+    """Run, or go on with, what was prepared, and say what the user should know of it first.
+
+    Args:
+        prepared: The run.
+        out: Its folder, if not the default one.
+        yes: Whether many paid calls are made without a question.
+        samples: Whether it is known that the bundled samples are used.
+        cell: What tells it from other runs of its grid, if it is of one.
+    """
     from contrafact.models.estimate import paid_calls
     from contrafact.runs.execute import default_folder, execute
+    from contrafact.runs.prepare import BUNDLED
 
     calls = prepared.estimate(tokens=False)
     _ask_first(paid_calls(calls), yes)
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)
-    result = execute(prepared, out or default_folder(prepared), calls)
+
+    def ready() -> None:
+        if prepared.data.name == BUNDLED and not samples:
+            name = prepared.data.name
+            typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
+
+    result = execute(prepared, out or default_folder(prepared), calls, ready, cell=cell)
     if not result.ran:
         typer.echo(f"this run had finished: no model was called ({result.folder})")
         return result
@@ -291,12 +333,12 @@ def evaluate(prepared: "Prepared", out: Path | None, *, yes: bool) -> "RunResult
     return result
 
 
-def write_report(folder: Path, *, with_published: bool = False) -> bool:
-    """Write a run's report into its folder; return whether there was anything to report."""
+def write_report(folder: Path, runs: list[Path], *, with_published: bool = False) -> bool:
+    """Write the report of runs into a folder; return whether there was anything to report."""
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
 
-    tasks = [runs for runs in read_tasks([folder]) if len(runs.items)]
+    tasks = [runs for runs in read_tasks(runs) if len(runs.items)]
     if tasks:
         build_report(tasks, folder, with_published=with_published)
     return bool(tasks)
@@ -326,5 +368,16 @@ def _ask_first(paid: int, yes: bool) -> None:
     typer.confirm(f"This run makes about {paid:,} paid calls. Go on?", abort=True)
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, by name; those of the form KEY=VALUE as a mapping."""
+    from contrafact.files.fields import named_columns
+
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in ("model_args", "judge_args"):
+            value = key_values(_FLAGS[name][0], value)
+        elif name == "columns":
+            value = named_columns(value)
+        if value not in (None, [], {}):
+            found[name] = value
+    return found

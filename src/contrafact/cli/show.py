@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from contrafact.family.report import ReportSpec, TerminalColumn
     from contrafact.models.estimate import CallEstimate
 
-__all__ = ["show_estimate", "show_results"]
+__all__ = ["show_agreement", "show_estimate", "show_results"]
 
 
 def show_estimate(rows: "list[CallEstimate]") -> None:
@@ -75,6 +75,18 @@ def show_results(folder: Path) -> None:
             console.print(f"{warning['title']}: {warning['text']}", soft_wrap=False)
 
 
+def show_agreement(folder: Path) -> None:
+    """Print how far the judges of a run agree, where there are several."""
+    import pandas as pd
+
+    from contrafact.console import show_frame
+    from contrafact.runs.items import AGREEMENT
+
+    if (folder / AGREEMENT).exists():
+        found = pd.read_csv(folder / AGREEMENT)
+        show_frame("How far the judges agree, with 95% intervals", found, coefficients=["estimate"])
+
+
 def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str]:
     import pandas as pd
 
@@ -90,7 +102,7 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
     systems = list(dict.fromkeys(system for system, _, _ in found))
     invalid = {row["system"]: f"{row['invalid']}/{row['asked']}" for row in part["invalid"]}
     blocks: list[tuple[int, list[str]]] = []
-    for shown in spec.terminal or _standard(spec):
+    for shown in spec.shown:
         rows = [found.get((system, shown.measure, shown.form)) for system in systems]
         if any(rows):
             cells = [text for row in rows for text in _cell(row, shown)]
@@ -115,19 +127,6 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
             yield intervals
     if left_out:
         yield f"(in the report besides: {', '.join(left_out)})"
-
-
-def _standard(spec: "ReportSpec") -> "Iterator[TerminalColumn]":
-    """Yield the first measures, in their valid form, and the first in its strict one."""
-    from contrafact.family.report import TerminalColumn
-
-    for rank, measure in enumerate(spec.measures):
-        share, form = measure.kind == "share", measure.forms[0]
-        heading = f"{measure.label} %" if share else measure.label
-        yield TerminalColumn(measure.name, form, heading, 100 if share else 1, 1, rank)
-    first = spec.measures[0]
-    if "strict" in first.forms:
-        yield TerminalColumn(first.name, "strict", f"strict {first.label} %", rank=1)
 
 
 def _cell(row: dict[str, Any] | None, shown: "TerminalColumn") -> tuple[str, str]:

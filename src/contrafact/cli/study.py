@@ -19,7 +19,6 @@ __all__ = ["study_group"]
 
 _WIDE = 9
 """A table with more columns than this is shown row by row."""
-_FILES = (".csv", ".jsonl", ".parquet")
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -97,6 +96,7 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
 
     def score(
         files: list[Path],
+        columns: list[str] | None = None,
         key: Path | None = None,
         out: Path | None = None,
         with_published: bool = False,
@@ -104,13 +104,15 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
     ) -> None:
         import numpy as np
 
+        from contrafact.files.fields import named_columns
         from contrafact.files.sheets import find_key
         from contrafact.study.score import read_answers, read_key, score_study
 
         command = f"{family} study sample"
         kind, items = read_key(key or find_key(files), studies, command=command)
         spec = studies[kind]
-        filled = read_answers(files, spec, items, command=command)
+        names = named_columns(columns)
+        filled = read_answers(files, spec, items, command=command, columns=names)
         for problem in filled.problems:
             typer.echo(problem, err=True)
         tables = score_study(spec, items, filled, np.random.default_rng(seed))
@@ -129,7 +131,18 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
             _write(tables, out)
 
     parameters = {
-        "files": (list[Path], typer.Argument(metavar="FILE…", help="Filled sheets."), ...),
+        "files": (
+            list[Path],
+            typer.Argument(
+                metavar="FILE…", help="Filled sheets: CSV, as Excel saves them, or .xlsx."
+            ),
+            ...,
+        ),
+        "columns": (
+            list[str] | None,
+            typer.Option(metavar="WANTED=FOUND,…", help="What the sheets call their columns now."),
+            None,
+        ),
         "key": (
             Path | None,
             typer.Option(
@@ -142,7 +155,7 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
             typer.Option(
                 metavar="DIR",
                 help="Folder to write the tables to, as CSV; or, where there is one table, a .csv, "
-                ".jsonl or .parquet file.",
+                ".xlsx, .jsonl or .parquet file.",
             ),
             None,
         ),
@@ -239,8 +252,9 @@ def _named(tables: "Sequence[StudyTable]") -> "list[StudyTable]":
 
 def _check_out(out: Path, tables: "Sequence[StudyTable]") -> None:
     from contrafact.errors import InputError
+    from contrafact.files.tables import TABLE_SUFFIXES
 
-    if out.suffix in _FILES and len(_named(tables)) > 1:
+    if out.suffix in TABLE_SUFFIXES and len(_named(tables)) > 1:
         raise InputError("this study has several tables", file=out, hint="name a folder")
 
 

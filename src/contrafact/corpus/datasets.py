@@ -24,6 +24,7 @@ __all__ = [
     "datasets",
     "fetch_dataset",
     "files_at_hand",
+    "pinned",
 ]
 
 BASE_VARIABLE = "CONTRAFACT_DATA_URL"
@@ -106,6 +107,11 @@ def files_at_hand(dataset: Dataset) -> tuple[list[Path], bool]:
     paths = [_place(dataset, file) for file in known.files]
     present = [path for path in paths if path.is_file()]
     return present, bool(paths) and len(present) == len(paths)
+
+
+def pinned(dataset: Dataset) -> str:
+    """Return the commit that a fetched dataset is of; empty before the first fetch."""
+    return (_recorded(dataset) or dataset).revision
 
 
 def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]:

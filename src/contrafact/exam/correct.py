@@ -15,7 +15,7 @@ from contrafact.exam.file import Exam
 from contrafact.family import families
 from contrafact.stats.correction import correct_rate, ppi_mean
 from contrafact.stats.intervals import cluster_bootstrap
-from contrafact.stats.ranks import Difference, compare_all, rank_intervals
+from contrafact.stats.paired import Difference, compare_all, rank_intervals
 
 if TYPE_CHECKING:
     import pandas as pd

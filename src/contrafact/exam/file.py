@@ -12,8 +12,7 @@ from contrafact.errors import InputError
 from contrafact.family.run import PackRecord
 from contrafact.files.atomic import os_problem, write_text
 from contrafact.stats.correction import ExamRate
-from contrafact.stats.intervals import Interval
-from contrafact.stats.proportions import Proportion
+from contrafact.stats.intervals import Interval, Proportion
 
 __all__ = [
     "FORMAT",

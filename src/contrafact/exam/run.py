@@ -1,22 +1,29 @@
 """An exam from its settings to its two files."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contrafact.errors import InputError
+from contrafact.console import Progress
+from contrafact.errors import InputError, ModelError
 from contrafact.exam.file import Exam, write_exam
-from contrafact.exam.questions import Question, questions_of
+from contrafact.exam.questions import Question, put, questions_of
 from contrafact.exam.score import exam_rows, examine, row_object
 from contrafact.family import family_named, task_named
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec
 from contrafact.family.run import PackRecord
 from contrafact.family.settings import TaskOptions
+from contrafact.files.atomic import guard_output
+from contrafact.files.journal import Journal
 from contrafact.files.tables import write_frame
-from contrafact.prompts import PromptPack
+from contrafact.models.gguf import inspect_name
+from contrafact.models.opening import call_config, open_model
+from contrafact.models.secrets import without_secrets
+from contrafact.prompts import PromptPack, open_pack
 
-__all__ = ["PreparedExam", "prepare_exam"]
+__all__ = ["PreparedExam", "hold_exam", "prepare_exam"]
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,7 @@ def prepare_exam(
     if known.exam is None:
         raise InputError(f"{family} has no exam", hint="name another family with --family")
     spec = known.exam.load()
-    judges = list(dict.fromkeys(judges))
+    judges = list(dict.fromkeys(map(inspect_name, judges)))
     examiner = spec.examiner(pack, options)
     items = spec.items(options, n, seed)
     if n is not None and len(items) < n:
@@ -151,3 +158,89 @@ def prepare_exam(
         seed=seed,
         settings={**own, **(settings or {})},
     )
+
+
+def hold_exam(
+    family: str,
+    judge: Sequence[str],
+    out: Path,
+    options: TaskOptions,
+    *,
+    n: int | None = None,
+    seed: int = 0,
+    repeats: int = 1,
+    order: bool = True,
+    prompts: Path | None = None,
+    judge_args: Mapping[str, Any] | None = None,
+    max_connections: int = 16,
+    max_retries: int | None = None,
+    timeout: int | None = None,
+    attempt_timeout: int | None = None,
+) -> tuple[Exam, int]:
+    """Put an exam's questions to a judge, and write its two files.
+
+    Answers are kept as they come, next to the exam's file: repeated, nothing is asked twice.
+
+    Args:
+        family: The family.
+        judge: The judges' names; several form a panel.
+        out: The exam's file.
+        options: The exam's own options.
+        n: How many items; None for what the family says.
+        seed: Seed of the draw of items.
+        repeats: How often each question is put.
+        order: Whether each is put once more, the texts before the rubric.
+        prompts: Another prompt pack.
+        judge_args: Arguments of the judges' provider.
+        max_connections: Calls under way at once.
+        max_retries: As the two below, None for the default.
+        timeout: Seconds for a call, retries and all.
+        attempt_timeout: Seconds for one attempt.
+
+    Returns:
+        The exam, and how many questions had to be asked.
+
+    Raises:
+        InputError: As `prepare_exam`; the file cannot be written, or a judge not used.
+        ModelError: Calls failed: an exam with open questions is none.
+    """
+    if out.suffix != ".json":
+        raise InputError("the result is a JSON file", file=out, hint="name it .json")
+    guard_output(out, *(value for _, value in options if isinstance(value, Path)))
+    given = dict(judge_args or {})
+    prepared = prepare_exam(
+        family,
+        judge,
+        open_pack(prompts),
+        options,
+        n=n,
+        seed=seed,
+        repeats=repeats,
+        order=order,
+        settings={"judge_args": without_secrets(given)} if given else {},
+    )
+    calls = call_config(
+        max_connections,
+        max_retries=max_retries,
+        timeout=timeout,
+        attempt_timeout=attempt_timeout,
+    )
+    models = {name: open_model(name, config=calls, **given) for name in prepared.judges}
+    with Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts) as answers:
+        left = len({q.key for q in prepared.questions if q.key not in answers.known})
+        with Progress("questions", left) as steps:
+            work = put(
+                prepared.questions,
+                prepared.examiner,
+                models,
+                answers,
+                at_once=max_connections,
+                each=steps.step,
+            )
+            failures = asyncio.run(work)
+        if failures:
+            raise ModelError(
+                f"{len(failures)} of {left} questions failed; the same command tries them again:",
+                failures.values(),
+            )
+        return prepared.conclude(out, answers.known), left

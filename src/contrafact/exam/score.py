@@ -28,8 +28,11 @@ from contrafact.family.run import PackRecord
 from contrafact.judges.judge import all_pass, panel_verdict
 from contrafact.records import Verdict
 from contrafact.stats.classification import auroc
-from contrafact.stats.intervals import cluster_bootstrap
-from contrafact.stats.proportions import clustered_proportion, difference_between_groups
+from contrafact.stats.intervals import (
+    cluster_bootstrap,
+    clustered_proportion,
+    difference_between_groups,
+)
 from contrafact.text.diff import normalised_edit_distance
 
 __all__ = ["ExamRow", "exam_rows", "examine", "likeness", "row_object"]

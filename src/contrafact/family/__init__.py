@@ -1,27 +1,44 @@
-"""The seam between families and engines: what a `Family` is made of, and how families are found.
+"""The seam between families and engines: a family as one frozen object, and how families are found.
+
+A family is a package with one `Family`, named in the entry-point group ``contrafact.families``:
+
+    [project.entry-points."contrafact.families"]
+    flip = "contrafact_flip.family:FAMILY"
+
+The entry's name is the family's name. Its prompt templates lie in the folder ``prompts`` of that
+package. What an engine needs of a family is imported when the engine first asks for it.
 
 Light on purpose: the command line imports it to list tasks and commands. What is heavier stands in
 modules of its own: `contrafact.family.settings`, ``method``, ``run``, ``task``, ``report``,
 ``study``, ``exam``, ``training`` and ``data``.
 """
 
-from contrafact.family.family import (
-    Command,
-    Family,
-    Lazy,
-    Task,
-    families,
-    family_named,
-    family_of_task,
-    task_named,
-    tasks,
-    training_specs,
-)
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from contrafact.errors import InputError
+from contrafact.plugins import FAMILY_GROUP, family_entries
+
+if TYPE_CHECKING:
+    import typer
+
+    from contrafact.family.data import DataSpec
+    from contrafact.family.exam import ExamSpec
+    from contrafact.family.report import ReportSpec
+    from contrafact.family.run import TaskRun
+    from contrafact.family.settings import TaskOptions
+    from contrafact.family.study import StudySpec
+    from contrafact.family.training import TrainingSpec
 
 __all__ = [
     "Command",
+    "DemoPart",
     "Family",
     "Lazy",
+    "ReviewRows",
     "Task",
     "families",
     "family_named",
@@ -30,3 +47,192 @@ __all__ = [
     "tasks",
     "training_specs",
 ]
+
+_T = TypeVar("_T")
+
+
+ReviewRows = Callable[[Mapping[str, Any], Collection[str]], Iterable[dict[str, Any]] | None]
+"""Returns the rows of items that a file's row holds, given the fields that the project shows; None
+where the row is none of the family's files, or the project shows nothing that it knows."""
+
+
+@dataclass(frozen=True)
+class Lazy(Generic[_T]):
+    """Something of a family that is imported when it is first asked for.
+
+    Attributes:
+        path: Where it is: ``package.module:name``.
+    """
+
+    path: str
+
+    def load(self) -> _T:
+        """Import it and return it."""
+        found: _T = resolve_name(self.path)
+        return found
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task of a family: what ``contrafact run NAME`` runs.
+
+    Attributes:
+        name: Its name on the command line.
+        summary: One line that says what is asked, for help and for the results' heading.
+        run: How it is run.
+        report: What its chapter of a report shows.
+        options: Its own options, as a pydantic model; None where it has none.
+        default_methods: What is run where no method is named.
+    """
+
+    name: str
+    summary: str
+    run: "Lazy[TaskRun[Any, Any]]"
+    report: "Lazy[ReportSpec]"
+    options: "Lazy[type[TaskOptions]] | None" = None
+    default_methods: tuple[str, ...] = ("plain",)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, or a group of commands, that a family adds to the command line.
+
+    Attributes:
+        help: One line for the list of commands.
+        app: The Typer application of a group, or the function of a single command.
+    """
+
+    help: str
+    app: "Lazy[typer.Typer | Any]"
+
+
+@dataclass(frozen=True)
+class DemoPart:
+    """A family's part of ``contrafact demo``: one small run on bundled samples.
+
+    Attributes:
+        task: The task.
+        noun: What its items are, in the plural; also the option that says how many.
+        count: How many of the bundled ones are taken.
+        most: How many there are.
+        text: What is printed before it; ``{count}`` and ``{model}`` are filled in.
+        methods: The methods.
+        judged: Whether the model judges what it wrote.
+        generation: How the model writes.
+        options: The task's own options.
+    """
+
+    task: str
+    noun: str
+    count: int
+    most: int
+    text: str
+    methods: tuple[str, ...]
+    judged: bool = False
+    generation: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Family:
+    """All that the program knows of a family.
+
+    Attributes:
+        name: Its name, the entry point's: the first part of its templates' names.
+        title: What it is, in a few words.
+        question: The question that it asks.
+        tasks: Its tasks.
+        commands: Commands of its own by name; the one called as the family is its group.
+        study: Its studies with people, by kind; the kind ``""`` is the one that needs no name.
+        exam: The questions whose answers are known that a judge is examined with.
+        training: How a model is trained on its verdicts.
+        data: The files that ``contrafact data check`` knows, by schema.
+        presets: Settings of the paper, by name: the fields of a run's settings.
+        demo: Its part of ``contrafact demo``.
+        review_rows: Makes the items of a review of a row of the family's files.
+        rank: Its place in lists; families of the same rank stand by name.
+    """
+
+    name: str
+    title: str
+    question: str
+    tasks: tuple[Task, ...]
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    study: "Mapping[str, Lazy[StudySpec]]" = field(default_factory=dict)
+    exam: "Lazy[ExamSpec] | None" = None
+    training: "Lazy[TrainingSpec] | None" = None
+    data: "Mapping[str, Lazy[DataSpec]]" = field(default_factory=dict)
+    presets: "Lazy[Mapping[str, Mapping[str, Any]]] | None" = None
+    demo: "Lazy[tuple[DemoPart, ...]] | None" = None
+    review_rows: "Lazy[ReviewRows] | None" = None
+    rank: int = 100
+
+
+@cache
+def families() -> Mapping[str, Family]:
+    """Return the families that are installed, by name, in the order of their rank.
+
+    Raises:
+        InputError: If an entry point names no family, or two families share a name or a task.
+    """
+    found: dict[str, Family] = {}
+    taken: dict[str, str] = {}
+    for entry in family_entries():
+        family = entry.load()
+        if not isinstance(family, Family) or family.name != entry.name:
+            raise InputError(
+                f"the entry point '{entry.name}' of {FAMILY_GROUP} names no family of that name",
+                hint=f"let {entry.value} be a contrafact.family.Family called '{entry.name}'",
+            )
+        for task in family.tasks:
+            if task.name in taken:
+                raise InputError(
+                    f"two families have a task '{task.name}': {taken[task.name]} and {family.name}",
+                    hint="uninstall one of them",
+                )
+            taken[task.name] = family.name
+        found[family.name] = family
+    return dict(sorted(found.items(), key=lambda pair: (pair[1].rank, pair[0])))
+
+
+def family_named(name: str) -> Family:
+    """Return the family of that name.
+
+    Raises:
+        InputError: If there is none.
+    """
+    if name not in families():
+        raise InputError(f"there is no family '{name}'", hint=f"use {', '.join(families())}")
+    return families()[name]
+
+
+def tasks() -> Mapping[str, Task]:
+    """Return the tasks of all families, by name."""
+    return {task.name: task for family in families().values() for task in family.tasks}
+
+
+def task_named(name: str) -> Task:
+    """Return the task of that name.
+
+    Raises:
+        InputError: If there is none.
+    """
+    found = tasks()
+    if name not in found:
+        raise InputError(f"there is no task '{name}'", hint=f"use {', '.join(found)}")
+    return found[name]
+
+
+def family_of_task(name: str) -> Family:
+    """Return the family that a task belongs to.
+
+    Raises:
+        InputError: If there is no such task.
+    """
+    task_named(name)
+    return next(f for f in families().values() if any(task.name == name for task in f.tasks))
+
+
+def training_specs() -> "dict[str, TrainingSpec]":
+    """Return what training needs of each family that can be trained, by the family's name."""
+    return {name: family.training.load() for name, family in families().items() if family.training}

@@ -6,6 +6,7 @@ Everything else (the grid, estimates, identity, resuming, the order of rows) is 
 """
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
+from contrafact.family.given import GivenOutputs, GivenRow, OutputRow
 from contrafact.family.method import Method, Methods, open_weights
 from contrafact.family.settings import RunSettings
+from contrafact.files.tables import table_file
 from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
 from contrafact.prompts import PromptPack
+from contrafact.records import Output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +63,9 @@ class DataRecord(BaseModel):
     sha256: str = Field(description="SHA-256 of the file's bytes.")
     items: int = Field(description="Items taken.")
     notes: list[str] = Field(default_factory=list, description="What the loader found.")
+    source: str = Field(
+        default="", description="Where it was downloaded from, with the commit; empty for a file."
+    )
 
 
 class PackRecord(BaseModel):
@@ -104,7 +111,7 @@ class Evaluated:
         """The columns that every row of this system has: system, model, method, shots, judge."""
         return {
             "system": self.label,
-            "model": self.log.eval.model,
+            "model": (self.log.eval.metadata or {}).get("model") or self.log.eval.model,
             "method": self.method,
             "shots": self.shots,
             "judge": self.judge,
@@ -128,10 +135,34 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     """About how long a judge's reply is, for estimates."""
     without_judge: ClassVar[str] = ""
     """What is left out where no judge is named, as a sentence; empty where nothing is."""
+    output_type: ClassVar[Callable[..., Any]] = Output
+    """What a method returns: a model or dataclass, made again from its fields."""
+    output_key: ClassVar[str] = "output"
+    """Where a sample's store keeps it, as ``method_solver`` was told."""
+    output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "id": ("sample_id", "id"),
+        "output": ("output", "response", "completion", "text"),
+        "invalid": ("invalid_reason",),
+    }
+    """The fields that a row of outputs made elsewhere may have: the names that each is met under.
+    ``system``, ``model``, ``method`` and ``draw`` are every row's."""
+    output_layouts: ClassVar[tuple[tuple[str, ...], ...]] = (("id", "output"),)
+    """Which of these fields are enough together; a file needs the columns of one of them."""
+
+    fields: ClassVar[tuple[str, ...]] = ()
+    """What `load` reads of a row, which ``--columns`` may name; none where it does not say."""
 
     @abstractmethod
-    def load(self, path: Path) -> tuple[Sequence[ItemT], list[str]]:
+    def load(
+        self, path: Path, columns: Mapping[str, str] | None = None
+    ) -> tuple[Sequence[ItemT], list[str]]:
         """Return the items of a file, and what its loader found (rows left out, repaired, …).
+
+        Args:
+            path: The file; of a workbook perhaps with ``#Sheet`` behind it.
+            columns: By the name that is wanted, what the file calls a column, where they differ:
+                as `contrafact.files.tables.read_rows` takes it. Given if ``--columns`` was; a task
+                without this argument has no use for that option.
 
         Raises:
             InputError: If the file cannot be used.
@@ -186,6 +217,26 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
             return f"baseline · {metadata['method']}"
         return system_label(evaluated.eval.model, metadata["method"], metadata["shots"])
 
+    def read_output(self, given: GivenRow) -> OutputRow:
+        """Return what one row of outputs made elsewhere gives.
+
+        A degenerate output (empty, endless, no label) is an invalid output, with its reason; only
+        a row that cannot be used raises, and is then left out and counted.
+
+        Args:
+            given: The row.
+
+        Raises:
+            InputError: If the row cannot be used.
+        """
+        if not given.text("id"):
+            raise InputError("the row names no item", hint="fill in its id")
+        return OutputRow((given.text("id"),), {"": given.output("output")})
+
+    def whole_output(self, parts: Mapping[str, Any]) -> Any:
+        """Return the output that the parts make which the rows of one unit gave."""
+        return parts[""]
+
     @abstractmethod
     def task(self, prepared: "Prepared", method: str) -> "Task":
         """Return the Inspect task of one method.
@@ -239,6 +290,8 @@ class Prepared:
         methods: The methods that ask a model, by name: each is run with every model.
         baselines: The methods that ask none, by name: each is run once.
         judging: What judges; None where no judge was named.
+        given: Outputs that were made elsewhere, whose systems stand among the baselines; None in a
+            run that makes its own.
     """
 
     run: TaskRun[Any, Any]
@@ -252,6 +305,7 @@ class Prepared:
     methods: Mapping[str, Method[Any, Any]]
     baselines: Mapping[str, Method[Any, Any]] = field(default_factory=dict)
     judging: Any = None
+    given: GivenOutputs | None = None
 
     @property
     def pack_record(self) -> PackRecord:
@@ -268,12 +322,15 @@ class Prepared:
     def samples(self) -> int:
         """How many samples the run has in all."""
         asking = sum(map(self.draws, self.methods)) * len(self.settings.models)
-        return len(self.units) * (asking + len(self.baselines))
+        return len(self.units) * (asking + sum(map(self.draws, self.baselines)))
 
     def draws(self, method: str) -> int:
-        """Return how often a method is run on every item; one that asks no model once."""
+        """Return how often a method is run on every item; one that asks no model once.
+
+        Outputs that were made elsewhere are taken as often as there are any of an item.
+        """
         if method in self.baselines:
-            return 1
+            return getattr(self.baselines[method], "draws", 1)
         return self.run.draws(self.settings, self.methods[method])
 
     def shots(self, method: str) -> int:
@@ -288,6 +345,8 @@ class Prepared:
 
     def judged(self, method: str) -> bool:
         """Whether a judge looks at the outputs of a method, or of a baseline."""
+        if self.given is not None:
+            method = self.given.systems[self.baselines[method].name].method
         return self.judging is not None and self.run.is_judged(self.settings, method)
 
     @property
@@ -301,6 +360,7 @@ class Prepared:
             "limit": settings.limit,
             "cache_scope": "shared" if settings.shared_cache else self.identity,
             "fingerprint": self.identity,
+            **({"columns": dict(settings.columns)} if settings.columns else {}),
         }
 
     def task(self, method: str) -> "Task":
@@ -311,11 +371,26 @@ class Prepared:
         """
         if method in self.methods:
             open_weights(self.methods[method], self.settings.models, self.settings.model_args)
-        return self.run.task(self, method)
+        made = self.run.task(self, method)
+        if self.given is None:
+            return made
+        from inspect_ai import task_with
+
+        asked = self.given.asked
+        if len(made.dataset) > len(asked):
+            made.dataset = made.dataset.filter(lambda sample: str(sample.id) in asked)
+        system = self.given.systems[self.baselines[method].name]
+        facts = {"model": system.model, "method": system.method, "shots": system.shots}
+        return task_with(
+            made,
+            name="-".join([self.settings.task, *re.findall(r"[\w.]+", system.name)])[:100],
+            metadata={**(made.metadata or {}), **facts, "system": system.name},
+        )
 
     def label(self, log: "EvalLog") -> str:
         """Return a system's name in tables."""
-        return self.run.label(log, self.settings)
+        given = (log.eval.metadata or {}).get("system") if self.given else None
+        return given or self.run.label(log, self.settings)
 
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
         """Return one estimate for every writer and method, and one for every judge.
@@ -333,7 +408,9 @@ class Prepared:
         }
         rows = subject_estimates(settings.models, plans, times, tokens=tokens)
         systems = {name: len(settings.models) * times[name] for name in self.methods}
-        systems |= dict.fromkeys(self.baselines, scale)
+        for name in self.baselines:
+            share = getattr(self.baselines[name], "judged_outputs", len(self.units))
+            systems[name] = scale * share / len(self.units)
         outputs = sum(number for name, number in systems.items() if self.judged(name))
         if outputs:
             rows += judge_estimates(
@@ -376,7 +453,9 @@ class Prepared:
 _loaded: dict[tuple[Any, ...], Any] = {}
 
 
-def load_once(load: Callable[[Path], _T], path: str | Path) -> _T:
+def load_once(
+    load: Callable[..., _T], path: str | Path, columns: Mapping[str, str] | None = None
+) -> _T:
     """Return what a loader makes of a file; the same file is read once in a process.
 
     A run checks its data before the first call, and its Inspect tasks, which can be made without
@@ -386,12 +465,14 @@ def load_once(load: Callable[[Path], _T], path: str | Path) -> _T:
     Args:
         load: The loader.
         path: The file.
+        columns: What the file calls its columns, as `TaskRun.load` takes it.
     """
-    file = Path(path)
-    state = file.stat() if file.exists() else None
-    key = (load, file.absolute(), state and (state.st_mtime_ns, state.st_size))
+    file, held = Path(path), table_file(path)
+    state = held.stat() if held.exists() else None
+    names = tuple((columns or {}).items())
+    key = (load, file.absolute(), state and (state.st_mtime_ns, state.st_size), names)
     if key not in _loaded:
-        found = load(file)
+        found = load(file, columns) if columns else load(file)
         for old in [old for old in _loaded if old[0] is load and old[1] == key[1]]:
             del _loaded[old]
         _loaded[key] = found
@@ -399,7 +480,9 @@ def load_once(load: Callable[[Path], _T], path: str | Path) -> _T:
     return kept
 
 
-def file_record(path: Path, items: int, notes: Sequence[str] = (), *, name: str = "") -> DataRecord:
+def file_record(
+    path: Path, items: int, notes: Sequence[str] = (), *, name: str = "", source: str = ""
+) -> DataRecord:
     """Return what the manifest says of a file.
 
     Args:
@@ -407,9 +490,14 @@ def file_record(path: Path, items: int, notes: Sequence[str] = (), *, name: str 
         items: How many items were taken from it.
         notes: What its loader found.
         name: What it is called, if not by its file name.
+        source: Where it was downloaded from, if it was.
     """
     return DataRecord(
-        name=name or path.name, sha256=hash_file(path), items=items, notes=list(notes)
+        name=name or path.name,
+        sha256=hash_file(path),
+        items=items,
+        notes=list(notes),
+        source=source,
     )
 
 
@@ -419,8 +507,8 @@ def absolute(path: Path | None) -> str | None:
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes."""
-    with path.open("rb") as stream:
+    """Return the SHA-256 of a file's bytes; of a workbook, whichever its sheet."""
+    with table_file(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

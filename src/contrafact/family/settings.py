@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
+from pydantic.fields import FieldInfo
+
+from contrafact.models.gguf import inspect_name, plain_name
+from contrafact.models.secrets import secrets_dropped
 
 __all__ = [
     "DEFAULT_FLUENCY_MODEL",
@@ -17,6 +21,7 @@ __all__ = [
     "TaskOptions",
     "flat_settings",
     "identity",
+    "scoring_fields",
 ]
 
 DEFAULT_FLUENCY_MODEL = "smollm2-135m"
@@ -27,10 +32,22 @@ class TaskOptions(BaseModel):
 
     Each field is an option of ``contrafact run``: its name with hyphens, its description as help,
     ``json_schema_extra={"metavar": …}`` as what stands for its value. A field that is a path names
-    a file, whose contents count for the run's identity, not its name.
+    a file, whose contents count for the run's identity, not its name. One that matters only while
+    outputs are made has ``"generation": True`` there: scoring outputs does not offer it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def scoring_fields(model: type[TaskOptions]) -> dict[str, FieldInfo]:
+    """Return the options of a task that matter where outputs are scored, not made."""
+    return {
+        name: field
+        for name, field in model.model_fields.items()
+        if not (
+            isinstance(field.json_schema_extra, dict) and "generation" in field.json_schema_extra
+        )
+    }
 
 
 class ShotOptions(TaskOptions):
@@ -40,18 +57,18 @@ class ShotOptions(TaskOptions):
         default=0,
         ge=0,
         description="Examples per prompt; 0 lets the method decide.",
-        json_schema_extra={"metavar": "K"},
+        json_schema_extra={"metavar": "K", "generation": True},
     )
     draws: int = Field(
         default=1,
         ge=1,
         description="Random draws of the examples.",
-        json_schema_extra={"metavar": "D"},
+        json_schema_extra={"metavar": "D", "generation": True},
     )
     shots_from: Path | None = Field(
         default=None,
         description="Pool of examples; our own if none.",
-        json_schema_extra={"metavar": "FILE"},
+        json_schema_extra={"metavar": "FILE", "generation": True},
     )
 
 
@@ -70,6 +87,12 @@ class FluencyOptions(TaskOptions):
         json_schema_extra={"metavar": "F"},
     )
 
+    @field_validator("fluency_model")
+    @classmethod
+    def _one_name(cls, name: str | None) -> str | None:
+        """Weights have one name, however they are given, so that a run is the same run."""
+        return None if name is None else plain_name(name)
+
 
 class RunSettings(BaseModel):
     """One run: a task, a grid of models and methods, and how to call them."""
@@ -81,6 +104,13 @@ class RunSettings(BaseModel):
     judges: tuple[str, ...] = Field(default=(), description="Judges; several form a panel.")
     methods: tuple[str, ...] = Field(default=(), description="Methods, by name or import path.")
     data: Path | None = Field(default=None, description="File of items; bundled samples if none.")
+    data_source: str = Field(
+        default="", description="Where the data were downloaded from, with the commit."
+    )
+    columns: dict[str, str] = Field(
+        default_factory=dict,
+        description="By the name that is wanted, what the file calls a column.",
+    )
     limit: int | None = Field(default=None, ge=1, description="Take the first so many items.")
     seed: int = Field(default=0, ge=0, description="Seed of draws and, if given, of sampling.")
     prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
@@ -105,18 +135,33 @@ class RunSettings(BaseModel):
     )
     preset: str | None = Field(default=None, description="The preset that filled in settings.")
 
+    @field_validator("models", "judges")
+    @classmethod
+    def _one_name(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """A model has one name, however it is given, so that a run is the same run."""
+        return tuple(dict.fromkeys(map(inspect_name, names)))
+
     def option(self, name: str, default: Any = None) -> Any:
         """Return an option of the task, or the default where the task has none of that name."""
         return getattr(self.options, name, default)
 
 
 # What moves bytes about but changes no answer; a rerun may choose it anew. Files count by content.
-_NOT_IDENTITY = {"transport", "shared_cache", "preset", "data", "prompts", "options"}
+_NOT_IDENTITY = {
+    "transport",
+    "shared_cache",
+    "preset",
+    "data",
+    "data_source",
+    "columns",
+    "prompts",
+    "options",
+}
 
 
 def flat_settings(settings: RunSettings) -> dict[str, Any]:
     """Return the settings as JSON, the task's options among the others, without paths of files."""
-    common = settings.model_dump(mode="json", exclude={"data", "prompts", "options"})
+    common = settings.model_dump(mode="json", exclude={"data", "data_source", "prompts", "options"})
     return {**common, **_without_paths(settings.options)}
 
 
@@ -124,13 +169,13 @@ def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
     """Return 12 hex digits that are equal for runs whose results are meant to be equal.
 
     Options that have their default do not count, so that a new option changes no identity of a run
-    that does not use it.
+    that does not use it; nor do secrets, so that a run is the same under another key.
 
     Args:
         settings: The settings.
         contents: Hashes of what they name: data, other files, templates used, task version.
     """
-    common = settings.model_dump(mode="json", exclude=_NOT_IDENTITY)
+    common = secrets_dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
     options = {
         name: value
         for name, value in _without_paths(settings.options).items()

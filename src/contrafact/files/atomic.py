@@ -18,6 +18,7 @@ __all__ = [
     "guard_folder",
     "guard_output",
     "os_problem",
+    "sync",
     "write_bytes",
     "write_folder",
     "write_text",
@@ -94,9 +95,9 @@ def _guard_above(folder: Path, out: str | Path) -> None:
         raise os_problem(error, out, doing="cannot be written") from error
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a rename last through a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Make a file, or a rename in a folder, last through a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -159,7 +160,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _sync_folder(target.parent)
+        sync(target.parent)
     except OSError as error:
         raise os_problem(error, given, doing="cannot be written") from error
 

@@ -6,17 +6,23 @@ A column's name is compared without case, spaces, hyphens and underscores, so th
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from contrafact.errors import InputError
 
 __all__ = [
     "FIELD_NAMES",
+    "checked_columns",
     "column_of",
     "columns_found",
     "fold",
     "fold_row",
     "is_absent",
+    "named_columns",
     "names_of",
+    "no_column",
+    "rename_row",
     "value_of",
 ]
 
@@ -90,11 +96,115 @@ def value_of(row: Mapping[str, Any], field: str) -> Any:
     return next((value for value in found if not is_absent(value)), None)
 
 
+_NOTHING = frozenset(("", "null", "nan", "<na>", "nat", "#n/a"))
+"""What databases, pandas and Excel write for nothing. "NA" and "None" are not among them: the one
+is a stock's ticker and a country's code, the other a word that people answer with."""
+
+
 def is_absent(value: Any) -> bool:
-    """Return whether a field has no value: none, a table's NaN, or a text of spaces."""
+    """Return whether a field has no value: none, a table's NaN, a text of spaces, or ``NULL``.
+
+    ``NULL``, ``NaN``, ``NaT``, ``<NA>`` and ``#N/A``, in any case, are texts that programs write
+    for nothing. The cell itself is kept as it is where a table goes out again.
+    """
     if isinstance(value, str):
-        return not value.strip()
+        return value.strip().casefold() in _NOTHING
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def named_columns(given: Iterable[str] | None, option: str = "--columns") -> dict[str, str]:
+    """Return what ``--columns want=have,…`` says: by the name that is wanted, the file's.
+
+    A comma divides where another ``want=`` follows, so that a column's name may hold commas.
+
+    Args:
+        given: What stood after the option each time.
+        option: The option, for messages.
+
+    Raises:
+        InputError: Something is not of that form, or names one field twice.
+    """
+    found: dict[str, str] = {}
+    for text in given or ():
+        for part in re.split(r",(?=[^,=]+=)", text):
+            want, equals, have = (side.strip() for side in part.partition("="))
+            if not equals or not want or not have:
+                raise InputError(
+                    f"{option} '{part.strip()[:40]}' is not of the form WANTED=FOUND",
+                    hint=f"write e.g. {option} headline=Schlagzeile",
+                )
+            if want in found:
+                raise InputError(f"{option} names '{want}' twice", hint="name it once")
+            found[want] = have
+    return found
+
+
+def checked_columns(columns: dict[str, str], fields: Sequence[str]) -> dict[str, str]:
+    """Return what ``--columns`` says, with every wanted name as the reader of rows has it.
+
+    Args:
+        columns: By the name that is wanted, the file's (`named_columns`).
+        fields: What is read of a row; none where the reader does not say.
+
+    Raises:
+        InputError: A wanted name is none of these.
+    """
+    known = {fold(field): field for field in fields}
+    for want in columns:
+        if known and fold(want) not in known:
+            raise InputError(
+                f"--columns: '{want}' is no field that is read here",
+                hint=f"use {', '.join(fields)}",
+            )
+    return {known.get(fold(want), want): have for want, have in columns.items()}
+
+
+def no_column(have: str, want: str, found: Iterable[object], file: str) -> InputError:
+    """Return the error that a file has no column of the name that was given for a field.
+
+    Args:
+        have: The name that was given.
+        want: The field.
+        found: The names of the file's columns.
+        file: The file.
+    """
+    shown = ", ".join([str(name) for name in found][:12]) or "none"
+    return InputError(
+        f"there is no column '{have}' for '{want}' (found: {shown})",
+        file=file,
+        hint=f"name one of these: --columns {want}=NAME",
+    )
+
+
+def rename_row(
+    row: Mapping[Any, Any], columns: Mapping[str, str]
+) -> tuple[dict[Any, Any], tuple[str, ...]]:
+    """Return a row under the names that are wanted, and which of them it has.
+
+    A column that has a wanted name's spelling already, and is not the one that was named for it,
+    is left out.
+
+    Args:
+        row: The row.
+        columns: By the name that is wanted, the row's; spelled as in the row, or as `fold` has it.
+    """
+    spelled = {fold(name): name for name in reversed(list(row))}
+    sources = {
+        want: have if have in row else spelled[fold(have)]
+        for want, have in columns.items()
+        if have in row or fold(have) in spelled
+    }
+    taken = {fold(want) for want in sources}
+    targets: dict[Any, list[str]] = {}
+    for want, source in sources.items():
+        targets.setdefault(source, []).append(want)
+    renamed: dict[Any, Any] = {}
+    for name, value in row.items():
+        if name in targets:
+            renamed |= dict.fromkeys(targets[name], value)
+        elif fold(name) not in taken:
+            renamed[name] = value
+    return renamed, tuple(sources)
 
 
 def columns_found(row: Mapping[Any, Any]) -> str:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
-from contrafact.files.tables import read_rows, render_csv
+from contrafact.files.fields import columns_found, rename_row
+from contrafact.files.tables import read_rows, render_csv, table_file
 from contrafact.records import content_id
 from contrafact.text.delimit import printable
 
@@ -174,6 +175,7 @@ def read_filled(
     asked: Sequence[str],
     command: str,
     problems: list[str],
+    columns: Mapping[str, str] | None = None,
 ) -> Iterator[FilledRow]:
     """Yield the rows of filled sheets that can be used; empty ones are passed over.
 
@@ -187,25 +189,28 @@ def read_filled(
         asked: The columns for answers that every sheet has.
         command: Which command writes the sheets, for messages.
         problems: Where a sentence is added for each row left out, with file and line.
+        columns: By the name that a sheet was written with, what some call the column now.
 
     Raises:
         InputError: A file is no sheet, or one person answered one item twice.
     """
     seen: dict[tuple[str, str], str] = {}
     for path in paths:
-        for line, row in read_rows(path):
+        for line, given in read_rows(path):
+            row, _ = rename_row(given, columns or {})
             missing = [column for column in ("item", *shown, *asked) if column not in row]
             if missing:
                 raise InputError(
-                    f"this is no sheet of this study: it has no column '{missing[0]}'",
+                    f"this is no sheet of this study: it has no column '{missing[0]}' "
+                    f"(found: {columns_found(given)})",
                     file=path,
                     line=line,
-                    hint=f"fill in the file that `{command}` wrote, and keep its columns",
+                    hint=f"give what `{command}` wrote, or say --columns {missing[0]}=NAME",
                 )
             cells = {name: unguarded(_text(value)) for name, value in row.items()}
             if not any(cell.strip() for cell in cells.values()):
                 continue
-            person = cells.get("annotator", "").strip() or Path(path).stem
+            person = cells.get("annotator", "").strip() or table_file(path).stem
             item, where = cells["item"].strip(), f"{path}:{line}"
             if item not in checks:
                 problems.append(f"{where}: item '{item[:20]}' is not in the key; left out")
@@ -225,6 +230,7 @@ def read_filled(
 
 
 def _text(value: Any) -> str:
+    """Return a cell's text; a workbook holds 1 where a text table holds "1", and so True."""
     return "" if value is None else str(value)
 
 

@@ -1,36 +1,61 @@
-"""Tables in and out: JSON Lines, JSON, CSV and Parquet, read row by row and written whole."""
+"""Tables in and out: JSON Lines, JSON, CSV, Parquet and Excel, read by rows and written whole."""
 
 import csv
+import datetime
 import io
 import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import atomic_path, os_problem, write_text
+from contrafact.files.delimited import (
+    BOM,
+    Dialect,
+    decode_line,
+    read_delimited,
+    text_lines,
+    utf8_stream,
+    with_decimal_points,
+)
+from contrafact.files.fields import fold, no_column, rename_row
+from contrafact.files.layout import KNOWN_NAMES
+from contrafact.files.workbooks import (
+    WORKBOOKS,
+    read_workbook,
+    split_sheet,
+    workbook_bytes,
+)
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "TABLE_SUFFIXES",
     "Row",
+    "Table",
     "json_line",
     "line_list",
+    "open_table",
     "read_rows",
     "render_csv",
     "render_jsonl",
     "source_name",
+    "table_file",
     "write_frame",
     "write_rows",
 ]
 
 Row = tuple[int, dict[str, Any]]
 
-_BOM = b"\xef\xbb\xbf"
+TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")
+"""What tables are written as, by the file's name."""
+
 _SPACE = b" \t\r\n"
 _KINDS = {
     ".jsonl": "jsonl",
@@ -39,15 +64,37 @@ _KINDS = {
     ".csv": "csv",
     ".tsv": "csv",
     ".parquet": "parquet",
+    **dict.fromkeys(WORKBOOKS, "workbook"),
 }
+_STARTS = {b"PAR1": "parquet", b"PK\x03\x04": "workbook"}
 # Files that people give by mistake: how they begin, what they are, what to do.
 _FOREIGN = (
-    (b"\xff\xfe", "is UTF-16, not UTF-8", "save it as UTF-8"),
-    (b"\xfe\xff", "is UTF-16, not UTF-8", "save it as UTF-8"),
-    (b"PK\x03\x04", "is a spreadsheet or a zip file", "save it as CSV"),
+    (b"\xff\xfe\0\0", "is UTF-32, not UTF-8", "save it as UTF-8"),
+    (b"\0\0\xfe\xff", "is UTF-32, not UTF-8", "save it as UTF-8"),
     (b"\x1f\x8b", "is compressed", "decompress it with gunzip"),
+    (
+        b"\xd0\xcf\x11\xe0",
+        "is an old Excel file (.xls), or has a password",
+        "save it as .xlsx without a password, or as CSV",
+    ),
 )
 _TYPES = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A file of rows that was opened.
+
+    Attributes:
+        rows: Its rows, ``(line, row)``, to be read once.
+        kind: ``jsonl``, ``json``, ``csv``, ``parquet`` or ``workbook``.
+        dialect: How a table made of it is written as CSV: divided as it is, and marked as UTF-8
+            for Excel if it came from there.
+    """
+
+    rows: Iterator[Row]
+    kind: str
+    dialect: Dialect
 
 
 def source_name(path: str | Path) -> str:
@@ -62,46 +109,123 @@ def line_list(lines: Iterable[int], most: int = 6) -> str:
     return f"line{'s' * (len(numbers) != 1)} {shown}{', …' if len(numbers) > most else ''}"
 
 
-def read_rows(path: str | Path) -> Iterator[Row]:
-    """Return the rows of a file as ``(line, row)``, one at a time.
+def table_file(path: str | Path) -> Path:
+    """Return the file that a table is in: the path, without a workbook's ``#Sheet``."""
+    return Path(split_sheet(path)[0])
 
-    The format follows the suffix (``.jsonl``, ``.ndjson``, ``.json``, ``.csv``, ``.tsv``,
-    ``.parquet``), or the content where the suffix says nothing; ``-`` is standard input. Text is
-    UTF-8, with or without a byte-order mark. ``line`` is the line on which the row begins, counted
-    from 1; Parquet has no lines, so there it is the row's number. A bad row raises when the reader
-    gets to it. Blank lines are passed over. A CSV file may be divided by commas, or by semicolons
-    or tabs if its header has no comma; its values are text, and cells that a short row lacks are
-    empty.
+
+def read_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> Iterator[Row]:
+    """Return the rows of a file as ``(line, row)``, one at a time; see `open_table`.
+
+    Args:
+        path: The file.
+        columns: By the name that is wanted, the column's name in the file, where they differ.
 
     Raises:
-        InputError: No such file, a folder, an empty file, not UTF-8, bad JSON, a row that is not
-            an object, a CSV row with more cells than the header, not Parquet.
+        InputError: The file cannot be read.
     """
-    name = source_name(path)
-    suffix = "" if str(path) == "-" else Path(path).suffix.lower()
-    stream = _open(path, name)
+    return open_table(path, columns).rows
+
+
+def open_table(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    decimals: bool = True,
+    delimiter: str | None = None,
+    name: str = "",
+) -> Table:
+    """Open a file of rows.
+
+    The format follows the suffix (``.jsonl``, ``.ndjson``, ``.json``, ``.csv``, ``.tsv``,
+    ``.parquet``, ``.xlsx``), or the content where the suffix says nothing; ``-`` is standard
+    input, ``FILE.xlsx#Sheet`` a sheet, without which the first is read. ``line`` is the line on
+    which a row begins, counted from 1; Parquet has no lines, so there it is the row's number. A bad
+    row raises when the reader gets to it. Blank rows are passed over.
+
+    Text is UTF-8, with or without a byte-order mark, or UTF-16; a CSV file may be Windows-1252.
+    What was not UTF-8 is said on standard error. A CSV file is divided by commas, semicolons or
+    tabs (`contrafact.files.delimited.dialect_of`); its values are text, and cells that a short row
+    lacks are empty. Titles above the header of a CSV file or a sheet are left out, and that is
+    said (`contrafact.files.layout`). Cells are kept as they are: what stands for nothing
+    (``NULL``, ``NaN``) is told by `contrafact.files.fields.is_absent`.
+
+    Args:
+        path: The file.
+        columns: By the name that is wanted, the column's name in the file, where they differ; the
+            column gets the wanted name, and another column of that name is left out.
+        decimals: Whether numbers of columns divided by semicolons or tabs get a point for a
+            decimal comma; not where cells go out again as they came.
+        delimiter: What divides a CSV file, where that is known.
+        name: What messages call the file, if not by its path.
+
+    Raises:
+        InputError: No such file, a folder, an empty file, an encoding that cannot be told, bad
+            JSON, a row that is not an object, a row with more cells than the header, no Parquet,
+            no workbook, no such sheet, a column of ``columns`` that is not there.
+    """
+    name = name or source_name(path)
+    file, sheet = split_sheet(path)
+    suffix = "" if file == "-" else Path(file).suffix.lower()
+    stream = _open(file, source_name(file) if name == source_name(path) else name)
+    named = KNOWN_NAMES | {fold(have) for have in (columns or {}).values()}
+    dialect = Dialect()
     try:
         head = stream.read(65536)
-        text = head.removeprefix(_BOM).lstrip(_SPACE)
+        text = head.removeprefix(BOM).lstrip(_SPACE)
         if not text and not stream.read().strip(_SPACE):
             raise InputError("the file is empty", file=name, hint="give a file with rows in it")
-        usual = {b"[": "json", b"{": "jsonl"}.get(text[:1], "csv")
-        kind = _KINDS.get(suffix) or ("parquet" if head.startswith(b"PAR1") else usual)
-        if kind != "parquet":
-            for mark, found, hint in _FOREIGN:  # which would else fail as bad text
-                if head.startswith(mark):
-                    raise InputError(found, file=name, hint=hint)
+        kind = next((known for mark, known in _STARTS.items() if head.startswith(mark)), None)
+        kind = kind or _KINDS.get(suffix)
+        for mark, found, hint in _FOREIGN:  # which would else fail as bad text
+            if head.startswith(mark) and kind != "parquet":
+                raise InputError(found, file=name, hint=hint)
+        if kind in (None, "json", "jsonl"):
+            stream, _ = utf8_stream(stream, name, legacy=False)
+            text = stream.read(65536).removeprefix(BOM).lstrip(_SPACE)
+            kind = kind or {b"[": "json", b"{": "jsonl"}.get(text[:1], "csv")
         stream.seek(0)
+        rows: Iterator[Row]
+        if kind == "parquet":
+            rows = _parquet(stream, name)
+        elif kind == "workbook":
+            dialect = Dialect(mark=True)
+            rows = read_workbook(stream, name, sheet=sheet, named=named)
+        elif kind == "csv":
+            dialect, rows = read_delimited(
+                stream, name, tabs=suffix == ".tsv", delimiter=delimiter, named=named
+            )
+            if decimals and dialect.delimiter != ",":
+                rows = with_decimal_points(rows)
+        elif kind == "json" and text[:1] != b"{":
+            rows = _json_list(stream, name)
+        else:
+            rows = _json_lines(stream, name)  # also .json files that hold one object a line
     except BaseException:
         stream.close()
         raise
-    if kind == "parquet":
-        return _parquet(stream, name)
-    if kind == "csv":
-        return _csv(stream, name, "\t" if suffix == ".tsv" else _delimiter(head))
-    if kind == "json" and text[:1] != b"{":
-        return _json_list(stream, name)
-    return _json_lines(stream, name)  # also .json files that hold one object a line
+    if columns:
+        rows = _renamed(rows, columns, name, ragged=kind in ("json", "jsonl"))
+    return Table(rows, kind, dialect)
+
+
+def _renamed(
+    rows: Iterator[Row], columns: Mapping[str, str], name: str, *, ragged: bool
+) -> Iterator[Row]:
+    """Yield rows under the names that are wanted; an object may lack a column, a table not."""
+    unseen = dict(columns)
+    found: dict[str, None] = {}
+    for line, row in rows:
+        found |= dict.fromkeys(map(str, row))
+        renamed, used = rename_row(row, columns)
+        for want in used:
+            unseen.pop(want, None)
+        if unseen and not ragged:
+            break
+        yield line, renamed
+    if unseen and found:
+        want, have = next(iter(unseen.items()))
+        raise no_column(have, want, found, name)
 
 
 def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -113,31 +237,40 @@ def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:
     write_text(path, "".join(json_line(row) for row in rows))
 
 
-def write_frame(frame: "pd.DataFrame", path: str | Path) -> None:
+def write_frame(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None = None) -> None:
     """Write a table to ``path``, whole or not at all, in the format its suffix names.
 
     The index is left out. Missing values (``None``, ``NaN``, ``NaT``) are empty cells in CSV and
-    ``null`` elsewhere. Lone surrogates become U+FFFD, except in JSON Lines, which keeps them.
+    Excel, and ``null`` elsewhere. Lone surrogates become U+FFFD, except in JSON Lines, which keeps
+    them.
 
     Args:
         frame: The table; column names are texts.
-        path: A file named ``.csv``, ``.jsonl`` or ``.parquet``.
+        path: A file named ``.csv``, ``.tsv``, ``.jsonl``, ``.parquet`` or ``.xlsx``.
+        dialect: How a CSV file is written; divided by commas, without a mark, if not given.
 
     Raises:
-        InputError: Another suffix, or a file that cannot be written.
+        InputError: Another suffix, a file that cannot be written, or more than a sheet holds.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".jsonl", ".parquet"):
+    if suffix not in TABLE_SUFFIXES:
         raise InputError(
             f"tables are not written as '{suffix}'",
             file=path,
-            hint="name the file .csv, .jsonl or .parquet",
+            hint=f"name the file {', '.join(TABLE_SUFFIXES[:-1])} or {TABLE_SUFFIXES[-1]}",
         )
+    dialect = dialect or Dialect()
     with atomic_path(path) as temporary:
-        if suffix == ".csv":
-            temporary.write_bytes(render_csv(frame).encode())
+        if suffix in (".csv", ".tsv"):
+            delimiter = "\t" if suffix == ".tsv" else dialect.delimiter
+            text = render_csv(frame, delimiter).encode()
+            temporary.write_bytes((BOM if dialect.mark else b"") + text)
         elif suffix == ".jsonl":
             temporary.write_bytes(render_jsonl(frame).encode())
+        elif suffix == ".xlsx":
+            names = [str(column) for column in frame.columns]
+            cells = (tuple(_native(value) for value in row) for row in _rows(frame))
+            temporary.write_bytes(workbook_bytes(names, cells, path))
         else:
             # Parquet refuses lone surrogates.
             whole = frame.copy()
@@ -154,14 +287,14 @@ def json_line(row: Mapping[str, Any]) -> str:
     return replace_surrogates(json.dumps(row, ensure_ascii=False, default=str)) + "\n"
 
 
-def render_csv(frame: "pd.DataFrame") -> str:
+def render_csv(frame: "pd.DataFrame", delimiter: str = ",") -> str:
     """Return a table as CSV with a header and line feeds, quoted where a cell needs it.
 
     Lists and objects in cells are written as JSON.
     """
     sink = io.StringIO(newline="")
     # The csv module quotes line feeds and carriage returns both only when both end its rows.
-    writer = csv.writer(_LineFeeds(sink), lineterminator="\r\n")
+    writer = csv.writer(_LineFeeds(sink), lineterminator="\r\n", delimiter=delimiter)
     writer.writerow([str(column) for column in frame.columns])
     for row in _rows(frame):
         writer.writerow([_cell(value) for value in row])
@@ -207,19 +340,6 @@ def _open(path: str | Path, name: str) -> BinaryIO:
         return io.BytesIO(stream.read())
 
 
-def _decode(data: bytes, name: str, line: int) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        bad = line + data.count(b"\n", 0, error.start)
-        raise InputError(
-            f"is not UTF-8 (byte 0x{data[error.start]:02x})",
-            file=name,
-            line=bad,
-            hint="save the file as UTF-8",
-        ) from error
-
-
 def _bad_json(error: ValueError | RecursionError, name: str, line: int) -> InputError:
     if isinstance(error, json.JSONDecodeError):
         line += error.lineno - 1
@@ -243,22 +363,16 @@ def _object(value: Any, name: str, line: int) -> dict[str, Any]:
     )
 
 
-def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
-    # Split at line feeds alone: U+2028 and its kin may stand inside a JSON text.
-    for number, raw in enumerate(stream, start=1):
-        yield number, _decode(raw.removeprefix(_BOM) if number == 1 else raw, name, number)
-
-
 def _json_lines(stream: BinaryIO, name: str) -> Iterator[Row]:
     with stream:
-        for number, text in _lines(stream, name):
+        for number, text in text_lines(stream, name):
             text = text.rstrip()  # so that an error at the end is on this line, not the next
             if not text:
                 continue
             try:
                 value = json.loads(text)
             except (ValueError, RecursionError) as error:
-                if text == "{" and _is_json(text + _decode(stream.read(), name, number + 1)):
+                if text == "{" and _is_json(text + decode_line(stream.read(), name, number + 1)):
                     raise InputError(
                         "the file is one JSON object, not a list of them",
                         file=name,
@@ -279,7 +393,7 @@ def _is_json(text: str) -> bool:
 
 def _json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
     with stream:
-        text = _decode(stream.read().removeprefix(_BOM), name, 1)
+        text = decode_line(stream.read().removeprefix(BOM), name, 1)
     decoder = json.JSONDecoder()
     place = _Place(text)
     if not place.take("["):
@@ -333,55 +447,6 @@ class _Place:
 
     def fail(self, problem: str, name: str, *, hint: str = "is the file whole?") -> None:
         raise InputError(problem, file=name, line=self.line, hint=hint)
-
-
-def _delimiter(head: bytes) -> str:
-    """Return the comma, or what a header without a comma is divided by."""
-    header = head.removeprefix(_BOM).lstrip(b"\r\n").split(b"\n", 1)[0]
-    if b"," in header:
-        return ","
-    return next((mark for mark in (";", "\t") if mark.encode() in header), ",")
-
-
-def _csv(stream: BinaryIO, name: str, delimiter: str) -> Iterator[Row]:
-    # A headline may be longer than the csv module's own limit on a cell (131,072 characters).
-    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
-    with stream:
-        texts = (text for _, text in _lines(stream, name))
-        reader = csv.reader(texts, delimiter=delimiter, strict=True)
-        header: list[str] | None = None
-        while True:
-            line = reader.line_num + 1
-            try:
-                cells = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                raise InputError(
-                    f"bad CSV: {error}", file=name, line=line, hint="check the row's quotes"
-                ) from error
-            if not cells:
-                continue
-            if header is None:
-                header = [cell.strip() for cell in cells]
-                twice = next((cell for cell in header if header.count(cell) > 1), None)
-                if twice is not None:
-                    raise InputError(
-                        f"two columns are called '{twice}'",
-                        file=name,
-                        line=line,
-                        hint="rename one of them",
-                    )
-                continue
-            if len(cells) > len(header):
-                raise InputError(
-                    f"the row has {len(cells)} cells, the header has {len(header)}",
-                    file=name,
-                    line=line,
-                    hint='put cells that hold a comma in quotes: "…"',
-                )
-            cells += [""] * (len(header) - len(cells))
-            yield line, dict(zip(header, cells, strict=True))
 
 
 def _parquet(stream: BinaryIO, name: str) -> Iterator[Row]:
@@ -441,6 +506,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def _native(value: Any) -> Any:
+    """Return a value as a sheet's cell can hold it: dates stay dates."""
+    if hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime()
+    return value if isinstance(value, datetime.date) else _plain(value)
 
 
 def _cell(value: Any) -> Any:

@@ -17,10 +17,8 @@
 """
 
 import functools
-import os
 import threading
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -36,9 +34,8 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from contrafact.errors import InputError
-from contrafact.models.gguf import gguf_path, looks_like_path
-from contrafact.models.requests import check_request, request_body
+from contrafact.models.gguf import full_path, gguf_path, looks_like_path
+from contrafact.models.requests import check_arguments, check_request, request_body
 from contrafact.models.server import (
     EmbeddedServer,
     PromptTooLong,
@@ -81,23 +78,9 @@ class EmbeddedAPI(ModelAPI):
         **model_args: Any,
     ) -> None:
         path = gguf_path(model_name)
-        # Inspect keeps no answers of a model whose name has a "." for a folder, and a name that
-        # is whole stands for the same file wherever a log is read.
-        name = model_name
-        if looks_like_path(name):
-            name = os.path.normpath(Path(name).expanduser().absolute())
+        name = full_path(model_name) if looks_like_path(model_name) else model_name
         super().__init__(name, config=config or GenerateConfig())
-        if base_url is not None:
-            raise InputError(
-                "an embedded model runs in this process and has no base URL",
-                hint="for a server use --model openai-api/<name>/<model>",
-            )
-        unknown = sorted(set(model_args) - set(_ARGUMENTS))
-        if unknown:
-            raise InputError(
-                f"embedded models have no argument {', '.join(unknown)}",
-                hint=f"those they have are {', '.join(_ARGUMENTS)}",
-            )
+        check_arguments("embedded", base_url, model_args, _ARGUMENTS)
         check_runtime()
         self.settings = ServerSettings(path=path, **model_args)
         self._held: EmbeddedServer | None = None

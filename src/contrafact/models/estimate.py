@@ -1,31 +1,27 @@
 """What a run will cost, before it starts: calls, tokens and, where prices are known, money."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar
 
 from contrafact.models.asking import PlannedCall
+from contrafact.models.prices import Tokens, dollars, is_paid
 
 __all__ = [
     "SAMPLED",
     "CallEstimate",
     "call_estimate",
-    "is_paid",
     "judge_estimates",
     "paid_calls",
     "sampled",
     "subject_estimates",
+    "summed",
 ]
 
 _T = TypeVar("_T")
 
-# Providers that run on the user's own machines. Everything else is taken to cost money.
-_OWN = {
-    "embedded", "whitebox", "hf", "vllm", "sglang", "ollama", "llama-cpp-python", "mockllm",
-    "transformer_lens", "nnterp", "none",
-}  # fmt: skip
 SAMPLED = 50
 """Tokens are counted over the real prompts of up to so many items, evenly spread, and scaled."""
 
@@ -67,8 +63,32 @@ def call_estimate(
     """
     tokens_in, tokens_out = round(sent), round(received)
     paid = is_paid(model)
-    dollars = _price(model, tokens_in, tokens_out) if paid else Decimal(0)
-    return CallEstimate(model, role, round(calls), tokens_in, tokens_out, dollars, paid)
+    # Call by call: tokens of a long prompt may cost more than those of many short ones.
+    number = round(calls)
+    each = Tokens(round(sent / max(1, number)), round(received / max(1, number)))
+    cost = dollars(model, [each] * number)
+    return CallEstimate(model, role, number, tokens_in, tokens_out, cost, paid)
+
+
+def summed(rows: Iterable[CallEstimate]) -> list[CallEstimate]:
+    """Return the estimates of several runs together: one for each model and role."""
+    found: dict[tuple[str, str], CallEstimate] = {}
+    for row in rows:
+        key = (row.model, row.role)
+        if (old := found.get(key)) is not None:
+            row = replace(
+                row,
+                calls=old.calls + row.calls,
+                input_tokens=old.input_tokens + row.input_tokens,
+                output_tokens=old.output_tokens + row.output_tokens,
+                dollars=(
+                    None
+                    if old.dollars is None or row.dollars is None
+                    else old.dollars + row.dollars
+                ),
+            )
+        found[key] = row
+    return list(found.values())
 
 
 def sampled(items: Sequence[_T]) -> Sequence[_T]:
@@ -138,23 +158,6 @@ def judge_estimates(
 def paid_calls(rows: Iterable[CallEstimate]) -> int:
     """Return how many calls cost money."""
     return sum(row.calls for row in rows if row.paid)
-
-
-def is_paid(model: str) -> bool:
-    """Whether calls of a model are taken to cost money: all but the user's own machines."""
-    return model.split("/", 1)[0] not in _OWN
-
-
-def _price(model: str, tokens_in: int, tokens_out: int) -> Decimal | None:
-    from genai_prices import Usage, calc_price
-
-    provider, _, name = model.partition("/")
-    usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
-    try:
-        total: Decimal = calc_price(usage, model_ref=name, provider_id=provider).total_price
-    except LookupError:
-        return None
-    return total
 
 
 def _tokens(text: str) -> int:

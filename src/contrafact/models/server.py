@@ -40,7 +40,7 @@ DEFAULT_CONTEXT = 8192
 _MAX_DEFAULT_THREADS = 8  # past this a small model waits for its threads more than it gains
 # How long a thread that waits for the others spins before it sleeps, in rounds of some ten
 # nanoseconds. libgomp's own is 300,000: on cores that other programs keep busy, a thread then
-# spends its whole turn waiting for one that has none.
+# spends its whole turn waiting for one that has none (docs/decisions/0016).
 _SPIN_ROUNDS = 1_000
 _WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 _PROMPT_CACHE_MIB = 2048  # what llama.cpp may keep of earlier prompts, in memory
@@ -73,9 +73,9 @@ class ServerSettings:
         context: Tokens per slot; a model trained on fewer keeps its own number.
         slots: Requests worked on at once. One is fastest on few cores.
         threads: Threads of computation; by default ``OMP_NUM_THREADS``, else one less than the
-            cores this process may use, from 1 to 8. They wait for each other by spinning, briefly
-            (see `load_runtime`): one core is left to other programs, since all threads wait for
-            the one that has none.
+            cores this process may use, from 2 to 8 (1 on one core). They wait for each other by
+            spinning, briefly (see `load_runtime`); where there are cores to spare, one is left to
+            other programs, since all threads wait for the one that has none.
         kv_cache: The type of the key-value cache. ``q8_0`` makes results independent of prompt
             reuse; ``f16`` is for the few models whose head size is no multiple of 32, and gives
             this up.
@@ -277,7 +277,7 @@ def default_threads() -> int:
     # Cores this process may use, where the system says so; containers often allow it few.
     mine = getattr(os, "sched_getaffinity", None)
     cores = len(mine(0)) if mine else os.cpu_count() or 1
-    return max(1, min(cores - 1, _MAX_DEFAULT_THREADS))
+    return min(cores, max(2, min(cores - 1, _MAX_DEFAULT_THREADS)))
 
 
 def _has_gpu(llama: Any) -> bool:

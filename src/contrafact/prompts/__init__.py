@@ -1,17 +1,248 @@
-"""Prompt packs: loading, checking, rendering."""
+"""Prompt packs: templates with named variables, checked before the first call.
 
-from contrafact.prompts.pack import (
-    PromptPack,
-    PromptTemplate,
-    default_templates,
-    export_default_pack,
-    open_pack,
-)
+The default pack is spread over the families: each has its templates in the folder ``prompts`` of
+its package, and a method may bring its own in a folder ``prompts`` next to its module. A pack of a
+user's is one folder with all of them, by family. A template is a Jinja file, rendered in a
+sandbox, strictly: a variable that the program does not know, or one that the program needs and the
+template lacks, is an error when the template is opened. Values are put in once and never read as
+template text themselves.
+"""
+
+import hashlib
+import re
+import shutil
+from functools import cached_property
+from pathlib import Path
+
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from contrafact.errors import InputError
+from contrafact.plugins import prompt_folders
 
 __all__ = [
+    "SUFFIX",
     "PromptPack",
     "PromptTemplate",
     "default_templates",
     "export_default_pack",
     "open_pack",
+    "template_hash",
 ]
+
+SUFFIX = ".jinja"
+
+
+def default_templates() -> dict[str, Path]:
+    """Return the files of the default pack, by the template's name."""
+    return {
+        f"{family}/{path.relative_to(folder).with_suffix('').as_posix()}": path
+        for family, folder in sorted(prompt_folders().items())
+        for path in sorted(folder.rglob(f"*{SUFFIX}"))
+    }
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    # Prompts are plain text for a model, not markup: escaping would corrupt them. What is put
+    # between delimiters is made safe by text.delimit before it comes here.
+    return ImmutableSandboxedEnvironment(
+        autoescape=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )
+
+
+class PromptTemplate:
+    """One prompt: a template file and the variables it may and must use."""
+
+    def __init__(self, name: str, path: Path, required: frozenset[str], optional: frozenset[str]):
+        self.name = name
+        self.variables = required | optional
+        try:
+            source = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise InputError(
+                f"the prompt pack lacks the template '{name}{SUFFIX}'",
+                file=path.parent,
+                hint="copy it from `contrafact prompts export DIR`",
+            ) from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"not UTF-8 text ({error.reason})", file=path) from None
+        environment = _environment()
+        try:
+            used = meta.find_undeclared_variables(environment.parse(source))
+            self._template = environment.from_string(source)
+        except TemplateSyntaxError as error:
+            raise InputError(
+                f"template syntax: {error.message}", file=path, line=error.lineno
+            ) from None
+        if unknown := sorted(used - self.variables):
+            raise InputError(
+                f"unknown variable '{unknown[0]}'",
+                file=path,
+                line=_line_of(source, unknown[0]),
+                hint=f"this template knows: {', '.join(sorted(self.variables))}",
+            )
+        if missing := sorted(required - used):
+            raise InputError(
+                f"the variable '{missing[0]}' is never used",
+                file=path,
+                hint=f"write {{{{ {missing[0]} }}}} where it belongs",
+            )
+        self.source = source
+        self._path = path
+
+    def render(self, **values: object) -> str:
+        """Return the prompt with every variable filled in.
+
+        Raises:
+            InputError: if the template fails on these values (e.g. a forbidden attribute).
+            TypeError: if the values are not exactly the template's variables.
+        """
+        if set(values) != self.variables:
+            raise TypeError(f"{self.name} takes {sorted(self.variables)}, got {sorted(values)}")
+        try:
+            return self._template.render(**values).strip()
+        except TemplateError as error:
+            raise InputError(f"template: {error.message}", file=self._path) from None
+
+
+class PromptPack:
+    """The templates of one piece of work: those of a user's folder, or the default ones.
+
+    A pack remembers which templates were opened, so that the identity of a run rests on those that
+    it uses and on no others.
+
+    Args:
+        root: A user's folder, in which templates lie by family; None for the default pack.
+    """
+
+    def __init__(self, root: Path | None = None):
+        self.root = root
+        self.name = "default" if root is None else root.name
+        self._own: dict[str, Path] = {}
+        self._used: dict[str, str] = {}
+        self._sources: dict[str, str] = {}
+
+    def template(
+        self, name: str, *, required: set[str], optional: set[str] | None = None
+    ) -> PromptTemplate:
+        """Open one template and check its variables; see `PromptTemplate`.
+
+        Args:
+            name: Its family's (or method's) name and its own, as in ``finforce/generate``.
+            required: The variables that it must use.
+            optional: Those that it may use.
+        """
+        opened = PromptTemplate(
+            name, self._path(name), frozenset(required), frozenset(optional or ())
+        )
+        self._used[name] = template_hash(opened.source)
+        self._sources[name] = opened.source
+        return opened
+
+    def mount(self, name: str, folder: Path) -> None:
+        """Let templates named ``name/…`` be found in a folder, where the pack has none of them."""
+        self._own[name] = folder
+
+    @property
+    def used(self) -> dict[str, str]:
+        """The templates opened so far: name to the first 12 hex digits of their SHA-256."""
+        return dict(sorted(self._used.items()))
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The texts of the templates opened so far, by name."""
+        return dict(sorted(self._sources.items()))
+
+    @property
+    def used_hash(self) -> str:
+        """The first 12 hex digits of a SHA-256 over the templates opened so far."""
+        return _digest("".join(f"{name}\0{one}\0" for name, one in self.used.items()).encode())
+
+    @cached_property
+    def hash(self) -> str:
+        """The first 12 hex digits of a SHA-256 over every template of the pack, used or not."""
+        if self.root is None:
+            files = default_templates()
+        else:
+            files = {
+                path.relative_to(self.root).with_suffix("").as_posix(): path
+                for path in sorted(self.root.rglob(f"*{SUFFIX}"))
+            }
+        digest = hashlib.sha256()
+        for name in sorted(files):
+            digest.update(name.encode() + b"\x00" + files[name].read_bytes() + b"\x00")
+        return digest.hexdigest()[:12]
+
+    def _path(self, name: str) -> Path:
+        first, _, rest = name.partition("/")
+        if self.root is not None:
+            path = self.root / f"{name}{SUFFIX}"
+            if path.exists() or first not in self._own:
+                return path
+        if first in self._own:
+            return self._own[first] / f"{rest}{SUFFIX}"
+        folder = prompt_folders().get(first)
+        if folder is None:
+            raise InputError(f"no family and no method brings the template '{name}'")
+        return folder / f"{rest}{SUFFIX}"
+
+
+def open_pack(folder: str | Path | None = None) -> PromptPack:
+    """Return the pack in a folder, or the default pack; none of its templates is opened yet.
+
+    Raises:
+        InputError: if the folder does not exist or holds no template.
+    """
+    if folder is None:
+        return PromptPack()
+    root = Path(folder).resolve()
+    if not root.is_dir():
+        raise InputError(
+            "no such folder of prompts",
+            file=str(folder),
+            hint="write one with `contrafact prompts export DIR`",
+        )
+    if next(root.rglob(f"*{SUFFIX}"), None) is None:
+        raise InputError(
+            f"holds no {SUFFIX} template",
+            file=str(folder),
+            hint="write a pack with `contrafact prompts export DIR`",
+        )
+    return PromptPack(root)
+
+
+def export_default_pack(folder: Path) -> list[Path]:
+    """Write the default pack's templates into a folder, by family, and return their paths.
+
+    Raises:
+        InputError: if the folder exists and is not empty.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError("exists and is not an empty folder", file=folder, hint="name a new folder")
+    written = []
+    for name, path in default_templates().items():
+        target = folder / f"{name}{SUFFIX}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+        written.append(target)
+    return written
+
+
+def template_hash(source: str) -> str:
+    """Return the first 12 hex digits of a template's SHA-256, as manifests name it."""
+    return _digest(source.encode())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def _line_of(source: str, word: str) -> int:
+    for number, line in enumerate(source.splitlines(), start=1):
+        if re.search(rf"\b{re.escape(word)}\b", line):
+            return number
+    return 1

@@ -1,15 +1,22 @@
-"""A chapter: all that a report shows of one task, made from its runs as the family's spec says."""
+"""A chapter: all that a report shows of one task, made from its runs as the family's spec says.
 
-from collections.abc import Mapping, Sequence
+Examples are drawn at random; invalid outputs are shown as they came.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import Formatter
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
 from contrafact.exam.file import Exam
-from contrafact.family import family_of_task, task_named
 from contrafact.family.display import (
+    Card,
+    Chip,
+    Example,
     Fact,
     Table,
     Warnings,
@@ -19,30 +26,31 @@ from contrafact.family.display import (
     format_number,
     invalid_sentence,
     leaders,
+    listed,
     one_answer,
     percent,
 )
-from contrafact.family.report import (
-    ChapterData,
-    Extra,
+from contrafact.family.report import ChapterData, Examples, Extra, ReportSpec, Section
+from contrafact.family.run_facts import (
+    Cost,
     ReportMeta,
-    ReportSpec,
     RunFacts,
-    Section,
     Setting,
     self_judged,
     unfinished,
 )
 from contrafact.report.drawing import Figure, draw_chart
 from contrafact.report.estimates import (
+    NO_MODEL,
     JudgedRates,
     comparability,
     compare_systems,
     estimate_figures,
     judged_rates,
+    prepare_items,
+    systems_of,
 )
-from contrafact.report.examples import draw_examples, invalid_examples, marked_text, shorten
-from contrafact.report.frames import NO_MODEL, TaskRuns, prepare_items, systems_of
+from contrafact.report.frames import TaskRuns
 from contrafact.report.tables import (
     comparison_table,
     corrected_table,
@@ -54,9 +62,25 @@ from contrafact.report.tables import (
     standard_tables,
 )
 from contrafact.stats.replicates import Bootstrap
+from contrafact.text.delimit import inner_html
+from contrafact.text.diff import DiffPart, word_diff
 
-__all__ = ["Chapter", "Options", "chapter_data", "make_chapter", "run_facts"]
+__all__ = [
+    "Chapter",
+    "Options",
+    "chapter_data",
+    "choose_examples",
+    "draw_examples",
+    "invalid_examples",
+    "make_chapter",
+    "marked_text",
+    "output_chips",
+    "run_facts",
+    "shorten",
+]
 
+_SHOWN = 300
+"""So many characters of a degenerate output stand in the list of what is no answer."""
 _ENOUGH_VERDICTS = 20
 
 
@@ -138,7 +162,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     spec, meta = data.spec, data.meta
     judged = judged_rates(
         data,
-        family=family_of_task(runs.task).name,
+        family=runs.family,
         exams=options.exams,
         labels=options.labels,
     )
@@ -174,7 +198,7 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
 
     Arguments and errors are those of `make_chapter`.
     """
-    spec = task_named(runs.task).report.load()
+    spec = runs.spec
     items = prepare_items(runs.items, spec)
     comparable = comparability(items, spec, runs.meta)
     spawned = np.random.SeedSequence(options.seed).spawn(len(spec.streams))
@@ -472,11 +496,229 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
         ("Versions", _pairs(run.versions)),
         ("Calls", "" if run.calls is None else f"{run.calls:,}"),
         ("Tokens", tokens),
+        ("Cost", _cost(run.costs)),
         ("Time", " to ".join(part for part in (run.started, run.finished) if part)),
         ("State", "finished" if run.complete else "not every sample is finished"),
     ]
     return [(label, text) for label, text in known if text]
 
 
+def _cost(costs: Sequence[Cost]) -> str:
+    """Return what a run cost: in all, by role and method, and what is not known or is free."""
+    known = [one for one in costs if one.dollars]
+    parts = [f"{one.model} as {one.role}{_of(one)} {_money(one.dollars)}" for one in known]
+    free = sorted({one.model for one in costs if one.dollars == 0})
+    unknown = sorted({one.model for one in costs if one.dollars is None})
+    found = [f"{_money(sum(one.dollars or 0 for one in known))} at list price"] if known else []
+    found += [f"({'; '.join(parts)})"] if parts else []
+    found += [f"price unknown of {listed(unknown)}"] if unknown else []
+    found += [f"{listed(free)} ran on this machine, for nothing"] if free else []
+    return "; ".join(found).replace("; (", " (")
+
+
+def _money(dollars: float | None) -> str:
+    """Return US dollars, cents and, of less than a cent, two digits that count."""
+    return f"${dollars or 0:,.2f}" if (dollars or 0) >= 0.01 else f"${dollars or 0:.2g}"
+
+
+def _of(cost: Cost) -> str:
+    return f" of {cost.method}" if cost.method else ""
+
+
 def _pairs(values: Mapping[str, Setting]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+
+
+_TAGS = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
+
+
+def draw_examples(data: ChapterData, *, count: int = 20, rng: np.random.Generator) -> list[Example]:
+    """Draw units at random and show what the systems made of them.
+
+    Only the first few-shot draw is shown. Nothing is picked by hand or by verdict.
+
+    Args:
+        data: The chapter's data.
+        count: How many examples at most.
+        rng: Where randomness comes from.
+    """
+    spec = data.spec.examples
+    items = data.items
+    first = items[items["draw"].eq(items.groupby("system")["draw"].transform("min"))]
+    build = spec.build or _by_column
+    return [build(part, data) for part in choose_examples(first, data, count=count, rng=rng)]
+
+
+def choose_examples(
+    rows: pd.DataFrame, data: ChapterData, *, count: int, rng: np.random.Generator
+) -> list[pd.DataFrame]:
+    """Return the rows of each example, as the spec says how they are chosen.
+
+    Units come in random order: those of the strata in turn, where there are strata; all others
+    before a second one of the same cluster. Where an example shows one system, the systems are
+    taken in turn, round after round over the units, so that each has its share.
+    """
+    spec = data.spec.examples
+    by = list(spec.by or data.spec.key)
+    units = rows.drop_duplicates(by).sort_values(by, kind="stable")
+    if spec.strata:
+        queues: list[list[Any]] = []
+        for name in spec.order or sorted(set(units[spec.strata])):
+            own = units[units[spec.strata].eq(name)]
+            queues.append([own.index[i] for i in rng.permutation(len(own))])
+        places: list[Any] = []
+        while any(queues):
+            places += [queue.pop() for queue in queues if queue]
+        chosen = units.loc[places]
+    else:
+        chosen = units.iloc[rng.permutation(len(units))]
+    if spec.cluster:
+        turn = chosen.groupby(spec.cluster).cumcount()
+        chosen = chosen.loc[turn.sort_values(kind="stable").index]
+    names = list(chosen[by].itertuples(index=False, name=None))
+    if not spec.in_turn:
+        parts = dict(list(rows.groupby(by, sort=False)))
+        return [parts[name] for name in names[:count]]
+    systems = list(dict.fromkeys(rows["system"]))
+    apart = dict(list(rows.groupby(["system", *by], sort=False)))
+    pairs = [
+        (systems[(i + turn) % len(systems)], *name)
+        for turn in range(len(systems))
+        for i, name in enumerate(names)
+    ]
+    return [apart[pair] for pair in dict.fromkeys(pairs) if pair in apart][:count]
+
+
+def _by_column(rows: pd.DataFrame, data: ChapterData) -> Example:
+    """Return an example made of the columns that the spec names: a card for every output."""
+    spec = data.spec.examples
+    row = rows.iloc[0]
+    return Example(
+        where=" · ".join(_filled(row, spec.where or tuple(f"{{{n}}}" for n in data.spec.key))),
+        text=str(row[spec.text]) if spec.text else "",
+        facts=[(label, str(row[name])) for label, name in spec.facts if not pd.isna(row[name])],
+        cards=[
+            _card(line, data, spec)
+            for system in data.systems
+            for _, line in rows[rows["system"].eq(system)].iterrows()
+        ],
+    )
+
+
+def _filled(row: "pd.Series[Any]", templates: Sequence[str]) -> Iterator[str]:
+    """Yield the templates filled in from a row, those of which nothing is missing."""
+    for template in templates:
+        names = [name for _, name, *_ in Formatter().parse(template) if name]
+        if not any(pd.isna(row[name]) for name in names):
+            yield template.format_map({name: row[name] for name in names})
+
+
+def _card(row: "pd.Series[Any]", data: ChapterData, spec: Examples) -> Card:
+    title = str(row[spec.card])
+    by_system = spec.card == "system"
+    valid = row["valid"] == 1
+    why = "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
+    return Card(
+        title if by_system else title.capitalize(),
+        str(row[data.spec.text]) if valid else None,
+        before=str(row[spec.text]) if spec.text else None,
+        invalid="" if valid else why,
+        chips=list(output_chips(row, data.spec)) if valid else (),
+        note=spec.note(row) if spec.note and valid else "",
+        tone="" if by_system else title,
+    )
+
+
+def output_chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield what was found of an output: its verdicts, and what else the spec shows of it."""
+    if row["degenerate"] is not None:
+        yield Chip(f"Degenerate: {row['degenerate']}", "no")
+    yield from _verdicts(row, spec)
+    yield from _others(row, spec)
+
+
+def _verdicts(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield a chip for the verdict on every criterion that a judge was asked."""
+    for criterion in spec.criteria:
+        name, label = criterion.column, criterion.short or criterion.label
+        if f"{name}_invalid" not in row.index:
+            continue
+        if not pd.isna(row[f"{name}_invalid"]):
+            yield Chip(f"{label}: verdict unread", "unread", str(row[f"{name}_invalid"]))
+        elif not pd.isna(row[name]):
+            probability = row.get(f"{name}_probability", float("nan"))
+            more = f"probability of {spec.answers[0]} {probability:.2f}"
+            more = "" if pd.isna(probability) else more
+            passed = row[name] == 1
+            text = f"{label}: {'passed' if passed else 'failed'}"
+            yield Chip(text, "yes" if passed else "no", more)
+
+
+def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield what else is shown of an output: what the spec names, or every measured column."""
+    if spec.examples.chips is not None:
+        yield from (Chip(text) for text in _filled(row, spec.examples.chips))
+        return
+    judged = {criterion.column for criterion in spec.criteria}
+    for measure in spec.measures:
+        column = measure.column_of("valid")
+        if measure.units or measure.compute or column in judged or column not in row.index:
+            continue
+        if column == "valid" or pd.isna(row[column]):
+            continue
+        if measure.kind == "share" and row[column] in (0.0, 1.0):
+            yield Chip(f"{measure.label}: {'yes' if row[column] else 'no'}")
+        else:
+            yield Chip(f"{measure.label} {format_number(row[column], measure.kind)}")
+
+
+def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ...]]:
+    """Return up to ``count`` invalid or degenerate outputs, one for each reason before a second.
+
+    Returns:
+        For each the texts of the columns that the spec names, and the reason; of a degenerate one
+        with its text.
+    """
+    items, text = data.items, data.spec.text
+    reason = items["invalid_reason"].where(items["degenerate"].isna(), items["degenerate"])
+    none = items.assign(why=reason)[items["valid"].eq(0) | items["degenerate"].notna()]
+    nth = none.groupby("why", dropna=False).cumcount()
+    chosen = none.loc[nth.sort_values(kind="stable").index[:count]]
+    names = [name for name, _ in data.spec.invalid_shown]
+    return [
+        (
+            *("" if pd.isna(row[name]) else str(row[name]) for name in names),
+            ("no reason kept" if pd.isna(row["why"]) else str(row["why"]))
+            + ("" if row["degenerate"] is None else f": {shorten(str(row[text]), _SHOWN)[0]}"),
+        )
+        for _, row in chosen.iterrows()
+    ]
+
+
+def shorten(text: str, limit: int) -> tuple[str, int]:
+    """Return the text cut to ``limit`` characters, and how many were left out."""
+    return (text, 0) if len(text) <= limit else (text[:limit], len(text) - limit)
+
+
+def marked_text(card: Card, limit: int) -> tuple[Markup, int]:
+    """Return a card's text as markup, and how many characters of it are left out.
+
+    What was taken out is struck through, what was put in underlined; everything else is escaped.
+    """
+    text, left_out = shorten(card.text or "", limit)
+    if card.before is None:
+        return inner_html(text), left_out
+    parts = word_diff(shorten(card.before, limit)[0], text)
+    if "added" not in card.marks:
+        left_out = shorten(card.before, limit)[1]
+    return Markup("").join(_pieces([part for part in parts if part.kind in card.marks])), left_out
+
+
+def _pieces(parts: Sequence[DiffPart]) -> Iterator[Markup]:
+    for part in parts:
+        # Spaces around words stay outside, so that marks begin and end where words do.
+        words = part.text.strip(" ")
+        before, after = part.text.startswith(" "), part.text.endswith(" ")
+        yield Markup(" ") if before else Markup("")
+        yield Markup(_TAGS[part.kind]).format(inner_html(words)) if words else Markup("")
+        yield Markup(" ") if after and words else Markup("")

@@ -22,7 +22,7 @@ from contrafact.family.display import (
     Panel,
     format_number,
 )
-from contrafact.text.visible import visible_text
+from contrafact.text.delimit import visible_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,14 +10,16 @@ judge was not examined, cannot tell, or is outside what was tested keeps its lin
 in the place of a corrected figure.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from contrafact.errors import InputError
 from contrafact.exam.correct import (
     corrected_by_labels,
     corrected_scores,
@@ -29,22 +31,147 @@ from contrafact.family.report import (
     ChapterData,
     Comparable,
     Estimate,
+    Form,
     Measure,
     Part,
-    ReportMeta,
     ReportSpec,
 )
-from contrafact.report.frames import systems_of
+from contrafact.family.run_facts import ReportMeta
+from contrafact.stats.intervals import Interval, interval_from_resamples
 from contrafact.stats.paired import holm, paired_comparison
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = [
+    "NO_MODEL",
     "JudgedRates",
     "comparability",
+    "compare_figures",
     "compare_systems",
     "estimate_figures",
     "judged_rates",
+    "prepare_items",
+    "systems_of",
 ]
+
+NO_MODEL = "none/none"
+"""The model of a system that asks none."""
+
+_COLUMNS = ("system", "model", "method", "shots", "draw", "sample_id", "invalid_reason")
+
+
+def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
+    """Check a task's items and add the columns that its figures are made from.
+
+    A system that several judges judged becomes as many systems, each named with its judge, so
+    that verdicts of different judges are never pooled.
+
+    Args:
+        items: The rows of all runs.
+        spec: What the chapter shows.
+
+    Returns:
+        A copy in the order given, numbers as floats, with these columns besides: ``valid`` (1.0
+        or 0.0), ``degenerate`` (why it is no answer, or None), ``was_judged`` (bool: a verdict was
+        given or attempted, or would have been had there been an output), the strict column of every
+        measure that has one, and what the spec itself adds.
+
+    Raises:
+        InputError: There are no rows, or two rows for one output.
+        ValueError: A column is missing: the caller's mistake.
+    """
+    needed = dict.fromkeys((*_COLUMNS, *spec.key, spec.cluster, spec.text, *spec.columns))
+    missing = [column for column in needed if column not in items.columns]
+    if missing:
+        raise ValueError(f"the items frame lacks {', '.join(missing)}")
+    if items.empty:
+        raise InputError(
+            "there is nothing to report: no finished sample was found",
+            hint="finish the run first, by running its command again",
+        )
+    frame = items.copy().reset_index(drop=True)
+    criteria = [criterion.column for criterion in spec.criteria]
+    own = {m.column_of("valid") for m in spec.measures if m.units is None and m.compute is None}
+    for column in dict.fromkeys((*criteria, *sorted(own), *spec.numbers)):
+        if column in frame.columns:
+            numbers = pd.to_numeric(frame[column], errors="coerce").astype(float)
+            frame[column] = numbers.where(np.isfinite(numbers))
+    for column in spec.texts:
+        texts = [None if pd.isna(value) else str(value) for value in frame[column]]
+        frame[column] = pd.Series(texts, index=frame.index, dtype=object)
+    degenerate = frame.get("degenerate", pd.Series(None, index=frame.index, dtype=object))
+    reasons = [None if pd.isna(why) or not str(why) else str(why) for why in degenerate]
+    frame["degenerate"] = pd.Series(reasons, index=frame.index, dtype=object)
+    for column, usual in (("draw", 1), ("shots", 0)):
+        frame[column] = frame[column].fillna(usual).astype(int)
+    frame["system"] = frame["system"].astype(str)
+    if "judge" in frame.columns:
+        frame["system"] = _apart_by_judge(frame)
+    key = ["system", "draw", *spec.key]
+    twice = frame.duplicated(key)
+    if twice.any():
+        row = frame[twice].iloc[0]
+        which = ", ".join(f"{name} {row[name]}" for name in (*spec.key, "draw"))
+        raise InputError(
+            f"two rows for one {spec.output[0]}: {row['system']}, {which}",
+            hint="name each run once",
+        )
+    valid = frame[spec.text].notna() & frame["invalid_reason"].isna()
+    frame["valid"] = valid.astype(float)
+    for column in sorted(own & set(frame.columns) - {"valid"}) + criteria:
+        frame[column] = frame[column].where(valid)
+    if spec.prepare is not None:
+        frame = spec.prepare(frame)
+    return _with_strict(frame, spec)
+
+
+def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
+    """Return the items with ``was_judged`` and the strict columns that they have not got yet."""
+    invalid, nobody = frame["valid"].eq(0), pd.Series(False, index=frame.index)
+    # A judge that was named and found nothing to judge would have judged.
+    named = frame["judge"].notna() if "judge" in frame.columns else nobody
+    in_vain = (named & invalid).groupby(frame["system"]).transform("all")
+    degenerate = frame["degenerate"].notna()
+    judged = in_vain if spec.criteria else nobody
+    criteria = {criterion.column: 0.0 for criterion in spec.criteria}
+    rates = {
+        measure.column_of("valid"): float(measure.better == "low")
+        for measure in spec.measures
+        if "strict" in measure.forms and measure.units is None and measure.compute is None
+    }
+    for column, wrong in {**criteria, **rates}.items():
+        if column not in frame.columns:
+            continue
+        value = frame[column]
+        unread = nobody
+        if f"{column}_invalid" in frame.columns:
+            unread = frame[f"{column}_invalid"].notna()
+        given = value.notna() | unread
+        if column in criteria:
+            judged = judged | given
+        if f"{column}_strict" not in frame.columns:
+            # A system without any verdict was not judged: nothing of it is wrong.
+            asked = given.groupby(frame["system"]).transform("any")
+            asked = asked | in_vain if column in criteria else asked | bool(given.any())
+            strict = value.where(value.notna(), np.where(unread | invalid, wrong, np.nan))
+            strict = strict.mask(degenerate & given, wrong)
+            frame[f"{column}_strict"] = strict.where(asked)
+    return frame if "was_judged" in frame.columns else frame.assign(was_judged=judged)
+
+
+def systems_of(items: pd.DataFrame) -> list[str]:
+    """Return the systems: those that ask a model as they come, then the others."""
+    distinct = items.drop_duplicates("system")
+    asks = distinct["model"].ne(NO_MODEL)
+    return [str(system) for system in pd.concat([distinct[asks], distinct[~asks]])["system"]]
+
+
+def _apart_by_judge(frame: pd.DataFrame) -> "pd.Series[str]":
+    judges = frame["judge"].map(lambda judge: None if pd.isna(judge) else str(judge))
+    several = judges.fillna("").groupby(frame["system"]).transform("nunique") > 1
+    named = frame["system"] + judges.map(
+        lambda j: " · unjudged" if j is None else f" · judged by {j}"
+    )
+    return frame["system"].where(~several, named)
 
 
 def comparability(items: pd.DataFrame, spec: ReportSpec, meta: ReportMeta) -> Comparable:
@@ -90,13 +217,16 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
             parts += [(breakdown.name, name, part) for name, part in groups.items()]
         for name, group, own in parts:
             part = Part(own, whole, name, group, spec.cluster, bootstrap)
-            found = _measured(part, spec) if spec.estimate is None else spec.estimate(part)
             rows += [
                 {"system": system, **_where(spec, part), **_row(spec, one, own)}
-                for one in found
+                for one in _estimated(part, spec)
                 if not np.isnan(one.interval.estimate)
             ]
     return pd.DataFrame(rows)
+
+
+def _estimated(part: Part, spec: ReportSpec) -> Iterable[Estimate]:
+    return _measured(part, spec) if spec.estimate is None else spec.estimate(part)
 
 
 def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
@@ -154,6 +284,8 @@ def compare_systems(
     rng: np.random.Generator,
     resamples: int = 10_000,
     level: float = 0.95,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    every: bool = False,
 ) -> pd.DataFrame:
     """Compare every two systems on the items that both were asked about.
 
@@ -168,6 +300,9 @@ def compare_systems(
         rng: Where randomness comes from.
         resamples: How many resamples, and random sign patterns.
         level: Confidence level.
+        pairs: The systems to compare, two each; every two of them where not given.
+        every: Whether measures that are a mean over rows are compared even if a report leaves them
+            out.
 
     Returns:
         One row per pair, measure and form: ``first``, ``second``, ``measure``, ``form``,
@@ -175,20 +310,18 @@ def compare_systems(
         (Holm's, over all comparisons of that form in one family), ``n``, the number of clusters by
         its name, ``method``.
     """
-    systems = systems_of(items)
-    judges = dict.fromkeys(systems, "")
-    if "judge" in items.columns:
-        distinct = items.drop_duplicates("system").set_index("system")["judge"]
-        judges = {str(system): judge for system, judge in distinct.fillna("").items()}
+    chosen = list(combinations(systems_of(items), 2)) if pairs is None else pairs
+    judges = _judges(items)
     compared = [
         (measure, _per_unit(items, spec, measure))
         for measure in spec.measures
-        if measure.compared and (comparable.one_fluency_model or not measure.fluency)
+        if (measure.compared or (every and measure.compute is None))
+        and (comparable.one_fluency_model or not measure.fluency)
     ]
     found: list[pd.DataFrame] = []
     for family in dict.fromkeys(measure.family for measure, _ in compared):
         rows: list[dict[str, object]] = []
-        for first, second in combinations(systems, 2):
+        for first, second in chosen:
             for measure, values in compared:
                 if measure.family != family:
                     continue
@@ -202,6 +335,157 @@ def compare_systems(
                 frame.loc[part.index, "p_adjusted"] = holm(part["p_value"].to_numpy(float))
             found.append(frame)
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def _judges(items: pd.DataFrame) -> dict[str, str]:
+    """Return the judge of each system; empty for none."""
+    distinct = items.drop_duplicates("system").set_index("system")
+    if "judge" not in distinct.columns:
+        return dict.fromkeys(map(str, distinct.index), "")
+    return {str(system): str(judge) for system, judge in distinct["judge"].fillna("").items()}
+
+
+_LOOPED = 1_000
+"""So many resamples of figures that are no means: each is computed anew from resampled rows."""
+
+
+def compare_figures(
+    items: pd.DataFrame,
+    spec: ReportSpec,
+    comparable: Comparable,
+    *,
+    measures: Sequence[Measure],
+    first: str,
+    second: str,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Compare two systems by figures that are no mean over rows: F1, a median, a coefficient.
+
+    A figure is computed as in the report, for each system on the items that both were asked about.
+    The interval of the difference draws whole clusters, for both systems the same ones; a cluster
+    that is drawn twice counts as two. There is no p-value: a difference of such figures is no mean
+    of differences, whose signs could be flipped.
+
+    Args:
+        items: Rows of both systems, as ``prepare_items`` returns them, of the same samples.
+        spec: What the chapter shows.
+        comparable: What can be compared.
+        measures: The measures.
+        first: A system.
+        second: Another, which is taken from it.
+        rng: Where randomness comes from.
+        resamples: How many resamples at most; more than 1,000 are not made.
+        level: Confidence level.
+
+    Returns:
+        One row per measure and form that both systems have, with the columns of
+        ``compare_systems``; ``p_value`` and ``p_adjusted`` are NaN.
+    """
+    judges = _judges(items)
+    names = {
+        measure.name
+        for measure in measures
+        if not (measure.judged and judges[first] != judges[second])
+        and (comparable.one_fluency_model or not measure.fluency)
+    }
+    if not names:
+        return pd.DataFrame()
+    sides = [items[items["system"].eq(name)] for name in (first, second)]
+    seen = [_figures_of(side, spec, names) for side in sides]
+    shared = [key for key in seen[0] if key in seen[1]]
+    names = {measure for measure, _ in shared}
+    if not names:
+        return pd.DataFrame()
+    labels = sorted({str(label) for side in sides for label in side[spec.cluster]})
+    picked = rng.integers(0, len(labels), size=(min(resamples, _LOOPED), len(labels)))
+    counts = np.stack([np.bincount(row, minlength=len(labels)) for row in picked])
+    drawn_of = [_resampler(side, spec, labels, int(counts.max())) for side in sides]
+    made = {key: np.full(len(counts), np.nan) for key in shared}
+    for i, times in enumerate(counts):
+        again = [_figures_of(drawn(times), spec, names) for drawn in drawn_of]
+        for key in shared:
+            if key in again[0] and key in again[1]:
+                made[key][i] = again[0][key].estimate - again[1][key].estimate
+    rows = []
+    for measure, form in shared:
+        ours, theirs = (figures[measure, form] for figures in seen)
+        interval = interval_from_resamples(
+            ours.estimate - theirs.estimate,
+            made[measure, form],
+            n=min(ours.n, theirs.n),
+            clusters=min(ours.clusters, theirs.clusters),
+            level=level,
+        )
+        rows.append(
+            {
+                "first": first,
+                "second": second,
+                "measure": measure,
+                "form": form,
+                "difference": interval.estimate,
+                "low": interval.low,
+                "high": interval.high,
+                "p_value": np.nan,
+                "p_adjusted": np.nan,
+                "n": interval.n,
+                spec.clusters: interval.clusters,
+                "method": interval.method,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _figures_of(
+    rows: pd.DataFrame, spec: ReportSpec, names: set[str]
+) -> dict[tuple[str, Form], Interval]:
+    """Return the figures of one system's rows by measure and form, without intervals' resamples."""
+    quick = Bootstrap(rng=np.random.default_rng(0), resamples=1)
+    part = Part(rows, rows, None, None, spec.cluster, quick, frozenset(names))
+    return {
+        (one.measure, one.form): one.interval
+        for one in _estimated(part, spec)
+        if one.measure in names
+        and (not spec.scopes or one.scope == spec.scopes[0])
+        and not np.isnan(one.interval.estimate)
+    }
+
+
+def _resampler(
+    rows: pd.DataFrame, spec: ReportSpec, labels: Sequence[str], most: int
+) -> Callable[[NDArray[np.intp]], pd.DataFrame]:
+    """Return what gives the rows of clusters, each as often as it is told to.
+
+    What is drawn again gets names of its own, so that it counts as another unit.
+
+    Args:
+        rows: Rows of one system.
+        spec: What the chapter shows.
+        labels: The clusters, in the order in which they are counted.
+        most: How often one may be drawn.
+    """
+    # Text columns of plain objects are the quickest to take rows from.
+    rows = rows.reset_index(drop=True)
+    rows = rows.astype(dict.fromkeys(rows.select_dtypes("string").columns, object))
+    renamed = {spec.cluster, "sample_id", *(name for m in spec.measures for name in m.key)}
+    copies = [rows]
+    for copy in range(1, most):
+        named = {name: rows[name].astype(str) + f"#{copy}" for name in renamed & {*rows}}
+        copies.append(rows.assign(**named))
+    stacked, size = pd.concat(copies, ignore_index=True), len(rows)
+    found = rows.groupby(rows[spec.cluster].astype(str)).indices
+    places = [found.get(label, np.empty(0, dtype=np.intp)) for label in labels]
+
+    def drawn(times: NDArray[np.intp]) -> pd.DataFrame:
+        again = [
+            places[cluster] + copy * size
+            for cluster in np.flatnonzero(times)
+            for copy in range(times[cluster])
+        ]
+        return stacked.iloc[np.concatenate(again)]
+
+    return drawn
 
 
 def _per_unit(items: pd.DataFrame, spec: ReportSpec, measure: Measure) -> pd.DataFrame:

@@ -3,15 +3,16 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from contrafact.family.display import Column, format_number
 from contrafact.report.chapter import Chapter
 from contrafact.report.write import row_groups
-from contrafact.text.visible import visible_html, visible_text
+from contrafact.text.delimit import visible_html, visible_text
 
-__all__ = ["Page", "render_page"]
+__all__ = ["Page", "page_environment", "render_page"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,16 @@ def render_page(page: Page) -> str:
     Every text from a model, a judge, a file or a user is escaped and its hidden characters are
     shown; the page's policy forbids scripts and any request.
     """
+    # Anchors of a page with several chapters carry the chapter's name.
+    alone = len(page.chapters) == 1
+    prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in page.chapters}
+    template = page_environment().get_template("report.html.jinja")
+    return template.render(page=page, alone=alone, prefixes=prefixes)
+
+
+@cache
+def page_environment() -> Environment:
+    """Return what pages are made with: their templates, and filters that show hidden characters."""
     environment = Environment(
         loader=PackageLoader("contrafact.report"),
         autoescape=True,
@@ -48,12 +59,7 @@ def render_page(page: Page) -> str:
     environment.filters["data_uri"] = _data_uri
     environment.globals["row_groups"] = row_groups
     environment.globals["heading_groups"] = _heading_groups
-    # Anchors of a page with several chapters carry the chapter's name.
-    alone = len(page.chapters) == 1
-    prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in page.chapters}
-    return environment.get_template("report.html.jinja").render(
-        page=page, alone=alone, prefixes=prefixes
-    )
+    return environment
 
 
 def _data_uri(drawing: bytes) -> str:

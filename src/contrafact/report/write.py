@@ -11,7 +11,7 @@ import pandas as pd
 
 from contrafact.family.display import MISSING, PUBLISHED, Column, Kind, Table, format_number
 from contrafact.files.tables import render_csv
-from contrafact.text.visible import visible_text
+from contrafact.text.delimit import visible_text
 
 __all__ = [
     "Cell",

@@ -8,19 +8,22 @@ folder ``formats``, one file for each project.
 import datetime
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ImportString
+from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
+from contrafact.family import families
+from contrafact.files.fields import fold
 from contrafact.files.sheets import unguarded
-from contrafact.files.tables import read_rows, source_name
-from contrafact.records import SIDES, content_id
+from contrafact.files.tables import read_rows, source_name, table_file
+from contrafact.files.workbooks import WORKBOOKS
+from contrafact.records import content_id
 from contrafact.review.project import Project
 from contrafact.review.setup import is_valid_name
 from contrafact.text.delimit import replace_surrogates
@@ -35,12 +38,10 @@ __all__ = [
     "read_gold",
     "read_items",
     "rename_fields",
-    "split_sides",
 ]
 
 _IDS = ("id", "item_id", "item")
-_TEXT_TABLES = (".csv", ".tsv")
-_SIDE_NAMES = ("{}", "{}_counterfactual", "{}_counterfactual_scenario")
+_TEXT_TABLES = (".csv", ".tsv", *WORKBOOKS)
 # What tells two outputs of a run apart whose texts are the same.
 _RUN = ("system", "judge", "draw", "sample_id", "side", "phrasing")
 
@@ -67,9 +68,6 @@ class FileFormats(BaseModel):
         default=(),
         description="By field of the project, its name in a file; the first whose names are there.",
     )
-    rows: ImportString[Callable[[Mapping[str, Any]], Iterable[dict[str, Any]]]] | None = Field(
-        default=None, description="Makes the rows of items of a file's row, where it holds several."
-    )
     sheet: SheetFormat | None = Field(
         default=None, description="The study's sheet that the answers can fill in."
     )
@@ -92,9 +90,9 @@ def read_items(
 ) -> dict[str, dict[str, Any]]:
     """Return the items of a file by id: all fields of a row, and those that the project shows.
 
-    JSON Lines, JSON, CSV or Parquet, in any form that a family's commands write. An item's id is
-    its ``id`` (or ``item_id``, or ``item`` of a study's sheet); a row without one gets a content
-    hash of what is shown.
+    JSON Lines, JSON, CSV, Excel or Parquet, in any form that a family's commands write. An item's
+    id is its ``id`` (or ``item_id``, or ``item`` of a study's sheet); a row without one gets a
+    content hash of what is shown.
 
     Args:
         path: The file.
@@ -106,7 +104,7 @@ def read_items(
             one id; the line is named.
     """
     found: dict[str, dict[str, Any]] = {}
-    text_table = Path(path).suffix.lower() in _TEXT_TABLES
+    text_table = table_file(path).suffix.lower() in _TEXT_TABLES
     for line, row in read_rows(path):
         # In text tables cells may be guarded for spreadsheets.
         cells = {
@@ -167,8 +165,7 @@ def read_gold(
 def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, Any]]:
     """Yield the items of a file's row, under the names of the project; none of an invalid output.
 
-    A row with a risk and an opportunity is two items where the project shows one side; an output
-    that a run found invalid is none.
+    Families say which of their rows hold several items; an output that a run found invalid is none.
 
     Args:
         row: The row, values as :func:`json_value` gives them.
@@ -179,20 +176,21 @@ def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, A
     """
     formats = file_formats(project.name)
     needed = [name for name in project.show if name not in project.may_lack]
-    row = _flattened(row)
     if "system" in row and "sample_id" in row and "text" in row and row["text"] is None:
         return  # a run's row without an output, which a judge did not see either
-    for one in [row] if formats.rows is None else formats.rows(row):
-        for fields in split_sides(one, project):
-            if not all(name in fields for name in formats.own or needed):
-                fitting = (r for r in formats.renames if all(n in fields for n in r.values()))
-                fields |= {to: fields[source] for to, source in next(fitting, {}).items()}
-            named = fields.get("id") or fields.get("item_id")
-            if "system" in fields and "sample_id" in fields and not named:
-                # A run's output gets an id of its own: two systems may write the same text.
-                facts = [str(fields.get(name)) for name in _RUN]
-                fields["id"] = content_id(*facts, prefix="o")
-            yield fields
+    known = (family.review_rows.load() for family in families().values() if family.review_rows)
+    made = (rows(row, project.show) for rows in known)
+    for given in next((found for found in made if found is not None), [row]):
+        fields = dict(given)
+        if not all(name in fields for name in formats.own or needed):
+            fitting = (r for r in formats.renames if all(n in fields for n in r.values()))
+            fields |= {to: fields[source] for to, source in next(fitting, {}).items()}
+        named = fields.get("id") or fields.get("item_id")
+        if "system" in fields and "sample_id" in fields and not named:
+            # A run's output gets an id of its own: two systems may write the same text.
+            facts = [str(fields.get(name)) for name in _RUN]
+            fields["id"] = content_id(*facts, prefix="o")
+        yield fields
 
 
 def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, str]:
@@ -217,19 +215,6 @@ def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, s
     return pairs
 
 
-def split_sides(row: dict[str, Any], project: Project) -> Iterator[dict[str, Any]]:
-    """Yield a row for each side that it holds, where the project shows one; else the row itself."""
-    forms = ([form.format(side) for side in SIDES] for form in _SIDE_NAMES)
-    names = next((names for names in forms if all(row.get(name) for name in names)), None)
-    if names is None or "counterfactual" not in project.show or "counterfactual" in row:
-        yield dict(row)
-        return
-    rest = {key: value for key, value in row.items() if key not in (*names, "id")}
-    for side, name in zip(SIDES, names, strict=True):
-        own = {"id": f"{row['id']}-{side}"} if row.get("id") else {}
-        yield rest | {"side": side, "counterfactual": row[name]} | own
-
-
 def rename_fields(
     fields: dict[str, Any], project: Project, names: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -243,12 +228,18 @@ def rename_fields(
     Raises:
         InputError: A field is not there, or one that the project shows is empty.
     """
+    spelled = {fold(name): name for name in reversed(list(fields))} | {
+        name: name for name in fields
+    }
     for source in names.values():
-        if source not in fields:
+        if source not in spelled and fold(source) not in spelled:
             raise InputError(
                 f"there is no field '{source}'", hint=f"it has {', '.join(list(fields)[:12])}"
             )
-    renamed = fields | {target: fields[source] for target, source in names.items()}
+    renamed = fields | {
+        target: fields[spelled.get(source) or spelled[fold(source)]]
+        for target, source in names.items()
+    }
     for field in project.show:
         if field not in project.may_lack and not str(renamed.get(field) or "").strip():
             raise InputError(
@@ -288,14 +279,3 @@ def _item_id(fields: Mapping[str, Any], project: Project) -> str:
     if not is_valid_name(str(given)):
         raise InputError(f"{str(given)[:40]!a} is no id of an item", hint="use a short plain text")
     return str(given)
-
-
-def _flattened(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of the published supplement with its parts side by side; another as it is."""
-    item, output = row.get("input_item"), row.get("output")
-    if not isinstance(item, dict):
-        return dict(row)
-    rest = {key: value for key, value in row.items() if key not in ("input_item", "output")}
-    scenarios = output.get("scenarios") if isinstance(output, dict) else None
-    first = scenarios[0] if isinstance(scenarios, list) and scenarios else {}
-    return rest | item | (first if isinstance(first, dict) else {})

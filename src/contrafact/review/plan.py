@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from contrafact.stats.intervals import Interval
-from contrafact.stats.paired import holm
-from contrafact.stats.ranks import Difference, Rank, rank_intervals
+from contrafact.stats.paired import Difference, Rank, holm, rank_intervals
 from contrafact.stats.sampling import (
     Expected,
     Waves,

@@ -18,12 +18,24 @@ from inspect_ai.solver import TaskState
 
 from contrafact.console import Progress
 from contrafact.family.run import Prepared
+from contrafact.files.atomic import write_text
 from contrafact.files.lock import locked
 from contrafact.models.estimate import CallEstimate, paid_calls
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, begin, finish, write_manifest
+from contrafact.runs.config import config_text
+from contrafact.runs.folder import (
+    BASELINE_LOGS,
+    CONFIG,
+    LOGS,
+    Manifest,
+    begin,
+    finish,
+    keep_prompts,
+    write_manifest,
+)
 from contrafact.runs.items import Failure, write_items
+from contrafact.runs.score import place_outputs
 
 __all__ = ["RunResult", "default_folder", "execute"]
 
@@ -54,20 +66,40 @@ def default_folder(prepared: Prepared) -> Path:
     return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
 
 
-def execute(prepared: Prepared, folder: Path, estimates: list[CallEstimate]) -> RunResult:
+def execute(
+    prepared: Prepared,
+    folder: Path,
+    estimates: list[CallEstimate],
+    ready: Callable[[], None] | None = None,
+    *,
+    cell: str = "",
+) -> RunResult:
     """Run, or go on with, what was prepared.
+
+    Args:
+        prepared: The run.
+        folder: Its folder.
+        estimates: What it is going to ask.
+        ready: Called when all that can be wrong is known, and nothing has been asked yet.
+        cell: What tells it from other runs of its grid, if it is of one.
 
     Raises:
         InputError: if the folder holds another run, or a model cannot be used.
     """
     with locked(folder):
-        manifest = begin(folder, prepared, paid_calls(estimates))
+        manifest = begin(folder, prepared, paid_calls(estimates), cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.option("fluency_model"))
+        if ready is not None:
+            ready()
         write_manifest(folder, manifest)
+        prepared = place_outputs(prepared, folder)
+        keep_prompts(folder, prepared.pack)
+        if prepared.given is None:
+            write_text(folder / CONFIG, config_text(prepared.settings, folder))
         logs = _evaluate(prepared, folder, subjects, judges)
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))
@@ -80,7 +112,7 @@ def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
     settings = prepared.settings
     subjects = [
         open_model(name, config=_bounds(name, settings.transport), **settings.model_args)
-        for name in settings.models
+        for name in (settings.models if prepared.methods else ())
     ]
     # Judges see nothing of what is set for the models under test but how calls are made.
     others = GenerateConfig(**settings.transport)

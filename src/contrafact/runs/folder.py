@@ -12,23 +12,34 @@ from contrafact.family.run import DataRecord, PackRecord, Prepared
 from contrafact.family.settings import flat_settings
 from contrafact.files.atomic import write_text
 from contrafact.files.lock import LOCK
-from contrafact.models.opening import without_secrets
+from contrafact.models.secrets import without_secrets
+from contrafact.prompts import SUFFIX, PromptPack, default_templates, template_hash
 
 __all__ = [
     "BASELINE_LOGS",
+    "CONFIG",
+    "DATA",
     "LOGS",
     "MANIFEST",
+    "PROMPTS",
     "Manifest",
     "begin",
     "finish",
+    "keep_prompts",
     "now",
     "read_manifest",
+    "read_prompts",
     "write_manifest",
 ]
 
 MANIFEST = "manifest.json"
 LOGS = "logs"
 BASELINE_LOGS = "baseline-logs"
+CONFIG = "config.yaml"
+PROMPTS = "prompts"
+"""The folder of the templates that a run used, as it used them: a prompt pack of its own."""
+DATA = "data.jsonl"
+"""The items of a run that was handed them in Python, and not a file."""
 
 
 class Manifest(BaseModel):
@@ -51,6 +62,7 @@ class Manifest(BaseModel):
     pack: PackRecord = Field(description="The prompt pack.")
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
     paid_calls: int = Field(default=0, description="Calls of models that cost money.")
+    cell: str = Field(default="", description="What tells it from other runs of its grid.")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -77,12 +89,37 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_text(folder / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
 
 
+def keep_prompts(folder: Path, pack: PromptPack) -> None:
+    """Write the templates that a run uses into its folder, so that they can be read and used."""
+    for name, source in pack.sources.items():
+        write_text(folder / PROMPTS / f"{name}{SUFFIX}", source)
+
+
+def read_prompts(folder: Path, manifest: Manifest) -> dict[str, str]:
+    """Return the texts of the templates that a run used, by name, those that can be had.
+
+    A run of a version that kept no texts has those that the default pack still holds unchanged. A
+    text that was changed since is not the run's, and left out.
+    """
+    shipped = default_templates()
+    found: dict[str, str] = {}
+    for name, digest in manifest.pack.templates.items():
+        for path in (folder / PROMPTS / f"{name}{SUFFIX}", shipped.get(name)):
+            if path is None or not path.is_file():
+                continue
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if template_hash(text) == digest:
+                found[name] = text
+                break
+    return found
+
+
 def now() -> str:
     """Return the time, UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
+def begin(folder: Path, prepared: Prepared, paid_calls: int, cell: str = "") -> Manifest:
     """Return the folder's manifest: the one that is there, or a new one, not yet written.
 
     Raises:
@@ -98,11 +135,11 @@ def begin(folder: Path, prepared: Prepared, paid_calls: int) -> Manifest:
                 hint="name another folder with --out, or the same settings to go on with that run",
             )
         return manifest
-    if folder.exists() and any(entry for entry in folder.iterdir() if entry.name != LOCK):
+    if folder.exists() and any(entry.name not in (LOCK, DATA) for entry in folder.iterdir()):
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"
         )
-    return _new(prepared, paid_calls)
+    return _new(prepared, paid_calls, cell)
 
 
 def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
@@ -114,7 +151,7 @@ def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
     return ended
 
 
-def _new(prepared: Prepared, paid_calls: int) -> Manifest:
+def _new(prepared: Prepared, paid_calls: int, cell: str = "") -> Manifest:
     import inspect_ai
 
     return Manifest(
@@ -130,6 +167,7 @@ def _new(prepared: Prepared, paid_calls: int) -> Manifest:
         pack=prepared.pack_record,
         settings=without_secrets(flat_settings(prepared.settings)),
         paid_calls=paid_calls,
+        cell=cell,
     )
 
 

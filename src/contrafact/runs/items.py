@@ -1,8 +1,9 @@
 """From Inspect's logs to what a run keeps, and back: its tables, its failures, what was used."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from contrafact.errors import InputError
 from contrafact.family.run import Evaluated, Prepared
 from contrafact.files.tables import write_frame
 from contrafact.models.asking import redacted
+from contrafact.models.fluency import FLUENCY
+from contrafact.models.prices import FREE, Tokens, dollars, price_note
 from contrafact.runs.folder import Manifest, read_manifest
 
 if TYPE_CHECKING:
@@ -20,20 +23,32 @@ if TYPE_CHECKING:
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = [
+    "AGREEMENT",
     "FAILURES",
+    "FLUENCY_ROLE",
     "ITEMS",
+    "JUDGE",
+    "SUBJECT",
     "USAGE",
     "VERDICTS",
     "Failure",
     "RunItems",
+    "agreement",
+    "beside",
     "read_items",
     "write_items",
 ]
 
 ITEMS = "items.parquet"
 VERDICTS = "verdicts.parquet"
+AGREEMENT = "agreement.csv"
 FAILURES = "failures.csv"
 USAGE = "usage.csv"
+
+SUBJECT = "subject"
+JUDGE = "judge"
+FLUENCY_ROLE = "fluency"
+"""The roles of models in what a run used: who wrote, who judged, who scored fluency."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +88,8 @@ class RunItems:
 def read_items(folders: Iterable[Path]) -> list[RunItems]:
     """Return what runs keep of their items, each folder once.
 
-    A system that two runs of a task share is named with its run's folder in the second.
+    Systems of a grid are named with what tells their run from others of it; a system that two runs
+    of a task share all the same is named with its run's folder in the second.
 
     Raises:
         InputError: if a folder is not a run folder, or its run has not come to its end.
@@ -90,13 +106,23 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
         items = pd.read_parquet(folder / ITEMS)
         verdicts = pd.read_parquet(folder / VERDICTS) if (folder / VERDICTS).exists() else None
         own = taken.setdefault(manifest.task, set())
-        names = {name: f"{name} [{folder.resolve().name}]" for name in {*items["system"]} & own}
-        for table in (items, verdicts) if names else ():
-            if table is not None:
-                table["system"] = table["system"].replace(names)
+        if manifest.cell:
+            _rename(
+                items, verdicts, {name: f"{name} [{manifest.cell}]" for name in items["system"]}
+            )
+        shared = {*items["system"]} & own
+        _rename(items, verdicts, {name: f"{name} [{folder.resolve().name}]" for name in shared})
         own |= {*items["system"]}
         found.append(RunItems(folder, manifest, items, verdicts))
     return found
+
+
+def _rename(
+    items: "pd.DataFrame", verdicts: "pd.DataFrame | None", names: Mapping[str, str]
+) -> None:
+    for table in (items, verdicts) if names else ():
+        if table is not None:
+            table["system"] = table["system"].replace(names)
 
 
 def write_items(
@@ -121,10 +147,18 @@ def write_items(
                 scored.append(sample)
         evaluated.append(Evaluated(label, log, scored, judge))
     items, verdicts = prepared.tables(evaluated, scorer, folder)
+    if prepared.given is not None:
+        earlier = [row for one in prepared.given.systems.values() for row in one.verdicts]
+        verdicts = pd.DataFrame([*earlier, *verdicts.to_dict("records")])
+    items = beside(items, verdicts)
     write_frame(items, folder / ITEMS)
     if len(verdicts):
         write_frame(verdicts, folder / VERDICTS)
-    write_frame(pd.DataFrame(usage, columns=list(_USAGE)), folder / USAGE)
+        if len(agreed := agreement(verdicts)):
+            write_frame(agreed, folder / AGREEMENT)
+    usage += _fluency(folder, scorer)
+    table = pd.DataFrame(usage, columns=list(_USAGE))
+    write_frame(table.astype(dict.fromkeys(_COUNTS, "Int64")), folder / USAGE)
     lost = folder / FAILURES
     if failures:
         write_frame(pd.DataFrame([vars(failure) for failure in failures]), lost)
@@ -133,34 +167,161 @@ def write_items(
     return failures
 
 
+def beside(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the items with a column for every criterion and judge, where there are several judges.
+
+    It is called ``<criterion> · <judge>`` and holds 1.0, 0.0, or NaN where that judge gave no valid
+    verdict on the item.
+
+    Args:
+        items: The per-item table.
+        verdicts: Every judge's own verdicts.
+    """
+    import pandas as pd
+
+    if not len(verdicts) or verdicts["judge"].nunique() < 2:
+        return items
+    said = {"criterion", "judge", "passed", "invalid"}
+    key = [name for name in verdicts.columns if name in items.columns and name not in said]
+    rows = pd.MultiIndex.from_frame(items[key])
+    found = items.copy()
+    for (criterion, judge), own in verdicts.groupby(["criterion", "judge"], sort=False):
+        passed = pd.to_numeric(own.set_index(key)["passed"], errors="coerce").astype(float)
+        found[f"{criterion} · {judge}"] = passed.reindex(rows).to_numpy()
+    return found
+
+
+def agreement(verdicts: "pd.DataFrame") -> "pd.DataFrame":
+    """Return how far several judges agree, by criterion; empty where there is but one.
+
+    Args:
+        verdicts: Every judge's own verdicts.
+
+    Returns:
+        One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate``,
+        ``estimate_low`` and ``estimate_high`` (95%, resampled by ``sample_id``), ``n`` (outputs
+        with two valid verdicts) and ``judges``.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from contrafact.stats.agreement import (
+        fleiss_kappa,
+        gwet_ac1,
+        krippendorff_alpha,
+        percent_agreement,
+        with_interval,
+    )
+
+    rows = []
+    said = {"criterion", "judge", "passed", "invalid", "probability", "mass"}
+    unit = [name for name in verdicts.columns if name not in said]
+    for criterion, own in verdicts.groupby("criterion", sort=False) if len(verdicts) else ():
+        passed = own.assign(passed=pd.to_numeric(own["passed"], errors="coerce"))
+        wide = passed.groupby([*unit, "judge"], sort=False)["passed"].first().unstack("judge")
+        if wide.shape[1] < 2 or wide.empty:
+            continue
+        ratings = wide.astype(object).where(wide.notna(), None).to_numpy(object)
+        clusters = wide.index.get_level_values("sample_id").to_numpy(object)
+        for name, function in (
+            ("agreement of pairs", percent_agreement),
+            ("Gwet's AC1", gwet_ac1),
+            ("Fleiss' kappa", fleiss_kappa),
+            ("Krippendorff's alpha", krippendorff_alpha),
+        ):
+            found = with_interval(
+                function, ratings, clusters=clusters, rng=np.random.default_rng(0)
+            )
+            rows.append(
+                {
+                    "criterion": criterion,
+                    "coefficient": name,
+                    "estimate": found.estimate,
+                    "estimate_low": found.low,
+                    "estimate_high": found.high,
+                    "n": found.n,
+                    "judges": wide.shape[1],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
 _ERROR_LINE = re.compile(r"^([\w.]+(?:Error|Exception|Timeout)\w*: .+)$", re.MULTILINE)
-_USAGE = ("model", "calls", "input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
+_COUNTS = ("calls", "input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
+_USAGE = ("model", "method", "role", *_COUNTS, "dollars", "price")
+
+
+@dataclass
+class _Used:
+    """What one model used in one role."""
+
+    calls: list[Tokens]
+    reasoning: int = 0
+
+    def row(self, model: str, method: str, role: str) -> dict[str, Any]:
+        """Return its line of the table."""
+        return {
+            "model": model,
+            "method": method,
+            "role": role,
+            "calls": len(self.calls),
+            "input_tokens": sum(call.read + call.cache_read for call in self.calls),
+            "output_tokens": sum(call.written for call in self.calls),
+            "reasoning_tokens": self.reasoning,
+            "cached_tokens": sum(call.cache_read for call in self.calls),
+            "dollars": _rounded(dollars(model, self.calls)),
+            "price": price_note(model),
+        }
 
 
 def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
-    """Return what each model of a log was sent and gave back, and in how many calls.
+    """Return what each model of a log was sent and gave back in each role, and what that costs.
 
-    A text that was written here, with no call in the log, counts as one.
+    A text that was written here, with no call in the log, counts as one call.
     """
-    counts: dict[str, list[int]] = {}
+    used: dict[tuple[str, str], _Used] = {}
+
+    def of(model: str, role: str) -> _Used:
+        return used.setdefault((model, role), _Used([]))
+
     for sample in log.samples or []:
-        for read, written in prepared.run.local_calls(sample):
-            row = counts.setdefault(log.eval.model, [0] * (len(_USAGE) - 1))
-            row[0] += 1
-            row[1] += read
-            row[2] += written
+        # Of outputs made elsewhere, none was written here.
+        for read, written in () if prepared.given else prepared.run.local_calls(sample):
+            of(log.eval.model, SUBJECT).calls.append(Tokens(read, written))
         for event in sample.events:
             if event.event != "model" or event.output.empty:
                 continue
-            used = event.output.usage
-            row = counts.setdefault(event.model, [0] * (len(_USAGE) - 1))
-            row[0] += 1
-            if used is not None:
-                row[1] += used.input_tokens + (used.input_tokens_cache_read or 0)
-                row[2] += used.output_tokens
-                row[3] += used.reasoning_tokens or 0
-                row[4] += used.input_tokens_cache_read or 0
-    return [dict(zip(_USAGE, (model, *row), strict=True)) for model, row in counts.items()]
+            one = of(event.model, JUDGE if event.role == "grader" else SUBJECT)
+            counted = event.output.usage
+            if counted is None:
+                one.calls.append(Tokens(0, 0))
+                continue
+            one.calls.append(
+                Tokens(
+                    counted.input_tokens,
+                    counted.output_tokens,
+                    counted.input_tokens_cache_read or 0,
+                    counted.input_tokens_cache_write or 0,
+                )
+            )
+            one.reasoning += counted.reasoning_tokens or 0
+    method = str((log.eval.metadata or {})["method"])
+    return [one.row(model, method, role) for (model, role), one in used.items()]
+
+
+def _fluency(folder: Path, scorer: "CausalModel | None") -> list[dict[str, Any]]:
+    """Return the line of the fluency model: the texts it scored, here, for nothing."""
+    import pandas as pd
+
+    if scorer is None or not (folder / FLUENCY).exists():
+        return []
+    row = dict.fromkeys(_USAGE) | {"model": scorer.name, "role": FLUENCY_ROLE}
+    texts = len(pd.read_parquet(folder / FLUENCY, columns=["text"]))
+    return [{**row, "calls": texts, "dollars": 0.0, "price": FREE}]
+
+
+def _rounded(cost: Decimal | None) -> float | None:
+    return None if cost is None else round(float(cost), 6)
 
 
 def _failure(label: str, sample: EvalSample) -> Failure:

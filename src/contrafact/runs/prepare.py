@@ -1,11 +1,13 @@
 """Everything that can be wrong with a run is found here, before the first call of a model."""
 
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from contrafact.corpus.named import data_source
 from contrafact.errors import InputError
 from contrafact.family import families, task_named
 from contrafact.family.method import MethodContext
@@ -20,6 +22,8 @@ from contrafact.family.run import (
     require_model,
 )
 from contrafact.family.settings import RunSettings, TaskOptions, identity
+from contrafact.files.fields import checked_columns
+from contrafact.files.workbooks import split_sheet
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import open_pack
 
@@ -58,6 +62,9 @@ def make_settings(
     own |= options
     if own.get("fluency_model") == "none":
         own["fluency_model"] = None
+    if values.get("data") is not None and str(values["data"]) != "-":
+        source = data_source(values["data"])
+        values |= {"data": source.path, "data_source": source.origin}
     values.setdefault("methods", found.default_methods)
     for name in ("models", "judges", "methods"):
         values[name] = tuple(dict.fromkeys(values.get(name, ())))
@@ -114,7 +121,8 @@ def prepare(settings: RunSettings) -> Prepared:
     refuse([("--model", bool(models) and not asking, "the baselines named ask no model")])
     run.check(settings, asking)
     path = settings.data or run.bundled
-    items, notes = load_once(run.load, path)
+    settings = settings.model_copy(update={"columns": _columns(run, settings)})
+    items, notes = load_once(run.load, path, settings.columns)
     if not items:
         raise InputError("there is nothing in it to work on", file=path, hint="give another file")
     files = run.load_files(settings)
@@ -139,18 +147,21 @@ def prepare(settings: RunSettings) -> Prepared:
     judged = settings.judges and any(run.is_judged(settings, name) for name in specs)
     judging = run.judging(pack, settings) if judged else None
     limited = items[: settings.limit]
+    notes = [*notes, *_size_notes(settings, len(items))]
     records = {name: file_record(file, len(found)) for name, (file, found) in files.items()}
     if shots_from is not None:
         records["shots_from"] = file_record(shots_from, len(pool))
     data = (
-        file_record(settings.data, len(limited), notes)
+        file_record(settings.data, len(limited), notes, source=settings.data_source)
         if settings.data
-        else file_record(run.bundled, len(limited), name=BUNDLED)
+        else file_record(run.bundled, len(limited), notes, name=BUNDLED)
     )
     return Prepared(
         run=run,
         settings=settings,
-        identity=identity(settings, _contents(run, pack.used, data, records, pool_path, shows)),
+        identity=identity(
+            settings, _contents(run, settings, pack.used, data, records, pool_path, shows)
+        ),
         pack=pack,
         data=data,
         files=records,
@@ -160,6 +171,27 @@ def prepare(settings: RunSettings) -> Prepared:
         baselines={name: made[name] for name in baselines},
         judging=judging,
     )
+
+
+def _columns(run: TaskRun[Any, Any], settings: RunSettings) -> dict[str, str]:
+    """Return what the data's columns are called, checked."""
+    if not settings.columns:
+        return {}
+    takes = "columns" in inspect.signature(run.load).parameters
+    refuse(
+        [
+            ("--columns", settings.data is None, "no file is named with --data"),
+            ("--columns", not takes, f"{settings.task} reads its files as they are"),
+        ]
+    )
+    return checked_columns(settings.columns, run.fields)
+
+
+def _size_notes(settings: RunSettings, size: int) -> list[str]:
+    """Return what is to be said of how much data there are."""
+    if settings.limit is None or settings.limit <= size:
+        return []
+    return [f"--limit {settings.limit:,} is above its size: all {size:,} are taken"]
 
 
 def refuse_examples(settings: RunSettings, shows: bool) -> None:
@@ -182,6 +214,7 @@ def refuse_examples(settings: RunSettings, shows: bool) -> None:
 
 def _contents(
     run: TaskRun[Any, Any],
+    settings: RunSettings,
     templates: Mapping[str, str],
     data: DataRecord,
     files: Mapping[str, DataRecord],
@@ -193,6 +226,9 @@ def _contents(
         "data": data.sha256,
         "templates": dict(templates),
         "task": run.version.split("-")[0],
+        # Which of a workbook's sheets, and which of the columns: the same bytes, other items.
+        **({"sheet": sheet} if (sheet := split_sheet(settings.data or "")[1]) else {}),
+        **({"columns": dict(settings.columns)} if settings.columns else {}),
     }
     contents |= {name: record.sha256 for name, record in files.items() if name != "shots_from"}
     if shows and pool is not None:

@@ -25,14 +25,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from contrafact.stats.intervals import Interval, interval_from_resamples
-from contrafact.stats.resampling import (
+from contrafact.stats.intervals import (
     Clusters,
+    Interval,
     check_settings,
     cluster_codes,
     cluster_sums,
     column_totals,
     finite_values,
+    interval_from_resamples,
     resampled_sums,
 )
 

@@ -14,7 +14,7 @@ Matthews' coefficient is 0 where all items, or all predictions, are of one class
 
 Two raters. `binary_figures` measures one rater against another that is taken for the truth, for
 two categories. Precision, recall and specificity are shares of items and have Wilson intervals at
-the effective number of items (:mod:`contrafact.stats.proportions`); F1 is none, and its interval
+the effective number of items (:mod:`contrafact.stats.intervals`); F1 is none, and its interval
 resamples clusters.
 """
 
@@ -26,15 +26,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from contrafact.stats.intervals import Interval, cluster_bootstrap, interval_from_resamples
-from contrafact.stats.proportions import Proportion, clustered_proportion
-from contrafact.stats.resampling import (
+from contrafact.stats.intervals import (
     Clusters,
+    Interval,
+    Proportion,
     check_settings,
     chunk_sizes,
+    cluster_bootstrap,
     cluster_codes,
     cluster_sums,
+    clustered_proportion,
     finite_values,
+    interval_from_resamples,
     resampled_counts,
     resampled_sums,
 )

@@ -20,9 +20,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from contrafact.stats.intervals import MIN_CLUSTERS, Interval
-from contrafact.stats.proportions import effective_number, variance_of_mean
-from contrafact.stats.resampling import Clusters, check_settings, cluster_codes, finite_values
+from contrafact.stats.intervals import (
+    MIN_CLUSTERS,
+    Clusters,
+    Interval,
+    check_settings,
+    cluster_codes,
+    effective_number,
+    finite_values,
+    variance_of_mean,
+)
 
 __all__ = [
     "MIN_EXAM",

@@ -1,24 +1,37 @@
-"""Means and medians with intervals that respect clusters.
+"""Means, medians and proportions with intervals that respect clusters.
 
-Values of one cluster (the two counterfactuals of a headline) resemble each other; an interval
-that takes them for independent is too narrow. Here clusters are what is drawn, with replacement
-and whole (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8).
+Values of one cluster (the two counterfactuals of a headline) resemble each other; an interval that
+takes them for independent is too narrow. Here clusters are what is drawn, with replacement and
+whole (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8).
 
 Small samples. The percentile interval of a mean of few clusters is too narrow, because the
-bootstrap divides by n where the variance needs n - 1, and uses a normal quantile where t is
-needed. The interval here is the *expanded* percentile interval (Hesterberg, What Teachers Should
-Know About the Bootstrap, The American Statistician 69(4), 2015): the tail at which resamples are
-cut is chosen so that for a mean it agrees with the t interval. From some hundreds of clusters on
-it is the plain percentile interval. Under :data:`MIN_CLUSTERS` clusters no bounds are given.
+bootstrap divides by n where the variance needs n - 1, and uses a normal quantile where t is needed.
+The interval here is the *expanded* percentile interval (Hesterberg, What Teachers Should Know About
+the Bootstrap, The American Statistician 69(4), 2015): the tail at which resamples are cut is chosen
+so that for a mean it agrees with the t interval. From some hundreds of clusters on it is the plain
+percentile interval. Under :data:`MIN_CLUSTERS` clusters no bounds are given.
 
 What a 95% interval covers, in simulations of 1,500 studies with clusters of two values that
 correlate by one half: with normal values, means 91% at 5 clusters and 93 to 95% from 6 on, medians
 88% at 5 and 94 to 96% from 8 on; with log-normal values (perplexities look like them), means only
 82% at 5 clusters, 88% at 20 and 92% at 50, medians 93 to 96% from 8 on. Quote the median of skewed
 values. Proportions near 0 or 1 cover less than they say with few clusters, too.
+
+Clusters are drawn with replacement, many times at once. A statistic that is a function of sums over
+clusters (a mean, a ratio, an agreement coefficient) needs only those sums of each resample, so a
+resample costs one row of a matrix product and no loop. Work goes in chunks of about
+:data:`CHUNK_CELLS` numbers, whatever the number of resamples.
+
+Proportions are of clustered outcomes: how often a judge is right, say, on several texts per story.
+Near 0 or 1, where judges' rates lie, a bootstrap interval of a proportion is too narrow. Here the
+Wilson score interval (Journal of the American Statistical Association 22, 1927) is taken at the
+*effective* number of outcomes: their number over the design effect (Kish; Rao and Scott, Biometrics
+48, 1992), lowered for few clusters as Korn and Graubard do (Survey Methodology 24, 1998). The same
+number says what a clustered rate is worth to a calculation that takes independent outcomes.
 """
 
 import math
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -26,24 +39,144 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from contrafact.stats.resampling import (
-    Clusters,
-    check_settings,
-    cluster_codes,
-    cluster_sums,
-    column_totals,
-    finite_values,
-    resampled_counts,
-    resampled_sums,
-)
-
 __all__ = [
+    "CHUNK_CELLS",
     "MIN_CLUSTERS",
+    "Clusters",
     "Interval",
+    "Proportion",
     "Statistic",
+    "check_settings",
+    "chunk_sizes",
     "cluster_bootstrap",
+    "cluster_codes",
+    "cluster_sums",
+    "clustered_proportion",
+    "column_totals",
+    "difference_between_groups",
+    "effective_number",
+    "finite_values",
     "interval_from_resamples",
+    "resampled_counts",
+    "resampled_sums",
+    "standard_error",
+    "variance_of_mean",
 ]
+
+
+def check_settings(level: float, resamples: int) -> None:
+    """Raise ValueError unless ``level`` lies between 0 and 1 and ``resamples`` is at least 1."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, not {level}")
+    if resamples < 1:
+        raise ValueError(f"resamples must be at least 1, not {resamples}")
+
+
+def finite_values(values: ArrayLike, name: str = "values") -> NDArray[np.float64]:
+    """Return ``values`` as a float array; ValueError unless one-dimensional and all finite."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, not of shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} hold NaN or infinity: drop or repair them first, and count them")
+    return array
+
+
+Clusters = Sequence[Hashable] | NDArray[Any] | None
+"""One label per value; values with the same label stay together. None: each value by itself."""
+
+CHUNK_CELLS = 1 << 19
+
+# One binomial draw costs about as much as this many cells of the general path (measured).
+_BINOMIAL_COST = 8
+
+
+def cluster_codes(clusters: Clusters, n: int) -> tuple[NDArray[np.intp], int]:
+    """Return a code from 0 for each of ``n`` values, and the number of clusters.
+
+    Codes follow the sorted labels, so that the order of the rows does not change a seeded result.
+
+    Raises:
+        ValueError: If there is not one label per value, or a label is None or NaN.
+    """
+    if clusters is None:
+        return np.arange(n), n
+    labels: list[Hashable] = (
+        clusters.tolist() if isinstance(clusters, np.ndarray) else list(clusters)
+    )
+    if len(labels) != n:
+        raise ValueError(f"{len(labels)} cluster labels for {n} values")
+    if any(label is None or label != label for label in labels):
+        raise ValueError("a cluster label is missing (None or NaN)")
+    distinct = sorted(set(labels), key=lambda label: (type(label).__name__, repr(label)))
+    code_of = {label: code for code, label in enumerate(distinct)}
+    return np.array([code_of[label] for label in labels], dtype=np.intp), len(distinct)
+
+
+def cluster_sums(
+    features: NDArray[np.float64], codes: NDArray[np.intp], clusters: int
+) -> NDArray[np.float64]:
+    """Return the sums of the rows of ``features`` by cluster, of shape (clusters, columns).
+
+    Rows are added in an order of their own, so that shuffled rows give the same sums to the bit.
+    """
+    order = np.lexsort((*features.T[::-1], codes))
+    features, codes = features[order], codes[order]
+    columns = [np.bincount(codes, column, minlength=clusters) for column in features.T]
+    return np.stack(columns, axis=1)
+
+
+def column_totals(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of each column, exactly rounded, whatever the order of the rows."""
+    return np.array([math.fsum(column) for column in rows.T])
+
+
+def chunk_sizes(total: int, width: int) -> Iterator[int]:
+    """Yield how many rows of ``width`` cells to work on at a time until ``total`` are done."""
+    rows = max(1, CHUNK_CELLS // max(1, width))
+    for start in range(0, total, rows):
+        yield min(rows, total - start)
+
+
+def resampled_counts(
+    clusters: int, resamples: int, rng: np.random.Generator, *, width: int | None = None
+) -> Iterator[NDArray[np.intp]]:
+    """Yield chunks of shape (rows, clusters): how often each cluster is drawn in a resample.
+
+    Each row is a draw of ``clusters`` clusters with replacement. ``width`` is the number of cells
+    the caller needs per row, if more than ``clusters``.
+    """
+    for rows in chunk_sizes(resamples, max(clusters, width or 0)):
+        drawn = rng.integers(0, clusters, size=(rows, clusters))
+        drawn += (np.arange(rows) * clusters)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)
+
+
+def resampled_sums(
+    sums: NDArray[np.float64], resamples: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the column sums of each resample of the rows of ``sums``, (resamples, columns).
+
+    Clusters with equal sums are interchangeable. Where there are few distinct ones (verdicts
+    are), how many of each kind a resample holds is drawn at once from the multinomial
+    distribution: the same distribution of results, at a fraction of the work.
+    """
+    clusters = len(sums)
+    kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
+    if len(kinds) * _BINOMIAL_COST <= clusters:
+        probabilities = multiplicity / clusters
+        parts = [
+            rng.multinomial(clusters, probabilities, size=rows) @ kinds
+            for rows in chunk_sizes(resamples, len(kinds))
+        ]
+    else:
+        ordered = np.repeat(kinds, multiplicity, axis=0)
+        parts = [
+            counts.astype(np.float64) @ ordered
+            for counts in resampled_counts(clusters, resamples, rng)
+        ]
+    return np.concatenate(parts)
+
 
 MIN_CLUSTERS = 5
 """Fewer clusters than this, and an interval has no bounds: five clusters are the fewest whose
@@ -263,3 +396,168 @@ def _medians(
     estimate = float(medians(np.ones((1, clusters), dtype=np.intp))[0])
     chunks = resampled_counts(clusters, resamples, rng, width=len(x))
     return estimate, np.concatenate([medians(counts) for counts in chunks])
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """A proportion and its interval.
+
+    Attributes:
+        k: How many outcomes are 1.
+        n: How many outcomes there are.
+        n_effective: How many independent outcomes would say as much.
+        clusters: How many clusters they come in.
+        estimate: ``k / n``; NaN without outcomes.
+        low: Lower bound; NaN with fewer than five clusters.
+        high: Upper bound; NaN with fewer than five clusters.
+        level: The confidence level.
+    """
+
+    k: int
+    n: int
+    n_effective: float
+    clusters: int
+    estimate: float
+    low: float
+    high: float
+    level: float
+
+
+def clustered_proportion(
+    outcomes: ArrayLike, clusters: Clusters = None, *, level: float = 0.95
+) -> Proportion:
+    """Return the share of outcomes that are 1, with a Wilson interval that respects clusters.
+
+    In simulations of 2,000 studies (rates 0.7 to 0.97, 20 to 80 clusters of two outcomes that
+    correlate by one half), the 95% interval covers 94 to 98% of the time.
+
+    Args:
+        outcomes: Booleans, or 0 and 1, shape (n,).
+        clusters: One label per outcome, or None where each stands for itself.
+        level: Confidence level.
+
+    Raises:
+        ValueError: On other outcomes, lengths that differ, or a level outside (0, 1).
+    """
+    check_settings(level, 1)
+    x = finite_values(outcomes, "outcomes")
+    if not np.isin(x, (0.0, 1.0)).all():
+        raise ValueError("outcomes must be 0 or 1")
+    codes, groups = cluster_codes(clusters, len(x))
+    k, n = int(x.sum()), len(x)
+    if not n:
+        return Proportion(0, 0, 0.0, 0, math.nan, math.nan, math.nan, level)
+    share = k / n
+    effective = effective_number(x, codes)
+    if groups < MIN_CLUSTERS:
+        return Proportion(k, n, effective, groups, share, math.nan, math.nan, level)
+    z = float(special.ndtri(0.5 + level / 2.0))
+    if groups < n:
+        # The design effect is itself an estimate, from few clusters a rough one.
+        t = float(special.stdtrit(groups - 1, 0.5 + level / 2.0))
+        effective *= (z / t) ** 2
+    spread = z**2 / effective
+    middle = (share + spread / 2.0) / (1.0 + spread)
+    reach = math.sqrt(share * (1.0 - share) * spread + spread**2 / 4.0) / (1.0 + spread)
+    low = 0.0 if k == 0 else max(0.0, middle - reach)
+    high = 1.0 if k == n else min(1.0, middle + reach)
+    return Proportion(k, n, effective, groups, share, low, high, level)
+
+
+def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
+    """Return how many independent outcomes say as much about a rate as these clustered ones.
+
+    It is the number of values over the design effect, and never more than their number; where all
+    are equal, which tells nothing of how clusters vary, it is the number of clusters.
+
+    Args:
+        values: Numbers from 0 to 1, shape (n,).
+        clusters: One label per value, or None where each value stands for itself.
+    """
+    x = finite_values(values)
+    codes, groups = cluster_codes(clusters, len(x))
+    if not len(x):
+        return 0.0
+    mean = float(x.mean())
+    variance = variance_of_mean(x, codes, groups)
+    if variance <= 0.0 or not 0.0 < mean < 1.0:
+        return float(groups)
+    return min(float(len(x)), mean * (1.0 - mean) / variance)
+
+
+def standard_error(values: ArrayLike, clusters: Clusters = None) -> float:
+    """Return the standard error of a mean of clustered values; NaN with fewer than two clusters.
+
+    Args:
+        values: The values; NaN are left out.
+        clusters: Their clusters, of the same length; each value its own where none are given.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    known = ~np.isnan(x)
+    labels = np.arange(len(x)) if clusters is None else np.asarray(clusters)
+    codes, number = cluster_codes(labels[known], int(known.sum()))
+    if number < 2:
+        return math.nan
+    return math.sqrt(variance_of_mean(x[known], codes, number))
+
+
+def variance_of_mean(values: NDArray[np.float64], codes: NDArray[np.intp], clusters: int) -> float:
+    """Return the variance of a mean of clustered values, by the sums over clusters.
+
+    Args:
+        values: Shape (n,).
+        codes: Each value's cluster, from 0.
+        clusters: How many there are; infinite variance with fewer than two.
+    """
+    if clusters < 2:
+        return math.inf
+    sums = cluster_sums((values - values.mean())[:, None], codes, clusters)[:, 0]
+    return float((sums**2).sum() / len(values) ** 2 * clusters / (clusters - 1))
+
+
+def difference_between_groups(
+    values: ArrayLike,
+    group: ArrayLike,
+    clusters: Clusters,
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    rng: np.random.Generator,
+) -> Interval:
+    """Return the mean of one group of values less that of the other, resampling clusters.
+
+    A cluster may have values in both groups; it is drawn whole.
+
+    Args:
+        values: Shape (n,).
+        group: Whether each value is of the first group, booleans, shape (n,).
+        clusters: One label per value, or None where each stands for itself.
+        level: Confidence level.
+        resamples: How many times the clusters are drawn.
+        rng: Where randomness comes from. The order of rows does not change a seeded result.
+
+    Returns:
+        The difference; NaN where a group is empty.
+
+    Raises:
+        ValueError: On NaN or infinity, or lengths that differ.
+    """
+    check_settings(level, resamples)
+    x, g = finite_values(values), finite_values(group, "group")
+    if len(x) != len(g) or not np.isin(g, (0.0, 1.0)).all():
+        raise ValueError("group must be true or false for each value")
+    codes, count = cluster_codes(clusters, len(x))
+    if not len(x):
+        return Interval(math.nan, math.nan, math.nan, level, 0, 0, "no values")
+    columns = np.stack([x * g, g, x * (1.0 - g), 1.0 - g], axis=1)
+    sums = cluster_sums(columns, codes, count)
+    estimate = float(_difference(sums.sum(axis=0)))
+    draws = _difference(resampled_sums(sums, resamples, rng))
+    return interval_from_resamples(estimate, draws, n=len(x), clusters=count, level=level)
+
+
+def _difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    first, second = sums[..., 1], sums[..., 3]
+    both = (first > 0) & (second > 0)
+    difference = sums[..., 0] / np.where(both, first, 1) - sums[..., 2] / np.where(both, second, 1)
+    return np.asarray(np.where(both, difference, math.nan))

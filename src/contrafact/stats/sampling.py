@@ -37,8 +37,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from contrafact.stats.intervals import MIN_CLUSTERS, Interval, cluster_bootstrap
-from contrafact.stats.resampling import Clusters, check_settings, finite_values
+from contrafact.stats.intervals import (
+    MIN_CLUSTERS,
+    Clusters,
+    Interval,
+    check_settings,
+    cluster_bootstrap,
+    finite_values,
+)
 
 __all__ = [
     "Expected",

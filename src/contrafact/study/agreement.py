@@ -33,6 +33,17 @@ _POSITIVE = {
     "positive": "negative",
 }  # fmt: skip
 
+_LABELS = {
+    "percent": "agreement",
+    "fleiss_kappa": "Fleiss' kappa",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2": "Gwet's AC2",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "cohen_kappa": "Cohen's kappa",
+    "f1": "F1",
+}
+_SHARES = frozenset(("percent", "accuracy", "precision", "recall", "specificity"))
+
 
 @dataclass(frozen=True)
 class Coefficient:
@@ -55,6 +66,29 @@ class Coefficient:
     high: float
     n: int
     why: str
+
+    @property
+    def label(self) -> str:
+        """What a reader sees."""
+        return _LABELS.get(self.name, self.name)
+
+    def cells(self, raters: int) -> tuple[str, str, str, str, str]:
+        """Return what a table shows: its label, whose it is, its value, its interval, the items.
+
+        Args:
+            raters: How many raters the table of ratings has.
+        """
+        whose = "all" if len(self.raters) == raters > 2 else " and ".join(self.raters)
+        if math.isnan(self.low):
+            bounds = self.why.removeprefix("undefined: ")
+        else:
+            bounds = f"{self._shown(self.low)} to {self._shown(self.high)}"
+        return self.label, whose, self._shown(self.estimate), bounds, str(self.n)
+
+    def _shown(self, value: float) -> str:
+        if math.isnan(value):
+            return "undefined"
+        return f"{100 * value:.1f}%" if self.name in _SHARES else f"{value:.2f}"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contrafact.errors import InputError
+from contrafact.files.fields import is_absent
 from contrafact.files.tables import Row, read_rows, source_name
 
 __all__ = ["Rating", "RatingsTable", "ratings_of", "read_ratings"]
@@ -42,7 +43,11 @@ class RatingsTable:
 
 
 def read_ratings(
-    path: str, *, raters: Sequence[str] = (), count: str | None = None
+    path: str,
+    *,
+    raters: Sequence[str] = (),
+    count: str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> RatingsTable:
     """Return the ratings in a file.
 
@@ -51,15 +56,17 @@ def read_ratings(
     category that differ only in case are one.
 
     Args:
-        path: CSV, JSONL, JSON or Parquet, or ``-``.
+        path: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
         raters: The raters to take, of a wide file the columns; all where none is named.
         count: A column of a wide file with the number of items that a row stands for.
+        columns: By name (``item``, ``rater``, ``rating``, of a wide file any), the file's name for
+            the column, where they differ.
 
     Raises:
         InputError: There are not two raters, an item is rated twice by one, or a cell is no
             rating.
     """
-    return ratings_of(list(read_rows(path)), source_name(path), raters=raters, count=count)
+    return ratings_of(list(read_rows(path, columns)), source_name(path), raters=raters, count=count)
 
 
 def ratings_of(
@@ -177,9 +184,7 @@ def _text(value: Any) -> str:
 def _rating(value: Any, name: str, line: int) -> str | None:
     if isinstance(value, list | dict):
         raise InputError("is no rating", file=name, line=line, hint="write a word or a number")
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return None
-    return _text(value) or None
+    return None if is_absent(value) else _text(value)
 
 
 def _count(value: Any, name: str, line: int) -> int:

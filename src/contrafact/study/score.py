@@ -108,7 +108,12 @@ def read_key(
 
 
 def read_answers(
-    paths: Iterable[str | Path], spec: StudySpec, items: Sequence[StudyItem], *, command: str
+    paths: Iterable[str | Path],
+    spec: StudySpec,
+    items: Sequence[StudyItem],
+    *,
+    command: str,
+    columns: Mapping[str, str] | None = None,
 ) -> Filled:
     """Return the answers of filled sheets.
 
@@ -121,6 +126,7 @@ def read_answers(
         spec: The study.
         items: The key's items.
         command: Which command writes the sheets, for messages.
+        columns: By the name that a sheet was written with, what the file calls the column now.
 
     Raises:
         InputError: A file is no sheet, or one person answered one item twice.
@@ -134,6 +140,7 @@ def read_answers(
         asked=[question.name for question in spec.asked],
         command=command,
         problems=filled.problems,
+        columns=columns,
     ):
         if row.person not in filled.people:
             filled.people.append(row.person)

@@ -1,15 +1,30 @@
-"""Hostile text made safe: for a prompt, a tokenizer, a file, a page.
+"""Hostile text made safe: for a prompt, a tokenizer, a file, a page, a reader.
 
 `delimit` is for what stands between ``<news>`` and ``</news>`` in a prompt, `printable` for what
 people read, `tokenizable` for what a model reads as it is, `replace_surrogates` for what is written
-as UTF-8; `hostile_characters` counts what misleads a reader or breaks a program.
+as UTF-8; `hostile_characters` counts what misleads a reader or breaks a program. Control
+characters, zero-width characters and the marks that reorder text from right to left can hide or
+rearrange what a page says: they are shown by their code point, as a token.
 """
 
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 
-__all__ = ["delimit", "hostile_characters", "printable", "replace_surrogates", "tokenizable"]
+from markupsafe import Markup, escape
+
+__all__ = [
+    "delimit",
+    "hostile_characters",
+    "inner_html",
+    "printable",
+    "replace_surrogates",
+    "shorten",
+    "tokenizable",
+    "visible_html",
+    "visible_text",
+]
 
 _REPLACEMENT = "‹"
 # What a model or a reader may take for an opening angle bracket. A bracket that was replaced
@@ -95,3 +110,62 @@ def hostile_characters(text: str) -> Counter[str]:
         return Counter()
     found = {name: len(pattern.findall(text)) for name, pattern in _HOSTILE.items()}
     return Counter({name: number for name, number in found.items() if number})
+
+
+_SHORT = {0x00: "␀", 0x09: "⇥", 0x0A: "↵", 0x0D: "␍"}
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Letters that have no ink of their own, and so hide like zero-width spaces.
+_BLANK = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str | None]]:
+    """Yield runs of plain text, and each hidden character with what stands for it."""
+    run: list[str] = []
+    for character in text:
+        if character not in _BLANK and unicodedata.category(character) not in _HIDDEN:
+            run.append(character)
+            continue
+        if run:
+            yield "".join(run), None
+            run = []
+        code = ord(character)
+        yield character, _SHORT.get(code, f"U+{code:04X}")
+    if run:
+        yield "".join(run), None
+
+
+def visible_text(text: object) -> str:
+    """Return the text with every hidden character as a token, for plain text and figures."""
+    return "".join(
+        piece if token is None else token if len(token) == 1 else f"‹{token}›"
+        for piece, token in _pieces(str(text))
+    )
+
+
+def visible_html(text: object) -> Markup:
+    """Return the text escaped, every hidden character a marked token, in a ``<bdi>``.
+
+    The element isolates the text's direction, so that it cannot reorder what stands around it.
+    """
+    return Markup("<bdi>{}</bdi>").format(inner_html(text))
+
+
+def inner_html(text: object) -> Markup:
+    """Return the text as ``visible_html`` does, without the element around it."""
+    parts: list[Markup] = []
+    for piece, token in _pieces(str(text)):
+        if token is None:
+            parts.append(escape(piece))
+            continue
+        name = unicodedata.name(piece, "control character").lower()
+        parts.append(
+            Markup('<span class="hidden-char" title="U+{} {}">{}</span>').format(
+                f"{ord(piece):04X}", name, token
+            )
+        )
+    return Markup("").join(parts)
+
+
+def shorten(text: str, limit: int) -> tuple[str, int]:
+    """Return the text cut to ``limit`` characters, and how many were left out."""
+    return (text, 0) if len(text) <= limit else (text[:limit], len(text) - limit)

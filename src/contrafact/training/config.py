@@ -5,7 +5,7 @@ are in the family's words: a family of headlines writes ``headlines:`` and ``per
 the fields here are ``items`` and ``per_item``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from contrafact.errors import InputError
 from contrafact.family.training import TrainingSpec
-from contrafact.files.atomic import os_problem
+from contrafact.files.config import read_config
+from contrafact.models.gguf import SMOLLM2, looks_like_path, plain_name
 
 __all__ = [
     "ALL_LINEAR",
@@ -193,6 +194,12 @@ class TrainConfig(_Part):
         default="smollm2-135m", description="Scores perplexity, the same for all; none for none."
     )
 
+    @field_validator("model", "fluency_model")
+    @classmethod
+    def _one_name(cls, name: str | None) -> str | None:
+        """Weights have one name, however they are given, so that a training is the same one."""
+        return None if name is None else plain_name(name)
+
 
 def presets(specs: Mapping[str, TrainingSpec]) -> dict[str, tuple[str, Path]]:
     """Return the configs that ship with families: the family and the file of each, by its name.
@@ -240,7 +247,8 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
     shipped = presets(specs)
     family, path = shipped.get(source, (next(iter(specs)) if len(specs) == 1 else None, source))
     path = Path(path)
-    given, lines = _read(path, tuple(shipped))
+    file = read_config(path, missing=f"name a YAML file, or one of {', '.join(shipped)}")
+    given = dict(file.values)
     family = given.setdefault("family", family)
     if not isinstance(family, str) or family not in specs:
         raise InputError(
@@ -248,12 +256,17 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
             if family is None
             else f"family: there is no '{family}'",
             file=path,
-            line=lines.get(("family",)),
+            line=file.line(("family",)),
             hint=f"those that can be trained are {', '.join(specs)}",
         )
     for key in ("data", "prompts"):
         if isinstance(given.get(key), str):
             given[key] = path.parent / Path(given[key]).expanduser()
+    for key in ("model", "fluency_model"):
+        if isinstance(name := given.get(key), str) and name != SMOLLM2:
+            # What may be a folder or a name on the hub is the folder if that is there.
+            here = (path.parent / Path(name).expanduser()).absolute()
+            given[key] = str(here) if looks_like_path(name) or here.exists() else name
     for key, value in changes.items():
         if value is None:
             continue
@@ -276,54 +289,10 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
         first = error.errors()[0]
         where = tuple(words.get(str(part), str(part)) for part in first["loc"])
         problem = first["msg"].removeprefix("Value error, ")
-        # The line of the key, or of the innermost key around it that the file has.
-        line = next(
-            (lines[where[:n]] for n in range(len(where), 0, -1) if where[:n] in lines), None
-        )
         raise InputError(
             f"{'.'.join(where) or 'the config'}: {problem[:1].lower()}{problem[1:]}"
             + (f" (it is {first['input']!r:.60})" if first["type"] not in _HINTS else ""),
             file=path,
-            line=line,
+            line=file.line(where),
             hint=_HINTS.get(first["type"], "change it"),
         ) from None
-
-
-def _read(path: Path, known: Sequence[str]) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
-    """Return what a YAML file says, and the line of each key."""
-    import yaml
-
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise InputError(
-            "there is no such config",
-            file=path,
-            hint=f"name a YAML file, or one of {', '.join(known)}",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", file=path) from error
-    except OSError as error:
-        raise os_problem(error, path, doing="cannot be read") from error
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        given = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "cannot be read"
-        raise InputError(
-            f"not YAML: {problem}", file=path, line=None if mark is None else mark.line + 1
-        ) from error
-    if not isinstance(given, dict):
-        raise InputError("holds no keys", file=path, hint="begin with: model: smollm2-135m")
-    lines: dict[tuple[str, ...], int] = {}
-
-    def note(node: Any, at: tuple[str, ...]) -> None:
-        for key, value in node.value if isinstance(node.value, list) else ():
-            where = (*at, str(key.value))
-            lines[where] = key.start_mark.line + 1
-            if hasattr(value, "value") and value.id == "mapping":
-                note(value, where)
-
-    note(node, ())
-    return given, lines

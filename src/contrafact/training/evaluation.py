@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from contrafact.family.training import TrainingMeasure, TrainingSpec
+from contrafact.files.journal import Journal
 from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel
-from contrafact.stats.intervals import cluster_bootstrap
+from contrafact.stats.intervals import cluster_bootstrap, clustered_proportion
 from contrafact.stats.paired import mcnemar
-from contrafact.stats.proportions import clustered_proportion
 from contrafact.training.context import TrainingContext
 from contrafact.training.generation import Advance, generate_replies
-from contrafact.training.stages import Journal
 
 __all__ = ["HeldOutReply", "evaluate", "measure_checkpoint", "measures_of", "metrics_rows"]
 

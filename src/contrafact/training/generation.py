@@ -17,6 +17,7 @@ import numpy as np
 from contrafact.corpus.duplicates import Text, find_duplicates
 from contrafact.errors import InputError
 from contrafact.family.method import Method, MethodContext
+from contrafact.files.journal import Journal
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.models.whitebox.kv_cache import Prefix, common_length, read_prefix
 from contrafact.models.whitebox.noise import (
@@ -29,7 +30,6 @@ from contrafact.models.whitebox.noise import (
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.records import content_id
 from contrafact.training.context import TrainingContext
-from contrafact.training.stages import Journal
 
 __all__ = [
     "Advance",
@@ -102,7 +102,7 @@ def generate_replies(
     for start in range(0, len(keys), _ROWS):
         batch = keys[start : start + _ROWS]
         name = content_id(*batch, prefix="b")
-        if name not in journal:
+        if name not in journal.known:
             if known is None:
                 # What the first and the last in order share, all do; each feeds something too.
                 first, last = min(tokens.values()), max(tokens.values())
@@ -119,7 +119,7 @@ def generate_replies(
                 known=[known] * len(batch),
             )
             journal.keep(name, [[continuation_text(causal, m.tokens), m.ended] for m in made])
-        for key, (text, ended) in zip(batch, journal[name], strict=True):
+        for key, (text, ended) in zip(batch, journal.known[name], strict=True):
             replies[key] = Reply(text, ended)
         advance(len(batch))
     return replies
@@ -323,10 +323,12 @@ def candidates_by_method(
         journal.keep(key, "" if answer is None else spec.reply(item, answer))
         advance(1)
 
-    todo = {key: of for key, of in wanted.items() if key not in journal}
+    todo = {key: of for key, of in wanted.items() if key not in journal.known}
     advance(len(wanted) - len(todo))
     run_concurrently((partial(one, key, *of) for key, of in todo.items()), at_once=_ROWS)
-    return [Candidate(key, item, Reply(journal[key], True)) for key, (item, _) in wanted.items()]
+    return [
+        Candidate(key, item, Reply(journal.known[key], True)) for key, (item, _) in wanted.items()
+    ]
 
 
 def open_method(

@@ -12,13 +12,14 @@ from statistics import fmean
 from typing import Protocol
 
 from contrafact.errors import InputError
+from contrafact.files.journal import Journal
 from contrafact.models.asking import failure_cause
+from contrafact.models.gguf import inspect_name
 from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.training.context import TrainingContext
 from contrafact.training.generation import Advance, Candidate, generate_replies, run_concurrently
 from contrafact.training.preferences import ScoredCandidate
-from contrafact.training.stages import Journal
 
 __all__ = ["HIGHEST", "Judge", "by_inspect", "by_self", "read_score", "score_candidates"]
 
@@ -147,7 +148,7 @@ def by_inspect(context: TrainingContext, journal: Journal) -> Judge:
 
     def judge(prompts: Mapping[str, str], advance: Advance) -> Mapping[str, str]:
         try:
-            model = get_model(settings.by)
+            model = get_model(inspect_name(settings.by))
         except Exception as error:
             raise InputError(
                 f"the judge '{settings.by}' cannot be opened: {failure_cause(error)}",
@@ -171,9 +172,9 @@ def by_inspect(context: TrainingContext, journal: Journal) -> Judge:
             journal.keep(key, output.completion)
             advance(1)
 
-        todo = [(number, key) for number, key in enumerate(prompts) if key not in journal]
+        todo = [(number, key) for number, key in enumerate(prompts) if key not in journal.known]
         advance(len(prompts) - len(todo))
         run_concurrently((partial(one, *each) for each in todo), at_once=_AT_ONCE)
-        return {key: journal[key] for key in prompts}
+        return {key: journal.known[key] for key in prompts}
 
     return judge

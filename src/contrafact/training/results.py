@@ -9,8 +9,8 @@ from contrafact.family.training import TrainingSpec
 from contrafact.files.atomic import write_bytes
 from contrafact.files.tables import write_frame
 from contrafact.report.drawing import Figure, render
+from contrafact.training.context import read_json, read_lines
 from contrafact.training.evaluation import measures_of, metrics_rows
-from contrafact.training.stages import read_json, read_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -32,7 +32,13 @@ from contrafact.files.lock import locked
 from contrafact.files.tables import write_rows
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.training.config import TrainConfig, family_words
-from contrafact.training.context import TrainingContext
+from contrafact.training.context import (
+    TrainingContext,
+    read_json,
+    run_stage,
+    stage_journal,
+    write_json,
+)
 from contrafact.training.data import load_pool, share_out
 from contrafact.training.evaluation import evaluate
 from contrafact.training.generation import (
@@ -47,7 +53,6 @@ from contrafact.training.generation import (
 from contrafact.training.judging import Judge, by_inspect, by_self, score_candidates
 from contrafact.training.preferences import Preference, ScoredCandidate, pair_up
 from contrafact.training.results import write_results
-from contrafact.training.stages import JOURNAL, Journal, read_json, run_stage, write_json
 from contrafact.training.trainers import check_targets, check_trainers, prefer, warm_up
 
 __all__ = ["Iteration", "Outcome", "train"]
@@ -197,17 +202,17 @@ def _evaluate(context: TrainingContext, step: str, model: str | Path) -> None:
     def work(folder: Path) -> None:
         scorer = context.config.fluency_model
         items = context.held_out()
-        with context.progress(f"{step}: held-out {context.spec.items}", len(items)) as bar:
-            replies = evaluate(
-                context,
-                context.model(model),
-                items,
-                scorer=None if scorer is None else load_causal(scorer),
-                journal=Journal(folder / JOURNAL),
-                advance=bar.step,
-            )
-        context.write_rows(folder / "answers.jsonl", [one.row() for one in replies])
-        (folder / JOURNAL).unlink()
+        with stage_journal(folder) as journal:
+            with context.progress(f"{step}: held-out {context.spec.items}", len(items)) as bar:
+                replies = evaluate(
+                    context,
+                    context.model(model),
+                    items,
+                    scorer=None if scorer is None else load_causal(scorer),
+                    journal=journal,
+                    advance=bar.step,
+                )
+            context.write_rows(folder / "answers.jsonl", [one.row() for one in replies])
         valid = sum(one.values["valid"] == 1 for one in replies)
         context.say(f"{step}: {valid} of {len(replies)} held-out replies are valid")
 
@@ -267,22 +272,22 @@ class Iteration:
         known += [one.item for one in context.examples("validation")]
         for earlier in range(1, self.number):
             known += self.items(earlier)
-        with context.progress(f"{self.name}: new {word}", self.config.items.count) as bar:
-            written = generate_items(
-                context,
-                context.model(self.model),
-                [one.item for one in context.examples("train")],
-                known,
-                iteration=self.number,
-                journal=Journal(folder / JOURNAL),
-                advance=bar.step,
+        with stage_journal(folder) as journal:
+            with context.progress(f"{self.name}: new {word}", self.config.items.count) as bar:
+                written = generate_items(
+                    context,
+                    context.model(self.model),
+                    [one.item for one in context.examples("train")],
+                    known,
+                    iteration=self.number,
+                    journal=journal,
+                    advance=bar.step,
+                )
+            context.write_rows(folder / f"{word}.jsonl", [{"item": text} for text in written.kept])
+            context.write_rows(
+                folder / "rejected.jsonl",
+                [{"item": text, "reason": reason} for text, reason in written.rejected],
             )
-        context.write_rows(folder / f"{word}.jsonl", [{"item": text} for text in written.kept])
-        context.write_rows(
-            folder / "rejected.jsonl",
-            [{"item": text, "reason": reason} for text, reason in written.rejected],
-        )
-        (folder / JOURNAL).unlink()
         context.say(
             f"{self.name}: {len(written.kept)} new {word} of "
             f"{len(written.kept) + len(written.rejected)} written"
@@ -292,19 +297,19 @@ class Iteration:
         context, settings = self.context, self.config.candidates
         items = self.items(self.number)
         total = len(items) * settings.per_item
-        with context.progress(f"{self.name}: candidates", total) as bar:
-            rest: dict[str, Any] = {
-                "iteration": self.number,
-                "journal": Journal(folder / JOURNAL),
-                "advance": bar.step,
-            }
-            if settings.method == "zero-shot":
-                made = candidates_by_model(context, context.model(self.model), items, **rest)
-            else:
-                context.free_model()  # the method loads its own
-                made = candidates_by_method(context, str(self.model), items, **rest)
-        context.write_rows(folder / "candidates.jsonl", made)
-        (folder / JOURNAL).unlink(missing_ok=True)
+        with stage_journal(folder) as journal:
+            with context.progress(f"{self.name}: candidates", total) as bar:
+                rest: dict[str, Any] = {
+                    "iteration": self.number,
+                    "journal": journal,
+                    "advance": bar.step,
+                }
+                if settings.method == "zero-shot":
+                    made = candidates_by_model(context, context.model(self.model), items, **rest)
+                else:
+                    context.free_model()  # the method loads its own
+                    made = candidates_by_method(context, str(self.model), items, **rest)
+            context.write_rows(folder / "candidates.jsonl", made)
 
     def _scores(self, folder: Path) -> None:
         context, settings = self.context, self.config.judge
@@ -313,17 +318,16 @@ class Iteration:
             for row in context.read_rows(self.folder / "candidates" / "candidates.jsonl")
         ]
         judge: Judge | None = None
-        journal = Journal(folder / JOURNAL)
-        if settings.by == "self":
-            judge = by_self(context, context.model(self.model), journal)
-        elif settings.by != "checks":
-            judge = by_inspect(context, journal)
-        total = len(candidates) * (1 if judge is None else settings.samples)
-        with context.progress(f"{self.name}: scores", total) as bar:
-            scored, reasons = score_candidates(context, candidates, judge, bar.step)
-        context.write_rows(folder / "scores.jsonl", scored)
-        write_json(folder / "unreadable.json", dict(reasons.most_common()))
-        (folder / JOURNAL).unlink(missing_ok=True)
+        with stage_journal(folder) as journal:
+            if settings.by == "self":
+                judge = by_self(context, context.model(self.model), journal)
+            elif settings.by != "checks":
+                judge = by_inspect(context, journal)
+            total = len(candidates) * (1 if judge is None else settings.samples)
+            with context.progress(f"{self.name}: scores", total) as bar:
+                scored, reasons = score_candidates(context, candidates, judge, bar.step)
+            context.write_rows(folder / "scores.jsonl", scored)
+            write_json(folder / "unreadable.json", dict(reasons.most_common()))
 
     def _preferences(self, folder: Path) -> None:
         context = self.context

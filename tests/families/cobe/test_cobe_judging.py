@@ -6,9 +6,10 @@ import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.families.cobe.data import bundled_known, bundled_stories
-from contrafact.families.cobe.failure_modes import failure_modes, suggested_mode
-from contrafact.families.cobe.judging import Judging, criteria_of, judge_response
+from contrafact.families.cobe.judging import Judging, criteria_of
+from contrafact.families.cobe.scoring import failure_modes, suggested_mode
 from contrafact.judges.judge import all_pass
+from contrafact.prompts import open_pack
 
 STORIES = {story.id: story for story in bundled_stories()}
 TITLES = {
@@ -38,8 +39,9 @@ def judge(verdicts, name="judge", seen=None):
     return get_model(f"mockllm/{name}", custom_outputs=answer, memoize=False)
 
 
-def judged(story, *judges, text="An edit.", **options):
-    return asyncio.run(judge_response(judges, story, text, **options))
+def judged(story, *judges, text="An edit.", query="", **options):
+    judging = Judging(open_pack(), **options)
+    return asyncio.run(judging.judge(judges, story, text, query=query))
 
 
 @pytest.mark.parametrize(

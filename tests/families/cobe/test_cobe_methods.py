@@ -8,10 +8,9 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.causal_graph import read_graph
-from contrafact.families.cobe.data import bundled_shots, bundled_stories
+from contrafact.families.cobe.data import Question, bundled_shots, bundled_stories
 from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.methods.few_shot import draw_shots
-from contrafact.families.cobe.questions import Question
 from contrafact.family.method import MethodContext
 from contrafact.family.task import MAX_CHARACTERS, read_text
 from contrafact.models.asking import Ask

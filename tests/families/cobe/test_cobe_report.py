@@ -15,13 +15,14 @@ from contrafact.exam.file import Exam
 from contrafact.exam.score import ExamRow, examine
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
-from contrafact.family.report import ChapterData, ReportMeta, RunFacts
+from contrafact.family.report import ChapterData
 from contrafact.family.run import PackRecord
+from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.report.build import build_report
-from contrafact.report.chapter import Options, chapter_data, make_chapter
-from contrafact.report.examples import draw_examples
-from contrafact.report.frames import TaskRuns, prepare_items
+from contrafact.report.chapter import Options, chapter_data, draw_examples, make_chapter
+from contrafact.report.estimates import prepare_items
+from contrafact.report.frames import task_runs
 
 HOSTILE = "The kiln <script>alert(1)</script> cooled \u202e and {{ 7*7 }} pots cracked."
 GOOD, POOR, JUDGE = "tern/one · plain", "tern/two · plain", "tern/judge"
@@ -112,7 +113,7 @@ def exam(sensitivity: float, specificity: float, *, judge: str = JUDGE, n: int =
 
 def report(tmp_path: Path, **options: Any) -> tuple[str, dict[str, Any], Path]:
     options = {"resamples": 200} | options
-    paths = build_report([TaskRuns("cobe", frame(), meta())], tmp_path, **options)
+    paths = build_report([task_runs("cobe", frame(), meta())], tmp_path, **options)
     return paths.page.read_text(), json.loads(paths.results.read_text()), paths.tables
 
 
@@ -130,7 +131,7 @@ def of(figures: pd.DataFrame, measure: str, form: str = "valid", **where: str) -
 
 
 def data_of(items: pd.DataFrame) -> ChapterData:
-    return chapter_data(TaskRuns("cobe", items, meta()), Options(resamples=20))
+    return chapter_data(task_runs("cobe", items, meta()), Options(resamples=20))
 
 
 def estimate(items: pd.DataFrame) -> pd.DataFrame:
@@ -226,7 +227,7 @@ def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None
     items = pd.DataFrame([row(n, phrasing, GOOD) for n in range(8) for phrasing in PHRASINGS])
 
     def warned(meta: ReportMeta) -> dict[str, str]:
-        return dict(make_chapter(TaskRuns("cobe", items, meta), Options(resamples=20)).warnings)
+        return dict(make_chapter(task_runs("cobe", items, meta), Options(resamples=20)).warnings)
 
     said = warned(meta(embedded_judge=True))
     assert "The judge is the embedded model" in said
@@ -285,7 +286,7 @@ def test_without_an_exam_the_leaderboard_says_that_the_judge_was_not_examined(
 def test_systems_that_cannot_be_told_apart_share_a_rank(tmp_path: Path) -> None:
     items = frame()
     twin = items[items["system"].eq(GOOD)].assign(system="tern/twin · plain")
-    runs = TaskRuns("cobe", pd.concat([items, twin], ignore_index=True), meta())
+    runs = task_runs("cobe", pd.concat([items, twin], ignore_index=True), meta())
     paths = build_report([runs], tmp_path, resamples=500)
     board = pd.read_csv(paths.tables / "leaderboard.csv").set_index("system")
     assert board.loc[GOOD, "rank"] == board.loc["tern/twin · plain", "rank"] == "1= (1–2)"
@@ -295,7 +296,7 @@ def test_systems_that_cannot_be_told_apart_share_a_rank(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     items = pd.concat([frame(stories=60, seed=seed).assign(draw=seed) for seed in (1, 2)])
-    runs = TaskRuns("cobe", items, meta())
+    runs = task_runs("cobe", items, meta())
     found = exam(0.9, 0.7)
     paths = build_report([runs], tmp_path, resamples=200, exams=[found])
     rates = pd.read_csv(paths.tables / "corrected.csv")

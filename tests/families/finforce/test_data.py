@@ -150,7 +150,7 @@ def test_unknown_category_and_half_a_reference_are_noted(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "line", "said"),
     [
-        ("t.csv", "headline,category\nA,\n ,\n", 3, "the headline is empty"),
+        ("t.csv", "headline,category\nA,\n ,Labour\n", 3, "the headline is empty"),
         ("t.json", '[{"headline": "A"},\n{"headline": null}]', 2, "the headline is empty"),
         ("t.json", '[{"headline": "A"},\n{"headline": 7}]', 2, "the headline is not text: '7'"),
         ("t.json", '[{"headline": ["A"]}]', 1, "the headline is not text"),

@@ -23,7 +23,7 @@ from contrafact.families.finforce.report_figures import (
 from contrafact.family.display import Column, Table, format_number
 from contrafact.family.report import ChapterData, Extra
 from contrafact.report.chapter import Chapter, Options, chapter_data, make_chapter
-from contrafact.report.frames import TaskRuns
+from contrafact.report.frames import task_runs
 from contrafact.report.tables import (
     comparison_table,
     invalid_table,
@@ -37,11 +37,11 @@ Study = Any
 
 
 def data_of(items: pd.DataFrame, meta: Any, **options: Any) -> ChapterData:
-    return chapter_data(TaskRuns("finforce", items, meta), Options(**{"resamples": 300} | options))
+    return chapter_data(task_runs("finforce", items, meta), Options(**{"resamples": 300} | options))
 
 
 def chapter_of(items: pd.DataFrame, meta: Any) -> Chapter:
-    return make_chapter(TaskRuns("finforce", items, meta), Options(resamples=50))
+    return make_chapter(task_runs("finforce", items, meta), Options(resamples=50))
 
 
 def shown(data: ChapterData, key: str) -> Table | None:

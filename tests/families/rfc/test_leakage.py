@@ -7,8 +7,15 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.data import bundled_pairs
-from contrafact.families.rfc.diagnostics import DIAGNOSTICS, diagnostics, summary
-from contrafact.families.rfc.leakage import as_frame, edit_position, leakage, leaks
+from contrafact.families.rfc.leakage import (
+    DIAGNOSTICS,
+    as_frame,
+    diagnostics,
+    edit_position,
+    leakage,
+    leaks,
+    summary,
+)
 from contrafact.records import Rewrite
 
 WORDS = ("sales", "costs", "orders", "profit", "margin", "demand", "supply", "output", "prices")

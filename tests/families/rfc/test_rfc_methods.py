@@ -9,8 +9,8 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.data import bundled_pairs, bundled_shots, items_of
 from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.methods.memory import Background
-from contrafact.families.rfc.options import DetectOptions
-from contrafact.families.rfc.shots import EIGHT_SHOT_ORDER, Shots
+from contrafact.families.rfc.prompting import EIGHT_SHOT_ORDER, Shots
+from contrafact.families.rfc.settings import DetectOptions
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask
 from contrafact.prompts import open_pack

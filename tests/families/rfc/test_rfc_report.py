@@ -13,12 +13,12 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.families.rfc.report import DETECT, DIAGNOSE
 from contrafact.families.rfc.report_figures import confusion_frame, pair_frame, surface_figures
-from contrafact.family.report import ChapterData, ReportMeta, RunFacts
+from contrafact.family.report import ChapterData
+from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import MANIPULATIONS
 from contrafact.report.build import build_report
-from contrafact.report.chapter import Options, chapter_data
-from contrafact.report.examples import draw_examples, marked_text
-from contrafact.report.frames import TaskRuns
+from contrafact.report.chapter import Options, chapter_data, draw_examples, marked_text
+from contrafact.report.frames import task_runs
 from contrafact.report.tables import measure_table
 
 HOSTILE = "Tarn Rail <script>alert(1)</script> \u202e cuts {{ 7*7 }} its outlook"
@@ -82,7 +82,7 @@ def meta() -> ReportMeta:
 
 
 def data_of(frame: pd.DataFrame, task: str, resamples: int = 200) -> ChapterData:
-    return chapter_data(TaskRuns(task, frame, meta()), Options(resamples=resamples))
+    return chapter_data(task_runs(task, frame, meta()), Options(resamples=resamples))
 
 
 def warnings_for(data: ChapterData) -> list[tuple[str, str]]:
@@ -243,8 +243,8 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of two tasks on one page."""
     out = tmp_path_factory.mktemp("together")
     tasks = [
-        TaskRuns("rfc-detect", rows("rfc-detect"), meta()),
-        TaskRuns("rfc-diagnose", rows("rfc-diagnose"), meta()),
+        task_runs("rfc-detect", rows("rfc-detect"), meta()),
+        task_runs("rfc-diagnose", rows("rfc-diagnose"), meta()),
     ]
     build_report(tasks, out, with_published=True, resamples=100)
     return out

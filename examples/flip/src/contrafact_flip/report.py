@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from contrafact.family.report import Breakdown, Criterion, Examples, Measure, ReportSpec
+from contrafact.family.report import Breakdown, Examples, JudgedColumn, Measure, ReportSpec
 from contrafact.text.diff import normalised_edit_distance
 
 __all__ = ["SPEC", "diversity"]
@@ -47,7 +47,7 @@ SPEC = ReportSpec(
     ),
     columns=("label", "review"),
     texts=("review",),
-    criteria=(Criterion("flipped", "Flipped"), Criterion("fluent", "Fluent")),
+    criteria=(JudgedColumn("flipped", "Flipped"), JudgedColumn("fluent", "Fluent")),
     without_judge="so flips are counted by the classifier alone",
     breakdowns=(Breakdown("label"),),
     examples=Examples(text="review", where=("{sample_id}", "from {label} to {wanted}")),

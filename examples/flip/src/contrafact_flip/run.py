@@ -32,7 +32,7 @@ class FlipRun(TextRun[Review]):
     name = "flip"
     methods = METHODS
     bundled = SAMPLES
-    without_judge = "whether the label flipped is told by the classifier alone"
+    without_judge = "whether the label flipped is decided by the classifier alone"
     criteria = tuple(
         Criterion(name=name, template=f"flip/judge-{name}") for name in ("flipped", "fluent")
     )

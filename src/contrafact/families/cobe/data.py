@@ -26,7 +26,7 @@ few-shot prompts. The two share no core story.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -35,7 +35,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.items import CRITERION_NAMES
+from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.phrasing import free_forms
 from contrafact.files.atomic import write_text
 from contrafact.files.tables import Row, line_list, read_rows, source_name
@@ -44,11 +44,13 @@ from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "APPROVAL",
+    "FIELDS",
     "LATENT",
     "LONG",
     "NUMERICAL",
     "KnownAnswer",
     "KnownStory",
+    "Question",
     "StoryNotes",
     "answers_object",
     "bundled_known",
@@ -58,7 +60,10 @@ __all__ = [
     "known_story",
     "load_known",
     "load_stories",
+    "question_of",
+    "questions_of",
     "read_story",
+    "review_rows",
     "story_object",
     "story_rows",
     "write_stories",
@@ -134,28 +139,36 @@ LONG = 5_000
 """From so many characters on a story is noted as long; the published ones average 38 words."""
 
 _SAMPLES = Path(__file__).parent / "samples"
-_KEYS = {
+FIELDS = (
     *("Core Set ID", "Variation ID", "Domain", "Variation text", "Query"),
     *("Representative answer", "Evaluation criteria", "Graph type"),
-}
+)
+"""The keys of the paper's schema."""
+_KEYS = frozenset(FIELDS)
 _OURS = {
     *("Failure modes", APPROVAL, "Variation kind", "Right answers", "Wrong answers", "Proof"),
 }
 
 
-def load_stories(path: str | Path, notes: StoryNotes | None = None) -> list[Story]:
+def load_stories(
+    path: str | Path,
+    notes: StoryNotes | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> list[Story]:
     """Return the stories of a file, in its order, each once.
 
     Args:
         path: The file; ``-`` is standard input.
         notes: Filled with what was odd or left out, if given.
+        columns: By key of the schema (`FIELDS`), the file's name for it, where they differ.
 
     Raises:
         InputError: The file cannot be read or holds no stories; a story lacks a key, has another
             number of queries than three, lacks E1 or E2, names an unknown type of graph or
             failure mode; or two different stories have one id. The message names line and key.
     """
-    stories = [story for _, story, _ in story_rows(path, notes)]
+    stories = [story for _, story, _ in story_rows(path, notes, rows=read_rows(path, columns))]
     if not stories:
         raise InputError(
             "the file holds no stories", file=source_name(path), hint="give at least one"
@@ -226,7 +239,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
         found = ", ".join(list(given)[:8]) or "none"
         raise InputError(
             f"the key 'Variation text' is missing (found: {found})",
-            hint="see docs/cobe.md for the schema of stories",
+            hint="say --columns 'Variation text=NAME'; docs/cobe.md has the schema of stories",
         )
     core, variation = (_number(given, key) for key in ("Core Set ID", "Variation ID"))
     text = _text(given, "Variation text")
@@ -603,3 +616,71 @@ def bundled_shots() -> list[Story]:
 @cache
 def _samples(name: str) -> tuple[Story, ...]:
     return tuple(load_stories(_SAMPLES / name))
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a method takes: a story, asked in one of its phrasings (CoBe, section 4.2)."""
+
+    story: Story
+    phrasing: str
+    """``A``, ``B`` or ``C``."""
+
+    @property
+    def query(self) -> str:
+        """The query in that phrasing."""
+        return self.story.queries[PHRASINGS.index(self.phrasing)]
+
+    @property
+    def id(self) -> str:
+        """The id of the sample: the story's, and the phrasing."""
+        return f"{self.story.id}-{self.phrasing}"
+
+
+def questions_of(stories: Sequence[Story]) -> list[Question]:
+    """Return every story in its three phrasings, in the stories' order."""
+    return [Question(story, phrasing) for story in stories for phrasing in PHRASINGS]
+
+
+def question_of(metadata: Mapping[str, Any]) -> Question:
+    """Return the question that a sample was made from."""
+    return Question(Story.model_validate(metadata["story"]), metadata["phrasing"])
+
+
+def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
+    """Return a row for each answer of a story, where a project shows edits.
+
+    What is known of an answer is kept in ``known_verdict``, which no project shows.
+
+    Args:
+        row: A row of a file: a story in the paper's schema, or anything else.
+        shown: The fields that the project shows.
+
+    Raises:
+        InputError: The story is not of the schema, or has no answer.
+    """
+    if "Variation text" not in row or "edit" not in shown:
+        return None
+    story = read_story(row)
+    answers: dict[str, str] = {story.answer: "right"} if story.answer else {}
+    for key, known in (("Right answers", "right"), ("Wrong answers", "wrong")):
+        for answer in row.get(key) or ():
+            text = answer.get("text") if isinstance(answer, dict) else None
+            if isinstance(text, str) and text.strip():
+                answers.setdefault(text, known)
+    if not answers:
+        raise InputError(
+            f"story {story.id} has no answer to rate",
+            hint="import the items of a run instead: its items.parquet",
+        )
+    return [
+        {
+            "text": story.text,
+            "query": story.queries[0],
+            "edit": text,
+            "story_id": story.id,
+            "domain": story.domain,
+            "known_verdict": known,
+        }
+        for text, known in answers.items()
+    ]

@@ -16,18 +16,19 @@ FAMILY = Family(
             summary="stories as they would have gone instead",
             run=Lazy(f"{_HERE}.task:RUN"),
             report=Lazy(f"{_HERE}.report:SPEC"),
-            options=Lazy(f"{_HERE}.options:CobeOptions"),
+            options=Lazy(f"{_HERE}.settings:CobeOptions"),
         ),
     ),
     commands={
         "cobe": Command(
             "Counterfactual edits of stories: stories of known answers, variations, studies.",
-            Lazy(f"{_HERE}.commands.group:app"),
+            Lazy(f"{_HERE}.commands:app"),
         ),
     },
     study={"": Lazy(f"{_HERE}.study:STUDY")},
     exam=Lazy(f"{_HERE}.exam:EXAM"),
     data={"cobe": Lazy(f"{_HERE}.check:SPEC")},
     rank=3,
-    demo=Lazy(f"{_HERE}.demo:PARTS"),
+    demo=Lazy(f"{_HERE}.settings:DEMO"),
+    review_rows=Lazy(f"{_HERE}.data:review_rows"),
 )

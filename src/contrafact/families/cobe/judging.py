@@ -5,29 +5,25 @@ does; with context it sees the scenario and the query besides, as the paper's ra
 sees whose response it is. The question comes first in the prompt, so that prefix caches serve.
 """
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from inspect_ai.model import CachePolicy, GenerateConfig, Model
+from inspect_ai.model import CachePolicy, Model
 
 from contrafact.families.cobe.items import CRITERION_NAMES
-from contrafact.judges.judge import LetterVerdict, all_pass, judge_letter, panel_verdict
+from contrafact.judges.judge import LetterVerdict, all_pass, judge_letter
+from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
-from contrafact.records import Criterion, Story, Verdict
+from contrafact.records import Criterion, Story
 from contrafact.text.delimit import delimit
 
 __all__ = [
-    "JUDGE_CONFIG",
-    "Judged",
+    "JudgedEdit",
     "Judging",
     "StoryCriterion",
     "criteria_of",
-    "judge_response",
 ]
-
-# A judge answers the same question the same way.
-JUDGE_CONFIG = GenerateConfig(temperature=0.0)
 
 _TEMPLATES = {
     "E1": "cobe/judge-unchanged",
@@ -57,16 +53,8 @@ class StoryCriterion:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """The verdicts on one response.
-
-    Attributes:
-        panel: For each criterion asked, the verdict that counts.
-        members: For each criterion, every judge's own verdict, in the judges' order.
-    """
-
-    panel: Mapping[str, Verdict]
-    members: Mapping[str, Sequence[LetterVerdict]]
+class JudgedEdit(Judged[LetterVerdict]):
+    """The verdicts on one response, by criterion."""
 
     @property
     def correct(self) -> bool | None:
@@ -144,11 +132,8 @@ class Judging:
 
     async def judge(
         self, judges: Sequence[Model], story: Story, response: str, *, query: str = ""
-    ) -> Judged:
-        """Judge a response by all criteria of its story.
-
-        All calls are made at once; the first failure is raised when all have ended, so that no
-        answer that was paid for is lost.
+    ) -> JudgedEdit:
+        """Judge a response by all criteria of its story; see `judge_all`.
 
         Args:
             judges: One judge or a panel.
@@ -159,42 +144,6 @@ class Judging:
         """
         names = [one.name for one in criteria_of(story)]
         prompts = self.prompts(story, query or story.queries[0], response)
-        calls = [
-            judge_letter(
-                judge,
-                prompt,
-                name,
-                logprobs=self.logprobs,
-                cache=self.cache,
-                config=JUDGE_CONFIG,
-            )
-            for name, prompt in zip(names, prompts, strict=True)
-            for judge in judges
-        ]
-        replies = await asyncio.gather(*calls, return_exceptions=True)
-        verdicts: list[LetterVerdict] = []
-        for reply in replies:
-            if isinstance(reply, BaseException):
-                raise reply
-            verdicts.append(reply)
-        members = {
-            name: verdicts[place * len(judges) : (place + 1) * len(judges)]
-            for place, name in enumerate(names)
-        }
-        return Judged({name: panel_verdict(votes) for name, votes in members.items()}, members)
-
-
-async def judge_response(
-    judges: Sequence[Model],
-    story: Story,
-    response: str,
-    *,
-    context: bool = False,
-    query: str = "",
-    pack: PromptPack | None = None,
-    logprobs: bool = True,
-    cache: bool | CachePolicy = False,
-) -> Judged:
-    """Judge one response to a story by all its criteria; see `Judging`."""
-    judging = Judging(pack or open_pack(), context, logprobs, cache)
-    return await judging.judge(judges, story, response, query=query)
+        ask = partial(judge_letter, logprobs=self.logprobs, cache=self.cache, config=JUDGE_CONFIG)
+        found = await judge_all(judges, list(zip(names, prompts, strict=True)), ask)
+        return JudgedEdit(found.panel, found.members)

@@ -51,7 +51,7 @@ def queries(intervention: str | Sequence[str]) -> tuple[str, str, str]:
         Phrasings A, B and C.
 
     Raises:
-        InputError: A clause has no "had", or its subject cannot be told.
+        InputError: A clause has no "had", or its subject cannot be determined.
     """
     clauses = [intervention] if isinstance(intervention, str) else list(intervention)
     parts = [part for clause in clauses for part in _parts(_plain(clause))]
@@ -151,7 +151,7 @@ def _uninverted(clause: str) -> list[tuple[str, str]]:
             and any(_spans(t, 0, token.i) for t in subjects)
         ):
             return [(subject, rest)]
-    raise InputError(f"the subject of '{clause[:60]}' cannot be told", hint=_HINT)
+    raise InputError(f"the subject of '{clause[:60]}' cannot be determined", hint=_HINT)
 
 
 def _spans(token: "Token", start: int, end: int) -> bool:
@@ -170,7 +170,7 @@ def _parsed(clause: str) -> list[tuple[str, str]]:
     found = [(head, _auxiliary(head)) for head in sorted(heads, key=lambda t: t.i)]
     if not found or any(had is None for _, had in found):
         raise InputError(
-            f"which 'had' of '{clause[:60]}' is the main one cannot be told",
+            f"which 'had' of '{clause[:60]}' is the main one cannot be determined",
             hint="give the clauses one by one",
         )
     parts = []

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contrafact.families.cobe.failure_modes import failure_modes
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.families.cobe.published import published_facts, published_notes, published_rows
+from contrafact.families.cobe.scoring import failure_modes
 from contrafact.family.display import (
     PUBLISHED,
     Column,
@@ -31,10 +31,10 @@ from contrafact.family.display import (
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
-    Criterion,
     Examples,
     Extra,
     Form,
+    JudgedColumn,
     Measure,
     MeasureTable,
     Part,
@@ -77,20 +77,22 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         The items with ``was_judged`` (bool: a judge was asked, or would have been had there been a
-        response), ``correct_strict`` (``correct``, 0.0 where it is open), and of each criterion
+        response), ``correct_strict`` (``correct``, 0.0 where it is open or the
+        response is degenerate), and of each criterion
         ``E1_fails`` (1.0 or 0.0; NaN where it was not asked or its verdict is invalid) and
         ``E1_fails_strict`` (1.0 also where response or verdict is invalid); the strict ones are
         NaN where nobody judged.
     """
     judged, valid = items["judge"].notna(), items["text"].notna()
+    none = items["degenerate"].notna()
     added: dict[str, pd.Series[Any]] = {
         "was_judged": judged,
-        "correct_strict": items["correct"].fillna(0.0).where(judged),
+        "correct_strict": items["correct"].fillna(0.0).mask(none, 0.0).where(judged),
     }
     for name in CRITERION_NAMES:
         # A criterion that a story lacks is not asked; E3 is asked of all.
         has = items[_STORY_HAS[name]].notna() if name in _STORY_HAS else True
-        unread = items[f"{name}_invalid"].notna() | (~valid & has)
+        unread = items[f"{name}_invalid"].notna() | ((~valid | none) & has)
         added[f"{name}_fails"] = 1.0 - items[name]
         added[f"{name}_fails_strict"] = (1.0 - items[name]).mask(unread, 1.0).where(judged)
     return items.assign(**added)
@@ -364,10 +366,10 @@ SPEC = ReportSpec(
     numbers=("suggested_failure_mode", *(f"{name}_probability" for name in CRITERION_NAMES)),
     criteria=(
         *(
-            Criterion(name, CRITERION_LABELS[name], short=name, leaderboard=False)
+            JudgedColumn(name, CRITERION_LABELS[name], short=name, leaderboard=False)
             for name in CRITERION_NAMES
         ),
-        Criterion("correct", "all criteria"),
+        JudgedColumn("correct", "all criteria"),
     ),
     answers=("T", "F"),
     without_judge="so the five criteria, and with them accuracy, are left out",
@@ -502,9 +504,9 @@ SPEC = ReportSpec(
         (
             "E1 to E5",
             "E1: what does not depend on the change stays. E2: the change, and what follows from "
-            "it, is told. E3: connectors tell the relation that now holds. E4: quantities move the "
-            "right way. E5: unsaid facts stay as they were. Each is one question to the judge; a "
-            "criterion that a story lacks is not asked.",
+            "it, is stated. E3: connectors state the relation that now holds. E4: quantities move "
+            "the right way. E5: unsaid facts stay as they were. Each is one question to the judge; "
+            "a criterion that a story lacks is not asked.",
         ),
         ("Acc.", "The share of responses that pass all criteria asked of them."),
         (

@@ -21,11 +21,11 @@ from typing import Any, Literal
 from inspect_ai.model import CachePolicy, Model, get_model
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import read_story, story_object
-from contrafact.families.cobe.judging import Judged, Judging
+from contrafact.families.cobe.data import questions_of, read_story, story_object
+from contrafact.families.cobe.judging import JudgedEdit, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
-from contrafact.families.cobe.questions import questions_of
 from contrafact.family.task import MAX_CHARACTERS
+from contrafact.models.gguf import inspect_name
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Story
 
@@ -78,10 +78,10 @@ def edit_reward(
             )
         phrasings = columns.get("query") or [""] * len(prompts)
         texts = [_text(completion) for completion in completions]
-        models = [get_model(one) for one in named]
+        models = [get_model(inspect_name(one) if isinstance(one, str) else one) for one in named]
 
-        async def judge_all() -> list[Judged | None]:
-            async def judge(text: str, story: Any, query: str) -> Judged | None:
+        async def judge_all() -> list[JudgedEdit | None]:
+            async def judge(text: str, story: Any, query: str) -> JudgedEdit | None:
                 if not text.strip(" .…") or len(text) > MAX_CHARACTERS:
                     return None
                 return await judging.judge(models, _story(story), text, query=query)
@@ -97,7 +97,7 @@ def edit_reward(
     return cobe_reward
 
 
-def reward_of(judged: Judged, form: Form = "conjunction") -> float | None:
+def reward_of(judged: JudgedEdit, form: Form = "conjunction") -> float | None:
     """Return the reward of a judged response; None where its verdict is open.
 
     Raises:
@@ -146,7 +146,7 @@ def _text(completion: Any) -> str:
     )
 
 
-def _finished(work: Coroutine[Any, Any, list[Judged | None]]) -> list[Judged | None]:
+def _finished(work: Coroutine[Any, Any, list[JudgedEdit | None]]) -> list[JudgedEdit | None]:
     """Run to the end, also where a trainer's own event loop is running in this thread."""
     try:
         asyncio.get_running_loop()

@@ -4,30 +4,44 @@ No evaluation is built around the calls; they still go through Inspect's model i
 
 While the output ``scenarios.csv`` is unfinished, the folder ``.scenarios.csv.work`` next to it
 holds the finished rows (`contrafact.files.journal`) and the models' answers: a row takes several.
+
+Rows of a pipe are taken as they arrive, so that scenarios go out while the input is still open.
 """
 
 import asyncio
+import io
 import shutil
+import sys
+import tempfile
+import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import ExitStack, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
 
 from inspect_ai.model import Model
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.bulk_stream import ahead
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
 from contrafact.files.atomic import atomic_path
+from contrafact.files.delimited import Dialect, dialect_of
 from contrafact.files.download import sha256_of
-from contrafact.files.fields import column_of, fold_row, is_absent
+from contrafact.files.fields import column_of, fold_row, is_absent, no_column, rename_row
 from contrafact.files.journal import Journal, hash_of
 from contrafact.files.sheets import guarded
-from contrafact.files.tables import write_frame
+from contrafact.files.tables import Row, open_table, source_name, write_frame
 from contrafact.models.asking import Ask, failure_cause
 from contrafact.records import CRITERIA, SIDES, Headline
 from contrafact.text.delimit import printable, replace_surrogates
@@ -41,11 +55,14 @@ __all__ = [
     "BulkOutput",
     "ResultRow",
     "added_columns",
+    "ahead",
+    "arriving_rows",
     "check_columns",
     "collect",
     "column_names",
     "result_frame",
     "row_problem",
+    "standard_input",
 ]
 
 MAX_HEADLINE = 2_000
@@ -89,6 +106,7 @@ class BulkJob:
         judging: Rubrics, where judges are named.
         judges: The judges.
         at_once: How many rows are worked on at the same time.
+        columns: By field, what the input calls its column, where they differ.
     """
 
     method: Method[Headline, Generation]
@@ -96,6 +114,7 @@ class BulkJob:
     judging: Judging | None = None
     judges: tuple[Model, ...] = ()
     at_once: int = 16
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     async def run(
         self, rows: Iterable[tuple[int, Mapping[str, Any]]], done: Mapping[int, ResultRow]
@@ -163,7 +182,7 @@ class BulkJob:
     async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
         added: dict[str, Any] = dict.fromkeys(added_columns(judged=self.judging is not None))
         added["valid"] = False
-        text, _ = _headline_of(row)
+        text, _ = _headline_of(row, self.columns)
         if problem := row_problem(text):
             added["error"] = problem
             return ResultRow(position, line, row, added, "bad")
@@ -210,6 +229,7 @@ class BulkOutput:
         out: The output.
         rows: The input.
         settings: What else decides the result, by the names users know; no secrets.
+        dialect: How the output is written if it is CSV.
 
     Attributes:
         identity: Equal for jobs that are meant to give equal results.
@@ -223,8 +243,10 @@ class BulkOutput:
         out: Path,
         rows: Sequence[tuple[int, Mapping[str, Any]]],
         settings: Mapping[str, Any],
+        dialect: Dialect | None = None,
     ):
         self.out = out
+        self._dialect = dialect
         self.rows = rows
         facts = {**settings, "input": hash_of(rows)}
         self.identity = hash_of(facts)
@@ -284,7 +306,7 @@ class BulkOutput:
         names = column_names(added, {key for _, row in self.rows for key in row})
         frame = result_frame(results, names, suffix=self.out.suffix.lower())
         with atomic_path(self.out) as draft:
-            write_frame(frame, draft)
+            write_frame(frame, draft, self._dialect)
             # Kept before it is there: a rerun then knows the output for its own, however this ends.
             self._journal.keep(self._WRITTEN, [*self._written(), sha256_of(draft)])
 
@@ -333,22 +355,32 @@ def row_problem(text: object) -> str | None:
     return None
 
 
-def check_columns(rows: Sequence[tuple[int, Mapping[str, Any]]], file: str) -> None:
+def check_columns(
+    rows: Sequence[tuple[int, Mapping[str, Any]]], file: str, columns: Mapping[str, str]
+) -> None:
     """Check that some row has a headline's column.
 
+    Args:
+        rows: The rows with their lines.
+        file: What messages call the file.
+        columns: By field, what the file calls its column, where they differ.
+
     Raises:
-        InputError: if there are no rows, or not one of them has it.
+        InputError: if there are no rows, or not one of them has it, or has a column of ``columns``.
     """
     if not rows:
         raise InputError("the file holds no rows", file=file, hint="give at least one row")
-    if not any(_headline_of(row)[1] for _, row in rows):
+    for want, have in columns.items():
+        if not any(rename_row(row, {want: have})[1] for _, row in rows):
+            raise no_column(have, want, rows[0][1], file)
+    if not any(_headline_of(row, columns)[1] for _, row in rows):
         line, row = rows[0]
         found = ", ".join(printable(str(key)) for key in list(row)[:8]) or "none"
         raise InputError(
             f"no column 'headline' (found: {found})",
             file=file,
             line=line,
-            hint="name the column 'headline', 'title' or 'text'",
+            hint="name the column 'headline', 'title' or 'text', or say --columns headline=NAME",
         )
 
 
@@ -364,7 +396,7 @@ def result_frame(
     Args:
         results: The rows, in order.
         names: What our columns are called (`column_names`).
-        suffix: The format they are for: ``.csv``, ``.jsonl`` or ``.parquet``.
+        suffix: The format they are for: one of `contrafact.files.tables.TABLE_SUFFIXES`.
     """
     import pandas as pd
 
@@ -375,7 +407,7 @@ def result_frame(
     for plain, name in names.items():
         kind = "boolean" if plain == "valid" or plain in _VERDICTS else "string"
         frame[name] = frame[name].astype(kind)  # type: ignore[call-overload]
-    if suffix == ".csv":
+    if suffix in (".csv", ".tsv"):
         for side in SIDES:
             name = names[f"{side}_counterfactual"]
             frame[name] = frame[name].map(guarded, na_action="ignore")
@@ -403,9 +435,141 @@ def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
     return column
 
 
-def _headline_of(row: Mapping[str, Any]) -> tuple[object, bool]:
+def _headline_of(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[object, bool]:
     """Return a row's headline, and whether it has a column for one."""
     item = row.get("input_item")  # the published supplement's layout
-    given = fold_row(item if isinstance(item, dict) else row)
+    given = fold_row(item if isinstance(item, dict) else rename_row(row, columns)[0])
     column = column_of(given, "headline")
     return (None, False) if column is None else (given[column], True)
+
+
+_Item = TypeVar("_Item")
+_BOM = b"\xef\xbb\xbf"
+# Not divided into lines, or refused whole: a JSON list, Parquet, a workbook, gzip, UTF-16.
+_NOT_LINES = (b"[", b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff")
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input with a buffer of its own.
+
+    A thread may be waiting in it when the program ends; the interpreter's own buffer would then
+    bring the interpreter down with it.
+    """
+    return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
+
+
+def arriving_rows(stream: BinaryIO) -> Iterator[Row]:
+    """Yield the rows of a pipe as ``(line, row)``, each as soon as it has arrived.
+
+    JSON Lines and CSV go row by row; a JSON list and Parquet are read to their end first. Messages
+    call the pipe ``standard input``.
+
+    Raises:
+        InputError: As `contrafact.files.tables.read_rows` does, when the bad row is reached.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        blank, first = 0, stream.readline()
+        while first and not first.removeprefix(_BOM).strip():
+            blank, first = blank + 1, stream.readline()
+        start = first.removeprefix(_BOM).lstrip()
+        if not first or start.startswith(_NOT_LINES) or start.strip() == b"{":
+            yield from _read(Path(folder) / "rows", first + stream.read(), blank)
+        elif start.startswith(b"{"):
+            path = Path(folder) / "rows.jsonl"
+            number = blank + 1
+            while first:
+                if first.strip():
+                    yield from _read(path, first, number - 1)
+                number, first = number + 1, stream.readline()
+        else:
+            yield from _records(Path(folder) / "rows.csv", first, stream, blank)
+
+
+def _records(path: Path, first: bytes, stream: BinaryIO, line: int) -> Iterator[Row]:
+    """Read each record of a CSV file behind a copy of the header."""
+    header = _record(first, stream)
+    header = header if header.endswith(b"\n") else header + b"\n"
+    delimiter = dialect_of(header.decode("utf-8", "replace"))
+    if header.lower().startswith((b"sep=", b'"sep=', _BOM + b"sep=")):
+        header = _record(stream.readline(), stream)
+        header, line = header if header.endswith(b"\n") else header + b"\n", line + 1
+    yield from _read(path, header, line, delimiter)  # no rows, but a wrong header is an error
+    line += header.count(b"\n")
+    while record := _record(stream.readline(), stream):
+        if record.strip():
+            yield from _read(path, header + record, line - header.count(b"\n"), delimiter)
+        line += record.count(b"\n")
+
+
+def _record(first: bytes, stream: BinaryIO) -> bytes:
+    """Return one record: lines, until every quote is closed."""
+    lines, quotes = [first], first.count(b'"')
+    while quotes % 2 and (more := stream.readline()):
+        lines.append(more)
+        quotes += more.count(b'"')
+    return b"".join(lines)
+
+
+def _read(
+    path: Path, data: bytes, lines_before: int, delimiter: str | None = None
+) -> Iterator[Row]:
+    path.write_bytes(data)
+    try:
+        table = open_table(path, decimals=False, delimiter=delimiter, name=source_name("-"))
+        for line, row in table.rows:
+            yield lines_before + line, row
+    except InputError as error:
+        line_there = None if error.line is None else lines_before + error.line
+        raise InputError(
+            error.problem, file=source_name("-"), line=line_there, hint=error.hint
+        ) from None
+
+
+class _End:
+    """Marks the end of what a thread reads; holds why it ended, if that was an error."""
+
+    def __init__(self, error: Exception | None):
+        self.error = error
+
+
+async def ahead(items: Iterable[_Item], room: int) -> AsyncGenerator[_Item, None]:
+    """Yield the items of an iterable that may block, reading up to ``room`` of them ahead.
+
+    A thread reads them, so that waiting for the next one holds up nothing else. The thread does not
+    keep the program from ending. What the iterable raises is raised after the items before it.
+    """
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[_Item | _End] = asyncio.Queue()
+    free = threading.Semaphore(room)
+    stopped = threading.Event()
+
+    def hand_on(item: _Item | _End) -> bool:
+        free.acquire()
+        if stopped.is_set():
+            return False
+        try:
+            loop.call_soon_threadsafe(queue.put_nowait, item)
+        except RuntimeError:  # the loop was closed meanwhile: the rest is not wanted
+            return False
+        return True
+
+    def read() -> None:
+        error: Exception | None = None
+        try:
+            for item in items:
+                if not hand_on(item):
+                    return
+        except Exception as caught:  # noqa: BLE001 - raised again where the items are taken
+            error = caught
+        hand_on(_End(error))
+
+    threading.Thread(target=read, name="rows", daemon=True).start()
+    try:
+        while not isinstance(item := await queue.get(), _End):
+            free.release()
+            yield item
+        if item.error is not None:
+            raise item.error
+    finally:
+        stopped.set()
+        free.release()

@@ -317,7 +317,9 @@ def _rows(number: int) -> str:
 
 def _recognises(row: Mapping[str, Any]) -> bool:
     item = row.get("input_item")
-    return column_of(fold_row(item if isinstance(item, dict) else row), "headline") is not None
+    columns = fold_row(item if isinstance(item, dict) else row)
+    # A text beside a manipulation is a rewritten paragraph, not a headline.
+    return column_of(columns, "headline") is not None and column_of(columns, "manipulation") is None
 
 
 def _checked(rows: Iterable[Row], name: str) -> DataReport:

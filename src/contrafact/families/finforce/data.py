@@ -9,7 +9,7 @@ the default pool of worked examples for few-shot prompts. The two share no headl
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -18,11 +18,12 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.files.fields import column_of, columns_found, fold_row, is_absent, value_of
 from contrafact.files.tables import Row, read_rows, source_name
-from contrafact.records import ForwardPair, Headline
+from contrafact.records import SIDES, ForwardPair, Headline
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "CATEGORIES",
+    "FIELDS",
     "PUBLISHED_COUNTS",
     "LoadNotes",
     "MarketCategory",
@@ -32,6 +33,7 @@ __all__ = [
     "canonical_category",
     "load_headlines",
     "raw_items",
+    "review_rows",
 ]
 
 
@@ -42,6 +44,9 @@ class MarketCategory:
     name: str
     headlines: int
 
+
+FIELDS = ("headline", "category", "description", "classification", "risk", "opportunity")
+"""What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
 
 _TABLE_1 = (
     MarketCategory("Monetary policy & central banking", 109),
@@ -161,13 +166,18 @@ def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[R
             yield _whole(_table(path, line, row))
 
 
-def load_headlines(path: str | Path, notes: LoadNotes | None = None) -> list[Headline]:
+def load_headlines(
+    path: str | Path,
+    notes: LoadNotes | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> list[Headline]:
     """Return the headlines of a file, in its order, each once.
 
     Accepts the published benchmark (a JSON list of ``headline``, ``classification``, ``category``),
     the published supplement (``input_item`` and ``output.scenarios[0]``, whose counterfactuals
-    become the reference), and CSV, JSON, JSON Lines or Parquet with a column ``headline`` (or
-    ``title``, or ``text``) and, if there are any, ``category``, ``description``,
+    become the reference), and CSV, Excel, JSON, JSON Lines or Parquet with a column ``headline``
+    (or ``title``, or ``text``) and, if there are any, ``category``, ``description``,
     ``risk_counterfactual`` and ``opportunity_counterfactual``. Column names match in any case.
     ``-`` is standard input. Texts are kept as they are, control characters and all; only half a
     character (a lone surrogate) is replaced by U+FFFD, since no table or request can hold it.
@@ -178,6 +188,7 @@ def load_headlines(path: str | Path, notes: LoadNotes | None = None) -> list[Hea
     Args:
         path: The file.
         notes: Filled with what was mapped, unknown, left out or replaced, if given.
+        columns: By field (`FIELDS`), what the file calls its column, where they differ.
 
     Raises:
         InputError: The file cannot be read, holds no rows, or has a headline that is empty or not
@@ -186,7 +197,7 @@ def load_headlines(path: str | Path, notes: LoadNotes | None = None) -> list[Hea
     notes = LoadNotes() if notes is None else notes
     first_lines: dict[str, int] = {}
     headlines: list[Headline] = []
-    for item in raw_items(path):
+    for item in raw_items(path, read_rows(path, columns)):
         notes.rows += 1
         if item.broken:
             notes.broken.append(item.line)
@@ -238,7 +249,7 @@ def _table(path: str | Path, line: int, row: dict[str, Any]) -> RawItem:
             f"no column 'headline' (found: {columns_found(row)})",
             file=source_name(path),
             line=line,
-            hint="name the column 'headline', 'title' or 'text'",
+            hint="name the column 'headline', 'title' or 'text', or say --columns headline=NAME",
         )
     published = column == "headline" and {"classification", "category"} <= given.keys()
     names = ("category", "description", "classification", "risk", "opportunity")
@@ -308,3 +319,34 @@ def bundled_shots() -> list[Headline]:
 @cache
 def _read(name: str) -> tuple[Headline, ...]:
     return tuple(load_headlines(Path(__file__).parent / "samples" / name))
+
+
+_SIDE_FIELDS = ("{}", "{}_counterfactual", "{}_counterfactual_scenario")
+
+
+def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
+    """Return a row for each side that a row holds, where a project shows one counterfactual.
+
+    A row of the published supplement has its parts side by side first.
+
+    Args:
+        row: A row of a file of headlines.
+        shown: The fields that the project shows.
+    """
+    item, output = row.get("input_item"), row.get("output")
+    published = isinstance(item, dict)
+    if isinstance(item, dict):
+        scenarios = output.get("scenarios") if isinstance(output, dict) else None
+        first = scenarios[0] if isinstance(scenarios, list) and scenarios else {}
+        rest = {key: value for key, value in row.items() if key not in ("input_item", "output")}
+        row = rest | item | (first if isinstance(first, dict) else {})
+    forms = ([form.format(side) for side in SIDES] for form in _SIDE_FIELDS)
+    names = next((names for names in forms if all(row.get(name) for name in names)), None)
+    if names is None or "counterfactual" not in shown or "counterfactual" in row:
+        return [dict(row)] if published else None
+    rest = {key: value for key, value in row.items() if key not in (*names, "id")}
+    ids = [{"id": f"{row['id']}-{side}"} if row.get("id") else {} for side in SIDES]
+    return [
+        rest | {"side": side, "counterfactual": row[name]} | own
+        for side, name, own in zip(SIDES, names, ids, strict=True)
+    ]

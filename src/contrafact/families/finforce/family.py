@@ -16,14 +16,14 @@ FAMILY = Family(
             summary="forward counterfactuals from market headlines",
             run=Lazy(f"{_HERE}.task:RUN"),
             report=Lazy(f"{_HERE}.report:SPEC"),
-            options=Lazy(f"{_HERE}.options:FinforceOptions"),
+            options=Lazy(f"{_HERE}.settings:FinforceOptions"),
             default_methods=("zero-shot",),
         ),
     ),
     commands={
         "finforce": Command(
             "Forward counterfactuals: screening headlines, releasing a set, studies of the judge.",
-            Lazy(f"{_HERE}.commands.group:app"),
+            Lazy(f"{_HERE}.commands:app"),
         ),
         "generate": Command(
             "Write a risk and an opportunity scenario for every headline of a file, in order.",
@@ -33,8 +33,9 @@ FAMILY = Family(
     study={"": Lazy(f"{_HERE}.study:STUDY")},
     exam=Lazy(f"{_HERE}.exam:EXAM"),
     training=Lazy(f"{_HERE}.training:TRAINING"),
-    presets=Lazy(f"{_HERE}.presets:PRESETS"),
+    presets=Lazy(f"{_HERE}.settings:PRESETS"),
     data={"finforce": Lazy(f"{_HERE}.check:SPEC")},
     rank=1,
-    demo=Lazy(f"{_HERE}.demo:PARTS"),
+    demo=Lazy(f"{_HERE}.settings:DEMO"),
+    review_rows=Lazy(f"{_HERE}.data:review_rows"),
 )

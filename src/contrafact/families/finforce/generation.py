@@ -1,7 +1,7 @@
 """What a method takes and gives: a headline in, two counterfactuals out (FIN-FORCE, section 4)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspect_ai.model import (
@@ -14,12 +14,15 @@ from contrafact.family.method import Method
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import SIDES, Headline, Side
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "Generation",
+    "look_over",
     "pair_schema",
     "read_pair",
+    "read_side",
     "run_method",
 ]
 
@@ -41,12 +44,14 @@ class Generation:
         invalid: For each invalid side, the reason.
         repairs: Names of the repairs the parser made, in order.
         trace: What the method kept of its way there (reasoning chain, masked headline, …).
+        degenerate: For each side whose text can be read and is no counterfactual, the reason.
     """
 
     texts: Mapping[Side, str | None]
     invalid: Mapping[Side, str] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
     trace: Mapping[str, Any] = field(default_factory=dict)
+    degenerate: Mapping[Side, str] = field(default_factory=dict)
 
     @classmethod
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
@@ -62,6 +67,29 @@ async def run_method(
         return await method(headline, ask, draw=draw)
     except Unanswered as unanswered:
         return Generation.none(str(unanswered))
+
+
+def look_over(
+    batch: Batch, headline: Headline, made: Generation, shown: Sequence[tuple[str, str]]
+) -> Generation:
+    """Return a result with the reasons why texts of it are no counterfactuals, where they are none.
+
+    A reason that it has already, of when its prompt was at hand, stays.
+
+    Args:
+        batch: The headlines that are worked on together.
+        headline: The headline.
+        made: What a method made of it.
+        shown: What the model was asked and answered on the way.
+    """
+    found = {
+        side: made.degenerate.get(side)
+        or batch.reason(text, headline.text, shown=shown, other=made.texts[other])
+        for side, other in zip(SIDES, reversed(SIDES), strict=True)
+        if (text := made.texts[side]) is not None
+    }
+    reasons = {side: reason for side, reason in found.items() if reason is not None}
+    return replace(made, degenerate=reasons)
 
 
 def pair_schema(*before: str) -> ResponseSchema:
@@ -103,24 +131,33 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     invalid: dict[Side, str] = {}
     for side in SIDES:
         key = next((name for name in _KEYS[side] if name in value), None)
-        text = value.get(key) if key else None
-        texts[side] = None
-        if key is None:
-            invalid[side] = f"no {side} counterfactual in the reply"
-        elif not isinstance(text, str):
-            invalid[side] = f"the {side} counterfactual is not text"
-        elif not text.strip(" .…"):
-            invalid[side] = f"the {side} counterfactual is empty"
-        elif len(text) > MAX_CHARACTERS:
-            invalid[side] = f"the {side} counterfactual is over {MAX_CHARACTERS} characters"
-        else:
-            texts[side] = replace_surrogates(" ".join(text.split()))
-            if key != _KEYS[side][0]:
-                repairs.append(f"key '{key}'")
+        texts[side], reason = None, f"no {side} counterfactual in the reply"
+        if key is not None:
+            texts[side], reason = read_side(value.get(key), side)
+        if texts[side] is None:
+            invalid[side] = reason
+        elif key != _KEYS[side][0]:
+            repairs.append(f"key '{key}'")
     kept = dict(trace or {})
     if isinstance(value.get("reasoning"), str):
         kept["reasoning"] = value["reasoning"]
     return Generation(texts, invalid, tuple(repairs), kept)
+
+
+def read_side(text: Any, side: Side) -> tuple[str | None, str]:
+    """Return the counterfactual of one side, or None and the reason why it is none.
+
+    Args:
+        text: What stands in its place.
+        side: The side, for the reason.
+    """
+    if not isinstance(text, str):
+        return None, f"the {side} counterfactual is not text"
+    if not text.strip(" .…"):
+        return None, f"the {side} counterfactual is empty"
+    if len(text) > MAX_CHARACTERS:
+        return None, f"the {side} counterfactual is over {MAX_CHARACTERS} characters"
+    return replace_surrogates(" ".join(text.split())), ""
 
 
 def _plain(key: str) -> str:

@@ -40,16 +40,15 @@ from contrafact.family.display import (
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
-    Criterion,
     Examples,
+    JudgedColumn,
     Measure,
     MeasureTable,
     ReportSpec,
     Section,
     TerminalColumn,
-    self_judged,
-    unfinished,
 )
+from contrafact.family.run_facts import self_judged, unfinished
 from contrafact.records import CRITERIA, SIDES
 
 __all__ = ["SPEC", "prepare"]
@@ -276,7 +275,7 @@ SPEC = ReportSpec(
     ),
     numbers=("headline_perplexity", "edit_distance", "repairs"),
     criteria=tuple(
-        Criterion(name, label, _CHIP_LABELS[name]) for name, label in CRITERION_NAMES.items()
+        JudgedColumn(name, label, _CHIP_LABELS[name]) for name, label in CRITERION_NAMES.items()
     ),
     without_judge="so forward-compatibility and directionality are left out",
     prepare=prepare,

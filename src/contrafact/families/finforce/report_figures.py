@@ -118,20 +118,30 @@ def side_figures(part: Part) -> Iterator[Estimate]:
     Perplexity has a median besides, which pools the draws.
     """
     rows, sampler = part.rows, part.bootstrap.sampler(part.rows["sample_id"])
-    for scope, figures in _figures(rows, sampler).items():
+    for scope, figures in _figures(rows, sampler, _columns(part)).items():
         for (measure, form), figure in figures.items():
             replicates = mean_over(figure.draws)
             if np.isnan(replicates[0]):
                 continue
             interval = _interval(figure, replicates, sampler)
             yield Estimate(measure, form, interval, scope, _spread(figure.draws))
-        scored = rows[rows["perplexity"].notna()]
+        scored = rows[rows["perplexity"].notna()] if part.wants("perplexity_median") else rows[:0]
         if scope in SIDES:
             scored = scored[scored["side"] == scope]
         if scope != _BETWEEN and len(scored):
             values = scored["perplexity"].to_numpy(float)
             median = sampler.median(values, scored["sample_id"].to_numpy(object))
             yield Estimate("perplexity_median", "valid", median, scope)
+
+
+def _columns(part: Part) -> dict[Key, str]:
+    """Return the columns that the wanted figures are made of."""
+    made_of = {"delta_perplexity": ("perplexity",), "average": tuple(CRITERIA)}
+    return {
+        key: column
+        for key, column in _COLUMNS.items()
+        if part.wants(key[0], *(name for name, parts in made_of.items() if key[0] in parts))
+    }
 
 
 def _interval(figure: _Figure, replicates: Replicates, sampler: Sampler) -> Interval:
@@ -148,9 +158,11 @@ def _spread(draws: Sequence[Replicates]) -> float:
     return float(figures.std(ddof=1)) if len(figures) > 1 else float("nan")
 
 
-def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
+def _figures(
+    rows: pd.DataFrame, sampler: Sampler, columns: dict[Key, str]
+) -> dict[str, dict[Key, _Figure]]:
     """Return the figures of one system by scope and key, draw by draw."""
-    sides = _by_side(rows, sampler)
+    sides = _by_side(rows, sampler, columns)
     headline = _headline(rows, sampler)
     for figures in sides.values():
         for form in ("valid", "strict"):
@@ -208,13 +220,15 @@ def _headline(rows: pd.DataFrame, sampler: Sampler) -> _Figure | None:
     return _Figure(tuple(sampler.means([(values, labels)])), len(values), len(values))
 
 
-def _by_side(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
+def _by_side(
+    rows: pd.DataFrame, sampler: Sampler, wanted: dict[Key, str]
+) -> dict[str, dict[Key, _Figure]]:
     """Return each side's means, draw by draw, all from one matrix product."""
     draws = sorted(int(draw) for draw in rows["draw"].unique())
     columns: dict[tuple[str, Key, int], tuple[NDArray[np.float64], NDArray[np.object_]]] = {}
     for (side, draw), part in rows.groupby(["side", "draw"], sort=False):
         labels = part["sample_id"].to_numpy(object)
-        for key, column in _COLUMNS.items():
+        for key, column in wanted.items():
             values = part[column].to_numpy(float)
             held = ~np.isnan(values)
             if held.any():
@@ -223,7 +237,7 @@ def _by_side(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
     missing = np.full(1 + sampler.resamples, np.nan)
     sides: dict[str, dict[Key, _Figure]] = {side: {} for side in SIDES}
     for side in SIDES:
-        for key in _COLUMNS:
+        for key in wanted:
             held_draws = [draw for draw in draws if (side, key, draw) in columns]
             if not held_draws:
                 continue
@@ -365,7 +379,10 @@ def _change_line(
     ids = pd.concat([few["sample_id"], zero["sample_id"]])
     sampler = data.bootstrap.sampler(ids)
     a, b = (
-        {key: mean_over(figure.draws) for key, figure in _figures(part, sampler)["overall"].items()}
+        {
+            key: mean_over(figure.draws)
+            for key, figure in _figures(part, sampler, _COLUMNS)["overall"].items()
+        }
         for part in (few, zero)
     )
     line: dict[str, object] = {

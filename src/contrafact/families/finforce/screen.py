@@ -2,15 +2,14 @@
 
 FIN-FORCE, sections 3.2 and 3.3 and appendix A.6: a headline reports a market event if it has *event
 status* (a current, factual development) and *material relevance* (it concerns one of the ten
-categories). Rules decide where a headline's form leaves no doubt; a model is asked about the rest
-(`screen_model`); what neither settles is left open. People decide on a sheet, and flag what they
-are not sure of.
+categories). Rules decide where a headline's form leaves no doubt; a model is asked about the rest;
+what neither settles is left open. People decide on a sheet, and flag what they are not sure of.
 """
 
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -18,16 +17,22 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from inspect_ai.model import GenerateConfig, Model, ResponseSchema
+from inspect_ai.util import JSONSchema
+
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.finforce.check import LONGEST, SHORTEST
 from contrafact.families.finforce.data import CATEGORIES, canonical_category
+from contrafact.files.journal import Journal
 from contrafact.files.sheets import guarded, unguarded
 from contrafact.files.tables import read_rows, source_name
 from contrafact.judges.replies import read_json_object
+from contrafact.models.asking import Ask, Unanswered, failure_cause
+from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import NewsItem, content_id
 from contrafact.stats.votes import majority
-from contrafact.text.delimit import printable
+from contrafact.text.delimit import delimit, printable
 
 __all__ = [
     "NOBODY",
@@ -36,6 +41,8 @@ __all__ = [
     "Outcome",
     "Proposal",
     "SheetDecision",
+    "ask_screening",
+    "category_meanings",
     "outcome_event",
     "outcome_of",
     "proposal_by_rule",
@@ -44,6 +51,7 @@ __all__ = [
     "read_sheets",
     "screened_row",
     "screening_rules",
+    "screening_template",
     "sheet_row",
 ]
 
@@ -371,4 +379,81 @@ def outcome_event(
         by=f"person:{who}",
         why=outcome.why,
         when=when or datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+@cache
+def category_meanings() -> tuple[tuple[str, str], ...]:
+    """Return the ten categories in table 1's order, each with what it covers."""
+    file = resources.files("contrafact.families.finforce").joinpath("screen_categories.toml")
+    meanings = tomllib.loads(file.read_text("utf-8"))
+    return tuple((name, meanings[name]) for name in CATEGORIES)
+
+
+def screening_template(pack: PromptPack) -> PromptTemplate:
+    """Return the pack's template ``finforce/screen``.
+
+    Raises:
+        InputError: The pack lacks it, or it has other variables.
+    """
+    return pack.template("finforce/screen", required={"headline", "categories"})
+
+
+async def ask_screening(
+    headlines: Mapping[str, str],
+    model: Model,
+    template: PromptTemplate,
+    journal: Journal,
+    *,
+    at_once: int,
+    structured: bool,
+    each: Callable[[str], None],
+) -> dict[str, str]:
+    """Ask a model about each headline that has no reply yet; the replies are kept by id.
+
+    Args:
+        headlines: Texts by id.
+        model: The model that labels.
+        template: The prompt, from :func:`screening_template`.
+        journal: Where replies are kept as they come.
+        at_once: Calls under way at the same time.
+        structured: Whether to ask the provider for JSON by schema.
+        each: Called with an id when it is done with.
+
+    Returns:
+        Why a call failed, by the headline's id; a rerun makes it again.
+    """
+    ask = Ask(model, structured=structured, config=GenerateConfig(temperature=0.0))
+
+    async def reply(identity: str) -> str:
+        prompt = template.render(
+            headline=delimit(headlines[identity]), categories=category_meanings()
+        )
+        try:
+            return (await ask(prompt, _schema())).completion
+        except Unanswered as error:
+            return f"[{error}]"
+
+    failures = await journal.fill(headlines, reply, at_once=at_once, each=each)
+    return {identity: failure_cause(error) for identity, error in failures.items()}
+
+
+def _schema() -> ResponseSchema:
+    properties = {
+        "reason": JSONSchema(type="string"),
+        "event_status": JSONSchema(type="boolean"),
+        "material_relevance": JSONSchema(type="boolean"),
+        "category": JSONSchema(
+            anyOf=[JSONSchema(type="string", enum=list(CATEGORIES)), JSONSchema(type="null")]
+        ),
+    }
+    return ResponseSchema(
+        name="screening",
+        json_schema=JSONSchema(
+            type="object",
+            properties=properties,
+            required=list(properties),
+            additionalProperties=False,
+        ),
+        strict=True,
     )

@@ -8,30 +8,40 @@ fluency, tables and the report.
 import json
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalSample
+from inspect_ai.model import ModelOutput
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.data import LoadNotes, load_headlines
+from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
-from contrafact.families.finforce.generation import Generation
-from contrafact.families.finforce.judging import FAULTS, Judging
+from contrafact.families.finforce.generation import (
+    Generation,
+    look_over,
+    read_pair,
+    read_side,
+)
+from contrafact.families.finforce.judging import FAULTS, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
-from contrafact.families.finforce.options import FinforceOptions
-from contrafact.families.finforce.scoring import counterfactuals
+from contrafact.families.finforce.settings import FinforceOptions
+from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import method_solver
 from contrafact.models.asking import cache_policy
 from contrafact.models.fluency import score_fluency
+from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
+from contrafact.text.degenerate import Batch
+from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,19 +58,46 @@ class FinforceRun(TaskRun[Headline, Headline]):
     """Runs of ``finforce``: one sample a headline, one row a counterfactual."""
 
     methods = METHODS
+    fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "headlines.jsonl"
     bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
     without_judge = "forward compatibility and directionality are left out"
     columns = (
         "system", "model", "method", "shots", "judge", "draw", "sample_id", "side", "headline",
-        "category", "text", "invalid_reason", "repairs", *CRITERIA,
+        "category", "text", "invalid_reason", "degenerate", "repairs", *CRITERIA,
         *(f"{name}_invalid" for name in CRITERIA), *FAULTS,
     )  # fmt: skip
 
-    def load(self, path: Path) -> tuple[Sequence[Headline], list[str]]:
+    output_type = Generation
+    output_key = "generation"
+    output_fields: ClassVar = {
+        "id": ("sample_id",),
+        "headline": ("headline", "original_headline", "news_headline", "title"),
+        "risk": ("risk_counterfactual", "risk_counterfactual_scenario", "risk_headline"),
+        "opportunity": (
+            "opportunity_counterfactual",
+            "opportunity_counterfactual_scenario",
+            "opportunity_headline",
+        ),
+        "side": ("side",),
+        "text": ("text", "counterfactual", "output"),
+        "reply": ("reply", "response", "completion"),
+        "invalid": ("invalid_reason",),
+        "category": ("category",),
+        "description": ("description",),
+    }
+    output_layouts: ClassVar = tuple(
+        (item, *rest)
+        for item in ("headline", "id")
+        for rest in (("risk", "opportunity"), ("side", "text"), ("reply",))
+    )
+
+    def load(
+        self, path: Path, columns: Mapping[str, str] | None = None
+    ) -> tuple[Sequence[Headline], list[str]]:
         """Return the headlines of a file."""
         notes = LoadNotes()
-        return load_headlines(path, notes), notes.lines()
+        return load_headlines(path, notes, columns=columns), notes.lines()
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
         """Refuse a number of examples that shows none."""
@@ -77,6 +114,28 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def judge_prompts(self, judging: Judging, unit: Headline) -> Sequence[str]:
         """Return what is asked about both sides of a headline."""
         return [prompt for side in SIDES for prompt in judging.prompts(unit, side, unit.text)]
+
+    def read_output(self, given: GivenRow) -> OutputRow:
+        """Return one side's counterfactual or both: of columns, of a side's row, of a reply."""
+        identity, item, headline = given.text("id"), None, given.text("headline")
+        if headline:
+            identity = Headline.of(replace_surrogates(headline)).id
+            extra = {name: given.fields.get(name) for name in ("category", "description")}
+            item = {"headline": headline, **extra}
+        if not identity:
+            raise InputError("the headline is empty", hint="fill it in, or leave the row out")
+        return OutputRow((identity,), dict(_sides(given)), item)
+
+    def whole_output(self, parts: Mapping[str, Any]) -> Generation:
+        """Return both sides; one that no row gave is invalid."""
+        return Generation(
+            {side: parts[side][0] if side in parts else None for side in SIDES},
+            {
+                side: parts[side][1] if side in parts else f"no {side} counterfactual was given"
+                for side in SIDES
+                if side not in parts or parts[side][0] is None
+            },
+        )
 
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one generation method."""
@@ -108,6 +167,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "category": sample.metadata.get("category"),
                     "text": generation["texts"][side],
                     "invalid_reason": generation["invalid"].get(side),
+                    "degenerate": generation.get("degenerate", {}).get(side),
                     "repairs": len(generation["repairs"]),
                     **_factual(generation, side),
                 }
@@ -167,6 +227,21 @@ def _options(settings: RunSettings) -> FinforceOptions:
     return cast(FinforceOptions, settings.options)
 
 
+def _sides(given: GivenRow) -> Iterator[tuple[Side, tuple[str | None, str]]]:
+    """Yield each side that a row gives: its text, or None and why it is invalid."""
+    if "reply" in given.fields and not {"risk", "opportunity", "side"} & given.fields.keys():
+        pair = read_pair(ModelOutput.from_content(NO_MODEL, given.text("reply")))
+        yield from ((side, (pair.texts[side], pair.invalid.get(side, ""))) for side in SIDES)
+    elif "side" in given.fields:
+        side = given.text("side").strip().casefold()
+        if side not in SIDES:
+            raise InputError(f"'{side[:40]}' is no side", hint="write risk or opportunity")
+        text, reason = read_side(given.fields.get("text", ""), side)
+        yield side, (text, (given.text("invalid") or reason) if text is None else "")
+    else:
+        yield from ((side, read_side(given.fields.get(side, ""), side)) for side in SIDES)
+
+
 def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:
     """Return the text that a counterfactual is one of, where the method wrote such a text."""
     trace = generation["trace"]
@@ -196,6 +271,7 @@ def finforce(
     limit: int | None = None,
     cache_scope: str | None = None,
     fingerprint: str | None = None,
+    columns: dict[str, str] | None = None,
 ) -> Task:
     """Forward counterfactuals of market headlines (FIN-FORCE).
 
@@ -215,8 +291,9 @@ def finforce(
         limit: Take the first so many headlines.
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
+        columns: By field, what the file of data calls its column, where they differ.
     """
-    headlines, _ = load_once(RUN.load, data or RUN.bundled)
+    headlines, _ = load_once(RUN.load, data or RUN.bundled, columns)
     pack = open_pack(prompts)
     pool = load_once(RUN.load_shots, shots_from or RUN.bundled_shots)
     context = MethodContext(
@@ -225,7 +302,6 @@ def finforce(
     spec = method if isinstance(method, str) else ",".join(map(str, method))
     chosen = METHODS.make(spec, context)
     cache = cache_policy(cache_scope)
-    judging = Judging(pack, judge_faults, structured, cache) if judged else None
     return Task(
         dataset=MemoryDataset(
             [_sample(headline) for headline in headlines[:limit]], name="headlines"
@@ -239,8 +315,9 @@ def finforce(
             structured=structured,
             cache=cache,
             judged=judged,
+            look=partial(look_over, Batch([one.text for one in headlines])),
         ),
-        scorer=counterfactuals(judging),
+        scorer=counterfactuals(judged, judge_faults, structured, prompts, cache_scope),
         epochs=Epochs(draws, "mean"),
         version=RUN.version,
         name=f"finforce-{_short(spec)}",

@@ -8,21 +8,15 @@ its own article.
 import re
 import unicodedata
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer
-from contrafact.families.rfc.data import Item, items_of
-from contrafact.families.rfc.items import item_row
-from contrafact.families.rfc.labels import TaskName
-from contrafact.families.rfc.methods import methods_of
-from contrafact.family.method import MethodContext
+from contrafact.families.rfc.data import Item
 from contrafact.models.asking import Ask, PlannedCall
-from contrafact.models.opening import NO_MODEL
-from contrafact.records import Rewrite
 from contrafact.text.diff import surface
 
 __all__ = [
@@ -31,7 +25,6 @@ __all__ = [
     "TEXT_FEATURES",
     "Baseline",
     "article_folds",
-    "baseline_rows",
     "cross_validated",
     "pair_features",
     "text_features",
@@ -187,47 +180,3 @@ def cross_validated(
         model.fit(features[train], y[train])
         found[np.ix_(test, seen)] = model.predict_proba(features[test])
     return found
-
-
-class _Knowing(Protocol):
-    def answer(self, item: Item) -> Answer: ...
-
-
-def baseline_rows(
-    task: TaskName, pairs: Sequence[Rewrite], *, seed: int = 0, names: Sequence[str] | None = None
-) -> list[dict[str, Any]]:
-    """Return the per-item rows of baselines, as `contrafact.families.rfc.items` describes them.
-
-    Args:
-        task: The task.
-        pairs: The data set.
-        seed: Seed of the folds.
-        names: Which baselines; all that the task has where none is given.
-
-    Raises:
-        InputError: if the data hold fewer than two articles, or a name is no baseline's.
-    """
-    rows = []
-    items = items_of(task, pairs)
-    methods = methods_of(task)
-    for name in names or methods.baseline_names():
-        made = cast(_Knowing, methods.make(name, MethodContext(task=task, items=pairs, seed=seed)))
-        for item in items:
-            answer = made.answer(item)
-            rows.append(
-                item_row(
-                    item,
-                    system=f"baseline · {name}",
-                    model=NO_MODEL,
-                    method=name,
-                    shots=0,
-                    draw=1,
-                    predicted=answer.predicted,
-                    invalid=answer.invalid,
-                    probabilities=answer.probabilities,
-                    rationale=answer.rationale,
-                    error_class=None,
-                    reply=None,
-                )
-            )
-    return rows

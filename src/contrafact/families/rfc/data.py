@@ -18,7 +18,7 @@ the pool of worked examples for few-shot prompts, three pairs of each. The two s
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -29,17 +29,28 @@ from pydantic import ValidationError
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, manipulation_named
-from contrafact.files.fields import columns_found, fold_row, names_of, value_of
-from contrafact.files.tables import read_rows, source_name
+from contrafact.files.fields import column_of, columns_found, fold_row, names_of, value_of
+from contrafact.files.tables import Row, read_rows, source_name
 from contrafact.records import Rewrite, content_id
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["Item", "PairNotes", "bundled_pairs", "bundled_shots", "items_of", "load_pairs"]
+__all__ = [
+    "FIELDS",
+    "Item",
+    "PairNotes",
+    "bundled_pairs",
+    "bundled_shots",
+    "items_of",
+    "load_pairs",
+    "read_pairs",
+    "review_rows",
+]
 
-_FIELDS = (
+FIELDS = (
     *("id", "article_id", "original", "rewritten", "manipulation", "category", "rewriter"),
     *("ticker", "date", "url"),
 )
+"""What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
 
 
 @dataclass
@@ -134,7 +145,11 @@ def items_of(task: TaskName, pairs: Sequence[Rewrite]) -> list[Item]:
 
 
 def load_pairs(
-    path: str | Path, notes: PairNotes | None = None, *, originals: bool = False
+    path: str | Path,
+    notes: PairNotes | None = None,
+    *,
+    originals: bool = False,
+    columns: Mapping[str, str] | None = None,
 ) -> list[Rewrite]:
     """Return the pairs of a file, in its order, each once.
 
@@ -150,6 +165,7 @@ def load_pairs(
         path: The file.
         notes: Filled with what was left out, mapped or lacking, if given.
         originals: Whether every pair must have its original, as diagnosis needs.
+        columns: By field (`FIELDS`), what the file calls its column, where they differ.
 
     Raises:
         InputError: The file cannot be read or holds no rows, a text is missing, empty or not
@@ -158,8 +174,34 @@ def load_pairs(
     """
     notes = PairNotes() if notes is None else notes
     name = source_name(path)
+    pairs = read_pairs(read_rows(path, columns), name, notes, originals=originals)
+    if not pairs:
+        raise InputError("the file holds no pairs", file=name, hint="give at least one row")
+    return pairs
+
+
+def read_pairs(
+    rows: Iterable[Row],
+    name: str,
+    notes: PairNotes,
+    *,
+    originals: bool = False,
+    refused: Callable[[InputError], None] | None = None,
+) -> list[Rewrite]:
+    """Return the pairs that rows hold, in their order, each once; `load_pairs` says what is read.
+
+    Args:
+        rows: The rows with their lines.
+        name: What messages call their file.
+        notes: Filled with what was left out, mapped or lacking.
+        originals: Whether every pair must have its original.
+        refused: Given what is wrong with a row, which is then passed over.
+
+    Raises:
+        InputError: A row is wrong, and `refused` is not given.
+    """
     first: dict[str, tuple[int, Rewrite]] = {}
-    for line, row in read_rows(path):
+    for line, row in rows:
         notes.rows += 1
         try:
             pair = _pair(row, line, notes)
@@ -168,38 +210,40 @@ def load_pairs(
                     "the pair has no original",
                     hint="give it back with `contrafact rfc hydrate`, or leave the row out",
                 )
+            line_before, before = first.setdefault(pair.id, (line, pair))
+            if (before.original, before.rewritten, before.manipulation) != (
+                pair.original,
+                pair.rewritten,
+                pair.manipulation,
+            ):
+                raise InputError(
+                    f"the id '{pair.id}' is that of another pair, on line {line_before}",
+                    hint="give every pair an id of its own, or leave the ids out",
+                )
         except InputError as error:
-            raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
-        if pair.id not in first:
-            first[pair.id] = (line, pair)
-            notes.without_original += not pair.original
+            found = InputError(error.problem, file=name, line=line, hint=error.hint)
+            if refused is None:
+                raise found from error
+            refused(found)
             continue
-        line_before, before = first[pair.id]
-        if (before.original, before.rewritten, before.manipulation) != (
-            pair.original,
-            pair.rewritten,
-            pair.manipulation,
-        ):
-            raise InputError(
-                f"the id '{pair.id}' is that of another pair, on line {line_before}",
-                file=name,
-                line=line,
-                hint="give every pair an id of its own, or leave the ids out",
-            )
-        notes.duplicates.append((line, line_before))
-    if not first:
-        raise InputError("the file holds no pairs", file=name, hint="give at least one row")
+        if before is pair:
+            notes.without_original += not pair.original
+        else:
+            notes.duplicates.append((line, line_before))
     return [pair for _, pair in first.values()]
 
 
 def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
     columns = fold_row(row)
-    given = {name: value_of(columns, name) for name in _FIELDS}
+    given = {name: value_of(columns, name) for name in FIELDS}
     if given["manipulation"] is None and manipulation_named(given["category"]) is not None:
         given["manipulation"], given["category"] = given["category"], None
     found = given["manipulation"]
     if found is None:
-        raise InputError("the manipulation is missing", hint="name it in the column 'manipulation'")
+        raise InputError(
+            f"the manipulation is missing (found: {columns_found(row)})",
+            hint="name it in the column 'manipulation', or say --columns manipulation=NAME",
+        )
     manipulation = manipulation_named(found)
     if manipulation is None:
         raise InputError(
@@ -275,3 +319,22 @@ def bundled_shots() -> list[Rewrite]:
 @cache
 def _read(name: str) -> tuple[Rewrite, ...]:
     return tuple(load_pairs(Path(__file__).parent / "samples" / name, originals=True))
+
+
+_REVIEWED = ("original", "rewritten", "manipulation", "ticker")
+
+
+def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
+    """Return a pair under the names of its fields, where a project shows both of its texts.
+
+    Args:
+        row: A row of a file of pairs.
+        shown: The fields that the project shows.
+    """
+    if not {"original", "rewritten"} <= set(shown):
+        return None
+    columns = fold_row(row)
+    found = {field: column_of(columns, field) for field in _REVIEWED}
+    pair = dict(row) | {field: columns[name] for field, name in found.items() if name is not None}
+    named = manipulation_named(pair.get("manipulation"))
+    return [pair if named is None else pair | {"manipulation": named}]

@@ -26,7 +26,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from contrafact.errors import InputError
 from contrafact.files.sheets import unguarded
-from contrafact.files.tables import read_rows, source_name
+from contrafact.files.tables import read_rows, source_name, table_file
+from contrafact.files.workbooks import WORKBOOKS
 
 __all__ = [
     "ALLOWED",
@@ -135,7 +136,7 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
     """
     known = None if item_ids is None else set(item_ids)
     name = source_name(path)
-    sheet = Path(path).suffix.lower() in (".csv", ".tsv")
+    sheet = table_file(path).suffix.lower() in (".csv", ".tsv", *WORKBOOKS)
     found: list[ReviewDecision] = []
     seen: dict[tuple[str, str, str, int, str], int] = {}
     for line, row in read_rows(path):

@@ -16,26 +16,28 @@ FAMILY = Family(
             summary="published (true) or manipulated (false)?",
             run=Lazy(f"{_HERE}.tasks:DETECT"),
             report=Lazy(f"{_HERE}.report:DETECT"),
-            options=Lazy(f"{_HERE}.options:DetectOptions"),
+            options=Lazy(f"{_HERE}.settings:DetectOptions"),
         ),
         Task(
             name="rfc-diagnose",
             summary="which of the four manipulations?",
             run=Lazy(f"{_HERE}.tasks:DIAGNOSE"),
             report=Lazy(f"{_HERE}.report:DIAGNOSE"),
-            options=Lazy(f"{_HERE}.options:DiagnoseOptions"),
+            options=Lazy(f"{_HERE}.settings:DiagnoseOptions"),
         ),
     ),
     commands={
         "rfc": Command(
             "Build a benchmark of minimal financial misinformation, stage by stage.",
-            Lazy(f"{_HERE}.commands.group:app"),
+            Lazy(f"{_HERE}.commands:app"),
         ),
     },
     study={
         kind: Lazy(f"{_HERE}.study:{kind.upper()}")
         for kind in ("agreement", "detect", "diagnose", "reasons")
     },
+    data={"rfc": Lazy(f"{_HERE}.check:SPEC")},
     rank=2,
-    demo=Lazy(f"{_HERE}.demo:PARTS"),
+    demo=Lazy(f"{_HERE}.settings:DEMO"),
+    review_rows=Lazy(f"{_HERE}.data:review_rows"),
 )

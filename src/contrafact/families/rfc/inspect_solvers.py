@@ -14,7 +14,7 @@ from contrafact.families.rfc.answers import Answer, answer_items
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import TaskName
 from contrafact.families.rfc.methods import methods_of
-from contrafact.families.rfc.options import DetectOptions
+from contrafact.families.rfc.settings import DetectOptions
 from contrafact.family.method import Method, MethodContext
 from contrafact.prompts import open_pack
 

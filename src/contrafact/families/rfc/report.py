@@ -54,8 +54,8 @@ from contrafact.family.report import (
     Section,
     TableChart,
     TerminalColumn,
-    unfinished,
 )
+from contrafact.family.run_facts import unfinished
 from contrafact.records import MANIPULATIONS
 
 __all__ = ["DETECT", "DIAGNOSE", "prepare"]

@@ -100,8 +100,9 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
         yield from _over_all(part, labels_of(task))
     else:
         yield from _of_class(part, part.group)
-    yield from _area(part, task)
-    if detects:
+    if part.wants("auroc"):
+        yield from _area(part, task)
+    if detects and part.wants("pairwise_accuracy", "says_true", "right_on_true", "right_on_false"):
         yield from _of_detection(part)
 
 

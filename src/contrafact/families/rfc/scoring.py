@@ -2,21 +2,96 @@
 
 RFC-BENCH, section 2.3 and appendix F. The measures here are what Inspect's log shows; intervals,
 and figures by manipulation, are the report's.
+
+Wrong or rightly guessed answers of detection are sorted by their reasons (section 3.5). The paper
+found these classes by reading. Here a judge proposes one per answer that came with reasons; a
+panel's majority counts. A valid wrong answer is sorted always, a right one to find out whether its
+reasons are sound.
 """
 
+import asyncio
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
+from inspect_ai.model import CachePolicy, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState
 
-from contrafact.families.rfc.answers import answer_of, item_of
-from contrafact.families.rfc.error_classes import ErrorClasses
-from contrafact.families.rfc.labels import labels_of
+from contrafact.families.rfc.answers import Answer, answer_of, item_of
+from contrafact.families.rfc.data import Item
+from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, Reading, labels_of, read_label
+from contrafact.judges.judge import judges_of_role
+from contrafact.models.asking import cache_policy
+from contrafact.prompts import PromptPack, PromptTemplate, open_pack
+from contrafact.stats.votes import majority
+from contrafact.text.delimit import delimit
 
-__all__ = ["answered", "label_rates", "pairwise_accuracy"]
+__all__ = ["ErrorClasses", "answered", "label_rates", "pairwise_accuracy"]
+
+_CONFIG = GenerateConfig(temperature=0.0)
+
+
+@dataclass
+class ErrorClasses:
+    """The judge that sorts answers, its template opened and checked.
+
+    Attributes:
+        pack: The prompt pack.
+        cache: Inspect's cache policy for the calls.
+    """
+
+    pack: PromptPack
+    cache: bool | CachePolicy = False
+    _template: PromptTemplate = field(init=False)
+
+    def __post_init__(self) -> None:
+        required = {"gold", "predicted", "original", "paragraph", "rationale"}
+        self._template = self.pack.template("rfc/rationale-class", required=required)
+
+    def prompt(self, item: Item, answer: Answer) -> str:
+        """Return the question about one answer."""
+        return self._template.render(
+            gold=item.gold,
+            predicted=answer.predicted,
+            original=delimit(item.pair.original or item.shown),
+            paragraph=delimit(item.shown),
+            rationale=delimit(answer.rationale or ""),
+        )
+
+    async def sort(self, item: Item, answer: Answer) -> dict[str, Any]:
+        """Return ``error_class`` (None where undecided) and ``error_class_votes``.
+
+        Nothing is asked, and nothing returned, about an answer that is invalid or has no reasons.
+        A call that fails raises, when all have ended.
+
+        Raises:
+            InputError: if no judge is bound to the role ``grader``.
+        """
+        judges = judges_of_role()
+        if answer.predicted is None or not answer.rationale:
+            return {}
+        prompt = self.prompt(item, answer)
+        right = answer.predicted == item.gold
+        calls = [judge.generate(prompt, config=_CONFIG, cache=self.cache) for judge in judges]
+        outputs = await asyncio.gather(*calls, return_exceptions=True)
+        votes = []
+        for judge, output in zip(judges, outputs, strict=True):
+            if isinstance(output, BaseException):
+                raise output
+            reading = _read(output.completion, right=right)
+            votes.append({"judge": str(judge), "class": reading.label, "invalid": reading.invalid})
+        named = [vote["class"] for vote in votes if vote["class"] is not None]
+        return {"error_class": majority(named), "error_class_votes": votes}
+
+
+def _read(reply: str, *, right: bool) -> Reading:
+    reading = read_label(reply, ERROR_CLASSES)
+    if reading.label in RIGHT_ONLY and not right:
+        return Reading(None, f"'{reading.label}' is for right answers only")
+    return reading
 
 
 @metric(name="label_rates")
@@ -27,11 +102,13 @@ def label_rates() -> Metric:
     wrong. ``pairwise_accuracy`` is the share of pairs with both members right, of those with two
     valid answers; strictly, of all. ``auroc`` is there where every valid answer has probabilities:
     of the probability of ``true`` in detection; in diagnosis the macro average, over the
-    manipulations present, of each one's area against the rest.
+    manipulations present, of each one's area against the rest. Accuracy comes with its standard
+    error, ``_stderr``, clustered by article.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         from contrafact.stats.classification import confusion_matrix, measures
+        from contrafact.stats.intervals import standard_error
 
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
         if not rows:
@@ -43,6 +120,14 @@ def label_rates() -> Metric:
         valid, strict = measures(matrix, "valid"), measures(matrix, "strict")
         rates = {name: float(value) for name, value in valid.items()}
         rates |= {f"{name}_strict": float(value) for name, value in strict.items()}
+        right = [float(row["predicted"] == row["gold"]) for row in rows]
+        known = [
+            value if row["predicted"] is not None else math.nan
+            for value, row in zip(right, rows, strict=True)
+        ]
+        articles = [row["article_id"] for row in rows]
+        rates["accuracy_stderr"] = standard_error(known, articles)
+        rates["accuracy_strict_stderr"] = standard_error(right, articles)
         rates["invalid_rate"] = sum(row["predicted"] is None for row in rows) / len(rows)
         if rows[0]["task"] == "rfc-detect":
             rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"] = pairwise_accuracy(rows)
@@ -54,16 +139,21 @@ def label_rates() -> Metric:
 
 
 @scorer(metrics=[label_rates()], name="label")
-def answered(classes: ErrorClasses | None = None) -> Scorer:
+def answered(
+    judged: bool = False, prompts: str | None = None, cache_scope: str | None = None
+) -> Scorer:
     """Score one sample: whether its answer is valid, and right.
 
     The value has ``valid`` (1 or 0), ``correct`` (1, 0, or not-a-number where invalid) and
     ``correct_strict`` (invalid is 0).
 
     Args:
-        classes: Sorts wrong or rightly guessed answers into the classes of section 3.5, by the
-            judge bound to the role ``grader``; none leaves that out.
+        judged: Whether the judge bound to the role ``grader`` sorts wrong or rightly guessed
+            answers into the classes of section 3.5, by their reasons.
+        prompts: Folder of a prompt pack; the default pack where none is given.
+        cache_scope: Keep every call's answer for a rerun under this name.
     """
+    classes = ErrorClasses(open_pack(prompts), cache_policy(cache_scope)) if judged else None
 
     async def score(state: TaskState, target: Target) -> Score:
         item, answer = item_of(state.metadata), answer_of(state)

@@ -5,7 +5,6 @@ safetensors, bit-equal in float32, under the cache folder by the hash of its con
 """
 
 import hashlib
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,25 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from contrafact.errors import InputError
+from contrafact.files.download import cache_dir
 from contrafact.models.gguf import check_gguf
 
-__all__ = ["converted", "default_cache", "first_line", "quietly"]
+__all__ = ["converted", "first_line", "quietly"]
 
 _LAYOUT = "1"  # of a converted folder; counts up when what is stored in it changes
-
-
-def default_cache() -> Path:
-    """Return the folder of converted weights.
-
-    It lies in ``$CONTRAFACT_CACHE`` if that is set, else in ``$XDG_CACHE_HOME/contrafact`` or
-    ``~/.cache/contrafact``. Nothing is made.
-    """
-    own = os.environ.get("CONTRAFACT_CACHE")
-    if own:
-        return Path(own).expanduser().absolute() / "weights"
-    shared = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(shared) if Path(shared).is_absolute() else Path.home() / ".cache"
-    return base / "contrafact" / "weights"
 
 
 def converted(path: Path, cache: Path | None = None) -> Path:
@@ -42,7 +28,7 @@ def converted(path: Path, cache: Path | None = None) -> Path:
 
     Args:
         path: The GGUF file.
-        cache: The folder to keep it in; ``default_cache()`` if not given.
+        cache: The folder to keep it in; ``weights`` in `cache_dir` if not given.
 
     Raises:
         InputError: If the file cannot be converted, or the folder cannot be written.
@@ -50,7 +36,7 @@ def converted(path: Path, cache: Path | None = None) -> Path:
     check_gguf(path)
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
-    root = cache or default_cache()
+    root = cache or cache_dir() / "weights"
     target = root / f"{path.stem}-{digest}-{_LAYOUT}"
     if target.is_dir():
         return target

@@ -27,7 +27,6 @@ prompts share is computed once, and a verdict takes one forward pass, be it a si
 import asyncio
 import hashlib
 import logging
-import os
 import secrets
 import threading
 import weakref
@@ -52,8 +51,8 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
-from contrafact.models.gguf import looks_like_path
-from contrafact.models.requests import check_request
+from contrafact.models.gguf import full_path, looks_like_path
+from contrafact.models.requests import check_arguments, check_request
 from contrafact.models.server import PromptTooLong
 from contrafact.models.whitebox.completion import (
     Completer,
@@ -166,23 +165,10 @@ class WhiteboxAPI(ModelAPI):
         config: GenerateConfig | None = None,
         **model_args: Any,
     ) -> None:
-        # Inspect keeps no answers of a model whose name has a "." for a folder, and a name that
-        # is whole stands for the same files wherever a log is read.
-        name = model_name
-        if looks_like_path(name) or Path(name).is_dir():
-            name = os.path.normpath(Path(name).expanduser().absolute())
+        is_path = looks_like_path(model_name) or Path(model_name).is_dir()
+        name = full_path(model_name) if is_path else model_name
         super().__init__(name, config=config or GenerateConfig())
-        if base_url is not None:
-            raise InputError(
-                "a white-box model runs in this process and has no base URL",
-                hint="for a server use --model openai-api/<name>/<model>",
-            )
-        unknown = sorted(set(model_args) - set(_ARGUMENTS))
-        if unknown:
-            raise InputError(
-                f"white-box models have no argument {', '.join(unknown)}",
-                hint=f"those they have are {', '.join(_ARGUMENTS)}",
-            )
+        check_arguments("white-box", base_url, model_args, _ARGUMENTS)
         self.settings = WhiteboxSettings(name, **model_args)
         self._held: _Engine | None = None
         self._lock = threading.Lock()

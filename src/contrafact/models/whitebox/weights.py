@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from contrafact.errors import InputError
-from contrafact.models.gguf import SMOLLM2, check_gguf, gguf_path, looks_like_path
+from contrafact.models.gguf import SMOLLM2, check_gguf, gguf_path, looks_like_path, plain_name
 from contrafact.models.whitebox.conversion import converted, first_line, quietly
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ def load_causal(
     """Load a causal language model.
 
     Args:
-        name: ``smollm2-135m`` (the embedded weights), a GGUF file, a folder as
-            ``save_pretrained`` writes it (a LoRA adapter's too, which is merged into the model
-            that it names), or the name of a model on the Hugging Face hub (``gpt2``), which is
-            downloaded if it is not in the hub's own cache.
-        cache: Where converted GGUF files are kept; ``default_cache()`` if not given.
+        name: ``smollm2-135m`` or ``embedded/smollm2-135m`` (the embedded weights), a GGUF file, a
+            folder as ``save_pretrained`` writes it (a LoRA adapter's too, which is merged into the
+            model that it names), or the name of a model on the Hugging Face hub (``gpt2``), which
+            is downloaded if it is not in the hub's own cache.
+        cache: Where converted GGUF files are kept; the user's cache folder if not given.
         device: PyTorch's name of the device; a GPU if there is one, else the CPU.
         precision: How the weights are kept. ``4bit`` needs a GPU and bitsandbytes.
 
@@ -91,6 +91,7 @@ def load_causal(
             if PyTorch or transformers is not installed, if there is no such device, or for 4 bits
             without a GPU.
     """
+    name = plain_name(name)
     _check_packages()
     check_precision(precision, device)
     placed = _placed(device)
@@ -134,7 +135,7 @@ def shared_causal(
     Raises:
         InputError: If it cannot be loaded.
     """
-    same = name
+    name = same = plain_name(name)
     if looks_like_path(name) or Path(name).is_dir():
         same = os.path.realpath(Path(name).expanduser())
     key = (same, device, precision)
@@ -163,6 +164,7 @@ def check_causal(name: str) -> None:
     Raises:
         InputError: If `load_causal` would fail for one of these.
     """
+    name = plain_name(name)
     _check_packages()
     path = Path(name).expanduser()
     if name == SMOLLM2:
@@ -200,6 +202,7 @@ def check_precision(precision: Precision, device: str | None = None) -> None:
 
 def _locate(name: str, cache: Path | None) -> Path | None:
     """Return the folder a name stands for; none for a name on the hub."""
+    name = plain_name(name)
     path = Path(name).expanduser()
     if name == SMOLLM2:
         return converted(gguf_path(name), cache)

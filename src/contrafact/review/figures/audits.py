@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from contrafact.review.state import Batch, ReviewState
 from contrafact.review.workflow import audit_rows
-from contrafact.stats.proportions import clustered_proportion
+from contrafact.stats.intervals import clustered_proportion
 
 __all__ = [
     "AuditFigures",

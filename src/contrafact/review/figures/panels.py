@@ -24,7 +24,6 @@ from contrafact.review.figures.progress import (
     throughput,
 )
 from contrafact.review.state import Event, ReviewState
-from contrafact.study.agreement import Coefficient
 
 __all__ = [
     "Panel",
@@ -38,14 +37,6 @@ __all__ = [
     "training_panel",
 ]
 
-_COEFFICIENTS = {
-    "percent": "agreement",
-    "fleiss_kappa": "Fleiss' kappa",
-    "gwet_ac1": "Gwet's AC1",
-    "gwet_ac2": "Gwet's AC2",
-    "krippendorff_alpha": "Krippendorff's alpha",
-    "cohen_kappa": "Cohen's kappa",
-}
 _SHOWN_AUDITS = 4
 
 
@@ -184,7 +175,7 @@ def agreement_panel(figures: AgreementFigures, key: str, title: str) -> Panel:
     if figures.found is None:
         return Panel(f"agreement-{key}", title, f"None yet: {figures.why}.", columns, [], None)
     found = figures.found
-    rows = [_coefficient(one, len(found.raters)) for one in found.coefficients]
+    rows = [one.cells(len(found.raters)) for one in found.coefficients]
     percent = next(row for row in rows if row[0] == "agreement")
     ac1 = next(row for row in rows if row[0] == "Gwet's AC1")
     text = (
@@ -282,16 +273,6 @@ def training_panel(found: Sequence[TrainingRound]) -> Panel:
     text = "; ".join(results) + "." if results else "Nobody has trained yet."
     draw = plots.rounds(found) if any(one.answered for one in found) else None
     return Panel("training", "Training", text, columns, rows, draw)
-
-
-def _coefficient(one: Coefficient, raters: int) -> tuple[str, ...]:
-    value = _percent if one.name == "percent" else _decimal
-    if math.isnan(one.low):
-        bounds = one.why.removeprefix("undefined: ")
-    else:
-        bounds = f"{value(one.low)} to {value(one.high)}"
-    who = "all" if len(one.raters) == raters > 2 else " and ".join(one.raters)
-    return _COEFFICIENTS.get(one.name, one.name), who, value(one.estimate), bounds, str(one.n)
 
 
 def _count(number: int) -> str:

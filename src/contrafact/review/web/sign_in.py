@@ -9,9 +9,8 @@ from contrafact.review.state import NotAllowed
 from contrafact.review.store.accounts import LONGEST, SHORTEST
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.web.access import TheStudio, client_address
-from contrafact.review.web.pages import redirect_to, render
 from contrafact.review.web.security import set_session
-from contrafact.review.web.studio import Studio
+from contrafact.review.web.studio import Studio, redirect_to, render
 
 __all__ = ["router"]
 

@@ -34,8 +34,7 @@ from contrafact.review.web.item_view import (
     item_view,
     training_feedback,
 )
-from contrafact.review.web.pages import guidelines_html, redirect_to, render
-from contrafact.review.web.studio import Studio
+from contrafact.review.web.studio import Studio, guidelines_html, redirect_to, render
 
 __all__ = [
     "ANSWER",

@@ -6,11 +6,28 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.log import read_eval_log
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.baseline import article_folds, baseline_rows, cross_validated
-from contrafact.families.rfc.data import bundled_pairs
-from contrafact.families.rfc.items import ITEM_COLUMNS, items_frame
+from contrafact.families.rfc.baseline import article_folds, cross_validated
+from contrafact.families.rfc.data import bundled_pairs, items_of
+from contrafact.families.rfc.items import ITEM_COLUMNS, item_row, items_frame
+from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.scoring import pairwise_accuracy
+from contrafact.family.method import MethodContext
 from contrafact.records import Rewrite
+
+
+def baseline_rows(task, pairs, *, seed=0, names=None):
+    """Return the per-item rows of baselines, without Inspect."""
+    methods = methods_of(task)
+    rows = []
+    for name in names or methods.baseline_names():
+        made = methods.make(name, MethodContext(task=task, items=pairs, seed=seed))
+        for item in items_of(task, pairs):
+            answer = made.answer(item)
+            given = {"invalid": answer.invalid, "rationale": answer.rationale, "reply": None}
+            given |= {"predicted": answer.predicted, "probabilities": answer.probabilities}
+            of = {"system": name, "model": "none/none", "method": name, "shots": 0, "draw": 1}
+            rows.append(item_row(item, error_class=None, **of, **given))
+    return rows
 
 
 def test_no_fold_judges_an_article_it_learnt_from():

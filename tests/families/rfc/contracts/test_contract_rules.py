@@ -143,6 +143,22 @@ def test_an_id_that_a_rule_does_not_declare_is_named(package):
 
 
 @pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("raise KeyError('tone')", r"one:first fails \(KeyError: 'tone'\)"),
+        ("yield 1 / 0", r"one:first fails \(ZeroDivisionError: division by zero\)"),
+        ("yield 'first'", r"one:first fails \(AttributeError"),
+        ("return None", r"one:first fails \(TypeError"),
+    ],
+)
+def test_a_rule_of_another_package_that_fails_is_named_in_one_line(package, body, problem):
+    house = package(one=HEAD.replace('yield fail("first", "the first")', body))
+    with pytest.raises(InputError, match=problem) as caught:
+        check_pair("flipping", *PAIR, options=Options(rules=load_rules(f"{house}.one")))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
     ("ids", "settings", "problem"),
     [
         ((), {"about": "text"}, "needs ids"),

@@ -1,1 +1,21 @@
-"""The commands of the family: ``contrafact cobe …``."""
+"""``contrafact cobe``: what belongs to the family CoBe alone."""
+
+import typer
+
+from contrafact.families.cobe.commands import augment, prove, synth
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Counterfactual edits of stories: stories of known answers, variations, studies.",
+    no_args_is_help=True,
+)
+app.command("synth")(synth.synth)
+app.command("prove")(prove.prove)
+app.command("leak")(prove.leak)
+app.command("augment")(augment.augment)
+
+
+@app.callback()
+def group() -> None:
+    """Counterfactual edits of stories: stories of known answers, variations, studies."""

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from contrafact.options import MaxConnections, MaxTokens, Prompts, Structured, Temperature
+
 __all__ = ["augment"]
 
 
@@ -17,20 +19,11 @@ def augment(
         int, typer.Option("--n", min=1, metavar="N", help="Variations of each core story.")
     ] = 3,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the domains drawn.")] = 0,
-    prompts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
-    ] = None,
-    temperature: Annotated[
-        float | None, typer.Option(min=0, help="How the writer samples.")
-    ] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply.")] = None,
-    max_connections: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Calls under way at once.")
-    ] = 8,
-    structured: Annotated[
-        bool,
-        typer.Option("--structured/--no-structured", help="Ask the provider for JSON by schema."),
-    ] = True,
+    prompts: Prompts = None,
+    temperature: Temperature = None,
+    max_tokens: MaxTokens = None,
+    max_connections: MaxConnections = 8,
+    structured: Structured = True,
 ) -> None:
     """Let a model vary core stories across domains, clause orders and sentence structures.
 

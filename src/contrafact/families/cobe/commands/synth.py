@@ -58,32 +58,23 @@ def synth(
     import hashlib
     import json
     from collections import Counter
-    from collections.abc import Iterator
 
     from contrafact.console import Progress
-    from contrafact.errors import InputError
-    from contrafact.families.cobe.synth.compose import cells_of, compose_lines, domain_named
-    from contrafact.families.cobe.synth.lexicon import bundled_lexicon, load_lexicon
+    from contrafact.families.cobe.synth.draw import story_lines
     from contrafact.files.atomic import atomic_path, guard_output
 
     guard_output(out, private_lexicon)
-    named = domain_named(domain) if domain is not None else None
     if processes is None:
         processes = min(_MOST, os.cpu_count() or 1) if n >= _MANY else 1
-    if templates is not None:
-        if private_lexicon is not None:
-            raise InputError(
-                "--templates and --private-lexicon exclude each other", hint="choose one source"
-            )
-        from contrafact.families.cobe.synth.draw import template_lines
-
-        lines: Iterator[str] = template_lines(
-            templates, n, seed, graph=graph, domain=named, processes=processes
-        )
-    else:
-        lexicon = bundled_lexicon() if private_lexicon is None else load_lexicon(private_lexicon)
-        cells = cells_of(lexicon, graph=graph, domain=named)
-        lines = compose_lines(n, seed, lexicon=lexicon, cells=cells, processes=processes)
+    lines = story_lines(
+        n,
+        seed,
+        graph=graph,
+        domain=domain,
+        templates=templates,
+        private_lexicon=private_lexicon,
+        processes=processes,
+    )
     graphs: Counter[str] = Counter()
     sources: set[str] = set()
     answers: Counter[str] = Counter()

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
 from contrafact.families.cobe.causal_graph import StoryGraph, graph_schema, read_graph
+from contrafact.families.cobe.data import Question
 from contrafact.families.cobe.methods.few_shot import EDIT_TOKENS
-from contrafact.families.cobe.questions import Question
 from contrafact.family.method import MethodContext
 from contrafact.family.task import read_text
 from contrafact.models.asking import Ask, PlannedCall

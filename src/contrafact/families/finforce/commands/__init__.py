@@ -1,1 +1,19 @@
-"""The commands of the family: ``contrafact finforce …``."""
+"""``contrafact finforce``: what belongs to the family FIN-FORCE alone."""
+
+import typer
+
+from contrafact.families.finforce.commands import build
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Forward counterfactuals: screening headlines, releasing a set, studies of the judge.",
+    no_args_is_help=True,
+)
+app.command("screen")(build.screen)
+app.command("release")(build.release)
+
+
+@app.callback()
+def group() -> None:
+    """Forward counterfactuals: screening headlines, releasing a set, studies of the judge."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from contrafact.options import MaxConnections, MaxRetries, Prompts, Structured
+
 if TYPE_CHECKING:
     from contrafact.families.finforce.screen import Candidate, Proposal
     from contrafact.files.journal import Journal
@@ -37,22 +39,10 @@ def screen(
     anonymise: Annotated[
         bool, typer.Option("--anonymise", help="Put placeholders for persons first.")
     ] = False,
-    prompts: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", rich_help_panel=_MODEL, help="Another prompt pack."),
-    ] = None,
-    structured: Annotated[
-        bool,
-        typer.Option(
-            "--structured/--no-structured", rich_help_panel=_MODEL, help="Ask for JSON by schema."
-        ),
-    ] = True,
-    max_connections: Annotated[
-        int, typer.Option(min=1, rich_help_panel=_MODEL, help="Calls under way at once.")
-    ] = 16,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_MODEL, help="Per call. [5]")
-    ] = None,
+    prompts: Prompts = None,
+    structured: Structured = True,
+    max_connections: MaxConnections = 16,
+    max_retries: MaxRetries = None,
 ) -> None:
     """Propose which headlines report market events, and of which category, for people to decide.
 
@@ -81,7 +71,7 @@ def screen(
     pack = open_pack(prompts)
     template = None
     if model is not None:
-        from contrafact.families.finforce.screen_model import screening_template
+        from contrafact.families.finforce.screen import screening_template
 
         template = screening_template(pack)
     candidates, dropped, events = _candidates(file, against or [], near, anonymise)
@@ -216,7 +206,7 @@ def _ask(
     import asyncio
 
     from contrafact.console import Progress
-    from contrafact.families.finforce.screen_model import ask_screening
+    from contrafact.families.finforce.screen import ask_screening
     from contrafact.models.opening import call_config, open_model
 
     labeller = open_model(model, config=call_config(at_once, max_retries=max_retries))
@@ -277,14 +267,23 @@ def release(
     name: Annotated[str, typer.Option(help="The dataset's name.")] = "market-events",
     version: Annotated[str, typer.Option(help="Its version.")] = "1.0.0",
     license: Annotated[str | None, typer.Option(help="Its licence, as an SPDX name.")] = None,
+    push: Annotated[
+        str | None,
+        typer.Option(metavar="hf://OWNER/NAME", help="Publish the folder on the hub as well."),
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="With --push: a new dataset is for everybody to see.")
+    ] = False,
 ) -> None:
     """Release the headlines that people took for market events, in the benchmark's shape.
 
     Next to the headlines stand a schema, a card and checksums; the decisions are in
-    DIR.ledger.jsonl. Exits with 1 if nothing is left to release.
+    DIR.ledger.jsonl. With --push the folder becomes a dataset of the Hugging Face hub. Exits with 1
+    if nothing is left to release.
 
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """
+    from contrafact.corpus.hub import push_folder, require_push
     from contrafact.corpus.ledger import Ledger
     from contrafact.corpus.release import check_name
     from contrafact.errors import InputError
@@ -294,6 +293,9 @@ def release(
     from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import read_rows
 
+    if push is None and public:
+        raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
+    address = require_push(push) if push is not None else None
     guard_folder(out)
     check_name(name, version)
     facts = Facts(name, version, license)
@@ -336,3 +338,6 @@ def release(
     for what, number in counts.items():
         typer.echo(f"{what}: {number:,}")
     typer.echo(f"{out}: {len(released):,} headlines")
+    if address is not None:
+        place = push_folder(out, address, message=f"{name} {version}", public=public)
+        typer.echo(f"published: {place}")

@@ -7,23 +7,35 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contrafact.options import (
+    AttemptTimeout,
+    MaxConnections,
+    MaxRetries,
+    MaxTokens,
+    Prompts,
+    Structured,
+    Temperature,
+    Timeout,
+    TopP,
+)
+
 if TYPE_CHECKING:
     from contrafact.families.finforce.bulk import BulkJob, BulkOutput, ResultRow
 
 __all__ = ["generate"]
 
-_FORMATS = (".csv", ".jsonl", ".parquet")
-_SAMPLING = "How the model writes"
-_TRANSPORT = "How calls are made"
-
 
 def generate(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Headlines: CSV, JSONL, JSON, Parquet, or -.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="Headlines: CSV, Excel, JSON(L), Parquet, hf://…, or -."
+        ),
     ],
     model: Annotated[str, typer.Option("--model", metavar="M", help="The model that writes.")],
     out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="CSV, JSONL or Parquet, or - (JSONL).")
+        str,
+        typer.Option("--out", metavar="FILE", help="CSV, Excel, JSONL or Parquet, or - (JSONL)."),
     ],
     method: Annotated[
         str,
@@ -31,6 +43,10 @@ def generate(
             "--method", metavar="NAME", help="Generation method, or NAME:OPTION=VALUE,OPTION=VALUE."
         ),
     ] = "zero-shot",
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WANTED=FOUND,…", help="What FILE calls the columns, e.g. headline."),
+    ] = None,
     judge: Annotated[
         list[str] | None,
         typer.Option("--judge", metavar="J", help="Score the scenarios; several form a panel."),
@@ -44,38 +60,15 @@ def generate(
     seed: Annotated[
         int, typer.Option(min=0, metavar="S", help="Seed of the draw of examples.")
     ] = 0,
-    prompts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
-    ] = None,
-    temperature: Annotated[
-        float | None, typer.Option(min=0, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    top_p: Annotated[
-        float | None, typer.Option(min=0, max=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=_SAMPLING, show_default=False)
-    ] = None,
-    structured: Annotated[
-        bool,
-        typer.Option("--structured/--no-structured", help="Ask providers for JSON by schema."),
-    ] = True,
-    max_connections: Annotated[
-        int, typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Rows worked on at once.")
-    ] = 16,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_TRANSPORT, help="Per call. [5]")
-    ] = None,
-    timeout: Annotated[
-        int | None,
-        typer.Option(
-            min=1, rich_help_panel=_TRANSPORT, help="Seconds for a call, retries and all. [900]"
-        ),
-    ] = None,
-    attempt_timeout: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=_TRANSPORT, help="Seconds for one attempt. [300]"),
-    ] = None,
+    prompts: Prompts = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    max_tokens: MaxTokens = None,
+    structured: Structured = True,
+    max_connections: MaxConnections = 16,
+    max_retries: MaxRetries = None,
+    timeout: Timeout = None,
+    attempt_timeout: AttemptTimeout = None,
 ) -> None:
     """Write a risk and an opportunity scenario for every headline of a file, in order.
 
@@ -84,27 +77,32 @@ def generate(
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv
     """
+    from contrafact.corpus.named import data_source
     from contrafact.errors import InputError
+    from contrafact.files.fields import checked_columns, named_columns
+    from contrafact.files.tables import TABLE_SUFFIXES, open_table, source_name
 
     if out.endswith("/") or Path(out).is_dir():
         raise InputError("is a folder", file=out, hint="name a file in it")
-    if out != "-" and Path(out).suffix.lower() not in _FORMATS:
+    if out != "-" and Path(out).suffix.lower() not in TABLE_SUFFIXES:
         raise InputError(
             "the result is not written in that format",
             file=out,
-            hint="name it .csv, .jsonl or .parquet, or - for JSON lines on standard output",
+            hint=f"name it {', '.join(TABLE_SUFFIXES)}, or - for JSON lines on standard output",
         )
     if str(shots_from) == "-":
         raise InputError(
             "examples cannot be read from standard input", hint="name a file with --shots-from"
         )
-    from contrafact.families.finforce.data import bundled_shots, load_headlines
+    from contrafact.families.finforce.data import FIELDS, bundled_shots, load_headlines
     from contrafact.families.finforce.judging import Judging
     from contrafact.families.finforce.methods import METHODS
     from contrafact.family.method import MethodContext, open_weights
     from contrafact.files.download import sha256_of
     from contrafact.prompts import open_pack
 
+    file = file if file == "-" else str(data_source(file).path)
+    names = checked_columns(named_columns(columns), FIELDS)
     sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}
     given = {name: value for name, value in sampling.items() if value is not None}
     pack = open_pack(prompts)
@@ -123,6 +121,7 @@ def generate(
         "prompts": pack.used_hash,
         "structured": structured,
         **{name.replace("_", "-"): value for name, value in sampling.items()},
+        **({"columns": names} if names else {}),
     }
 
     def job() -> "BulkJob":
@@ -146,18 +145,23 @@ def generate(
             judging=judging,
             judges=tuple(open_model(name, config=calls) for name in judge or ()),
             at_once=max_connections,
+            columns=names,
         )
 
     if out == "-":
         _stream(job(), file)
         return
     from contrafact.families.finforce.bulk import BulkOutput, check_columns
-    from contrafact.files.tables import read_rows, source_name
 
     # Read whole before the first call: a file that breaks off half-way is reported now, for free.
-    rows = list(read_rows(file))
-    check_columns(rows, source_name(file))
-    output = BulkOutput(Path(out), rows, settings)
+    table = open_table(file, decimals=False)
+    rows = list(table.rows)
+    check_columns(rows, source_name(file), names)
+    if Path(out).suffix.lower() == ".xlsx":
+        from contrafact.files.workbooks import check_cells
+
+        check_cells(rows, source_name(file), Path(out))
+    output = BulkOutput(Path(out), rows, settings, dialect=table.dialect)
     if output.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
@@ -171,9 +175,14 @@ def _stream(job: "BulkJob", file: str) -> None:
     import pandas as pd
 
     from contrafact.errors import InputError
-    from contrafact.families.finforce.bulk import added_columns, collect, column_names
-    from contrafact.families.finforce.bulk_stream import arriving_rows, standard_input
-    from contrafact.files.tables import read_rows, render_jsonl, source_name
+    from contrafact.families.finforce.bulk import (
+        added_columns,
+        arriving_rows,
+        collect,
+        column_names,
+        standard_input,
+    )
+    from contrafact.files.tables import open_table, render_jsonl, source_name
 
     tally = _Tally(file)
     added = added_columns(judged=job.judging is not None)
@@ -186,7 +195,7 @@ def _stream(job: "BulkJob", file: str) -> None:
         sys.stdout.buffer.flush()
         tally.add(row)
 
-    rows = arriving_rows(standard_input()) if file == "-" else read_rows(file)
+    rows = arriving_rows(standard_input()) if file == "-" else open_table(file, decimals=False).rows
     try:
         asyncio.run(collect(job, rows, {}, each))
     except BrokenPipeError:

@@ -1,5 +1,6 @@
 """``contrafact rfc check``: does every pair keep the contract of its manipulation?"""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +8,6 @@ import typer
 
 if TYPE_CHECKING:
     from contrafact.families.rfc.contracts import Check
-    from contrafact.families.rfc.contracts.check import PairRow
 
 __all__ = ["check"]
 
@@ -48,9 +48,10 @@ def check(
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
     from contrafact.console import Progress
-    from contrafact.families.rfc.contracts import Options, check_pairs, load_rules
-    from contrafact.families.rfc.contracts.check import read_pairs
+    from contrafact.families.rfc.contracts import Options, load_rules
+    from contrafact.families.rfc.contracts.check import check_object, check_rows, read_pairs
     from contrafact.files.atomic import guard_output, write_text
+    from contrafact.files.tables import json_line, source_name
 
     if out is not None:
         guard_output(out, file)
@@ -61,19 +62,24 @@ def check(
 
         options = Options(polarity=load_polarity_model(polarity_model), rules=rules)
     rows = read_pairs(file)
-    sound = [row.fields for row in rows if row.problem is None]
-    checked: list[Check] = []
-    with Progress("pairs", len(sound)) as progress:
-        for found in check_pairs(sound, options=options):
-            checked.append(found)
-            progress.step()
+    checkable = [row for row in rows if row.problem is None]
+    with Progress("pairs", len(checkable)) as progress:
+        checked = check_rows(
+            checkable,
+            source_name(file),
+            options=options,
+            each=progress.step,
+            workers=os.cpu_count() or 1,
+        )
     checks = iter(checked)
-    lines = [_line(row, next(checks) if row.problem is None else None) for row in rows]
+    lines = [
+        json_line(check_object(row, next(checks) if row.problem is None else None)) for row in rows
+    ]
     if out is None:
         typer.echo("".join(lines), nl=False)
     else:
         write_text(out, "".join(lines))
-    _summary([str(fields["manipulation"]) for fields in sound], checked)
+    _summary([str(row.fields["manipulation"]) for row in checkable], checked)
     bad = [row.problem for row in rows if row.problem is not None]
     for problem in bad[:_SHOWN]:
         typer.echo(f"contrafact: {problem}", err=True)
@@ -83,24 +89,6 @@ def check(
         raise typer.Exit(2)
     if not all(found.passed for found in checked):
         raise typer.Exit(1)
-
-
-def _line(row: "PairRow", found: "Check | None") -> str:
-    """Return a row of the file of checks; a bad row has the problem as its only violation."""
-    import json
-
-    from contrafact.families.rfc.contracts import fail
-    from contrafact.text.delimit import replace_surrogates
-
-    violations = (fail("bad-row", str(row.problem)),) if found is None else found.violations
-    values = {
-        "id": row.fields.get("id"),
-        "manipulation": row.fields.get("manipulation"),
-        "passed": found is not None and found.passed,
-        "violations": [finding.as_row() for finding in violations],
-        "review": [finding.as_row() for finding in (() if found is None else found.review)],
-    }
-    return replace_surrogates(json.dumps(values, ensure_ascii=False)) + "\n"
 
 
 def _summary(manipulations: list[str], checks: "list[Check]") -> None:

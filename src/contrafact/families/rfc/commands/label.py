@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from contrafact.options import MaxConnections, MaxRetries, Prompts, Timeout
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -33,20 +35,10 @@ def label(
             help="The model that decides what rules leave open.",
         ),
     ] = None,
-    prompts: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", rich_help_panel=_MODEL, help="Another prompt pack."),
-    ] = None,
-    max_connections: Annotated[
-        int, typer.Option(min=1, rich_help_panel=_MODEL, help="Calls under way at once.")
-    ] = 16,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_MODEL, help="Per call. [5]")
-    ] = None,
-    timeout: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=_MODEL, help="Seconds for a call, retries and all."),
-    ] = None,
+    prompts: Prompts = None,
+    max_connections: MaxConnections = 16,
+    max_retries: MaxRetries = None,
+    timeout: Timeout = None,
 ) -> None:
     """Give each article its manipulation: by rules, and by a model where rules leave it open.
 

@@ -35,6 +35,13 @@ def release(
         bool,
         typer.Option("--with-originals", help="Make a private copy that holds the originals."),
     ] = False,
+    push: Annotated[
+        str | None,
+        typer.Option(metavar="hf://OWNER/NAME", help="Publish the folder on the hub as well."),
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="With --push: a new dataset is for everybody to see.")
+    ] = False,
     max_auroc: Annotated[
         float | None,
         typer.Option(
@@ -47,10 +54,13 @@ def release(
     """Write the release: metadata and rewritten text, never an original.
 
     Rows are marked as artificial and carry a canary. With them come the schema, a dataset card,
-    Croissant metadata (checked, if mlcroissant is installed) and SHA256SUMS.
+    Croissant metadata (checked, if mlcroissant is installed) and SHA256SUMS. With --push all of it
+    becomes a dataset of the Hugging Face hub, in one commit.
 
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
+    from contrafact.corpus.hub import push_folder, require_push
+    from contrafact.errors import InputError
     from contrafact.families.rfc.pipeline.release import ReleaseFacts, check_facts, write_release
     from contrafact.families.rfc.pipeline.release import release as make
     from contrafact.families.rfc.pipeline.stages import read_stage
@@ -58,6 +68,13 @@ def release(
     from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import source_name
 
+    if push is None and public:
+        raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
+    if push is not None and with_originals:
+        raise InputError(
+            "a copy with originals is private and is not published", hint="leave --push out"
+        )
+    address = require_push(push) if push is not None else None
     guard_folder(out)
     facts = ReleaseFacts(name, version, license, url, date, with_originals)
     check_facts(facts)
@@ -84,6 +101,9 @@ def release(
             f"  {made.shared_articles:,} articles have several rewrites, which together tell most "
             "of the original; `rfc label --per-article one` avoids it"
         )
+    if address is not None:
+        place = push_folder(out, address, message=f"{name} {version}", public=public)
+        typer.echo(f"  published: {place}")
     if with_originals:
         typer.echo("  PRIVATE: this copy holds originals. Do not publish it or pass it on.")
 

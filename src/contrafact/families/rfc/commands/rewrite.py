@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from contrafact.options import MaxConnections, MaxRetries, Prompts, Timeout
+
 if TYPE_CHECKING:
     from inspect_ai.model import GenerateConfig
 
@@ -59,20 +61,10 @@ def rewrite(
             "those of flipping and numerical where each other's description ends.",
         ),
     ] = None,
-    prompts: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", rich_help_panel=_MODEL, help="Another prompt pack."),
-    ] = None,
-    max_connections: Annotated[
-        int, typer.Option(min=1, rich_help_panel=_MODEL, help="Rows worked on at once.")
-    ] = 16,
-    max_retries: Annotated[
-        int | None, typer.Option(min=0, rich_help_panel=_MODEL, help="Per call. [5]")
-    ] = None,
-    timeout: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=_MODEL, help="Seconds for a call, retries and all."),
-    ] = None,
+    prompts: Prompts = None,
+    max_connections: MaxConnections = 16,
+    max_retries: MaxRetries = None,
+    timeout: Timeout = None,
 ) -> None:
     """Rewrite each article by its manipulation; keep what passes the edit contract.
 
@@ -199,11 +191,12 @@ def _by_model(
     """Keep every row's outcome.
 
     Raises:
-        typer.Exit: with 1 if calls failed; what came of the others is kept for a rerun.
+        ModelError: If calls failed; what came of the others is kept for a rerun.
     """
     import asyncio
 
     from contrafact.console import Progress
+    from contrafact.errors import ModelError
     from contrafact.models.asking import failure_cause
 
     async def rewrite(position: str) -> "dict[str, Any]":
@@ -213,15 +206,11 @@ def _by_model(
     with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
         failures = asyncio.run(journal.fill(left, rewrite, at_once=at_once, each=progress.one))
     if failures:
-        typer.echo(
+        raise ModelError(
             f"{len(failures)} of {len(assignments)} rows failed, and nothing is written yet; the "
             "same command tries them again:",
-            err=True,
+            map(failure_cause, failures.values()),
         )
-        causes = Counter(map(failure_cause, failures.values()))
-        for cause, count in causes.most_common(5):
-            typer.echo(f"  {count} x {cause}", err=True)
-        raise typer.Exit(1)
 
 
 def _show(assignments: "list[Assignment]", outcomes: "list[Outcome]", out: Path) -> None:

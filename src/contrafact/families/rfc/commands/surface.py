@@ -43,8 +43,13 @@ def surface(
     """
     from contrafact.console import show_frame
     from contrafact.families.rfc.data import PairNotes, load_pairs
-    from contrafact.families.rfc.diagnostics import diagnostics, draw_diagnostics, summary
-    from contrafact.families.rfc.leakage import as_frame, leakage
+    from contrafact.families.rfc.leakage import (
+        as_frame,
+        diagnostics,
+        draw_diagnostics,
+        leakage,
+        summary,
+    )
     from contrafact.files.atomic import guard_folder
     from contrafact.files.tables import write_frame
 

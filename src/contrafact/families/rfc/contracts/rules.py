@@ -208,12 +208,24 @@ class Rule:
         """Yield what the rule finds in a pair.
 
         Raises:
-            InputError: It gives a finding an id that it did not declare.
+            InputError: It gives a finding an id that it did not declare, or it is a rule of another
+                package and fails.
         """
-        for finding in self.function(pair):
-            if finding.rule not in self.ids:
+        try:
+            found = list(self.function(pair))
+            ids = [finding.rule for finding in found]
+        except Exception as error:  # whatever the code of another package does
+            if self.function.__module__.startswith("contrafact."):
+                raise
+            reason = (str(error).strip().splitlines() or [""])[0]
+            raise InputError(
+                f"the rule {self.path} fails ({type(error).__name__}: {reason})",
+                hint="correct it, or leave it out",
+            ) from error
+        for finding, name in zip(found, ids, strict=True):
+            if name not in self.ids:
                 raise InputError(
-                    f"the rule {self.path} found '{finding.rule}', an id that it does not declare",
+                    f"the rule {self.path} found '{name}', an id that it does not declare",
                     hint=f"it declares {', '.join(self.ids)}: name all of them in @rule(…)",
                 )
             yield finding

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import cast
 
 from contrafact.families.rfc.labels import TaskName
-from contrafact.families.rfc.options import LabelOptions
+from contrafact.families.rfc.settings import LabelOptions
 from contrafact.family.method import MethodContext, Methods
 
 __all__ = ["asks_for_reasons", "methods_of", "task_of", "with_reasons"]

@@ -36,9 +36,9 @@ class Reflect:
         output = await ask([question])
         first = read_answer(output, item, reasons=True)
         # Hidden reasoning is not quoted back; an empty turn is refused by some providers.
-        said = strip_reasoning(output.completion)[0] or "(no answer)"
+        reply = strip_reasoning(output.completion)[0] or "(no answer)"
         again = ChatMessageUser(content=self._again.render(**texts_of(item)))
-        output = await ask([question, ChatMessageAssistant(content=said), again])
+        output = await ask([question, ChatMessageAssistant(content=reply), again])
         trace = {"first_reply": first.reply, "first_label": first.predicted}
         return read_answer(output, item, reasons=True, trace=trace)
 

@@ -28,8 +28,7 @@ from contrafact.families.rfc.pipeline.rewrite import (
 )
 from contrafact.families.rfc.pipeline.rules.edits import between
 from contrafact.files.atomic import os_problem
-from contrafact.prompts import PromptPack
-from contrafact.prompts.pack import PromptTemplate
+from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import delimit, replace_surrogates
 

@@ -1,0 +1,280 @@
+"""Verbs about judges: how far one can be trusted, and rates corrected for what it is worth."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from contrafact.api.results import Result, Run, paths_of
+from contrafact.api.verb import Verb
+from contrafact.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["agreement", "correct", "exam"]
+
+_Path = str | PathLike[str] | None
+
+
+@Verb
+def exam(
+    judge: str | Sequence[str],
+    *,
+    family: str | None = None,
+    n: int | None = None,
+    seed: int = 0,
+    repeats: int = 1,
+    order: bool = True,
+    prompts: _Path = None,
+    out: _Path = None,
+    judge_args: Mapping[str, Any] | None = None,
+    max_connections: int = 16,
+    max_retries: int | None = None,
+    timeout: int | None = None,
+    attempt_timeout: int | None = None,
+    **options: Any,
+) -> Result:
+    """Put items whose verdict is known to a judge, as ``contrafact exam`` does.
+
+    Args:
+        judge: The judge, an Inspect name; several form a panel.
+        family: Whose questions it is to answer; the first family's by default.
+        n: Items; if not given, the family's number.
+        seed: Seed of the draw of items.
+        repeats: Put each question so often.
+        order: Put each once more, the texts before the rubric.
+        prompts: Another prompt pack.
+        out: The exam's file (JSON), for ``report(exam=…)`` and `correct`; its answers stand next
+            to it, so that nothing is asked twice.
+        judge_args: Provider arguments of the judges.
+        max_connections: Calls under way at once.
+        max_retries: Per call. [5]
+        timeout: Seconds for a call, retries and all. [900]
+        attempt_timeout: Seconds for one attempt. [300]
+        options: The family's own options of its exam.
+
+    Returns:
+        ``items``: every question with its verdict. ``scores``: by criterion, how often the judge
+        passes what is right (``sensitivity``) and fails what is wrong (``specificity``), with
+        intervals.
+
+    Raises:
+        InputError: Something is wrong with what was asked; no model was called.
+        ModelError: Calls failed; repeated with ``out``, only they are made again.
+    """
+    import pandas as pd
+
+    from contrafact.exam.run import hold_exam
+    from contrafact.family import families, family_named
+    from contrafact.files.config import nearest
+    from contrafact.files.tables import read_rows
+
+    name = family or next(name for name, one in families().items() if one.exam)
+    spec = family_named(name).exam
+    if spec is None:
+        raise InputError(f"{name} has no exam", hint="name another family")
+    model = spec.load().options
+    for option in options:
+        if option not in model.model_fields:
+            hint = nearest(option, [*model.model_fields])
+            raise InputError(f"the exam of {name} has no option '{option}'", hint=hint)
+    with _json_file(out) as path:
+        found, _ = hold_exam(
+            name,
+            [judge] if isinstance(judge, str) else list(judge),
+            path,
+            model(**options),
+            n=n,
+            seed=seed,
+            repeats=repeats,
+            order=order,
+            prompts=None if prompts is None else Path(prompts),
+            judge_args=judge_args,
+            max_connections=max_connections,
+            max_retries=max_retries,
+            timeout=timeout,
+            attempt_timeout=attempt_timeout,
+        )
+        items = pd.DataFrame([row for _, row in read_rows(path.with_name(found.items))])
+    rows = [
+        {"criterion": criterion, "measure": measure, "estimate": rate.estimate, "low": rate.low,
+         "high": rate.high, "n": rate.n}
+        for criterion, one in found.criteria.items()
+        for measure, rate in (("sensitivity", one.sensitivity), ("specificity", one.specificity),
+                              ("unreadable", one.invalid))
+    ]  # fmt: skip
+    title = f"{found.judge} on {found.n} items of {name}"
+    return Result(title, items, _numbers(pd.DataFrame(rows)), tuple(found.notes))
+
+
+@Verb
+def correct(
+    judged: Any,
+    *,
+    exam: Any = (),
+    labels: Any = (),
+    sensitivity: tuple[float, float] | None = None,
+    specificity: tuple[float, float] | None = None,
+    clusters: Sequence[Any] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Result:
+    """Correct judged rates for what the judge is worth.
+
+    Args:
+        judged: A run (`run`, `load`, or a run folder), which is corrected by files of exams or of
+            labels; or plain verdicts, 1 or 0, which are corrected by two measured rates.
+        exam: Of a run: files of exams of its judges.
+        labels: Of a run: files of what people said of a random part of its items.
+        sensitivity: Of verdicts: of items that should pass, how many the judge passed, and how
+            many it was given.
+        specificity: Of verdicts: the same of items that should fail, and it failed.
+        clusters: Of verdicts: one label each; those of one cluster are not independent.
+        level: Confidence level.
+        seed: Seed of the raw rates' intervals.
+
+    Returns:
+        ``items``: of a run its items, else the verdicts. ``scores``: rates ``raw`` and
+        ``corrected`` (with ``low`` and ``high``), whether the bounds are ``usable``, and ``why``
+        not.
+
+    Raises:
+        InputError: There is nothing to correct by, a verdict is none, or an exam is of no judge
+            in the run.
+    """
+    if isinstance(judged, Run | str | PathLike):
+        if sensitivity or specificity:
+            hint = "give exam=FILE or labels=FILE"
+            raise InputError("a run is corrected by an exam or by labels", hint=hint)
+        folder = judged.folder if isinstance(judged, Run) else Path(judged)
+        return _corrected_run(folder, paths_of(exam), paths_of(labels), level, seed)
+    if sensitivity is None or specificity is None:
+        hint = "give sensitivity=(right, n) and specificity=(right, n)"
+        raise InputError("verdicts are corrected by two measured rates", hint=hint)
+    import pandas as pd
+
+    from contrafact.stats.correction import ExamRate, correct_rate
+
+    try:
+        found = correct_rate(
+            [float(one) for one in judged],
+            None if clusters is None else list(clusters),
+            sensitivity=ExamRate(*sensitivity),
+            specificity=ExamRate(*specificity),
+            level=level,
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(str(error), hint="give verdicts, 1 or 0") from None
+    row = {"raw": found.raw, "corrected": found.estimate, "low": found.low, "high": found.high,
+           "usable": found.usable, "why": found.why}  # fmt: skip
+    items = pd.DataFrame({"verdict": [float(one) for one in judged]})
+    return Result(f"{len(items)} verdicts, corrected", items, pd.DataFrame([row]))
+
+
+def _corrected_run(
+    folder: Path, exams: Sequence[Path], labels: Sequence[Path], level: float, seed: int
+) -> Result:
+    from contrafact.exam.file import read_exams
+    from contrafact.family import family_of_task
+    from contrafact.report.chapter import Options, chapter_data
+    from contrafact.report.estimates import judged_rates
+    from contrafact.report.frames import read_tasks
+    from contrafact.report.labels import check_exams, check_labels, read_labels
+
+    if not exams and not labels:
+        raise InputError("there is nothing to correct by", hint="give exam=FILE or labels=FILE")
+    tasks = read_tasks([folder])
+    known, said = read_exams(exams), read_labels(labels) if labels else None
+    check_exams(known, tasks)
+    if said is not None:
+        check_labels(said, tasks)
+    (runs,) = tasks
+    data = chapter_data(runs, Options(seed=seed, level=level))
+    family = family_of_task(runs.task).name
+    rates = judged_rates(data, family=family, exams=known, labels=said)
+    if rates is None:
+        raise InputError("nothing in it was judged", file=folder, hint="run it with a judge")
+    return Result(f"{runs.task}: judged rates, corrected", runs.items, rates.rates)
+
+
+@Verb
+def agreement(
+    data: Any,
+    *,
+    rater: Sequence[str] = (),
+    reference: str | None = None,
+    positive: str | None = None,
+    categories: Sequence[str] = (),
+    count: str | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Result:
+    """Say how far raters agree, as ``contrafact agree`` does.
+
+    Args:
+        data: Ratings: a data frame, a list of dicts, or a file; wide (a column of items, one
+            column per rater) or long (item, rater, rating).
+        rater: Take only these raters.
+        reference: Measure the others against this one, as the truth.
+        positive: Of two categories, the positive one.
+        categories: All categories in their order, for Gwet's AC2.
+        count: A column that says how many items each row stands for.
+        seed: Seed of the intervals.
+        level: Confidence level.
+
+    Returns:
+        ``items``: what raters rate differently. ``scores``: every coefficient with its interval,
+        and why it has none.
+
+    Raises:
+        InputError: There are not two raters, a cell is no rating, or a name is unknown.
+    """
+    import pandas as pd
+
+    from contrafact.api.tables import rows_file
+    from contrafact.study.agreement import agreement as agree
+    from contrafact.study.ratings import read_ratings
+
+    with rows_file(data) as file:
+        table = read_ratings(str(file), raters=rater, count=count)
+        found = agree(
+            table,
+            categories=categories,
+            reference=reference,
+            positive=positive,
+            seed=seed,
+            level=level,
+        )
+    figures = [*found.coefficients, *(one for pair in found.against for one in pair.figures)]
+    scores = pd.DataFrame(
+        [
+            {"coefficient": one.name, "raters": " + ".join(one.raters), "estimate": one.estimate,
+             "low": one.low, "high": one.high, "n": one.n, "why": one.why}
+            for one in figures
+        ]
+    )  # fmt: skip
+    items = pd.DataFrame([{"item": one.item, **one.ratings} for one in found.disagreements])
+    title = f"{found.items} items, {len(found.raters)} raters, {found.ratings} ratings"
+    return Result(title, items, scores, found.notes)
+
+
+@contextmanager
+def _json_file(out: _Path) -> Iterator[Path]:
+    """Yield the file to write: the one named, or one that is gone afterwards."""
+    if out is not None:
+        yield Path(out)
+        return
+    with TemporaryDirectory(prefix="contrafact-") as folder:
+        yield Path(folder) / "exam.json"
+
+
+def _numbers(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return figures with NaN for what is undefined."""
+    import pandas as pd
+
+    for column in ("estimate", "low", "high"):
+        frame[column] = pd.to_numeric(frame[column])
+    return frame

@@ -1,0 +1,127 @@
+"""White-box verbs, which need a model's weights: perplexity, and what would have been written."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+from contrafact.api.results import Result
+from contrafact.api.tables import frame_of
+from contrafact.api.verb import Verb
+from contrafact.errors import InputError
+
+__all__ = ["perplexity", "whatif"]
+
+
+@Verb
+def perplexity(
+    data: Any, *, model: str = "smollm2-135m", column: str = "text", batch_tokens: int | None = None
+) -> Result:
+    """Score texts for fluency: their perplexity under a causal model.
+
+    Args:
+        data: Texts: one, a list of them, or a data frame or list of dicts with a column of them.
+        model: ``smollm2-135m``, a folder, a GGUF file, or a name on the hub.
+        column: The column that holds the texts.
+        batch_tokens: Tokens in one batch; more take more memory.
+
+    Returns:
+        ``items``: what was given with ``perplexity`` (from 1 up), ``tokens`` and ``windowed``.
+        ``scores``: mean, median and n over the texts that have one.
+
+    Raises:
+        InputError: There is no such column, or the model cannot be had.
+    """
+    import pandas as pd
+
+    from contrafact.models.whitebox.perplexity import perplexities
+
+    frame = frame_of([data] if isinstance(data, str) else data, text=column)
+    if column not in frame.columns:
+        found = ", ".join(map(str, frame.columns[:8]))
+        raise InputError(f"no column '{column}' (found: {found})", hint="name it with column=")
+    texts = ["" if pd.isna(text) else str(text) for text in frame[column]]
+    made = perplexities(texts, model=model, batch_tokens=batch_tokens)
+    items = frame.reset_index(drop=True).assign(
+        perplexity=[one.perplexity for one in made],
+        tokens=[one.tokens for one in made],
+        windowed=[one.windowed for one in made],
+    )
+    scored = items["perplexity"].dropna()
+    scores = pd.DataFrame(
+        [
+            {"measure": "mean", "value": scored.mean()},
+            {"measure": "median", "value": scored.median()},
+            {"measure": "n", "value": float(len(scored))},
+        ]
+    )
+    without = [one.reason for one in made if one.reason]
+    notes = (f"{len(without)} texts have no perplexity: {without[0]}",) if without else ()
+    return Result(f"perplexity under {model}", items, scores, notes)
+
+
+@Verb
+def whatif(
+    *,
+    model: str,
+    factual_prompt: str,
+    text: str | None = None,
+    counterfactual_prompt: str | None = None,
+    counterfactual_model: str | None = None,
+    samples: int = 1,
+    noise: Literal["shared", "fresh"] = "shared",
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+    max_tokens: int = 128,
+    seed: int = 0,
+    chat: bool | None = None,
+) -> Result:
+    """Say what a model would have written, its noise held, as ``contrafact whatif`` does.
+
+    Args:
+        model: Whose noise it is: ``smollm2-135m``, a folder, a GGUF file, or a name on the hub.
+        factual_prompt: The prompt that the text was written under.
+        text: The text, whole; the model writes one if none.
+        counterfactual_prompt: The prompt to write under instead.
+        counterfactual_model: The model to write with instead, same tokenizer.
+        samples: Counterfactuals, each under its own noise.
+        noise: Hold the noise, or draw it anew to compare.
+        temperature: Sampling temperature, of both texts.
+        top_p: Nucleus, of both texts.
+        max_tokens: The most tokens to write.
+        seed: Seed of the noise.
+        chat: Whether prompts are messages; by default if the model can.
+
+    Returns:
+        ``items``: ``factual``, ``counterfactual`` and ``ended``, one row a sample. ``scores``: how
+        many samples, and how many came to their end.
+
+    Raises:
+        InputError: Nothing is to be changed, the text is empty or cannot have been sampled, or a
+            model cannot be had.
+    """
+    import pandas as pd
+
+    from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
+    from contrafact.models.whitebox.weights import load_causal
+
+    if counterfactual_prompt is None and counterfactual_model is None:
+        hint = "give counterfactual_prompt, counterfactual_model or both"
+        raise InputError("nothing is to be changed", hint=hint)
+    if text is not None and not text.strip():
+        raise InputError("the text is empty", hint="leave it out to let the model write one")
+    made: Sequence[Any] = counterfactual_texts(
+        load_causal(model),
+        factual_prompt,
+        factual_prompt if counterfactual_prompt is None else counterfactual_prompt,
+        text=text,
+        other=None if counterfactual_model is None else load_causal(counterfactual_model),
+        samples=samples,
+        seed=seed,
+        held=noise == "shared",
+        sampling=Sampling(temperature, top_p),
+        max_tokens=max_tokens,
+        chat=chat,
+    )
+    items = pd.DataFrame([asdict(one) for one in made])
+    scores = pd.DataFrame([{"samples": len(items), "ended": int(items["ended"].sum())}])
+    return Result(f"what {counterfactual_model or model} would have written", items, scores)

@@ -1,0 +1,241 @@
+"""What verbs return: items, scores, a report, and how they look in a notebook."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from contrafact.files.atomic import write_text
+from contrafact.text.delimit import visible_html, visible_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Page", "Result", "Run", "paths_of"]
+
+SHOWN = 10
+"""Rows of a table that a notebook shows; the data frame has them all."""
+
+_STYLE = (
+    "table{border-collapse:collapse;font:14px system-ui,sans-serif}"
+    "th,td{padding:.25em .7em;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
+    "body{font:14px system-ui,sans-serif;margin:1.5em;max-width:75em}"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Page:
+    """A page of HTML that opens offline and runs nothing; a notebook shows it in a frame.
+
+    Attributes:
+        html: The page.
+        path: Where it stands, if it was written.
+    """
+
+    html: str
+    path: Path | None = None
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the page to a file, whole or not at all, and return its path.
+
+        Raises:
+            InputError: The file cannot be written.
+        """
+        write_text(fspath(path), self.html)
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"<report: {self.path or f'{len(self.html):,} characters of HTML'}>"
+
+    def _repr_html_(self) -> str:
+        return str(
+            Markup(
+                '<iframe sandbox srcdoc="{}" style="width:100%;height:40em;border:1px solid #ccc">'
+                "</iframe>"
+            ).format(self.html)
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What a verb found.
+
+    Attributes:
+        title: What was done, in a few words.
+        items: One row per item, as a data frame.
+        scores: The figures over all items, one a row: ``estimate`` with its interval (``low``,
+            ``high``), or counts.
+        notes: What a reader should know.
+    """
+
+    title: str
+    items: "pd.DataFrame"
+    scores: "pd.DataFrame"
+    notes: Sequence[str] = field(default=())
+
+    def report(self) -> Page:
+        """Return the figures and the items as one page of HTML."""
+        body = Markup("<h1>{}</h1>{}{}<h2>Items</h2>{}").format(
+            self.title, _table(self.table()), _list(self.notes), _table(self.items)
+        )
+        head = Markup(
+            '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta '
+            'http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src '
+            "'unsafe-inline'\"><title>{}</title><style>{}</style></head><body>{}</body></html>"
+        )
+        return Page(str(head.format(self.title, Markup(_STYLE), body)))
+
+    def table(self) -> "pd.DataFrame":
+        """Return the figures as they read, intervals beside them."""
+        return _readable(self.scores)
+
+    def __repr__(self) -> str:
+        shown = self.table().head(SHOWN)
+        cells = shown.map(lambda value: visible_text(_cell(value)))
+        parts = [self.title, cells.to_string(index=False) if len(cells) else "no figures"]
+        return "\n".join([*parts, *self.notes])
+
+    def _repr_html_(self) -> str:
+        return str(
+            Markup("<div><b>{}</b>{}{}</div>").format(
+                visible_html(self.title), _table(self.table(), SHOWN), _list(self.notes)
+            )
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Result):
+    """A run: its items, its figures, its folder.
+
+    Attributes:
+        folder: The run folder; the command line works with it as with any other.
+        task: The task.
+        verdicts: Every judge's own verdicts; without rows where nobody judged.
+        failures: Samples that ended in an error, with their causes; without rows if none did.
+        usage: Calls and tokens by model.
+    """
+
+    folder: Path = Path()
+    task: str = ""
+    verdicts: "pd.DataFrame" = field(kw_only=True)
+    failures: "pd.DataFrame" = field(kw_only=True)
+    usage: "pd.DataFrame" = field(kw_only=True)
+
+    def report(self, *, with_published: bool = False, exam: Any = (), labels: Any = ()) -> Page:
+        """Write the report into the run's folder, and return its page.
+
+        Args:
+            with_published: Whether to show the paper's rows below the run's own.
+            exam: Files of exams of its judges; judged rates are shown corrected by them.
+            labels: Files of what people said of some items.
+
+        Raises:
+            InputError: There is nothing to report, or an exam or a label is of no judge in it.
+        """
+        from contrafact.exam.file import read_exams
+        from contrafact.report.build import build_report
+        from contrafact.report.frames import read_tasks
+        from contrafact.report.labels import read_labels
+
+        exams, said = paths_of(exam), paths_of(labels)
+        page = self.folder / "report.html"
+        if with_published or exams or said or not page.exists():
+            build_report(
+                read_tasks([self.folder]),
+                self.folder,
+                with_published=with_published,
+                exams=read_exams(exams),
+                labels=read_labels(said) if said else None,
+            )
+        return Page(page.read_text(encoding="utf-8"), page)
+
+    def table(self) -> "pd.DataFrame":
+        """Return the main figures as they read: one row a system, one column a measure."""
+        import pandas as pd
+
+        from contrafact.family import task_named
+
+        if self.scores.empty:
+            return self.scores
+        rows = {
+            (row["system"], row["measure"], row["form"]): row
+            for row in self.scores.to_dict("records")
+        }
+        lines = []
+        for system in dict.fromkeys(self.scores["system"]):
+            line = {"system": system}
+            for shown in task_named(self.task).report.load().shown:
+                row = rows.get((system, shown.measure, shown.form))
+                if row is not None:
+                    values = (row[name] for name in ("estimate", "low", "high"))
+                    line[shown.heading] = _figure(*values, scale=shown.scale, digits=shown.digits)
+            lines.append(line)
+        return pd.DataFrame(lines)
+
+
+def paths_of(given: Any) -> list[Path]:
+    """Return files that are named: one, several or none."""
+    if isinstance(given, str | PathLike):
+        return [Path(given)]
+    return [Path(one) for one in given or ()]
+
+
+def _readable(scores: "pd.DataFrame") -> "pd.DataFrame":
+    """Return figures with their interval in one cell."""
+    if not {"estimate", "low", "high"} <= set(scores.columns):
+        return scores
+    columns = ["estimate", "low", "high"]
+    cells = [_figure(*row) for row in scores[columns].itertuples(index=False)]
+    return scores.drop(columns=["low", "high"]).assign(estimate=cells)
+
+
+def _figure(
+    estimate: Any, low: Any, high: Any, *, scale: float = 1, digits: int | None = None
+) -> str:
+    """Return a figure as it reads, with its interval where it has one."""
+
+    def text(value: float) -> str:
+        value *= scale
+        return (f"{value:.3g}" if digits is None else f"{value:.{digits}f}").replace("-", "−")
+
+    values = [math.nan if value is None else float(value) for value in (estimate, low, high)]
+    if math.isnan(values[0]):
+        return "–"
+    if any(map(math.isnan, values)):
+        return text(values[0])
+    return f"{text(values[0])} ({text(values[1])} to {text(values[2])})"
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _table(frame: "pd.DataFrame", most: int | None = None) -> Markup:
+    """Return a table as HTML: escaped, hidden characters shown, at most so many rows."""
+    if frame.empty:
+        return Markup("")
+    head = Markup("").join(Markup("<th>{}</th>").format(visible_html(c)) for c in frame.columns)
+    rows = Markup("").join(
+        Markup("<tr>{}</tr>").format(
+            Markup("").join(Markup("<td>{}</td>").format(visible_html(_cell(v))) for v in row)
+        )
+        for row in frame.head(most if most is not None else len(frame)).itertuples(index=False)
+    )
+    left = len(frame) - most if most is not None else 0
+    more = Markup("<p>and {} more rows</p>").format(f"{left:,}") if left > 0 else ""
+    return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}").format(
+        head, rows, more
+    )
+
+
+def _list(notes: Sequence[str]) -> Markup:
+    if not notes:
+        return Markup("")
+    lines = Markup("").join(Markup("<li>{}</li>").format(visible_html(note)) for note in notes)
+    return Markup("<ul>{}</ul>").format(lines)

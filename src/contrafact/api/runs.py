@@ -1,0 +1,290 @@
+"""Runs from Python: run a task, load what was run."""
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contrafact.api.results import Run
+from contrafact.api.tables import frame_of, is_path, rows_file
+from contrafact.api.verb import Verb
+from contrafact.errors import InputError, ModelError
+from contrafact.files.fields import fold
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from contrafact.family.run import Prepared
+
+__all__ = ["load", "run", "score"]
+
+_Names = str | Sequence[str] | None
+_Path = str | PathLike[str] | None
+
+
+@Verb
+def run(
+    task: str,
+    *,
+    model: _Names = None,
+    judge: _Names = None,
+    method: _Names = None,
+    data: Any = None,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    seed: int | None = None,
+    prompts: _Path = None,
+    preset: str | None = None,
+    out: _Path = None,
+    with_published: bool = False,
+    model_args: Mapping[str, Any] | None = None,
+    judge_args: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Run:
+    """Evaluate models and methods on a task, as ``contrafact run`` does.
+
+    The run has a folder. The same call again calls no model, and a call that was killed goes on.
+
+    Args:
+        task: The task: ``contrafact run --help`` lists them.
+        model: Model under test, an Inspect name; several for a grid.
+        judge: Judge; several form a panel. None leaves out what needs a judge.
+        method: Method or baseline, or ``NAME:OPTION=VALUE``; several make a grid.
+        data: Items: a data frame, a list of dicts, a file, a published set's name, or
+            ``hf://OWNER/NAME``; the bundled samples if none. Rows that are handed in are kept in
+            the run folder, as ``data.jsonl``.
+        columns: By the name that is wanted, what the data call a column.
+        limit: Take the first so many items.
+        seed: Seed of draws and, if given, of sampling. [0]
+        prompts: Another prompt pack.
+        preset: A paper's setting, by name.
+        out: Run folder. [runs/TASK-HASH]
+        with_published: Whether the report shows the paper's rows.
+        model_args: Provider arguments of the models under test.
+        judge_args: Provider arguments of the judges.
+        options: The task's own options, generation settings (``temperature``, ``max_tokens``, …)
+            and how calls are made (``max_connections``, ``timeout``, …), by the names of the
+            command line with underscores.
+
+    Returns:
+        The run, with ``items``, ``scores`` and ``report()``.
+
+    Raises:
+        InputError: Something is wrong with what was asked; no model was called.
+        ModelError: Every sample failed. Where some failed, there is a warning, and ``failures``
+            lists them.
+    """
+    from contrafact.runs.config import make_config
+    from contrafact.runs.prepare import prepare
+
+    values: dict[str, Any] = {
+        "model": model,
+        "judge": judge,
+        "method": method,
+        "columns": columns,
+        "limit": limit,
+        "seed": seed,
+        "prompts": prompts,
+        "preset": preset,
+        "model_args": model_args,
+        "judge_args": judge_args,
+        **options,
+    }
+    if data is None or is_path(data):
+        config = make_config(task, {**values, "data": data})
+        return _run(prepare(config.settings()), out, with_published)
+    with rows_file(data) as path:
+        prepared = prepare(make_config(task, {**values, "data": path}).settings())
+        folder = _folder(prepared, out)
+        kept = _keep_data(prepared, path, folder)
+    prepared = prepare(make_config(task, {**values, "data": kept}).settings())
+    return _run(prepared, folder, with_published)
+
+
+@Verb
+def score(
+    task: str,
+    data: Any,
+    *,
+    judge: _Names = None,
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    items: _Path = None,
+    limit: int | None = None,
+    prompts: _Path = None,
+    out: _Path = None,
+    with_published: bool = False,
+    judge_args: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Run:
+    """Judge and report outputs that were made elsewhere, as ``contrafact score`` does.
+
+    Nothing is generated. The run has a folder, as with `run`.
+
+    Args:
+        task: The task.
+        data: The outputs, a row each: a data frame, a list of dicts, or a file.
+        judge: Judge; several form a panel.
+        system: The system's name, where no column has it.
+        columns: By field, the column that it stands in, where its name does not say so.
+        items: A file of the items, where the outputs only name them; ``--data`` of the command.
+        limit: Take the first so many items.
+        prompts: Another prompt pack.
+        out: Run folder. [runs/TASK-HASH]
+        with_published: Whether the report shows the paper's rows.
+        judge_args: Provider arguments of the judges.
+        options: The task's own options, and how calls are made.
+
+    Returns:
+        The run, with ``items``, ``scores`` and ``report()``.
+
+    Raises:
+        InputError: Something is wrong with what was asked, or the outputs are of no known layout.
+        ModelError: Every sample failed.
+    """
+    from contrafact.runs.config import BOUNDS, make_config, task_options
+    from contrafact.runs.score import prepare_score
+
+    values = {"judge": judge, "data": items, "limit": limit, "prompts": prompts,
+              "judge_args": judge_args, **options}  # fmt: skip
+    config = make_config(task, values).model_dump(exclude_none=True)
+    given: dict[str, Any] = {
+        "judges": config.get("judge", ()),
+        **{name: config[name] for name in ("data", "limit", "prompts", "judge_args")
+           if name in config},
+        "transport": {name: config[name] for name in BOUNDS if name in config},
+        "shared_cache": config.get("cache", False),
+    }  # fmt: skip
+    own = {name: options[name] for name in task_options(task).model_fields if name in options}
+    if system is None and not is_path(data):
+        system = "data"
+        names = {fold(name) for name in frame_of(data).columns}
+        if names & {"system", "model"} or "system" in (columns or {}):
+            system = None
+    with rows_file(data) as file:
+        prepared = prepare_score(
+            task, file, system=system, columns=columns, given=given, options=own
+        )
+        return _run(prepared, out, with_published)
+
+
+@Verb
+def load(source: str | PathLike[str]) -> "Run | pd.DataFrame":
+    """Return a run that has come to its end, or the rows of a file.
+
+    Args:
+        source: A run folder, or a table: CSV, JSONL, JSON, Parquet.
+
+    Returns:
+        The run, with ``items``, ``scores`` and ``report()``; of a file its rows, as they are.
+
+    Raises:
+        InputError: There is no such folder or file, it is no run, its run has not come to its end,
+            or the file cannot be read; the message names the line.
+    """
+    path = Path(source)
+    if path.is_dir():
+        return _load_run(path)
+    import pandas as pd
+
+    from contrafact.files.tables import read_rows
+
+    return pd.DataFrame([row for _, row in read_rows(path)])
+
+
+def _folder(prepared: "Prepared", out: _Path) -> Path:
+    from contrafact.runs.execute import default_folder
+
+    return default_folder(prepared) if out is None else Path(out)
+
+
+def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
+    """Keep rows that were handed in where the run can find them again; return their file.
+
+    Raises:
+        InputError: The folder holds another run.
+    """
+    from contrafact.files.atomic import guard_folder, write_bytes
+    from contrafact.runs.folder import DATA, MANIFEST, begin
+
+    guard_folder(folder)
+    begin(folder, prepared, 0)
+    kept, rows = folder / DATA, path.read_bytes()
+    if kept.exists() and kept.read_bytes() != rows and not (folder / MANIFEST).exists():
+        raise InputError("is not from this run", file=kept, hint="name a new folder with out=")
+    write_bytes(kept, rows)
+    return kept
+
+
+def _run(prepared: "Prepared", out: _Path, with_published: bool) -> Run:
+    from contrafact.report.build import build_report
+    from contrafact.report.frames import read_tasks
+    from contrafact.runs.execute import execute
+
+    folder = _folder(prepared, out)
+    result = execute(prepared, folder, prepared.estimate(tokens=False))
+    if result.failures:
+        failed = ModelError(
+            f"{len(result.failures)} of {result.samples} samples failed (listed in "
+            f"{folder / 'failures.csv'}); the same call tries them again:",
+            (failure.cause for failure in result.failures),
+        )
+        if len(result.failures) == result.samples:
+            raise failed
+        warnings.warn(str(failed), stacklevel=4)
+    if result.ran or with_published or not (folder / "report.html").exists():
+        build_report(read_tasks([folder]), folder, with_published=with_published)
+    found = _load_run(folder)
+    return replace(found, notes=(*prepared.data.notes, *prepared.notes, *found.notes))
+
+
+def _load_run(folder: Path) -> Run:
+    """Return a run, its report made if there is none yet.
+
+    Raises:
+        InputError: It is no run folder, or its run has not come to its end.
+    """
+    import pandas as pd
+
+    from contrafact.family import task_named
+    from contrafact.report.build import build_report
+    from contrafact.report.frames import read_tasks
+    from contrafact.runs.items import FAILURES, USAGE, read_items
+
+    (found,) = read_items([folder])
+    results = folder / "results.json"
+    if not results.exists() and len(found.items):
+        build_report(read_tasks([folder]), folder)
+    part = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
+    task = found.manifest.task
+    figures = pd.DataFrame(part.get("figures", []))
+    if len(figures):
+        spec = task_named(task).report.load()
+        overall = spec.is_overall(figures)
+        if spec.scopes:
+            overall &= figures["scope"].eq(spec.scopes[0])
+        columns = ["system", "measure", "form", "estimate", "low", "high", "n"]
+        figures = figures.loc[overall, [c for c in columns if c in figures]].reset_index(drop=True)
+        for column in figures.columns.drop(["system", "measure", "form"]):
+            figures[column] = pd.to_numeric(figures[column])
+
+    def table(name: str) -> pd.DataFrame:
+        path = folder / name
+        return pd.read_csv(path) if path.exists() else pd.DataFrame()
+
+    settings = found.manifest.settings
+    by = " + ".join(settings["judges"])
+    return Run(
+        title=f"{task}: {len(found.items):,} rows" + (f", judged by {by}" if by else ""),
+        items=found.items,
+        scores=figures,
+        notes=tuple(f"{one['title']}: {one['text']}" for one in part.get("warnings", ())),
+        folder=folder,
+        task=task,
+        verdicts=pd.DataFrame() if found.verdicts is None else found.verdicts,
+        failures=table(FAILURES),
+        usage=table(USAGE),
+    )

@@ -1,0 +1,227 @@
+"""``contrafact diff``: two runs compared, for people, for machines and for a CI job."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from contrafact.family.report import ReportSpec
+    from contrafact.report.diff import RunDiff
+
+__all__ = ["diff", "show_diff"]
+
+_TEXT = 300
+"""So many characters of a text are shown on a terminal."""
+
+
+def diff(
+    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="The run folder to compare with.")],
+    run_b: Annotated[
+        Path, typer.Argument(metavar="RUN_B", help="The run folder that is compared with it.")
+    ],
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A=B",
+            help="Compare this system of RUN_A with that of RUN_B, each by its name, model or "
+            "method; repeat for several. By default systems of one name belong together, then "
+            "those of one method, then those of one model.",
+        ),
+    ] = None,
+    fail_on_regression: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE[.FORM][:MARGIN]",
+            help="Exit with 1 if RUN_B is worse by this measure, by more than the margin (0.02 or "
+            "2%; default 0); repeat for several. The strict form counts where there is one.",
+        ),
+    ] = None,
+    rule: Annotated[
+        Literal["difference", "interval", "non-inferiority"],
+        typer.Option(
+            metavar="RULE",
+            help="When it is worse: difference: the difference is beyond the margin; interval: its "
+            "whole interval is; non-inferiority: its interval reaches beyond it.",
+        ),
+    ] = "difference",
+    json_out: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write everything as JSON; - for stdout."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page that opens offline.")
+    ] = None,
+    show: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Flipped outputs shown on the terminal.")
+    ] = 5,
+) -> None:
+    """Compare two runs: what changed, which items flipped, and the paired difference.
+
+    Exits with 1 on a regression that --fail-on-regression names, else with 0.
+
+    Example: contrafact diff runs/main runs/branch --html diff.html
+    --fail-on-regression accuracy:2%
+    """
+    from contrafact.errors import InputError
+    from contrafact.files.atomic import guard_output, write_text
+    from contrafact.report.diff import compared_measures, diff_runs
+    from contrafact.report.diff_page import diff_json, render_diff
+    from contrafact.report.regression import find_regressions, parse_check
+    from contrafact.report.write import render_json
+    from contrafact.runs.folder import read_manifest
+
+    to_stdout = json_out is not None and str(json_out) == "-"
+    if html is not None and str(html) == "-":
+        raise InputError("--html writes a file", hint="name one: --html diff.html")
+    if html is not None and json_out is not None and html.resolve() == json_out.resolve():
+        raise InputError("--json and --html name the same file", hint="name two")
+    for path in (html, None if to_stdout else json_out):
+        if path is not None:
+            guard_output(path)
+    wanted = list(fail_on_regression or [])
+    if rule != "difference" and not wanted:
+        raise InputError(
+            f"--rule {rule} says when a run is worse, and no measure is named",
+            hint="add --fail-on-regression MEASURE",
+        )
+    # What a check asks for is known before anything is computed.
+    spec = _spec(read_manifest(run_a).task)
+    checks = [parse_check(text, compared_measures(spec)) for text in wanted]
+    found = diff_runs(run_a, run_b, systems=system or ())
+    pairs = [(pair.first, pair.second) for pair in found.pairs]
+    findings = find_regressions(checks, found.differences, pairs, rule=rule)
+    if html is not None:
+        write_text(html, render_diff(found, findings))
+    if json_out is not None:
+        text = render_json(diff_json(found, findings, rule))
+        if to_stdout:
+            typer.echo(text, nl=False)
+        else:
+            write_text(json_out, text)
+    if not to_stdout:
+        show_diff(found, shown=show)
+        for path in (json_out, html):
+            if path is not None:
+                typer.echo(f"written: {path}")
+    for finding in findings:
+        if not finding.regressed:
+            typer.echo(f"no regression: {_plain(finding.text)}", err=True)
+    worse = [finding for finding in findings if finding.regressed]
+    for finding in worse:
+        typer.echo(f"regression: {_plain(finding.text)}", err=True)
+    if worse:
+        raise typer.Exit(1)
+
+
+def show_diff(found: "RunDiff", *, shown: int) -> None:
+    """Print a comparison: what changed, the differences, and some of what flipped."""
+    from contrafact.console import show_table
+    from contrafact.report.diff_page import (
+        differences_table,
+        flips_table,
+        settings_table,
+        summary,
+    )
+    from contrafact.report.write import row_groups
+
+    typer.echo(f"A: {_plain(found.names[0])}\nB: {_plain(found.names[1])}")
+    for note in found.notes:
+        typer.echo(f"note: {_plain(note)}")
+    settings = settings_table(found)
+    if settings is None:
+        typer.echo("settings: the same")
+    for table in (settings, differences_table(found), flips_table(found)):
+        for group in row_groups(table) if table is not None else ():
+            assert table is not None
+            title = f"{table.title}, {_plain(group.label)}" if group.label else table.title
+            rows = [
+                [
+                    _plain(cell.text + (f" ({cell.interval})" if cell.interval else ""))
+                    for cell in row
+                ]
+                for row in group.rows
+            ]
+            show_table(title, [column.heading for column in table.columns], rows)
+        if table is settings:
+            _show_prompts(found)
+            _show_data(found)
+    for sentence in summary(found):
+        typer.echo(_plain(sentence))
+    for line in _flips(found, shown):
+        typer.echo(line)
+
+
+def _show_prompts(found: "RunDiff") -> None:
+    """Print the prompts' differences, in colour on a terminal."""
+    colours = {"+": typer.colors.GREEN, "-": typer.colors.RED, "@": typer.colors.CYAN}
+    if not found.changes.prompts:
+        typer.echo("prompts: the same")
+    for prompt in found.changes.prompts:
+        more = f" ({prompt.note})" if prompt.note else ""
+        typer.echo(f"prompt {prompt.what}: {_plain(prompt.name)}{more}")
+        for line in prompt.diff:
+            typer.echo(typer.style(f"  {_plain(line)}", fg=colours.get(line[:1])))
+
+
+def _show_data(found: "RunDiff") -> None:
+    data = found.changes.data
+    if not (data.added or data.removed or data.changed):
+        typer.echo(f"data: the same {data.shared:,} samples")
+        return
+    typer.echo(
+        f"data: {data.shared:,} samples in both runs, {len(data.removed):,} in A alone, "
+        f"{len(data.added):,} in B alone, {len(data.changed):,} changed"
+    )
+    for sign, ids in (("-", data.removed), ("+", data.added)):
+        for one in ids[:5]:
+            typer.echo(f"  {sign} {_plain(one)}: {_short(data.texts[one])}")
+        if len(ids) > 5:
+            typer.echo(f"  {sign} … and {len(ids) - 5:,} more")
+    for item in data.changed[:5]:
+        typer.echo(f"  ~ {_plain(item.id)} ({', '.join(item.fields)})")
+
+
+def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
+    """Yield the lines of the first flipped outputs, both texts below each other."""
+    from contrafact.report.diff_page import item_name, measure_label, state
+
+    several = len(found.pairs) > 1
+    for flip in found.flips[:shown]:
+        yield f"\n{flip.direction}: {_plain(item_name(flip))}" + (
+            f" ({_plain(flip.pair.name)})" if several else ""
+        )
+        for name, (before, after, _) in flip.measures.items():
+            measure = found.measure(name)
+            yield f"  {measure_label(measure)}: {state(measure, before)} → {state(measure, after)}"
+        a, b = (
+            f"(invalid: {_short(why or '')})" if text is None else _short(text)
+            for text, why in (
+                (flip.before, flip.invalid_before),
+                (flip.after, flip.invalid_after),
+            )
+        )
+        yield f"  A: {a}"
+        yield f"  B: {'(the same text)' if flip.unchanged_text else b}"
+    if len(found.flips) > shown:
+        more = len(found.flips) - shown
+        yield f"\n{more:,} more flipped; --html FILE shows them, --json FILE has all of them"
+
+
+def _spec(task: str) -> "ReportSpec":
+    from contrafact.family import task_named
+
+    spec: ReportSpec = task_named(task).report.load()
+    return spec
+
+
+def _short(text: str) -> str:
+    return _plain(text if len(text) <= _TEXT else f"{text[:_TEXT]} …")
+
+
+def _plain(text: str) -> str:
+    """Return a text of models and people without what could steer a terminal."""
+    from contrafact.text.delimit import visible_text
+
+    return visible_text(text)

@@ -1,0 +1,191 @@
+"""``contrafact score``: judge and report outputs that are there already.
+
+``score TASK FILE`` takes outputs that were made elsewhere, ``score RUN`` those of a finished run.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from contrafact.cli.lazy import LazyGroup, command_of, option_of
+from contrafact.cli.run import common_options, given_options, run_and_report
+
+if TYPE_CHECKING:
+    from contrafact.family import Task
+
+__all__ = ["ScoreGroup", "app"]
+
+_COMMON = (
+    *("judge", "data", "limit", "out", "prompts", "estimate", "yes", "with_published"),
+    "judge_args",
+)
+
+
+class ScoreGroup(LazyGroup):
+    """One command a task, of every family that is installed; a run's or a log's path besides."""
+
+    def more_names(self) -> list[str]:
+        """Return the tasks."""
+        from contrafact.family import tasks
+
+        return list(tasks())
+
+    def more(self, name: str) -> Any:
+        """Return the command that scores outputs of a task."""
+        from contrafact.family import task_named
+
+        return command_of(f"score {name}", _score_file(task_named(name)))
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the tasks, family by family."""
+        return self.more_names()
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the task's command; of what is no task, the one that judges a run again."""
+        from contrafact.errors import InputError
+        from contrafact.family import task_named
+
+        if not args or args[0].startswith("-") or args[0] in self.more_names():
+            return super().resolve_command(ctx, args)
+        if not Path(args[0]).exists():
+            raise InputError(
+                f"there is no task '{args[0]}', and no run folder or log of that name",
+                hint=f"use {', '.join(self.more_names())}, or the path of a run",
+            )
+        from contrafact.runs.again import task_of
+
+        found = task_named(task_of(Path(args[0])))
+        return "RUN", command_of(f"score {found.name} again", _score_again(found)), args
+
+
+app = typer.Typer(
+    cls=ScoreGroup,
+    help="Judge and report outputs that are there already: a file's, or a finished run's.",
+    no_args_is_help=True,
+    epilog="A run or log instead of a task is judged again: contrafact score RUN --judge J2",
+)
+
+
+@app.callback()
+def group() -> None:
+    """Judge and report outputs that are there already: a file's, or a finished run's.
+
+    Example: contrafact score TASK outputs.jsonl --judge J
+    """
+
+
+def _file(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Outputs (JSON, JSONL, CSV, Parquet, XLSX)."),
+    ],
+    system: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The system, where no column has it. [the file's name]"),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=COLUMN,…", help="What the file calls otherwise, e.g. system=run_name."
+        ),
+    ] = None,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Leave out items that the file has no output of."),
+    ] = False,
+) -> None:
+    """The options of scoring a file."""
+
+
+def _again(
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run folder, or a log of Inspect (.eval).")
+    ],
+) -> None:
+    """The argument of judging again."""
+
+
+def _score_file(task: "Task") -> Callable[..., None]:
+    def act(values: dict[str, Any], given: dict[str, Any], options: dict[str, Any]) -> Any:
+        from contrafact.files.fields import named_columns
+        from contrafact.runs.score import prepare_score
+
+        return prepare_score(
+            task.name,
+            values["file"],
+            system=values["system"],
+            columns=named_columns(values["columns"]),
+            partial=values["partial"],
+            given=given,
+            options=options,
+        )
+
+    return _command(
+        task,
+        inspect.signature(_file, eval_str=True).parameters,
+        act,
+        f"Judge and report outputs made elsewhere: {task.summary.rstrip('.')}\n\n"
+        "Nothing is generated. Killed and started again, it goes on.\n\n"
+        f"Example: contrafact score {task.name} outputs.jsonl --system mine --limit 10",
+    )
+
+
+def _score_again(task: "Task") -> Callable[..., None]:
+    def act(values: dict[str, Any], given: dict[str, Any], options: dict[str, Any]) -> Any:
+        from contrafact.runs.again import prepare_again
+
+        return prepare_again(values["source"], given=given, options=options)
+
+    return _command(
+        task,
+        inspect.signature(_again, eval_str=True).parameters,
+        act,
+        f"Judge a finished run or log of {task.name} again, generating nothing.\n\n"
+        "Verdicts of earlier judges stand beside the new ones, with their agreement.\n\n"
+        "Example: contrafact score RUN --judge J2",
+    )
+
+
+def _command(
+    task: "Task",
+    first: Mapping[str, inspect.Parameter],
+    act: Callable[[dict[str, Any], dict[str, Any], dict[str, Any]], Any],
+    said: str,
+) -> Callable[..., None]:
+    """Return a command with its own options, those of runs that judging needs, and the task's."""
+    from contrafact.family.settings import TaskOptions, scoring_fields
+    from contrafact.runs.config import BOUNDS
+
+    model = task.options.load() if task.options else TaskOptions
+    shared = common_options(*_COMMON, *BOUNDS, "cache")
+    own = {
+        name: option_of(name, field, panel="Options of this task")
+        for name, field in scoring_fields(model).items()
+    }
+
+    def command(**values: Any) -> None:
+        options = {name: values.pop(name) for name in own}
+        common = given_options({name: values[name] for name in shared})
+        given: dict[str, Any] = {
+            "judges": tuple(common.get("judge", ())),
+            **{name: common.get(name) for name in ("data", "limit", "prompts", "judge_args")},
+            "transport": {name: common[name] for name in BOUNDS if name in common},
+            "shared_cache": common.get("cache"),
+        }
+        given = {name: value for name, value in given.items() if value not in (None, (), {})}
+        run_and_report(
+            act(values, given, given_options(options)),
+            values["out"],
+            only_estimate=bool(values["estimate"]),
+            yes=bool(values["yes"]),
+            with_published=bool(values["with_published"]),
+        )
+
+    parameters = [*first.values(), *shared.values(), *own.values()]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__doc__ = said
+    return command

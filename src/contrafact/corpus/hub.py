@@ -1,0 +1,453 @@
+"""Datasets of the Hugging Face hub: read at a pinned commit, downloaded once, and published.
+
+An address is ``hf://OWNER/NAME[@REVISION][/CONFIG][:SPLIT]``. Without a revision the commit of the
+first download is recorded and held to, as for the published sets of `contrafact.corpus.datasets`;
+``@main`` asks for the newest. Which files make up a configuration and a split, the dataset's card
+says, or else their names do.
+
+The package ``huggingface_hub`` (extra ``hub``) does the transport, at ``$HF_ENDPOINT`` and with the
+user's token (``$HF_TOKEN``, or ``hf auth login``), which is never shown. Its usage statistics are
+off.
+"""
+
+import fnmatch
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+from contrafact.console import say_once
+from contrafact.errors import InputError
+from contrafact.files.atomic import atomic_path, write_text
+from contrafact.files.download import RETRY_STATUSES, cache_dir
+from contrafact.files.tables import json_line, read_rows
+
+__all__ = [
+    "HubAddress",
+    "choose_files",
+    "fetch_table",
+    "hub_address",
+    "join_files",
+    "push_folder",
+    "require_push",
+]
+
+_ADDRESS = re.compile(
+    r"hf:/+(?:datasets/)?(?P<repository>\w[\w.-]*/\w[\w.-]*)(?:@(?P<revision>\w[\w.-]*))?"
+    r"(?:/(?P<config>\w[\w.-]*))?(?::(?P<split>\w[\w.-]*))?",
+    re.ASCII,
+)
+_SHAPE = "hf://OWNER/NAME, perhaps with @REVISION, /CONFIG and :SPLIT behind it"
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_TABLES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".xlsx")
+_SPLITS = ("train", "test", "validation", "valid", "val", "dev", "eval")
+_ATTEMPTS = 4
+_HELD = "held.json"
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class HubAddress:
+    """What an address names.
+
+    Attributes:
+        repository: ``OWNER/NAME``.
+        revision: A commit, branch or tag; empty for the one that is held to.
+        config: A configuration; empty for the only, or the default one.
+        split: A split, or the name of a file; empty for the only one.
+    """
+
+    repository: str
+    revision: str = ""
+    config: str = ""
+    split: str = ""
+
+    def __str__(self) -> str:
+        parts = (("@", self.revision), ("/", self.config), (":", self.split))
+        return f"hf://{self.repository}" + "".join(mark + text for mark, text in parts if text)
+
+
+def hub_address(text: str) -> HubAddress:
+    """Return what an address names.
+
+    Raises:
+        InputError: It is none.
+    """
+    found = _ADDRESS.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"'{text[:80]}' is no address of a dataset", hint=f"write {_SHAPE}")
+    return HubAddress(**{name: part or "" for name, part in found.groupdict().items()})
+
+
+def fetch_table(
+    address: HubAddress, sleep: Callable[[float], None] = time.sleep
+) -> tuple[Path, str]:
+    """Return a dataset's file in the cache, downloaded if it is not there, and where it is from.
+
+    A split of several files becomes one file of JSON Lines. A connection that drops, a 429 and a
+    server error are tried again; what came stays, and a later call goes on from there.
+
+    Args:
+        address: The dataset.
+        sleep: Waits the given seconds.
+
+    Returns:
+        The file, and the address with the commit that it is of.
+
+    Raises:
+        InputError: No such dataset, revision, configuration or split; access is refused; there is
+            no connection; or the package is not installed.
+    """
+    _hub()
+    home = cache_dir() / "hub" / address.repository
+    commit, names = _listed(address, home, sleep)
+    folder = home / commit
+    card: Mapping[str, Any] = {}
+    if "README.md" in names:
+        from huggingface_hub.repocard import metadata_load
+
+        card = metadata_load(_file(address, commit, "README.md", folder, sleep)) or {}
+    chosen = choose_files(names, str(address), address.config, address.split, card)
+    files = [_file(address, commit, name, folder, sleep) for name in chosen]
+    pinned = HubAddress(address.repository, commit, address.config, address.split)
+    return join_files(files, folder / "joined"), str(pinned)
+
+
+def join_files(files: Sequence[Path], folder: Path) -> Path:
+    """Return a file with the rows of several, made in a folder if it is not there; or the only one.
+
+    Raises:
+        InputError: One of them cannot be read.
+    """
+    if len(files) == 1:
+        return files[0]
+    joined = folder / f"{files[0].stem}-and-{len(files) - 1}-more.jsonl"
+    if not joined.exists():
+        joined.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_path(joined) as draft, draft.open("w", encoding="utf-8") as sink:
+            for file in files:
+                sink.writelines(json_line(row) for _, row in read_rows(file))
+    return joined
+
+
+def choose_files(
+    names: Iterable[str],
+    source: str,
+    config: str = "",
+    split: str = "",
+    card: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Return the names of the files that a configuration and a split are made of, sorted.
+
+    Args:
+        names: A dataset's files.
+        source: What messages call the dataset.
+        config: The configuration; the only, or the default one, if empty.
+        split: The split, or the name of a file without its suffix; the only one if empty.
+        card: The metadata of the dataset's card, whose ``configs`` say which files are which.
+
+    Raises:
+        InputError: There are no tables, no such configuration or split, or several.
+    """
+    tables = sorted(
+        name
+        for name in names
+        if name.lower().endswith(_TABLES)
+        and not any(part.startswith(".") for part in PurePosixPath(name).parts)
+        and PurePosixPath(name).name not in ("croissant.json", "schema.json", "dataset_infos.json")
+    )
+    if not tables:
+        raise InputError("there is no table in the dataset", file=source, hint="name another")
+    configs = (card or {}).get("configs")
+    if isinstance(configs, list) and configs:
+        return _by_card(tables, configs, source, config, split)
+    if config:
+        inside = [name for name in tables if config in PurePosixPath(name).parts[:-1]]
+        named = [name for name in tables if PurePosixPath(name).stem.startswith(config)]
+        tables = _some(inside or named, source, "configuration", config, _folders(tables))
+    groups: dict[str, list[str]] = {}
+    for name in tables:
+        groups.setdefault(_split_of(name), []).append(name)
+    if split:
+        stems = [name for name in tables if PurePosixPath(name).stem == split]
+        return _some(groups.get(split) or stems, source, "split", split, groups)
+    if len(groups) > 1:
+        raise InputError(
+            f"the dataset has several splits: {', '.join(list(groups)[:8])}",
+            file=source,
+            hint=f"name one of them: {source}:{next(iter(groups))}",
+        )
+    return tables
+
+
+def _by_card(
+    tables: Sequence[str], configs: Sequence[Any], source: str, config: str, split: str
+) -> list[str]:
+    known = {str(one.get("config_name", "default")): one for one in configs}
+    default = next((name for name, one in known.items() if one.get("default")), "default")
+    chosen = config or (default if default in known else next(iter(known)))
+    if chosen not in known or (not config and len(known) > 1 and default not in known):
+        raise InputError(
+            f"there is no configuration '{config}'" if config else "it has several configurations",
+            file=source,
+            hint=f"name one behind a slash: {', '.join(list(known)[:8])}",
+        )
+    parts = known[chosen].get("data_files") or []
+    parts = [{"split": "train", "path": parts}] if isinstance(parts, str) else parts
+    splits: dict[str, list[str]] = {}
+    for part in parts if isinstance(parts, list) else []:
+        entry = part if isinstance(part, dict) else {"split": "train", "path": part}
+        paths = entry.get("path") or []
+        for pattern in [paths] if isinstance(paths, str) else paths:
+            found = fnmatch.filter(tables, str(pattern).removeprefix("./"))
+            splits.setdefault(str(entry.get("split", "train")), []).extend(found)
+    if not split and len(splits) > 1:
+        raise InputError(
+            f"the dataset has several splits: {', '.join(list(splits)[:8])}",
+            file=source,
+            hint=f"name one of them: {source}:{next(iter(splits))}",
+        )
+    wanted = split or next(iter(splits), "")
+    return sorted(_some(splits.get(wanted, []), source, "split", wanted, splits))
+
+
+def _some(
+    found: Sequence[str], source: str, what: str, wanted: str, known: Iterable[str]
+) -> list[str]:
+    if not found:
+        shown = ", ".join(list(dict.fromkeys(known))[:8]) or "none"
+        raise InputError(f"there is no {what} '{wanted}'", file=source, hint=f"it has: {shown}")
+    return list(found)
+
+
+def _folders(names: Iterable[str]) -> list[str]:
+    return [PurePosixPath(name).parts[0] for name in names if "/" in name]
+
+
+def _split_of(name: str) -> str:
+    """Return the split that a file's name or folder says, or else its name without a number."""
+    words = re.split(r"[/._-]+", name.lower())
+    said = next((split for split in _SPLITS if split in words), None)
+    stem = PurePosixPath(name).stem
+    return said or re.sub(r"-\d{5}-of-\d{5}$", "", stem)
+
+
+def _hub() -> Any:
+    """Return ``huggingface_hub``, its statistics and bars off.
+
+    Raises:
+        InputError: It is not installed.
+    """
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # read when it is imported
+    try:
+        import huggingface_hub
+        from huggingface_hub import constants, utils
+    except ImportError as error:
+        raise InputError(
+            "datasets of the hub need huggingface_hub", hint="pip install 'contrafact[hub]'"
+        ) from error
+    constants.HF_HUB_DISABLE_TELEMETRY = True  # where it was imported before
+    utils.disable_progress_bars()
+    utils.logging.set_verbosity_error()  # what is tried again is no news
+    return huggingface_hub
+
+
+def _endpoint() -> str:
+    return os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+
+
+def _api() -> Any:
+    from contrafact import __version__
+
+    return _hub().HfApi(
+        endpoint=_endpoint(), library_name="contrafact", library_version=__version__
+    )
+
+
+def _listed(
+    address: HubAddress, home: Path, sleep: Callable[[float], None]
+) -> tuple[str, list[str]]:
+    """Return the commit that an address means, and the dataset's files at it."""
+    held = home / _HELD
+    commit = address.revision if _COMMIT.fullmatch(address.revision) else ""
+    if not address.revision and held.exists():
+        commit = str(_record(held)["revision"])
+    listing = home / commit / "files.json"
+    if commit and listing.exists():
+        return commit, list(_record(listing)["files"])
+    revision = commit or address.revision or None
+    info = _asked(
+        lambda: _api().dataset_info(address.repository, revision=revision, timeout=30),
+        address,
+        sleep,
+    )
+    commit = str(info.sha)
+    names = [str(one.rfilename) for one in info.siblings or ()]
+    if not _COMMIT.fullmatch(commit) or any(".." in name.split("/") for name in names):
+        raise InputError("the hub's answer cannot be read", file=str(address), hint="try later")
+    write_text(home / commit / "files.json", json.dumps({"files": names}, indent=1) + "\n")
+    if not address.revision:
+        write_text(held, json.dumps({"revision": commit}) + "\n")
+        say_once(
+            f"{address}: taken at commit {commit[:12]} and kept; "
+            f"hf://{address.repository}@main is the newest"
+        )
+    return commit, names
+
+
+def _record(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError("is damaged", file=file, hint="remove it and try again") from error
+    return dict(found)
+
+
+def _file(
+    address: HubAddress, commit: str, name: str, folder: Path, sleep: Callable[[float], None]
+) -> Path:
+    hub = _hub()
+
+    def download() -> Path:
+        return Path(
+            hub.hf_hub_download(
+                address.repository,
+                name,
+                repo_type="dataset",
+                revision=commit,
+                local_dir=folder / "files",
+                endpoint=_endpoint(),
+                library_name="contrafact",
+            )
+        )
+
+    return _asked(download, address, sleep)
+
+
+def _asked(
+    call: Callable[[], Result], address: HubAddress, sleep: Callable[[float], None]
+) -> Result:
+    """Return what a call of the hub returns, tried again where that may help.
+
+    Raises:
+        InputError: What went wrong, in one line; nothing that the library says is passed on, as it
+            may hold what is private.
+    """
+    import httpx2
+    from huggingface_hub import errors
+
+    page = f"{_endpoint()}/datasets/{address.repository}"
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return call()
+        except errors.GatedRepoError:
+            problem, hint = (
+                "access to the dataset is gated",
+                f"ask for it at {page}, and set HF_TOKEN (or run hf auth login)",
+            )
+        except errors.RepositoryNotFoundError:
+            problem, hint = (
+                "the hub has no such dataset, or it is private",
+                "check the name; for a private one set HF_TOKEN (or run hf auth login)",
+            )
+        except errors.RevisionNotFoundError:
+            problem, hint = f"there is no revision '{address.revision}'", f"see {page}/commits"
+        except errors.EntryNotFoundError as error:
+            if isinstance(error, errors.LocalEntryNotFoundError) and attempt < _ATTEMPTS:
+                sleep(0.5 * 2**attempt)
+                continue
+            problem, hint = "a file cannot be had from the hub", f"look at {page}, and try again"
+        except errors.OfflineModeIsEnabled:
+            problem, hint = (
+                "is not in the cache, and HF_HUB_OFFLINE is set",
+                "unset it for the first time, or name a file",
+            )
+        except errors.HfHubHTTPError as error:
+            status = error.response.status_code if error.response is not None else 0
+            if status in RETRY_STATUSES and attempt < _ATTEMPTS:
+                sleep(0.5 * 2**attempt)
+                continue
+            refused = status in (401, 403)
+            problem = (
+                f"the hub refuses access ({status})"
+                if refused
+                else (
+                    f"the hub answered {status}, {attempt} times"
+                    if attempt > 1
+                    else f"the hub answered {status}"
+                )
+            )
+            hint = (
+                "check HF_TOKEN, and what it may do"
+                if refused
+                else "run the command again: it goes on where it stopped"
+            )
+        except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
+            if attempt < _ATTEMPTS:
+                sleep(0.5 * 2**attempt)
+                continue
+            problem = f"the hub cannot be reached at {_endpoint()} ({type(error).__name__})"
+            hint = "check the connection and run the command again, or name a file"
+        raise InputError(problem, file=str(address), hint=hint) from None
+    raise AssertionError("the last attempt returns or raises")
+
+
+def require_push(text: str) -> HubAddress:
+    """Return where a release is to go, checked before any work is done.
+
+    Raises:
+        InputError: It is no address of a dataset as a whole, or there is no token.
+    """
+    address = hub_address(text)
+    if address.revision or address.config or address.split:
+        raise InputError(
+            f"'{text}' names a part of a dataset", hint=f"push to hf://{address.repository}"
+        )
+    if not _hub().get_token():
+        raise InputError("there is no token for the hub", hint="set HF_TOKEN, or run hf auth login")
+    return address
+
+
+def push_folder(
+    folder: Path,
+    address: HubAddress,
+    *,
+    message: str,
+    public: bool = False,
+    sleep: Callable[[float], None] = time.sleep,
+) -> str:
+    """Publish a release's folder as a dataset, in one commit; return where it is.
+
+    A dataset that is not there is made, for its owner alone unless ``public``. Files that the
+    folder does not hold stay. What is there already, byte for byte, makes no commit.
+
+    Args:
+        folder: The release.
+        address: The dataset.
+        message: What the commit says.
+        public: Whether a new dataset can be seen by everybody.
+        sleep: Waits the given seconds.
+
+    Raises:
+        InputError: The hub refuses, or cannot be reached; the folder is left as it is.
+    """
+    api = _api()
+    made = {"repo_type": "dataset", "private": not public, "exist_ok": True}
+    _asked(lambda: api.create_repo(address.repository, **made), address, sleep)
+    done = _asked(
+        lambda: api.upload_folder(
+            repo_id=address.repository,
+            folder_path=folder,
+            repo_type="dataset",
+            commit_message=message,
+        ),
+        address,
+        sleep,
+    )
+    commit = str(getattr(done, "oid", "") or "")
+    return f"{_endpoint()}/datasets/{address.repository}" + (f" at {commit[:12]}" if commit else "")

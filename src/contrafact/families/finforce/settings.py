@@ -1,0 +1,45 @@
+"""How the family is run: its options, the paper's settings by name, its part of the demo."""
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from pydantic import Field
+
+from contrafact.family import DemoPart
+from contrafact.family.settings import FluencyOptions, ShotOptions, StructuredOptions
+
+__all__ = ["DEMO", "PRESETS", "FinforceOptions"]
+
+
+class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
+    """Options of forward counterfactuals."""
+
+    judge_faults: bool = Field(
+        default=False, description="Judge the two error classes that need it too."
+    )
+
+
+_PRESETS = resources.files("contrafact.families.finforce") / "presets.json"
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "finforce-paper": json.loads(_PRESETS.read_text(encoding="utf-8"))["settings"]
+}
+"""The paper's settings (FIN-FORCE, section 4, B.1 and B.2)."""
+
+DEMO = (
+    DemoPart(
+        task="finforce",
+        noun="headlines",
+        count=24,
+        most=30,
+        text="FIN-FORCE. {count} bundled headlines about fictional companies; {model} writes, and "
+        "judges what it wrote.",
+        # Without examples so small a model writes little that can be read.
+        methods=("few-shot",),
+        judged=True,
+        # Two headlines and JSON around them; what is longer has lost its way.
+        generation={"temperature": 0.0, "max_tokens": 150},
+    ),
+)

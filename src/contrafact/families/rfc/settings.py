@@ -1,0 +1,61 @@
+"""How the family is run: the options of its two tasks, and its part of the demo."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from contrafact.family import DemoPart
+from contrafact.family.settings import ShotOptions, TaskOptions
+
+__all__ = ["DEMO", "DetectOptions", "DiagnoseOptions", "LabelOptions"]
+
+
+class LabelOptions(TaskOptions):
+    """Options of both tasks."""
+
+    rationale: bool = Field(default=False, description="Ask for reasons, and keep them.")
+    logprobs: bool = Field(
+        default=False,
+        description="Ask for probabilities, for AUROC.",
+        json_schema_extra={"generation": True},
+    )
+    background: Path | None = Field(
+        default=None,
+        description="News that the method memory searches.",
+        json_schema_extra={"metavar": "FILE", "generation": True},
+    )
+
+
+class DetectOptions(LabelOptions, ShotOptions):
+    """Options of detection; examples are 0, 2 or 8 (appendix T)."""
+
+
+class DiagnoseOptions(LabelOptions):
+    """Options of diagnosis, which shows no examples."""
+
+
+_LABEL = {"temperature": 0.0, "max_tokens": 16}  # one word is asked for
+
+DEMO = (
+    DemoPart(
+        task="rfc-detect",
+        noun="pairs",
+        count=24,
+        most=24,
+        text="RFC-BENCH, detection. The paragraphs of {count} bundled pairs, one at a time: as "
+        "published, or manipulated? Baselines that ask no model are shown with the model.",
+        methods=("plain", "majority", "surface", "coherence"),
+        generation=_LABEL,
+        options={"logprobs": True},
+    ),
+    DemoPart(
+        task="rfc-diagnose",
+        noun="pairs",
+        count=24,
+        most=24,
+        text="RFC-BENCH, diagnosis. The same {count} pairs, side by side: which manipulation?",
+        methods=("plain", "majority", "surface"),
+        generation=_LABEL,
+        options={"logprobs": True},
+    ),
+)

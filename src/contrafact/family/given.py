@@ -1,0 +1,257 @@
+"""Outputs that were made elsewhere: what a row of them says, and the method that repeats them.
+
+A family says in its `TaskRun` which fields such a row may have (``output_fields``), which of them
+together are enough (``output_layouts``), and what one row gives (``read_output``). Everything else
+is the engine's. Its outputs then stand in a file of the run's folder, and `Given` is the method of
+the run's tasks: it answers with them and asks no model.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote, unquote
+
+from inspect_ai.model import ModelOutput
+
+from contrafact.errors import InputError
+from contrafact.family import task_named
+from contrafact.family.method import MethodContext
+from contrafact.family.settings import RunSettings
+from contrafact.family.task import read_text
+from contrafact.files.fields import is_absent
+from contrafact.files.tables import read_rows
+from contrafact.models.asking import Ask, Unanswered
+from contrafact.models.opening import NO_MODEL
+from contrafact.records import Output
+
+__all__ = [
+    "NOT_GIVEN",
+    "OPTIONS",
+    "Given",
+    "GivenOutputs",
+    "GivenRow",
+    "GivenSystem",
+    "LeftOut",
+    "OutputRow",
+    "Units",
+    "given_spec",
+    "method",
+]
+
+UnitT = TypeVar("UnitT")
+
+OPTIONS = {"outputs": "", "system": ""}
+"""The method's options: the file of outputs and the system, both as `given_spec` writes them."""
+
+NOT_GIVEN = "no output was given"
+"""Why an output is invalid that the file has not got."""
+
+
+class Units(Generic[UnitT]):
+    """What the data holds, to find the unit that a row belongs to; empty without data of its own.
+
+    Args:
+        units: The units, each with an ``id``.
+    """
+
+    def __init__(self, units: Sequence[UnitT]):
+        self.by_id: Mapping[str, UnitT] = {str(unit.id): unit for unit in units}  # type: ignore[attr-defined]
+        self._indexes: dict[str, dict[Hashable, list[str]]] = {}
+
+    def ids(self, name: str, key: Callable[[UnitT], Hashable], value: Hashable) -> tuple[str, ...]:
+        """Return the ids of the units whose key has a value.
+
+        Args:
+            name: The key's name, under which its index is kept.
+            key: The key of a unit.
+            value: The value that is looked for.
+        """
+        if name not in self._indexes:
+            index = self._indexes.setdefault(name, {})
+            for identity, unit in self.by_id.items():
+                index.setdefault(key(unit), []).append(identity)
+        return tuple(self._indexes[name].get(value, ()))
+
+
+@dataclass(frozen=True)
+class GivenRow:
+    """One row of a file of outputs.
+
+    Attributes:
+        fields: What it holds, by the names of ``TaskRun.output_fields``; absent values left out.
+        row: The row by the file's own columns.
+        units: What the data holds.
+        settings: The settings of the run.
+    """
+
+    fields: Mapping[str, Any]
+    row: Mapping[str, Any]
+    units: Units[Any]
+    settings: RunSettings
+
+    def text(self, name: str) -> str:
+        """Return a field's text, numbers and truth values written out; empty where it has none."""
+        value = self.fields.get(name)
+        if is_absent(value):
+            return ""
+        if isinstance(value, dict | list):
+            raise InputError(f"'{name}' is not text: {str(value)[:40]!r}", hint="write it as text")
+        return str(value)
+
+    def output(self, name: str) -> Output:
+        """Return the output whose text a field holds; an empty or endless one is invalid."""
+        text, reason = self.text(name), self.text("invalid")
+        if not text.strip() and reason:
+            return Output(text=None, invalid=reason)
+        return read_text(ModelOutput.from_content(NO_MODEL, text))
+
+
+@dataclass(frozen=True)
+class OutputRow:
+    """What a row gives.
+
+    Attributes:
+        sample_ids: The units that it is an output of: one, or several that look the same.
+        parts: The parts of the output that it gives, by name; the whole output under ``""``.
+        item: The row that ``TaskRun.load`` reads the item from, where the file has it.
+    """
+
+    sample_ids: tuple[str, ...]
+    parts: Mapping[str, Any]
+    item: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class GivenSystem:
+    """A system whose outputs were made elsewhere.
+
+    Attributes:
+        name: Its name in tables.
+        model: The model that wrote them, as the file or the log names it; else the system's name.
+        method: How they were made.
+        shots: How many worked examples it showed.
+        outputs: By sample and draw, the fields of the output as a sample's store keeps them.
+        verdicts: Verdicts that judges have given on them before, as `TaskRun.verdict_rows` has it.
+    """
+
+    name: str
+    model: str
+    method: str
+    shots: int = 0
+    outputs: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
+    verdicts: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def draws(self) -> int:
+        """How many outputs there are of an item, at most."""
+        return max((draw for _, draw in self.outputs), default=1)
+
+    @property
+    def judged_outputs(self) -> int:
+        """How many outputs are not invalid as a whole: those that a judge would see."""
+        return sum(not isinstance(one.get("invalid"), str) for one in self.outputs.values())
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A row of a file that is not scored.
+
+    Attributes:
+        line: Where it stands.
+        system: Its system.
+        reason: Why it is left out.
+    """
+
+    line: int
+    system: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class GivenOutputs:
+    """All that a run scores, whose outputs were made elsewhere.
+
+    Attributes:
+        systems: The systems, by name.
+        asked: The units that are scored, by id; what one of them lacks is invalid.
+        items: The rows that the items are loaded from, where they came with the outputs; else None,
+            and the settings name the data.
+        left_out: Rows that are not scored.
+        scored: The perplexities of these texts, where they were scored before by the same model.
+    """
+
+    systems: Mapping[str, GivenSystem]
+    asked: frozenset[str]
+    items: Sequence[Mapping[str, Any]] | None = None
+    left_out: Sequence[LeftOut] = ()
+    scored: Path | None = None
+
+
+class Given:
+    """Answers with outputs that were made elsewhere.
+
+    Args:
+        outputs: By sample and draw, the fields of an output.
+        output_type: What is made of them.
+    """
+
+    name = "given"
+    shots = 0
+
+    def __init__(
+        self,
+        outputs: Mapping[tuple[str, int], Mapping[str, Any]],
+        output_type: Callable[..., Any],
+    ):
+        self._outputs, self._type = outputs, output_type
+
+    async def __call__(self, item: Any, ask: Ask, *, draw: int = 1) -> Any:
+        """Return the output; invalid where none was given."""
+        kept = self._outputs.get((str(item.id), draw))
+        if kept is None:
+            raise Unanswered(NOT_GIVEN)
+        return self._type(**kept)
+
+    def plan(self, item: Any) -> tuple[()]:
+        """Return no calls."""
+        return ()
+
+
+def given_spec(outputs: Path, system: str) -> str:
+    """Return the method that answers with the outputs of one system in a file.
+
+    Args:
+        outputs: A file of JSON Lines: ``system``, ``sample_id``, ``draw``, ``output``.
+        system: The system.
+    """
+    return f"{__name__}:outputs={quote(str(outputs), safe='/')},system={quote(system, safe='')}"
+
+
+def method(context: MethodContext) -> Given:
+    """Return the method.
+
+    Raises:
+        InputError: The file cannot be read, or has no outputs of the system.
+    """
+    path, system = (unquote(str(context.options[name])) for name in ("outputs", "system"))
+    state = Path(path).stat() if Path(path).exists() else None
+    found = _outputs(path, state.st_mtime_ns if state else 0).get(system)
+    if found is None:
+        raise InputError(f"the file has no outputs of the system '{system}'", file=path)
+    return Given(found, task_named(context.task).run.load().output_type)
+
+
+@lru_cache(maxsize=4)
+def _outputs(path: str, _changed: int) -> dict[str, dict[tuple[str, int], dict[str, Any]]]:
+    found: dict[str, dict[tuple[str, int], dict[str, Any]]] = {}
+    for line, row in read_rows(path):
+        try:
+            key = (str(row["sample_id"]), int(row["draw"]))
+            found.setdefault(str(row["system"]), {})[key] = dict(row["output"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                "not an output that `contrafact score` wrote", file=path, line=line
+            ) from error
+    return found

@@ -1,0 +1,146 @@
+"""What a chapter of a report knows of the runs it covers, and the warnings that follow from it."""
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field
+
+from contrafact.family.display import Warnings
+
+__all__ = ["Cost", "ReportMeta", "RunFacts", "Setting", "self_judged", "unfinished"]
+
+Setting = str | int | float | bool | None
+
+
+class Cost(BaseModel):
+    """What one model cost in one role."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(description="The model.")
+    method: str | None = Field(description="The method; none for what is not of one.")
+    role: str = Field(description="subject, judge or fluency.")
+    dollars: float | None = Field(description="US dollars at list price; none where unknown.")
+    price: str = Field(description="Where the price comes from: free, listed or unknown.")
+
+
+class RunFacts(BaseModel):
+    """The facts of one run, as its manifest has them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(description="The run's name, usually its folder's.")
+    systems: tuple[str, ...] = Field(
+        default=(), description="The labels of its systems, as in the items frame."
+    )
+    models: tuple[str, ...] = Field(default=(), description="The models that wrote.")
+    methods: tuple[str, ...] = Field(default=(), description="The methods.")
+    shots: int = Field(default=0, description="Examples in a few-shot prompt; 0 for none.")
+    draws: int = Field(default=1, description="How often the examples were drawn anew.")
+    judges: tuple[str, ...] = Field(
+        default=(), description="The judge, or the members of a panel; empty without one."
+    )
+    fluency_model: str | None = Field(
+        default=None, description="The model whose perplexities these are; none if not scored."
+    )
+    asked: dict[str, bool] = Field(
+        default_factory=dict,
+        description="How its judge was asked, where an exam could have asked otherwise: "
+        "judge_context, structured.",
+    )
+    settings: dict[str, Setting] = Field(
+        default_factory=dict, description="Generation settings: temperature, max tokens, …"
+    )
+    prompt_pack: str | None = Field(default=None, description="The prompt pack's name.")
+    prompt_pack_hash: str | None = Field(default=None, description="Its content hash.")
+    templates: dict[str, str] = Field(
+        default_factory=dict, description="The templates used: name to the hash of its text."
+    )
+    data: str | None = Field(default=None, description="The data file's or sample's name.")
+    data_hash: str | None = Field(default=None, description="Its SHA-256.")
+    data_count: int | None = Field(default=None, description="Items in it.")
+    limit: int | None = Field(default=None, description="How many of them the run was held to.")
+    versions: dict[str, str] = Field(
+        default_factory=dict, description="Versions of the code, the task and what they run on."
+    )
+    seed: int | None = Field(default=None, description="The seed of the run.")
+    started: str | None = Field(default=None, description="When it started, ISO 8601.")
+    finished: str | None = Field(default=None, description="When it finished, ISO 8601.")
+    complete: bool = Field(default=True, description="Whether every sample was finished.")
+    calls: int | None = Field(default=None, description="Calls of models.")
+    input_tokens: int | None = Field(default=None, description="Tokens sent to models.")
+    output_tokens: int | None = Field(default=None, description="Tokens that came back.")
+    costs: tuple[Cost, ...] = Field(
+        default=(), description="What it cost, by model, method and role, as far as is known."
+    )
+    self_judged: bool = Field(
+        default=False, description="Whether a model judged what it had written itself."
+    )
+    notes: tuple[str, ...] = Field(default=(), description="What else a reader should know.")
+
+
+class ReportMeta(BaseModel):
+    """What all the runs of one chapter are, and what was measured next to their items."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    title: str = Field(
+        default="", description="The chapter's title; the task's own where it is empty."
+    )
+    created: str | None = Field(default=None, description="When the report was made, ISO 8601.")
+    runs: tuple[RunFacts, ...] = Field(default=(), description="The runs it covers.")
+    embedded_judge: bool = Field(
+        default=False, description="Whether any judge is the small embedded model."
+    )
+    notes: tuple[str, ...] = Field(default=(), description="What else a reader should know.")
+    panel: pd.DataFrame | None = Field(
+        default=None,
+        description="Verdicts of a panel's members, one row each: system, draw, what names the "
+        "row, criterion, judge, passed (1.0, 0.0 or NaN where the reply could not be read).",
+    )
+    agreement: pd.DataFrame | None = Field(
+        default=None,
+        description="Agreement with people, from a study: criterion, coefficient, estimate, low, "
+        "high, n. Estimates are shares or coefficients, not percentages.",
+    )
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Every judge of every run, once, in order."""
+        return tuple(dict.fromkeys(judge for run in self.runs for judge in run.judges))
+
+    @property
+    def fluency_models(self) -> tuple[str, ...]:
+        """Every fluency model of every run, once, in order."""
+        return tuple(dict.fromkeys(run.fluency_model for run in self.runs if run.fluency_model))
+
+    @property
+    def self_judged(self) -> bool:
+        """Whether in any run a model judged what it had written itself."""
+        return any(run.self_judged for run in self.runs)
+
+
+def self_judged(meta: ReportMeta, wrote: str) -> Warnings:
+    """Warn of a judge that wrote what it judged.
+
+    Args:
+        meta: What the runs are.
+        wrote: What was written, several of them.
+    """
+    if not meta.self_judged:
+        return []
+    text = (
+        f"In at least one run the judge is the model that wrote the {wrote}. Models tend to favour "
+        "their own text, so its scores here may be too high. Name another judge with --judge."
+    )
+    return [("A model judged its own writing", text)]
+
+
+def unfinished(meta: ReportMeta) -> Warnings:
+    """Warn of runs that are not complete."""
+    names = [run.name for run in meta.runs if not run.complete]
+    if not names:
+        return []
+    text = (
+        f"Figures rest on the finished samples of {', '.join(names)}. Run the same command again "
+        "to finish the others."
+    )
+    return [("Not every sample is finished", text)]

@@ -1,0 +1,199 @@
+"""Files of settings, in YAML, TOML or JSON, with the line of every key."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from contrafact.errors import InputError
+from contrafact.files.atomic import os_problem
+
+__all__ = ["ConfigFile", "nearest", "read_config", "render_config"]
+
+_FEW = 12
+"""Up to so many names are listed."""
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """What a file of settings says.
+
+    Attributes:
+        path: The file.
+        values: Its keys and values.
+        lines: The line of each key, from 1, by the way to it; not of every key of TOML and JSON.
+    """
+
+    path: Path
+    values: dict[str, Any]
+    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+
+    def line(self, where: Sequence[object]) -> int | None:
+        """Return the line of a key, or of the innermost key around it that the file has."""
+        way = tuple(map(str, where))
+        found = (self.lines[way[:n]] for n in range(len(way), 0, -1) if way[:n] in self.lines)
+        return next(found, None)
+
+    def problem(self, where: Sequence[object], problem: str, hint: str | None = None) -> InputError:
+        """Return what is wrong with a key as an error that names the file and the line."""
+        return InputError(problem, file=self.path, line=self.line(where), hint=hint)
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Return what to do about a name that is not known: the nearest one, or all if they are few."""
+    close = get_close_matches(name.replace("-", "_"), known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return f"use {', '.join(known)}" if len(known) <= _FEW else "check its spelling"
+
+
+def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
+    """Read a file of settings; the suffix says what it is, ``.toml``, ``.json`` or else YAML.
+
+    Args:
+        path: The file.
+        missing: What to do if there is no such file.
+
+    Raises:
+        InputError: There is no such file, it is not text or not what its suffix says, it has a key
+            twice, or it holds no keys.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        hint = missing or "check the path"
+        raise InputError("there is no such config", file=path, hint=hint) from error
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8 text", file=path, hint="save it as UTF-8") from error
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be read") from error
+    kinds = {".toml": _toml, ".json": _json}
+    values, lines = kinds.get(path.suffix.lower(), _yaml)(text, path)
+    if not isinstance(values, dict) or not values:
+        raise InputError("holds no keys", file=path, hint="write key: value, one a line")
+    return ConfigFile(path, {str(key): value for key, value in values.items()}, lines)
+
+
+_Read = tuple[Any, dict[tuple[str, ...], int]]
+
+
+def _yaml(text: str, path: Path) -> _Read:
+    import yaml
+
+    loader = _plain_loader()
+    try:
+        node = yaml.compose(text, Loader=loader)
+        values = yaml.load(text, Loader=loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "cannot be read"
+        raise InputError(
+            f"not YAML: {problem}",
+            file=path,
+            line=None if mark is None else mark.line + 1,
+            hint="write key: value, one a line",
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not YAML: {error}", file=path) from error
+    lines: dict[tuple[str, ...], int] = {}
+
+    def note(node: Any, at: tuple[str, ...]) -> None:
+        for key, value in node.value if isinstance(node.value, list) else ():
+            where = (*at, str(key.value))
+            line = key.start_mark.line + 1
+            if where in lines:
+                raise InputError(
+                    f"'{where[-1]}' is there twice, first on line {lines[where]}",
+                    file=path,
+                    line=line,
+                    hint="keep one of them",
+                )
+            lines[where] = line
+            if value.id == "mapping":
+                note(value, where)
+
+    if isinstance(values, dict):
+        try:
+            note(node, ())
+        except RecursionError:
+            raise InputError("not YAML: an alias that stands in itself", file=path) from None
+    return values, lines
+
+
+_RESOLVED = {
+    "bool": (r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    "float": (
+        r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$"
+        r"|[-+]?\.(?:inf|Inf|INF)$|\.(?:nan|NaN|NAN)$",
+        "-+.0123456789",
+    ),
+}
+"""What YAML 1.2 takes for a truth value or a number: its form, and how it begins."""
+
+
+@cache
+def _plain_loader() -> Any:
+    """Return a safe loader by YAML 1.2: ``yes``, ``no`` and dates are texts, ``1e-5`` a number."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        pass
+
+    left_out = ("bool", "timestamp", "float")
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, form) for tag, form in forms if tag.rpartition(":")[2] not in left_out]
+        for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    for tag, (form, firsts) in _RESOLVED.items():
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(form), list(firsts))
+    return Loader
+
+
+def render_config(values: Mapping[str, Any]) -> str:
+    """Return settings as YAML that reads the same by version 1.1 and 1.2, one key a line."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
+        pass
+
+    # A text that either version would take for something else is put in quotes.
+    for tag, (form, firsts) in _RESOLVED.items():
+        Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(form), list(firsts))
+    text: str = yaml.dump(
+        dict(values), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1_000
+    )
+    return text
+
+
+def _toml(text: str, path: Path) -> _Read:
+    try:
+        return tomllib.loads(text), _first_lines(text, r"\s*\[*\"?([\w.-]+)\"?\s*[=\]]")
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"line (\d+)", str(error))
+        raise InputError(
+            f"not TOML: {error}", file=path, line=int(place.group(1)) if place else None
+        ) from error
+
+
+def _json(text: str, path: Path) -> _Read:
+    try:
+        return json.loads(text), _first_lines(text, r"[\s{,]*\"([^\"]+)\"\s*:")
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", file=path, line=error.lineno) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}", file=path) from error
+
+
+def _first_lines(text: str, key: str) -> dict[tuple[str, ...], int]:
+    """Return the line on which each name of a line's first key stands first."""
+    lines: dict[tuple[str, ...], int] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := re.match(key, line):
+            lines.setdefault((found.group(1),), number)
+    return lines

@@ -1,0 +1,301 @@
+"""Excel workbooks: a sheet's rows in, a table out as text that no spreadsheet takes for a formula.
+
+Rows are read one at a time, without the styles. A formula is read as the value that Excel stored
+with it; an error (``#NAME?``, what Excel makes of a headline that begins with ``-``) is no value.
+"""
+
+import datetime
+import io
+import json
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from contrafact.console import say_once
+from contrafact.errors import InputError
+from contrafact.files.layout import KNOWN_NAMES, Cells, filled, laid_out
+from contrafact.text.delimit import replace_surrogates
+
+if TYPE_CHECKING:
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.worksheet._write_only import WriteOnlyWorksheet
+
+__all__ = [
+    "MAX_CELL",
+    "MAX_ROWS",
+    "WORKBOOKS",
+    "check_cells",
+    "read_workbook",
+    "split_sheet",
+    "workbook_bytes",
+]
+
+WORKBOOKS = (".xlsx", ".xlsm")
+MAX_CELL = 32_767
+"""Characters that a cell of Excel holds."""
+MAX_ROWS = 1_048_576
+"""Rows that a sheet of Excel holds, the header among them."""
+
+_MOST_BYTES = 2 * 2**30  # unpacked: what is more is no table, and may be meant to fill the memory
+_ERRORS = frozenset(
+    ("#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!")
+)
+# What XML cannot hold, or reads as something else, stands in a workbook as _xHHHH_.
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
+_ESCAPED = re.compile("_x(00(?:0[0-8B-Fb-f]|1[0-9A-Fa-f]|5[Ff])|[Ff]{3}[EFef])_")
+_FORMULA = ("=", "+", "-", "@", "'", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_DIGITS = 15  # of a number that Excel keeps
+_STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError),
+    *(KeyError, IndexError, ValueError, TypeError, AttributeError, SyntaxError),
+)
+"""What openpyxl raises on a file that is no workbook, or a damaged one (its XML errors are
+SyntaxErrors)."""
+
+
+def split_sheet(path: str | Path) -> tuple[str, str | None]:
+    """Return a workbook's path and the sheet that is named behind it: ``FILE.xlsx#Sheet``.
+
+    A path that is there as it stands names no sheet.
+    """
+    text = str(path)
+    file, mark, sheet = text.rpartition("#")
+    if mark and file.lower().endswith(WORKBOOKS) and sheet and not Path(text).exists():
+        return file, sheet
+    return text, None
+
+
+def read_workbook(
+    stream: BinaryIO,
+    name: str,
+    *,
+    sheet: str | None = None,
+    named: Collection[str] = KNOWN_NAMES,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a sheet as ``(line, row)``; blank ones are passed over.
+
+    Texts, numbers and booleans are as in the sheet, dates are `datetime.date` or
+    `datetime.datetime`, empty cells and errors are None.
+
+    Args:
+        stream: The workbook's bytes; closed when the rows have been read.
+        name: What messages call it.
+        sheet: The sheet; the first that is not hidden if none is named.
+        named: Folded names of columns that tell a header.
+
+    Raises:
+        InputError: No workbook, no such sheet, or rows that make no table.
+    """
+    yield from laid_out(
+        _records(stream, name, sheet),
+        name,
+        named=named,
+        padded=False,
+        empty=None,
+        hint="name every column that holds something in the header",
+    )
+
+
+def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
+    from openpyxl import load_workbook
+
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"openpyxl\.")
+    errors: list[tuple[int, str]] = []
+    with stream:
+        try:
+            _check_size(stream, name)
+            book = load_workbook(stream, read_only=True, data_only=True)
+            rows = _sheet(book.worksheets, name, sheet)
+            rows.reset_dimensions()  # some programs write wrong ones
+            for line, values in enumerate(rows.iter_rows(values_only=True), start=1):
+                cells = [_read(value) for value in values]
+                for at, cell in enumerate(cells):
+                    if isinstance(cell, str) and cell in _ERRORS:
+                        errors.append((line, cell))
+                        cells[at] = None
+                if filled(cells):
+                    yield line, cells
+        except _BROKEN as error:
+            raise InputError(
+                f"is no Excel workbook, or is damaged ({type(error).__name__})",
+                file=name,
+                hint="save it again as .xlsx, or as CSV",
+            ) from error
+    if errors:
+        line, cell = errors[0]
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        say_once(
+            f"{name}: line {line} has Excel's error {cell}{more}, read as empty; "
+            "begin such a text with an apostrophe"
+        )
+
+
+def _check_size(stream: BinaryIO, name: str) -> None:
+    with zipfile.ZipFile(stream) as packed:
+        if "mimetype" in packed.namelist():
+            raise InputError(
+                "is an OpenDocument file", file=name, hint="save it as .xlsx, or as CSV"
+            )
+        if sum(one.file_size for one in packed.infolist()) > _MOST_BYTES:
+            raise InputError(
+                "is over 2 GiB unpacked", file=name, hint="save the sheet as CSV or Parquet"
+            )
+    stream.seek(0)
+
+
+def _sheet(sheets: Sequence[Any], name: str, wanted: str | None) -> Any:
+    if not sheets:
+        raise InputError("the workbook has no sheet of cells", file=name, hint="add one")
+    if wanted is not None:
+        folded = {one.title.casefold(): one for one in reversed(sheets)}
+        exact = {one.title: one for one in sheets}
+        found = exact.get(wanted) or folded.get(wanted.strip().casefold())
+        if found is None:
+            titles = ", ".join(f"'{one.title}'" for one in sheets[:8])
+            raise InputError(
+                f"there is no sheet '{wanted}' (found: {titles})",
+                file=name,
+                hint="name one of these behind the #",
+            )
+        return found
+    seen = [one for one in sheets if one.sheet_state == "visible"] or list(sheets)
+    if len(seen) > 1:
+        say_once(
+            f"{name}: sheet '{seen[0].title}' of {len(seen)} is read; "
+            f"name another as {Path(name).name}#{seen[1].title}"
+        )
+    return seen[0]
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, str):
+        return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value)
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        return value.date()
+    if isinstance(value, datetime.timedelta):
+        return str(value)
+    return value
+
+
+def check_cells(rows: Sequence[tuple[int, dict[str, Any]]], file: str | Path, out: Path) -> None:
+    """Refuse rows that no sheet of Excel can hold, before any work is done.
+
+    Args:
+        rows: The rows with their lines.
+        file: Where they are from, for messages.
+        out: The workbook to write, later.
+
+    Raises:
+        InputError: There are too many, or a text is too long for a cell.
+    """
+    hint = f"name the output {out.stem}.csv, .jsonl or .parquet"
+    if len(rows) >= MAX_ROWS:
+        raise InputError(f"{len(rows):,} rows are too many for a sheet", file=file, hint=hint)
+    for line, row in rows:
+        for column, value in row.items():
+            if isinstance(value, str) and len(value) > MAX_CELL:
+                raise InputError(
+                    f"the text in '{column}' has {len(value):,} characters, and a cell of Excel "
+                    f"holds {MAX_CELL:,}",
+                    file=file,
+                    line=line,
+                    hint=hint,
+                )
+
+
+def workbook_bytes(
+    columns: Sequence[str], rows: Iterator[tuple[Any, ...]], file: str | Path
+) -> bytes:
+    """Return a workbook of one sheet: a header that stays in sight, and the rows below it.
+
+    Texts are stored as texts, whatever they begin with, and marked as such (as the apostrophe
+    marks them that a person types): nothing in them is ever run, and every character is kept. The
+    same table is the same bytes.
+
+    Args:
+        columns: The header.
+        rows: Plain values; None is an empty cell. Lists and objects become JSON.
+        file: The workbook, for messages.
+
+    Raises:
+        InputError: There are more rows, or longer texts, than a sheet holds.
+    """
+    from openpyxl import Workbook
+
+    hint = "name the file .csv, .jsonl or .parquet"
+    kept = list(rows)
+    if len(kept) >= MAX_ROWS:
+        raise InputError("there are too many rows for a sheet", file=file, hint=hint)
+    for number, row in enumerate(kept, start=2):
+        for column, value in zip(columns, row, strict=True):
+            if isinstance(value, str) and len(value) > MAX_CELL:
+                raise InputError(
+                    f"the text in '{column}' has {len(value):,} characters, and a cell of Excel "
+                    f"holds {MAX_CELL:,}",
+                    file=file,
+                    line=number,
+                    hint=hint,
+                )
+    book = Workbook(write_only=True)
+    sheet: WriteOnlyWorksheet = book.create_sheet("data")
+    sheet.freeze_panes = "A2"
+    for row in (tuple(columns), *kept):
+        sheet.append([_cell(sheet, value) for value in row])
+    packed = io.BytesIO()
+    book.save(packed)
+    return _without_times(packed)
+
+
+def _cell(sheet: "WriteOnlyWorksheet", value: Any) -> "WriteOnlyCell":
+    from openpyxl.cell import WriteOnlyCell
+
+    value = _written(value)
+    if not isinstance(value, str):
+        return WriteOnlyCell(sheet, value)
+    cell = WriteOnlyCell(sheet)
+    text = replace_surrogates(value)
+    cell.value = _UNFIT.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+    cell.data_type = "s"  # openpyxl takes "=…" for a formula
+    if value.startswith(_FORMULA):
+        cell.quotePrefix = True
+    return cell
+
+
+def _written(value: Any) -> Any:
+    """Return a value as a cell holds it."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int) and len(str(abs(value))) > _DIGITS:
+        return str(value)
+    if isinstance(value, float):
+        if value != value:
+            return None
+        return value if abs(value) != float("inf") else ("Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, datetime.datetime | datetime.date):
+        zoned = isinstance(value, datetime.datetime) and value.tzinfo is not None
+        return value.isoformat() if zoned or value.year < 1900 else value
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return value if isinstance(value, int | str) else str(value)
+
+
+def _without_times(packed: io.BytesIO) -> bytes:
+    """Return a workbook without the time of its making."""
+    whole = io.BytesIO()
+    with (
+        zipfile.ZipFile(packed) as source,
+        zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as target,
+    ):
+        for name in source.namelist():
+            data = source.read(name)
+            if name == "docProps/core.xml":
+                data = _STAMP.sub(rb"\g<1>2000-01-01T00:00:00Z", data)
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            target.writestr(entry, data)
+    return whole.getvalue()

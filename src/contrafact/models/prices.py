@@ -1,0 +1,138 @@
+"""What calls cost in US dollars, by the list prices that come with `genai-prices`: no network.
+
+A model of this machine costs nothing. A model without a known price has none: it is never taken
+for free. Prices are those of single calls: some providers charge more per token for a long one, so
+that tokens of many calls must not be added up first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+
+from contrafact.models.gguf import inspect_name
+
+__all__ = ["FREE", "LISTED", "UNKNOWN", "Tokens", "dollars", "is_paid", "price_note"]
+
+FREE = "free: runs on this machine"
+LISTED = "list price"
+UNKNOWN = "price unknown"
+
+# Providers that run on the user's own machines. Everything else is taken to cost money.
+_OWN = {
+    "embedded", "whitebox", "hf", "vllm", "sglang", "ollama", "llama-cpp-python", "mockllm",
+    "transformer_lens", "nnterp", "none",
+}  # fmt: skip
+
+# Inspect's names of providers, and what the price table calls them.
+_PROVIDERS = {
+    **{name: name for name in ("anthropic", "openai", "google", "mistral", "groq", "deepseek",
+                               "together", "fireworks", "openrouter", "perplexity", "cloudflare")},
+    "grok": "x-ai",
+    "azureai": "azure",
+    "bedrock": "aws",
+    "moonshot": "moonshotai",
+}  # fmt: skip
+_COMPATIBLE = "openai-api"
+
+_LONG = 100_000
+"""Calls with more input than this are priced one by one: providers' prices for long prompts begin
+at 128,000 tokens (Google) or 200,000 (Anthropic)."""
+
+_UNIT = 1_000
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What one call used.
+
+    Attributes:
+        read: Tokens sent, those in a provider's cache not among them.
+        written: Tokens that came back, reasoning among them.
+        cache_read: Tokens sent that the provider read from its cache.
+        cache_written: Tokens sent that it wrote there.
+    """
+
+    read: int
+    written: int
+    cache_read: int = 0
+    cache_written: int = 0
+
+    @property
+    def sent(self) -> int:
+        """All tokens sent."""
+        return self.read + self.cache_read + self.cache_written
+
+
+def is_paid(model: str) -> bool:
+    """Whether calls of a model are taken to cost money: all but the user's own machines."""
+    return inspect_name(model).split("/", 1)[0] not in _OWN
+
+
+def dollars(model: str, calls: Sequence[Tokens]) -> Decimal | None:
+    """Return what calls cost at list price; 0 of a model of this machine, None where unknown.
+
+    Args:
+        model: Inspect's name of the model.
+        calls: What each call used.
+    """
+    if not is_paid(model):
+        return Decimal(0)
+    rates = _rates(model)
+    if rates is None:
+        return None
+    short = [call for call in calls if call.sent <= _LONG]
+    counts = (
+        sum(call.read for call in short),
+        sum(call.written for call in short),
+        sum(call.cache_read for call in short),
+        sum(call.cache_written for call in short),
+    )
+    total = sum((rate * count for rate, count in zip(rates, counts, strict=True)), Decimal(0))
+    for call in calls:
+        if call.sent > _LONG:
+            total += _price(model, call) or Decimal(0)
+    return total
+
+
+def price_note(model: str) -> str:
+    """Return where a model's price comes from: it is free, listed or unknown."""
+    if not is_paid(model):
+        return FREE
+    return UNKNOWN if _rates(model) is None else LISTED
+
+
+@cache
+def _rates(model: str) -> tuple[Decimal, Decimal, Decimal, Decimal] | None:
+    """Return the prices of a token: read, written, read from a cache, written to one."""
+    plain = _price(model, Tokens(_UNIT, 0))
+    if plain is None:
+        return None
+    others = (Tokens(_UNIT, _UNIT), Tokens(_UNIT, 0, _UNIT), Tokens(_UNIT, 0, 0, _UNIT))
+    found = [(_price(model, one) or plain) - plain for one in others]
+    return plain / _UNIT, found[0] / _UNIT, found[1] / _UNIT, found[2] / _UNIT
+
+
+def _price(model: str, call: Tokens) -> Decimal | None:
+    from genai_prices import Usage, calc_price
+
+    provider, _, name = model.partition("/")
+    if provider == _COMPATIBLE:
+        # openai-api/<service>/<model>: the service is what charges.
+        service, _, name = name.partition("/")
+        known = service if service in _PROVIDERS.values() else None
+    else:
+        known = _PROVIDERS.get(provider)
+    if known is None or not name:
+        return None
+    usage = Usage(
+        input_tokens=call.sent,
+        output_tokens=call.written,
+        cache_read_tokens=call.cache_read,
+        cache_write_tokens=call.cache_written,
+    )
+    try:
+        total: Decimal = calc_price(usage, model_ref=name, provider_id=known).total_price
+    except LookupError:
+        return None
+    return total

@@ -1,0 +1,216 @@
+"""What is different about two runs: their settings, their prompts and their data."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any, Literal
+
+from inspect_ai.log import list_eval_logs, read_eval_log_sample_summaries
+
+from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, read_prompts
+from contrafact.runs.items import RunItems
+
+__all__ = [
+    "ChangedItem",
+    "Changes",
+    "DataChange",
+    "PromptChange",
+    "SettingChange",
+    "changes_between",
+]
+
+What = Literal["added", "removed", "changed"]
+
+
+@dataclass(frozen=True)
+class SettingChange:
+    """A setting that differs; None where a run has not got it."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class PromptChange:
+    """A template that differs.
+
+    Attributes:
+        name: Its name.
+        what: Whether only the second run uses it, only the first, or both a different text.
+        diff: Its lines as a unified diff; empty where a text was not kept.
+        note: Why there is no diff; empty where there is one.
+    """
+
+    name: str
+    what: What
+    diff: tuple[str, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ChangedItem:
+    """A sample of one id whose input, target or metadata differ."""
+
+    id: str
+    fields: tuple[str, ...]
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class DataChange:
+    """How the samples of two runs differ.
+
+    Attributes:
+        same: Whether both runs read the same file contents, whatever its name.
+        shared: Samples of both runs.
+        added: Ids of samples that only the second run has.
+        removed: Ids of samples that only the first run has.
+        changed: Samples that both have by id and that are not the same.
+        texts: What added and removed samples ask, by id.
+    """
+
+    same: bool
+    shared: int
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[ChangedItem, ...]
+    texts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """All that is different about two runs before any output is looked at."""
+
+    settings: tuple[SettingChange, ...]
+    prompts: tuple[PromptChange, ...]
+    data: DataChange
+
+
+def changes_between(before: RunItems, after: RunItems) -> Changes:
+    """Return what is different about two runs of one task."""
+    return Changes(
+        settings=_settings(before.manifest, after.manifest),
+        prompts=_prompts(before, after),
+        data=_data(before, after),
+    )
+
+
+def _settings(before: Manifest, after: Manifest) -> tuple[SettingChange, ...]:
+    old, new = _facts(before), _facts(after)
+    return tuple(
+        SettingChange(name, old.get(name), new.get(name))
+        for name in dict.fromkeys((*old, *new))
+        if old.get(name) != new.get(name)
+    )
+
+
+def _facts(manifest: Manifest) -> dict[str, str]:
+    """Return all that a manifest says of how a run was made, as texts by name."""
+    facts: dict[str, str] = {}
+    for name, value in manifest.settings.items():
+        # What is nested is named by its setting alone: temperature, not generation.temperature.
+        parts = value if isinstance(value, dict) else {name: value}
+        facts |= {str(part): _text(one) for part, one in parts.items() if one not in (None, [], {})}
+    facts["data"] = manifest.data.name
+    facts["data hash"] = manifest.data.sha256[:12]
+    facts["items"] = str(manifest.data.items)
+    for name, record in manifest.files.items():
+        facts[name] = f"{record.name} ({record.sha256[:12]})"
+    facts["prompt pack"] = f"{manifest.pack.name} ({manifest.pack.hash})"
+    facts["task version"] = manifest.task_version
+    facts["contrafact"] = manifest.contrafact
+    facts["inspect-ai"] = manifest.inspect_ai
+    return facts
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def _prompts(before: RunItems, after: RunItems) -> tuple[PromptChange, ...]:
+    old, new = before.manifest.pack.templates, after.manifest.pack.templates
+    texts = [read_prompts(run.folder, run.manifest) for run in (before, after)]
+    return tuple(
+        _prompt_change(name, old, new, *texts)
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    )
+
+
+def _prompt_change(
+    name: str,
+    old: Mapping[str, str],
+    new: Mapping[str, str],
+    old_texts: Mapping[str, str],
+    new_texts: Mapping[str, str],
+) -> PromptChange:
+    what: What = "added" if name not in old else "removed" if name not in new else "changed"
+    missing = [
+        run
+        for run, hashes, texts in (("first", old, old_texts), ("second", new, new_texts))
+        if name in hashes and name not in texts
+    ]
+    if missing:
+        kept = " and ".join(missing)
+        return PromptChange(name, what, (), f"its text is not kept in the {kept} run's folder")
+    lines = unified_diff(
+        old_texts.get(name, "").splitlines(),
+        new_texts.get(name, "").splitlines(),
+        f"A/{name}" if name in old else "(none)",
+        f"B/{name}" if name in new else "(none)",
+        lineterm="",
+    )
+    return PromptChange(name, what, tuple(lines))
+
+
+def _data(before: RunItems, after: RunItems) -> DataChange:
+    old, new = (_samples(run) for run in (before, after))
+    changed = []
+    for one in old.keys() & new.keys():
+        fields = tuple(name for name in _FIELDS if old[one].get(name) != new[one].get(name))
+        if fields:
+            texts = (_told(sample, fields) for sample in (old[one], new[one]))
+            changed.append(ChangedItem(one, fields, *texts))
+    added, removed = tuple(sorted(new.keys() - old.keys())), tuple(sorted(old.keys() - new.keys()))
+    return DataChange(
+        same=before.manifest.data.sha256 == after.manifest.data.sha256,
+        shared=len(old.keys() & new.keys()),
+        added=added,
+        removed=removed,
+        changed=tuple(sorted(changed, key=lambda item: item.id)),
+        texts={
+            one: _told(sample, ("input",))
+            for samples, ids in ((old, removed), (new, added))
+            for one in ids
+            if (sample := samples[one])
+        },
+    )
+
+
+_FIELDS = ("input", "target", "metadata")
+
+
+def _samples(run: RunItems) -> dict[str, dict[str, Any]]:
+    """Return what every sample of a run was, by its id in Inspect's logs.
+
+    A folder without logs has only the ids of its items.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for place in (LOGS, BASELINE_LOGS):
+        folder: Path = run.folder / place
+        for info in list_eval_logs(str(folder)) if folder.is_dir() else []:
+            for sample in read_eval_log_sample_summaries(info):
+                found.setdefault(str(sample.id), {name: getattr(sample, name) for name in _FIELDS})
+    return found or {str(one): {} for one in run.items["sample_id"].unique()}
+
+
+def _told(sample: Mapping[str, Any], fields: Sequence[str]) -> str:
+    """Return the first of some fields as a text."""
+    value = sample.get(fields[0], "")
+    return value if isinstance(value, str) else json.dumps(value, default=str, sort_keys=True)

@@ -1,0 +1,550 @@
+"""Two runs of one task, compared on the items that both have.
+
+The first run is A, what was; the second is B, what is. Every difference is B minus A, by the
+report's own measures, clusters and paired tests, and every figure of a system is over the items
+that it shares with the system it is compared with.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from contrafact.errors import InputError
+from contrafact.family import task_named
+from contrafact.family.display import count, listed
+from contrafact.family.report import (
+    ChapterData,
+    Comparable,
+    Form,
+    Measure,
+    ReportSpec,
+)
+from contrafact.family.run_facts import ReportMeta
+from contrafact.report.changes import Changes, changes_between
+from contrafact.report.estimates import (
+    comparability,
+    compare_figures,
+    compare_systems,
+    estimate_figures,
+    prepare_items,
+)
+from contrafact.report.frames import read_tasks
+from contrafact.runs.items import RunItems, read_items
+from contrafact.stats.paired import holm
+from contrafact.stats.replicates import Bootstrap
+
+__all__ = [
+    "Flip",
+    "RunDiff",
+    "SystemPair",
+    "compared_measures",
+    "diff_runs",
+    "flip_measures",
+    "match_systems",
+    "pair_data",
+]
+
+Direction = Literal["improved", "worsened", "changed"]
+
+_INVALID = Measure("invalid", "Invalid, %", better="low", forms=("all",), ranked=False)
+"""The share of outputs that could not be read, of families that have no measure of it."""
+
+
+@dataclass(frozen=True)
+class SystemPair:
+    """Two systems that are compared.
+
+    Attributes:
+        before: The system of the first run, by its name there.
+        after: That of the second.
+    """
+
+    before: str
+    after: str
+
+    @property
+    def first(self) -> str:
+        """The second run's system, as the comparisons call it: differences are it minus other."""
+        return f"B · {self.after}"
+
+    @property
+    def second(self) -> str:
+        """The first run's system, as the comparisons call it."""
+        return f"A · {self.before}"
+
+    @property
+    def name(self) -> str:
+        """What the pair is called."""
+        return self.after if self.before == self.after else f"{self.before} → {self.after}"
+
+
+@dataclass(frozen=True)
+class Flip:
+    """An output of which a yes became a no, or a no a yes.
+
+    Attributes:
+        pair: The systems.
+        item: The columns that name the row, with the draw: ``{"sample_id": …, "draw": 1}``.
+        measures: By measure what it was and what it is, 1.0 or 0.0, and which way that goes.
+        before: The first run's text; None where it could not be read.
+        after: The second run's.
+        invalid_before: Why there is no text; None where there is one.
+        invalid_after: The same of the second run.
+    """
+
+    pair: SystemPair
+    item: Mapping[str, object]
+    measures: Mapping[str, tuple[float, float, Direction]]
+    before: str | None
+    after: str | None
+    invalid_before: str | None
+    invalid_after: str | None
+
+    @property
+    def unchanged_text(self) -> bool:
+        """Whether both runs wrote the same text, so that only what is said of it flipped."""
+        return self.before is not None and self.before == self.after
+
+    @property
+    def direction(self) -> Direction:
+        """Worsened where any measure did, else improved where any did."""
+        ways = {way for _, _, way in self.measures.values()}
+        if "worsened" in ways:
+            return "worsened"
+        return "improved" if "improved" in ways else "changed"
+
+
+@dataclass(frozen=True)
+class RunDiff:
+    """All that two runs differ in.
+
+    Attributes:
+        task: The task.
+        spec: What its report measures.
+        names: The names of both runs.
+        identities: Their identities.
+        meta: Facts of both, as a report has them.
+        changes: What is different about settings, prompts and data.
+        pairs: The systems that are compared.
+        only_before: Systems of the first run alone.
+        only_after: Systems of the second run alone.
+        items: The rows that are compared, of both runs, ``A ·`` and ``B ·`` before their systems.
+        differences: One row per pair, measure and form: ``first`` (of B), ``second`` (of A),
+            ``measure``, ``form``, ``before``, ``after``, each with its bounds, ``difference``,
+            ``low``, ``high``, ``level``, ``p_value``, ``p_adjusted``, ``n``, the number of
+            clusters, ``method``.
+        flips: What flipped, the worst first.
+        flip_counts: One row per pair and measure: ``improved``, ``worsened``, ``changed``,
+            ``same``, ``left_out`` (no yes or no on both sides).
+        notes: What a reader must know.
+        level: Confidence level.
+        seed: Seed of the resamples.
+        resamples: How many there are.
+    """
+
+    task: str
+    spec: ReportSpec
+    names: tuple[str, str]
+    identities: tuple[str, str]
+    meta: ReportMeta
+    changes: Changes
+    pairs: Sequence[SystemPair]
+    only_before: Sequence[str]
+    only_after: Sequence[str]
+    items: pd.DataFrame
+    differences: pd.DataFrame
+    flips: Sequence[Flip]
+    flip_counts: pd.DataFrame
+    notes: Sequence[str] = field(default_factory=tuple)
+    level: float = 0.95
+    seed: int = 0
+    resamples: int = 10_000
+
+    def measure(self, name: str) -> Measure:
+        """Return a measure by its name, the share of invalid outputs among them."""
+        return {one.name: one for one in compared_measures(self.spec)}[name]
+
+
+def compared_measures(spec: ReportSpec) -> tuple[Measure, ...]:
+    """Return the measures that two runs are compared by: the report's, and what was invalid."""
+    known = {measure.name for measure in spec.measures}
+    return spec.measures if known & {"valid", "invalid"} else (*spec.measures, _INVALID)
+
+
+def diff_runs(
+    before: Path,
+    after: Path,
+    *,
+    systems: Sequence[str] = (),
+    seed: int = 0,
+    resamples: int = 10_000,
+    level: float = 0.95,
+) -> RunDiff:
+    """Compare two runs of one task.
+
+    Args:
+        before: The folder of run A.
+        after: The folder of run B.
+        systems: ``A=B`` each: the systems to compare, where names alone do not say.
+        seed: Seed of the intervals and the paired tests.
+        resamples: How many resamples they rest on.
+        level: Their confidence level.
+
+    Raises:
+        InputError: If a folder is no run that has come to its end, the runs are of different
+            tasks, share no item, or no two systems can be matched.
+    """
+    (old,), (new,) = read_items([before]), read_items([after])
+    task = old.manifest.task
+    if task != new.manifest.task:
+        raise InputError(
+            f"{before} is a run of {task} and {after} one of {new.manifest.task}",
+            hint="compare two runs of one task",
+        )
+    spec = task_named(task).report.load()
+    frames = [prepare_items(run.items, spec) for run in (old, new)]
+    pairs, only_before, only_after = match_systems(*map(_facts, frames), wanted=systems)
+    rows = pd.concat(
+        [
+            frame.assign(system=side + " · " + frame["system"])
+            for side, frame in zip("AB", frames, strict=True)
+        ],
+        ignore_index=True,
+    )
+    rows = rows.assign(invalid=1.0 - rows["valid"])
+    shared = {pair: _shared(rows, pair) for pair in pairs}
+    empty = [pair.name for pair in pairs if shared[pair].empty]
+    if len(empty) == len(pairs):
+        raise InputError(
+            f"{before} and {after} share no {spec.unit[0]}", hint="compare runs over the same data"
+        )
+    pairs = [pair for pair in pairs if pair.name not in empty]
+    meta = _meta(before, after)
+    able = comparability(rows, spec, meta)
+    streams = [np.random.default_rng(one) for one in np.random.SeedSequence(seed).spawn(3)]
+    how: dict[str, Any] = {"resamples": resamples, "level": level}
+    parts = [_compared(shared[pair], spec, able, pair, streams, how) for pair in pairs]
+    differences = pd.concat(parts, ignore_index=True)
+    if len(differences):
+        differences["p_adjusted"] = _adjusted(differences)
+    flips, counts = _flips(shared, pairs, spec)
+    changes = changes_between(old, new)
+    return RunDiff(
+        task=task,
+        spec=spec,
+        names=(_name(old), _name(new)) if _name(old) != _name(new) else (str(before), str(after)),
+        identities=(old.manifest.identity, new.manifest.identity),
+        meta=meta,
+        changes=changes,
+        pairs=pairs,
+        only_before=only_before,
+        only_after=only_after,
+        items=pd.concat([shared[pair] for pair in pairs], ignore_index=True),
+        differences=differences,
+        flips=flips,
+        flip_counts=counts,
+        notes=list(_notes(spec, able, shared, pairs, changes, empty, only_before, only_after)),
+        level=level,
+        seed=seed,
+        resamples=resamples,
+    )
+
+
+def pair_data(diff: RunDiff, pair: SystemPair) -> ChapterData:
+    """Return a pair's rows as a family's hooks take them: those that show an example."""
+    items = diff.items[diff.items["system"].isin((pair.first, pair.second))]
+    rng = np.random.default_rng(diff.seed)
+    return ChapterData(
+        spec=diff.spec,
+        items=items,
+        systems=[pair.second, pair.first],
+        meta=diff.meta,
+        comparable=comparability(items, diff.spec, diff.meta),
+        figures=pd.DataFrame(),
+        pairs=pd.DataFrame(),
+        published=False,
+        level=diff.level,
+        resamples=diff.resamples,
+        streams=dict.fromkeys(diff.spec.streams, rng),
+        bootstrap=Bootstrap(rng=rng, resamples=1, level=diff.level),
+    )
+
+
+def match_systems(
+    before: pd.DataFrame, after: pd.DataFrame, *, wanted: Sequence[str] = ()
+) -> tuple[list[SystemPair], list[str], list[str]]:
+    """Return which systems of two runs are compared, and those that are left over.
+
+    Systems of the same name belong together; of the others those that have the same method and
+    number of examples, if there is one on each side; then those of the same model likewise; and
+    then the last ones, if there is one on each side.
+
+    Args:
+        before: Facts of the first run's systems: ``system``, ``model``, ``method``, ``shots``.
+        after: Those of the second's.
+        wanted: ``A=B`` each; given, these alone are compared. A system may be named by its model
+            or method, if no other system of its run has it.
+
+    Raises:
+        InputError: If nothing can be matched, or a wanted system is not there.
+    """
+    if wanted:
+        pairs = list(dict.fromkeys(_wanted(text, before, after) for text in wanted))
+        left = [set(frame["system"]) for frame in (before, after)]
+        left[0] -= {pair.before for pair in pairs}
+        left[1] -= {pair.after for pair in pairs}
+        return pairs, sorted(left[0]), sorted(left[1])
+    pairs = []
+    for columns in (["system"], ["method", "shots"], ["model"], []):
+        by = [frame.groupby(columns or (lambda _: 0), sort=False) for frame in (before, after)]
+        groups = [{key: list(part["system"]) for key, part in one} for one in by]
+        for key, systems in groups[0].items():
+            others = groups[1].get(key, [])
+            if len(systems) == len(others) == 1:
+                pairs.append(SystemPair(systems[0], others[0]))
+        before = before[~before["system"].isin([pair.before for pair in pairs])]
+        after = after[~after["system"].isin([pair.after for pair in pairs])]
+        if before.empty or after.empty:
+            break
+    if not pairs:
+        raise InputError(
+            f"no system of the first run ({listed(list(before['system']))}) can be told to belong "
+            f"to one of the second ({listed(list(after['system']))})",
+            hint="say which with --system A=B",
+        )
+    return pairs, list(before["system"]), list(after["system"])
+
+
+def _wanted(text: str, before: pd.DataFrame, after: pd.DataFrame) -> SystemPair:
+    """Return the pair that ``A=B`` names."""
+    if "=" not in text:
+        raise InputError(f"--system {text} names one system", hint="write A=B, of A and of B")
+    # A name may itself have an equals sign: every one is tried.
+    cuts = [i for i, sign in enumerate(text) if sign == "="]
+    found = [(_named(text[:i], before), _named(text[i + 1 :], after)) for i in cuts]
+    for a, b in found:
+        if a is not None and b is not None:
+            return SystemPair(a, b)
+    missing, frame = (text[cuts[0] + 1 :], after) if found[0][0] else (text[: cuts[0]], before)
+    run = "second" if found[0][0] else "first"
+    known = "; ".join(frame["system"])
+    raise InputError(
+        f"--system {text}: '{missing}' is no system of the {run} run, or more than one",
+        hint=f"it has {known}",
+    )
+
+
+def _named(text: str, frame: pd.DataFrame) -> str | None:
+    for column in ("system", "method", "model"):
+        held = frame.loc[frame[column].eq(text.strip()), "system"]
+        if len(held) == 1:
+            return str(held.iloc[0])
+    return None
+
+
+def _facts(items: pd.DataFrame) -> pd.DataFrame:
+    distinct = items.drop_duplicates("system")
+    return distinct[["system", "model", "method", "shots"]].reset_index(drop=True)
+
+
+def _name(run: RunItems) -> str:
+    return run.folder.resolve().name
+
+
+def _meta(before: Path, after: Path) -> ReportMeta:
+    """Return the facts of both runs, as a report of them has them."""
+    metas = [read_tasks([folder])[0].meta for folder in (before, after)]
+    runs = tuple(run for meta in metas for run in meta.runs)
+    judged = any(meta.embedded_judge for meta in metas)
+    return ReportMeta(created=metas[1].created, runs=runs, embedded_judge=judged)
+
+
+def _shared(rows: pd.DataFrame, pair: SystemPair) -> pd.DataFrame:
+    """Return the rows of two systems on the samples and draws that both have."""
+    own = rows[rows["system"].isin((pair.first, pair.second))]
+    both = own.groupby("sample_id")["system"].transform("nunique") == 2
+    return own[both].reset_index(drop=True)
+
+
+def _compared(
+    rows: pd.DataFrame,
+    spec: ReportSpec,
+    able: Comparable,
+    pair: SystemPair,
+    streams: Sequence[np.random.Generator],
+    how: Mapping[str, Any],
+) -> pd.DataFrame:
+    """Return the differences of a pair, with the figures of both."""
+    whole = replace(spec, breakdowns=(), measures=compared_measures(spec))
+    means = compare_systems(
+        rows, whole, able, rng=streams[0], pairs=[(pair.first, pair.second)], every=True, **how
+    )
+    compared = set(means["measure"]) if len(means) else set()
+    others = compare_figures(
+        rows,
+        whole,
+        able,
+        measures=[measure for measure in whole.measures if measure.name not in compared],
+        first=pair.first,
+        second=pair.second,
+        rng=streams[1],
+        **how,
+    )
+    found = pd.concat([part for part in (means, others) if len(part)] or [pd.DataFrame()])
+    if found.empty:
+        return found
+    bootstrap = Bootstrap(rng=streams[2], **how)
+    plain = replace(spec, breakdowns=())
+    figures = estimate_figures(rows, plain, bootstrap)
+    if spec.scopes and len(figures):
+        figures = figures[figures["scope"].eq(spec.scopes[0])]
+    for side, name in (("before", pair.second), ("after", pair.first)):
+        own = figures[figures["system"].eq(name)]
+        ends = {"estimate": side, "low": f"{side}_low", "high": f"{side}_high"}
+        part = own[["measure", "form", *ends]].rename(columns=ends)
+        found = found.merge(part, on=["measure", "form"], how="left")
+    order = {measure.name: i for i, measure in enumerate(whole.measures)}
+    forms = {"all": 0, "valid": 1, "strict": 2}
+    places = found["measure"].map(order) * 3 + found["form"].map(forms)
+    return found.loc[places.sort_values(kind="stable").index].assign(level=how["level"])
+
+
+def _adjusted(differences: pd.DataFrame) -> "pd.Series[float]":
+    """Return Holm's adjustment over all comparisons of a form that have a p-value."""
+    adjusted = pd.Series(np.nan, index=differences.index)
+    for _, part in differences.groupby("form"):
+        adjusted[part.index] = holm(part["p_value"].to_numpy(float))
+    return adjusted
+
+
+def flip_measures(rows: pd.DataFrame, spec: ReportSpec) -> Iterator[tuple[Measure, Form, str]]:
+    """Yield the measures that are yes or no of a row, the form that counts, and its column."""
+    for measure in compared_measures(spec):
+        form: Form = "strict" if "strict" in measure.forms else measure.forms[0]
+        column = measure.column_of(form)
+        if measure.units or measure.compute or column not in rows.columns:
+            continue
+        values = set(pd.to_numeric(rows[column], errors="coerce").dropna().unique())
+        if values and values <= {0.0, 1.0}:
+            yield measure, form, column
+
+
+def _flips(
+    shared: Mapping[SystemPair, pd.DataFrame], pairs: Sequence[SystemPair], spec: ReportSpec
+) -> tuple[list[Flip], pd.DataFrame]:
+    flips: list[Flip] = []
+    counts: list[dict[str, object]] = []
+    for pair in pairs:
+        rows = shared[pair]
+        key = [*dict.fromkeys(("sample_id", *spec.key)), "draw"]
+        sides = [
+            rows[rows["system"].eq(name)].set_index(key).sort_index()
+            for name in (pair.second, pair.first)
+        ]
+        places = sides[0].index.intersection(sides[1].index)
+        old, new = (side.loc[places] for side in sides)
+        found: dict[int, dict[str, tuple[float, float, Direction]]] = {}
+        same_judge = "judge" not in rows.columns or _one_judge(old, new)
+        for measure, form, column in flip_measures(rows, spec):
+            if measure.judged and not same_judge:
+                continue
+            a, b = old[column].to_numpy(float), new[column].to_numpy(float)
+            known = ~np.isnan(a) & ~np.isnan(b)
+            ways = {"improved": 0, "worsened": 0, "changed": 0}
+            for i in np.flatnonzero(known & (a != b)):
+                way = _way(measure, a[i], b[i])
+                ways[way] += 1
+                found.setdefault(int(i), {})[measure.name] = (float(a[i]), float(b[i]), way)
+            counts.append(
+                {
+                    "pair": pair.name,
+                    "measure": measure.name,
+                    "form": form,
+                    **ways,
+                    "same": int((known & (a == b)).sum()),
+                    "left_out": int((~known).sum()),
+                }
+            )
+        for place, measures in found.items():
+            a_row, b_row = old.iloc[place], new.iloc[place]
+            item = dict(zip(key, places[place], strict=True))
+            texts = [_text(row, spec) for row in (a_row, b_row)]
+            reasons = [_reason(row) for row in (a_row, b_row)]
+            flips.append(Flip(pair, item, measures, *texts, *reasons))
+    rank = {"worsened": 0, "improved": 1, "changed": 2}
+    flips.sort(key=lambda flip: (rank[flip.direction], -len(flip.measures)))
+    return flips, pd.DataFrame(counts)
+
+
+def _one_judge(old: pd.DataFrame, new: pd.DataFrame) -> bool:
+    judges = [set(side["judge"].dropna().astype(str)) for side in (old, new)]
+    return judges[0] == judges[1]
+
+
+def _way(measure: Measure, before: float, after: float) -> Direction:
+    if measure.better is None:
+        return "changed"
+    return "improved" if (after > before) == (measure.better == "high") else "worsened"
+
+
+def _text(row: "pd.Series[Any]", spec: ReportSpec) -> str | None:
+    return str(row[spec.text]) if row["valid"] == 1 else None
+
+
+def _reason(row: "pd.Series[Any]") -> str | None:
+    if row["valid"] == 1:
+        return None
+    return "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
+
+
+def _notes(
+    spec: ReportSpec,
+    able: Comparable,
+    shared: Mapping[SystemPair, pd.DataFrame],
+    pairs: Sequence[SystemPair],
+    changes: Changes,
+    empty: Sequence[str],
+    only_before: Sequence[str],
+    only_after: Sequence[str],
+) -> Iterator[str]:
+    """Yield what a reader must know before the figures."""
+    data, (one, several) = changes.data, spec.unit
+    used = {str(sample) for pair in pairs for sample in shared[pair]["sample_id"]}
+    if data.added or data.removed:
+        yield (
+            f"The runs are over different data: the figures are over the "
+            f"{count(len(used), one, several)} that both have; {len(data.removed):,} samples are "
+            f"in A alone and {len(data.added):,} in B alone."
+        )
+    if data.changed:
+        are = "is" if len(data.changed) == 1 else "are"
+        yield (
+            f"{count(len(data.changed), 'sample')} of one id {are} not the same in both runs: "
+            "differences may come from the data."
+        )
+    for pair in pairs:
+        if "judge" not in shared[pair].columns:
+            continue
+        of_each = shared[pair].groupby("system")["judge"]
+        judges = {str(system): own.dropna().unique() for system, own in of_each}
+        a, b = (" + ".join(sorted(judges[name])) or "nobody" for name in (pair.second, pair.first))
+        if a != b:
+            yield (
+                f"{pair.name} was judged by {a} in A and by {b} in B: judged measures are compared "
+                "under one judge only, and left out."
+            )
+    if able.scored and not able.one_fluency_model:
+        yield (
+            f"Perplexities come from different models ({listed(able.fluency_models)}), and are not "
+            "compared."
+        )
+    if only_before:
+        yield f"Only in A: {listed(list(only_before))}."
+    if only_after:
+        yield f"Only in B: {listed(list(only_after))}."
+    if empty:
+        yield f"No {one} in common: {listed(list(empty))}."

@@ -1,0 +1,378 @@
+"""How the comparison of two runs is shown: tables, texts side by side, JSON and the page."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from contrafact.family.display import (
+    Card,
+    Column,
+    Example,
+    Fact,
+    Table,
+    count,
+    format_number,
+)
+from contrafact.family.report import Measure
+from contrafact.report.chapter import marked_text, output_chips, run_facts, shorten
+from contrafact.report.diff import Flip, RunDiff, pair_data
+from contrafact.report.html import page_environment
+from contrafact.report.regression import Finding
+
+__all__ = [
+    "SHOWN_ON_PAGE",
+    "diff_json",
+    "differences_table",
+    "flips_table",
+    "item_name",
+    "measure_label",
+    "render_diff",
+    "settings_table",
+    "state",
+    "summary",
+]
+
+SHOWN_ON_PAGE = 200
+"""So many flipped outputs are on the page; JSON has them all."""
+
+_ITEM_IDS = 40
+_VERSION = 1
+
+
+def measure_label(measure: Measure, form: str = "") -> str:
+    """Return what a measure is called in a line: its group, its label, its form."""
+    parts = [part.removesuffix(", %") for part in (measure.group, measure.label) if part]
+    name = ": ".join(parts)
+    return f"{name} (strict)" if form == "strict" else name
+
+
+def state(measure: Measure, value: float) -> str:
+    """Return what a yes or no of a measure is called."""
+    passed = value == 1.0
+    return ("passed" if passed else "failed") if measure.judged else ("yes" if passed else "no")
+
+
+def item_name(flip: Flip) -> str:
+    """Return which output it is: its sample, its part, its draw where there are several."""
+    parts = [str(value) for name, value in flip.item.items() if name != "draw"]
+    draw = flip.item["draw"]
+    return " · ".join([*dict.fromkeys(parts), *([f"draw {draw}"] if draw != 1 else [])])
+
+
+def summary(diff: RunDiff) -> list[str]:
+    """Return the comparison in sentences: what was compared, what flipped, what can be told."""
+    unit, output = diff.spec.unit, diff.spec.output
+    samples = diff.items["sample_id"].nunique()
+    outputs = len(diff.items) // 2
+    ways = [flip.direction for flip in diff.flips]
+    found = [
+        f"{count(len(diff.pairs), 'system')} {'is' if len(diff.pairs) == 1 else 'are'} compared on "
+        f"{count(samples, *unit)} ({count(outputs, *output)} in each run)."
+    ]
+    if not ways:
+        found.append("No verdict and no answer flipped.")
+    else:
+        found.append(
+            f"{count(len(ways), *output)} flipped: {ways.count('worsened'):,} for the worse, "
+            f"{ways.count('improved'):,} for the better"
+            + (f", {ways.count('changed'):,} neither." if "changed" in ways else ".")
+        )
+        alike = sum(flip.unchanged_text for flip in diff.flips)
+        if alike:
+            have = "has" if alike == 1 else "have"
+            found.append(
+                f"Of these, {alike:,} {have} the same text in both runs, word for word: what "
+                "changed is what was said of it."
+            )
+    told = [row for _, row in diff.differences.iterrows() if _told(diff, row) != ""]
+    for way in ("worse", "better"):
+        names = [
+            measure_label(diff.measure(row["measure"]), row["form"])
+            + (f" of {row['first'].removeprefix('B · ')}" if len(diff.pairs) > 1 else "")
+            for row in told
+            if _told(diff, row) == way
+        ]
+        if names:
+            found.append(
+                f"The interval of the difference leaves out zero, B {way}: {'; '.join(names)}."
+            )
+    if len(diff.differences) and diff.differences["low"].isna().all():
+        found.append(
+            f"No interval can be given, with so few {diff.spec.clusters} or so little that "
+            "differs: take the differences as they are, and for no more."
+        )
+    elif len(diff.differences) and not any(_told(diff, row) in ("worse", "better") for row in told):
+        found.append("No measure's interval leaves out zero: these data do not tell A and B apart.")
+    return found
+
+
+def _told(diff: RunDiff, row: "pd.Series[Any]") -> str:
+    """Return whether the interval says better or worse; empty where there is none."""
+    if pd.isna(row["low"]):
+        return "same" if row["difference"] == 0 else ""
+    if row["low"] <= 0 <= row["high"]:
+        return "not told apart"
+    better = diff.measure(row["measure"]).better
+    if better is None:
+        return "differs"
+    return "better" if (row["difference"] > 0) == (better == "high") else "worse"
+
+
+def differences_table(diff: RunDiff) -> Table | None:
+    """Return the differences as a table, or None where nothing could be compared."""
+    if diff.differences.empty:
+        return None
+    lines = []
+    names = {(pair.first, pair.second): pair.name for pair in diff.pairs}
+    for _, row in diff.differences.iterrows():
+        measure = diff.measure(row["measure"])
+        line: dict[str, object] = {
+            "pair": names[row["first"], row["second"]],
+            "measure": measure_label(measure, row["form"])
+            + {"high": " ↑", "low": " ↓", None: ""}[measure.better],
+            "told": _told(diff, row) or "no interval",
+            "p_adjusted": row["p_adjusted"],
+            "n": row["n"],
+        }
+        for side in ("before", "after"):
+            for end in ("", "_low", "_high"):
+                line[f"{side}{end}"] = row.get(f"{side}{end}", float("nan")) * measure.scale
+        for end, name in (("", "difference"), ("_low", "low"), ("_high", "high")):
+            line[f"difference{end}"] = row[name] * measure.scale
+        lines.append(line)
+    spec = diff.spec
+    level = format_number(diff.level * 100, "count")
+    caption = (
+        f"B minus A on the {spec.unit[1]} that both have, few-shot draws averaged first, with "
+        f"{level}% intervals by {spec.cluster_noun or spec.unit[0]}; p by flipping the sign of "
+        f"whole {spec.clusters}, adjusted (Holm) for all comparisons of its form. Shares and "
+        "coefficients are in hundredths, their differences in points. A and B are each system's "
+        "own figure on these items; a difference over valid outputs is over those that both have, "
+        "so it need not be B minus A of the line. Arrows point to what is better."
+    )
+    columns = (
+        Column("measure", "Measure", "text"),
+        Column("before", "A", "number"),
+        Column("after", "B", "number"),
+        Column("difference", "B minus A", "signed"),
+        Column("told", "B is", "text"),
+        Column("p_adjusted", "p, Holm", "p"),
+        Column("n", "Items", "count"),
+    )
+    frame = pd.DataFrame(lines)
+    return Table("differences", "B minus A, by measure", caption, columns, frame, (), "pair")
+
+
+def flips_table(diff: RunDiff) -> Table | None:
+    """Return how often each measure flipped, or None where none is a yes or no."""
+    counts = diff.flip_counts
+    if counts.empty:
+        return None
+    labels = [
+        measure_label(diff.measure(row["measure"]), row["form"]) for _, row in counts.iterrows()
+    ]
+    columns = (
+        Column("label", "Measure", "text"),
+        Column("worsened", "Worse", "count"),
+        Column("improved", "Better", "count"),
+        Column("changed", "Neither", "count"),
+        Column("same", "Same", "count"),
+        Column("left_out", "Left out", "count"),
+    )
+    caption = (
+        f"{diff.spec.output[1].capitalize()} that were a yes in one run and a no in the other. "
+        "Left out are those that have no verdict in one of them."
+    )
+    frame = counts.assign(label=labels)
+    return Table("flips", "Flips by measure", caption, columns, frame, (), "pair")
+
+
+def settings_table(diff: RunDiff) -> Table | None:
+    """Return the settings that differ, or None where none does."""
+    rows = [
+        {"name": one.name.replace("_", " "), "before": one.before, "after": one.after}
+        for one in diff.changes.settings
+    ]
+    if not rows:
+        return None
+    columns = (
+        Column("name", "Setting", "text"),
+        Column("before", "A", "text"),
+        Column("after", "B", "text"),
+    )
+    caption = "What the manifests of the two runs do not have in common."
+    return Table("settings", "Settings", caption, columns, pd.DataFrame(rows))
+
+
+def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -> dict[str, object]:
+    """Return the comparison for machines: shares are 0 to 1, what is missing is null."""
+    data = diff.changes.data
+    names = {(pair.first, pair.second): pair for pair in diff.pairs}
+    differences = []
+    for _, row in diff.differences.iterrows():
+        pair = names[row["first"], row["second"]]
+        facts = {str(k): v for k, v in row.items() if k not in ("first", "second")}
+        verdict = _told(diff, row) or "no interval"
+        differences.append(
+            {"system_a": pair.before, "system_b": pair.after, **facts,
+             "better": diff.measure(row["measure"]).better, "verdict": verdict}
+        )  # fmt: skip
+    return {
+        "format": "contrafact-diff",
+        "version": _VERSION,
+        "task": diff.task,
+        "runs": [
+            {"name": name, "identity": identity}
+            for name, identity in zip(diff.names, diff.identities, strict=True)
+        ],
+        "settings": {"seed": diff.seed, "resamples": diff.resamples, "level": diff.level},
+        "changes": {
+            "settings": [vars(one) for one in diff.changes.settings],
+            "prompts": [vars(one) for one in diff.changes.prompts],
+            "data": {
+                "same_file": data.same,
+                "shared": data.shared,
+                "added": data.added,
+                "removed": data.removed,
+                "changed": [vars(one) for one in data.changed],
+            },
+        },
+        "systems": [{"a": pair.before, "b": pair.after} for pair in diff.pairs],
+        "only_in_a": list(diff.only_before),
+        "only_in_b": list(diff.only_after),
+        "notes": list(diff.notes),
+        "differences": differences,
+        "flip_counts": diff.flip_counts,
+        "flips": [_flip_json(flip) for flip in diff.flips],
+        "regressions": [
+            {
+                "measure": one.check.measure.name,
+                "form": one.check.form,
+                "margin": one.check.margin,
+                "rule": rule,
+                "system_a": one.second.removeprefix("A · "),
+                "system_b": one.first.removeprefix("B · "),
+                "difference": one.difference,
+                "low": one.low,
+                "high": one.high,
+                "n": one.n,
+                "regressed": one.regressed,
+                "text": one.text,
+            }
+            for one in findings
+        ],
+    }
+
+
+def _flip_json(flip: Flip) -> dict[str, object]:
+    return {
+        "system_a": flip.pair.before,
+        "system_b": flip.pair.after,
+        **flip.item,
+        "direction": flip.direction,
+        "measures": {
+            name: {"a": before, "b": after, "direction": way}
+            for name, (before, after, way) in flip.measures.items()
+        },
+        "a": flip.before,
+        "b": flip.after,
+        "invalid_a": flip.invalid_before,
+        "invalid_b": flip.invalid_after,
+    }
+
+
+def render_diff(diff: RunDiff, findings: Sequence[Finding] = ()) -> str:
+    """Return the comparison as a page: one HTML file that opens offline and runs nothing."""
+    spec, data = diff.spec, diff.changes.data
+    ways = [flip.direction for flip in diff.flips]
+    facts = [
+        Fact(f"{spec.unit[1].capitalize()} in both", f"{diff.items['sample_id'].nunique():,}"),
+        Fact("Systems compared", f"{len(diff.pairs):,}"),
+        Fact("Flipped for the worse", f"{ways.count('worsened'):,}"),
+        Fact("Flipped for the better", f"{ways.count('improved'):,}"),
+    ]
+    tables = {"differences": differences_table(diff), "flips": flips_table(diff)}
+    return (
+        page_environment()
+        .get_template("diff.html.jinja")
+        .render(
+            diff=diff,
+            facts=facts,
+            sentences=summary(diff),
+            findings=findings,
+            settings=settings_table(diff),
+            tables=tables,
+            prompts=diff.changes.prompts,
+            data=data,
+            ids=_ITEM_IDS,
+            flips=list(_shown(diff)),
+            left_out=max(0, len(diff.flips) - SHOWN_ON_PAGE),
+            runs=[(run.name, run_facts(run, spec), run.notes) for run in diff.meta.runs],
+        )
+    )
+
+
+def _shown(diff: RunDiff) -> Iterator[dict[str, object]]:
+    """Yield the flipped outputs as the page shows examples, the worst first."""
+    data = {pair: pair_data(diff, pair) for pair in diff.pairs}
+    limit = diff.spec.examples.limit
+    for flip in diff.flips[:SHOWN_ON_PAGE]:
+        example = _example(flip, data[flip.pair], diff)
+        yield {
+            "where": example.where,
+            "direction": flip.direction,
+            "text": shorten(example.text, limit),
+            "facts": [(label, shorten(text, limit)) for label, text in example.facts],
+            "cards": [(card, *marked_text(card, limit)) for card in example.cards],
+            "answers": example.answers,
+        }
+
+
+def _example(flip: Flip, data: Any, diff: RunDiff) -> Example:
+    """Return a flipped output: what was asked, and what each run made of it, side by side."""
+    rows = data.items
+    held = pd.Series(True, index=rows.index)
+    for name, value in flip.item.items():
+        held &= rows[name].eq(value)
+    own = {
+        name: rows[held & rows["system"].eq(name)].iloc[0]
+        for name in (flip.pair.second, flip.pair.first)
+    }
+    where = f"{flip.direction} · {item_name(flip)}"
+    facts = [
+        (
+            measure_label(measure),
+            f"{state(measure, before)} → {state(measure, after)} ({way})",
+        )
+        for measure, before, after, way in (
+            (diff.measure(name), *move) for name, move in flip.measures.items()
+        )
+    ]
+    spec = diff.spec.examples
+    if spec.build is not None:
+        whole = pd.Series(True, index=rows.index)
+        first = next(iter(own.values()))
+        for name in (*(spec.by or diff.spec.key), "draw"):
+            whole &= rows[name].eq(first[name])
+        built = spec.build(rows[whole], data)
+        return Example(f"{where} · {built.where}", built.text, [*facts, *built.facts],
+                       built.cards, built.answers)  # fmt: skip
+    both = flip.before is not None and flip.after is not None
+    cards = []
+    for name, text, why, marks in (
+        (flip.pair.second, flip.before, flip.invalid_before, ("same", "removed")),
+        (flip.pair.first, flip.after, flip.invalid_after, ("same", "added")),
+    ):
+        cards.append(
+            Card(
+                name,
+                (flip.after if both else text),
+                before=flip.before if both else None,
+                marks=marks,
+                invalid=why or "",
+                chips=list(output_chips(own[name], diff.spec)) if text is not None else (),
+            )
+        )
+    text = str(own[flip.pair.first][spec.text]) if spec.text else ""
+    return Example(where, text, facts, cards)

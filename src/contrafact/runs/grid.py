@@ -1,0 +1,231 @@
+"""From a config file to the runs it asks for: one, or every cell of its grid."""
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contrafact.corpus.datasets import datasets
+from contrafact.errors import InputError
+from contrafact.family.run import Prepared
+from contrafact.files.atomic import guard_folder, write_text
+from contrafact.files.config import ConfigFile, nearest
+from contrafact.runs.config import (
+    NOT_IN_A_GRID,
+    RunConfig,
+    config_model,
+    dump_config,
+    make_config,
+    path_options,
+)
+from contrafact.runs.folder import CONFIG, MANIFEST
+from contrafact.runs.prepare import prepare
+
+__all__ = ["Cell", "Plan", "begin_grid", "grid_folder", "make_plan", "prepare_cells"]
+
+_IN_LABEL = ("model", "method", "shots")
+"""What a system's name says anyway."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a grid.
+
+    Attributes:
+        folder: The name of its folder below the grid's; empty where there is no grid.
+        label: What tells its systems from those of other cells, besides their names.
+        config: Its options.
+    """
+
+    folder: str
+    label: str
+    config: RunConfig
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a config file asks for.
+
+    Attributes:
+        cells: The runs; one where there is no grid.
+        options: The options that all runs have, by name, paths whole.
+        grid: The options that differ, and the values of each.
+    """
+
+    cells: tuple[Cell, ...]
+    options: Mapping[str, Any]
+    grid: Mapping[str, Sequence[Any]]
+
+    @property
+    def first(self) -> RunConfig:
+        """The options of the first run; of ``out`` and the like, of all."""
+        return self.cells[0].config
+
+    def config_text(self, folder: Path) -> str:
+        """Return the ``config.yaml`` of a grid's folder."""
+        common = {**self.options, "task": self.first.task}
+        named = {name: value for name, value in common.items() if name not in NOT_IN_A_GRID[1:]}
+        ordered = {"task": named.pop("task"), **named}
+        grid = {
+            name: [_relative(value, folder) for value in values]
+            for name, values in self.grid.items()
+        }
+        head = "# The runs of this folder; contrafact run --config config.yaml repeats them.\n"
+        return head + dump_config({**ordered, "grid": grid}, folder)
+
+
+def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = None) -> Plan:
+    """Return the runs that a config file asks for, all of their options checked.
+
+    Args:
+        file: The file. A path in it is relative to its folder.
+        given: Options that take the place of the file's, and of its grid's, by name.
+        task: The task, where the command names it.
+
+    Raises:
+        InputError: It names no task, another task, an unknown option (with the nearest name), a
+            value that is not allowed, or a grid that is none; with the line.
+    """
+    values = dict(file.values)
+    named = values.pop("task", task)
+    if named is None:
+        raise InputError("names no task", file=file.path, hint="begin with task: NAME")
+    if task is not None and named != task:
+        problem = f"is a config of {named}, not of {task}"
+        raise file.problem(("task",), problem, f"use `contrafact run {named}`")
+    try:
+        model = config_model(str(named))
+    except InputError as error:
+        raise file.problem(("task",), error.problem, error.hint) from None
+    known = [name for name in model.model_fields if name != "task"]
+    axes = _axes(file, values.pop("grid", {}), [n for n in known if n not in NOT_IN_A_GRID])
+    paths = path_options(str(named))
+    for name in paths:
+        if isinstance(values.get(name), str):
+            values[name] = _path(file, values[name])
+        if name in axes:
+            axes[name] = [_path(file, one) if isinstance(one, str) else one for one in axes[name]]
+    if twice := next((name for name in axes if name in values and name not in given), None):
+        problem = f"'{twice}' stands in the grid and outside"
+        raise file.problem((twice,), problem, "keep one of them")
+    options = {**values, **given}
+    axes = {name: values for name, values in axes.items() if name not in given}
+    cells = []
+    for combination in itertools.product(*axes.values()):
+        chosen = dict(zip(axes, combination, strict=True))
+        config = make_config(str(named), {**options, **chosen}, file, ours=given, grid=chosen)
+        folder = ",".join(f"{name}={_text(value)}" for name, value in chosen.items())
+        label = ", ".join(
+            f"{name} {_text(value)}" for name, value in chosen.items() if name not in _IN_LABEL
+        )
+        cells.append(Cell(_file_name(folder), label, config))
+    return Plan(tuple(_apart(cells)), options, axes)
+
+
+def prepare_cells(plan: Plan) -> list[Prepared]:
+    """Load and check what every run of a plan names, before the first call of any.
+
+    Raises:
+        InputError: For the first thing that is wrong, with its cell; or two cells are one run.
+    """
+    found: list[Prepared] = []
+    for cell in plan.cells:
+        try:
+            found.append(prepare(cell.config.settings()))
+        except InputError as error:
+            if not plan.grid:
+                raise
+            raise InputError(
+                f"in the cell {cell.folder}: {error.problem}",
+                file=error.file,
+                line=error.line,
+                hint=error.hint,
+            ) from None
+    first: dict[str, Cell] = {}
+    for cell, prepared in zip(plan.cells, found, strict=True):
+        if same := first.get(prepared.identity):
+            raise InputError(
+                f"the cells {same.folder} and {cell.folder} are the same run",
+                hint="leave one of the values out",
+            )
+        first[prepared.identity] = cell
+    return found
+
+
+def grid_folder(task: str, cells: Sequence[Prepared]) -> Path:
+    """Return the folder of a grid where none is named: the same for the same runs."""
+    names = "\n".join(cell.identity for cell in cells)
+    return Path("runs") / f"{task}-grid-{hashlib.sha256(names.encode()).hexdigest()[:12]}"
+
+
+def begin_grid(plan: Plan, folder: Path) -> None:
+    """Make a grid's folder, with the ``config.yaml`` that repeats it.
+
+    Raises:
+        InputError: The folder is a run's, holds something else, or cannot be written to.
+    """
+    guard_folder(folder)
+    if (folder / MANIFEST).exists():
+        hint = "name another folder with --out"
+        raise InputError("is the folder of one run, not of a grid", file=folder, hint=hint)
+    if folder.exists() and any(folder.iterdir()) and not (folder / CONFIG).exists():
+        hint = "name a new folder with --out"
+        raise InputError("is not empty and no grid's folder", file=folder, hint=hint)
+    text = plan.config_text(folder)
+    if not (folder / CONFIG).exists() or (folder / CONFIG).read_text(encoding="utf-8") != text:
+        write_text(folder / CONFIG, text)
+
+
+def _axes(file: ConfigFile, grid: Any, known: Sequence[str]) -> dict[str, list[Any]]:
+    if not isinstance(grid, dict):
+        hint = "write grid: {temperature: [0, 0.7]}"
+        raise file.problem(("grid",), "the grid is not options with their values", hint)
+    for name, values in grid.items():
+        where = ("grid", name)
+        if name not in known:
+            problem = f"'{name}' is not an option that a grid can have"
+            raise file.problem(where, problem, nearest(str(name), known))
+        if not isinstance(values, list) or not values or None in values:
+            hint = f"write {name}: [one, another]"
+            raise file.problem(where, f"the grid's '{name}' is not a list of values", hint)
+    return {str(name): list(values) for name, values in grid.items()}
+
+
+def _path(file: ConfigFile, given: str) -> Path:
+    """Return a path of the file's folder; what names data that are no file stays as it is."""
+    path = file.path.parent / Path(given).expanduser()
+    set_ = given.partition(":")[0].strip().lower().replace("/", "-")
+    named = given == "-" or given.startswith("hf:") or (set_ in datasets() and not path.exists())
+    return Path(given) if named else path
+
+
+def _relative(value: Any, folder: Path) -> Any:
+    import os
+
+    return os.path.relpath(value, folder) if isinstance(value, Path) else value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "+".join(map(_text, value))
+    return str(value) if isinstance(value, str | Path) else json.dumps(value)
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^\w.,=+-]+", "-", text).strip("-.")[:120]
+
+
+def _apart(cells: Sequence[Cell]) -> Iterator[Cell]:
+    """Yield the cells, those whose folders would have the same name numbered."""
+    taken: set[str] = set()
+    for cell in cells:
+        name, number = cell.folder, 1
+        while name in taken:
+            number += 1
+            name = f"{cell.folder}-{number}"
+        taken.add(name)
+        yield Cell(name, cell.label, cell.config)

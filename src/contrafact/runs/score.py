@@ -1,0 +1,454 @@
+"""Scoring: a run whose outputs come from a file, or from a finished run, instead of from a method.
+
+Everything else is a run's: its folder, its identity, resuming, tables and report. A family says in
+its `TaskRun` how a row of outputs is read; nothing here knows of any.
+"""
+
+import hashlib
+import re
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from contrafact.errors import InputError
+from contrafact.family import task_named
+from contrafact.family.given import (
+    GivenOutputs,
+    GivenRow,
+    GivenSystem,
+    LeftOut,
+    OutputRow,
+    Units,
+    given_spec,
+)
+from contrafact.family.run import (
+    DataRecord,
+    Prepared,
+    TaskRun,
+    file_record,
+    load_once,
+    system_label,
+)
+from contrafact.family.settings import RunSettings, identity
+from contrafact.files.atomic import write_bytes, write_text
+from contrafact.files.fields import columns_found, fold, fold_row, is_absent
+from contrafact.files.journal import hash_of
+from contrafact.files.tables import json_line, line_list, read_rows
+from contrafact.models.fluency import FLUENCY
+from contrafact.models.opening import NO_MODEL
+from contrafact.prompts import open_pack
+from contrafact.runs.prepare import make_settings
+
+__all__ = [
+    "GIVEN_ITEMS",
+    "LEFT_OUT",
+    "OUTPUTS",
+    "output_fields",
+    "place_outputs",
+    "prepare_score",
+    "scored",
+]
+
+OUTPUTS = "outputs.jsonl"
+"""The outputs that a run scores, in its folder: one a line, by system, sample and draw."""
+GIVEN_ITEMS = "given-items.jsonl"
+"""The items, where they came with the outputs."""
+LEFT_OUT = "left-out.csv"
+"""Rows of the file that were not scored, with the reason."""
+
+_QUOTED = re.compile(r"'[^']*'|\d+")
+_EVERY_ROW: Mapping[str, tuple[str, ...]] = {
+    "system": ("system",),
+    "model": ("model",),
+    "method": ("method",),
+    "draw": ("draw",),
+}
+
+
+def prepare_score(
+    task: str,
+    file: Path,
+    *,
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    partial: bool = False,
+    given: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Prepared:
+    """Load and check outputs that were made elsewhere; `execute` then judges and tabulates them.
+
+    Args:
+        task: The task.
+        file: The outputs: a row each, or what the task's layouts say.
+        system: The system's name, where no column has it; the file's name by default.
+        columns: By field, the column that it stands in, where its name does not say so.
+        partial: Whether items of which the file has no output at all are left out, instead of
+            counted as invalid.
+        given: Settings that every run has, by name: ``judges``, ``data``, ``limit``, ``prompts``,
+            ``judge_args``, ``transport``, …
+        options: The task's own options, by name.
+
+    Raises:
+        InputError: For the first thing that is wrong: no such task, a file of an unknown layout, no
+            row that belongs to the data, …
+    """
+    settings = make_settings(task, {"methods": (), **(given or {})}, options or {})
+    if str(file) == "-":
+        raise InputError("outputs are not read from standard input", hint="name a file")
+    run = task_named(task).run.load()
+    known = (*run.output_fields, *_EVERY_ROW)
+    for name in columns or ():
+        if name not in known:
+            raise InputError(
+                f"--columns: there is no field '{name}'", hint=f"use {', '.join(known)}"
+            )
+    items: Sequence[Any] = ()
+    notes: list[str] = []
+    if settings.data is not None:
+        items, notes = load_once(run.load, settings.data)
+    reading = _Reading(run, file, settings, Units(run.units(items)), system)
+    for line, row in read_rows(file, columns):
+        reading.take(line, row)
+    if settings.data is None:
+        items, notes = _items_of(run, reading)
+    return _prepared(run, settings, file, items, notes, reading, partial)
+
+
+def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
+    """Write what a run scores into its folder, and return the run that reads it from there.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
+    given = prepared.given
+    if given is None:
+        return prepared
+    settings = prepared.settings
+    if given.items is not None:
+        place = (folder / GIVEN_ITEMS).absolute()
+        write_text(place, "".join(dict.fromkeys(map(json_line, given.items))))
+        settings = settings.model_copy(update={"data": place})
+    if given.scored is not None and not (folder / FLUENCY).exists():
+        write_bytes(folder / FLUENCY, given.scored.read_bytes())
+    outputs = (folder / OUTPUTS).absolute()
+    write_text(outputs, _as_lines(given))
+    if given.left_out:
+        import pandas as pd
+
+        from contrafact.files.tables import write_frame
+
+        write_frame(pd.DataFrame([vars(one) for one in given.left_out]), folder / LEFT_OUT)
+    systems: dict[str, Any] = {
+        given_spec(outputs, name): one for name, one in given.systems.items()
+    }
+    return replace(prepared, settings=settings, baselines=systems)
+
+
+@dataclass
+class _Reading:
+    """A file of outputs as far as it was read."""
+
+    run: TaskRun[Any, Any]
+    file: Path
+    settings: RunSettings
+    units: Units[Any]
+    system: str | None
+    rows: int = 0
+    parts: dict[tuple[str, str, int], dict[str, tuple[int, Any]]] = field(default_factory=dict)
+    facts: dict[str, tuple[str, str]] = field(default_factory=dict)
+    items: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    repeated: list[int] = field(default_factory=list)
+    first_problem: InputError | None = None
+
+    def take(self, line: int, row: Mapping[str, Any]) -> None:
+        """Take a row in, or note why it is left out."""
+        self.rows += 1
+        name = ""
+        try:
+            fields = self._fields(row)
+            name, model, method = self._who(fields)
+            found = self.run.read_output(GivenRow(fields, row, self.units, self.settings))
+            draw = _draw(fields.get("draw"))
+            unknown = [one for one in found.sample_ids if not self._known(one, found)]
+            if unknown:
+                raise InputError(
+                    f"'{unknown[0]}' is no item of the data",
+                    hint="check the ids, or name other data with --data",
+                )
+        except InputError as error:
+            placed = InputError(error.problem, file=self.file, line=line, hint=error.hint)
+            self.first_problem = self.first_problem or placed
+            self.left_out.append(LeftOut(line, name, error.problem))
+            return
+        self.facts.setdefault(name, (model, method))
+        if found.item is not None:
+            self.items.append((line, found.item))
+        for sample in found.sample_ids:
+            held = self.parts.setdefault((name, sample, draw), {})
+            same = [held[part][1] == made for part, made in found.parts.items() if part in held]
+            if not all(same):
+                earlier = next(held[part][0] for part in found.parts if part in held)
+                reason = f"line {earlier} has another output of the same item"
+                self.left_out.append(LeftOut(line, name, reason))
+            elif len(same) == len(found.parts):
+                self.repeated.append(line)
+            else:
+                held.update({part: (line, made) for part, made in found.parts.items()})
+
+    def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row by field, absent values left out."""
+        known = {**_EVERY_ROW, **self.run.output_fields}
+        for shape in (row, _flat(row)):
+            folded = fold_row(shape)
+            columns = {
+                name: [key for key in map(fold, (name, *names)) if key in folded]
+                for name, names in known.items()
+            }
+            if any(all(columns[name] for name in one) for one in self.run.output_layouts):
+                break
+        else:
+            wanted = ", or ".join(" + ".join(one) for one in self.run.output_layouts)
+            raise InputError(
+                f"the columns are no layout of {self.settings.task} (found: {columns_found(row)})",
+                hint=f"wanted: {wanted}; name what is called otherwise with --columns FIELD=COLUMN",
+            )
+        fields: dict[str, Any] = {}
+        for name, keys in columns.items():
+            given = [folded[key] for key in keys if not is_absent(folded[key])]
+            if given:
+                fields[name] = given[0]
+            elif keys and name == "system":
+                raise InputError("the row names no system", hint="fill it in")
+        return fields
+
+    def _who(self, fields: Mapping[str, Any]) -> tuple[str, str, str]:
+        """Return a row's system, and the model and the method that made it."""
+        system, model, method = (
+            str(fields[name]).strip() if name in fields else ""
+            for name in ("system", "model", "method")
+        )
+        if self.system is not None and (system or model):
+            raise InputError(
+                "--system has no use here: the file names its systems",
+                hint="leave it out, or map another column with --columns system=COLUMN",
+            )
+        named = system_label(model, method, 0) if model and method else model
+        name = system or named or self.system or self.file.stem
+        return name, model or name, method or "given"
+
+    def _known(self, sample: str, found: OutputRow) -> bool:
+        if self.settings.data is not None:
+            return sample in self.units.by_id
+        if found.item is None:
+            raise InputError(
+                "the file names items and does not hold them",
+                hint="add --data FILE, which has them",
+            )
+        return True
+
+
+def _draw(value: Any) -> int:
+    try:
+        draw = 1 if value is None else int(str(value).removesuffix(".0"))
+    except ValueError:
+        draw = 0
+    if draw < 1:
+        raise InputError(f"the draw is {str(value)[:40]!r}", hint="give a whole number from 1")
+    return draw
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with the keys of its nested objects, and of lists of one object, at the top."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        inner = value[0] if isinstance(value, list) and len(value) == 1 else value
+        for key, one in (_flat(inner) if isinstance(inner, dict) else {name: value}).items():
+            found.setdefault(key, one)
+    return found
+
+
+def _items_of(run: TaskRun[Any, Any], reading: _Reading) -> tuple[Sequence[Any], list[str]]:
+    """Return the items that came with the outputs, each once, and what their loader found."""
+    lines: dict[str, int] = {}
+    for line, row in reading.items:
+        lines.setdefault(json_line(row), line)
+    if not lines:
+        return (), []
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / GIVEN_ITEMS
+        write_text(place, "".join(lines))
+        try:
+            return run.load(place)
+        except InputError as error:
+            at = None if error.line is None else list(lines.values())[error.line - 1]
+            raise InputError(error.problem, file=reading.file, line=at, hint=error.hint) from error
+
+
+def _prepared(
+    run: TaskRun[Any, Any],
+    settings: RunSettings,
+    file: Path,
+    items: Sequence[Any],
+    notes: Sequence[str],
+    reading: _Reading,
+    partial: bool,
+) -> Prepared:
+    """Return the run that scores what was read."""
+    if not reading.parts or not items:
+        if reading.first_problem is not None:
+            raise reading.first_problem
+        raise InputError("there is nothing in it to score", file=file, hint="give another file")
+    limited = items[: settings.limit]
+    units = run.units(limited)
+    asked = frozenset(str(unit.id) for unit in units)
+    systems = _systems(run, reading, asked)
+    if not systems:
+        raise InputError(
+            "none of its outputs is of the first items that --limit takes", file=file,
+            hint="raise --limit",
+        )  # fmt: skip
+    brought = settings.data is None
+    if partial:
+        covered = frozenset(sample for one in systems.values() for sample, _ in one.outputs)
+        if covered == asked:
+            raise InputError(
+                "--partial has no use here: the file has an output of every item",
+                hint="leave it out",
+            )
+        notes = [*notes, f"{len(asked - covered)} items without any output left out (--partial)"]
+        asked = covered
+    given = GivenOutputs(
+        systems,
+        asked,
+        [row for _, row in reading.items] if brought else None,
+        tuple(reading.left_out),
+    )
+    said = [*notes, *_notes(reading, systems, len(asked), len(limited) < len(items))]
+    data = file_record(file if settings.data is None else settings.data, len(limited), said)
+    return scored(
+        run, settings, limited, given, data,
+        {} if brought else {"outputs": file_record(file, reading.rows)},
+    )  # fmt: skip
+
+
+def scored(
+    run: TaskRun[Any, Any],
+    settings: RunSettings,
+    items: Sequence[Any],
+    given: GivenOutputs,
+    data: DataRecord,
+    files: Mapping[str, DataRecord],
+) -> Prepared:
+    """Return the run that judges outputs which are there already.
+
+    Args:
+        run: How the task is run.
+        settings: What was asked for; its models and methods are filled in here.
+        items: The items that outputs are of.
+        given: The outputs.
+        data: What the manifest says of the data.
+        files: What it says of other files.
+
+    Raises:
+        InputError: If a setting has no use, or a template is not in order.
+    """
+    systems = given.systems
+    models = [one.model for one in systems.values() if one.model not in (one.name, NO_MODEL)]
+    settings = settings.model_copy(
+        update={
+            "models": tuple(dict.fromkeys(models)),
+            "methods": tuple(dict.fromkeys(one.method for one in systems.values())),
+        }
+    )
+    run.check(settings, settings.methods)
+    pack = open_pack(settings.prompts)
+    judged = settings.judges and any(run.is_judged(settings, name) for name in settings.methods)
+    judging = run.judging(pack, settings) if judged else None
+    contents: dict[str, Any] = {
+        "data": data.sha256,
+        "templates": pack.used,
+        "task": run.version.split("-")[0],
+        "outputs": hashlib.sha256(_as_lines(given).encode()).hexdigest(),
+    }
+    if len(given.asked) < len(run.units(items)):
+        contents["asked"] = hash_of(sorted(given.asked))
+    if earlier := [row for one in systems.values() for row in one.verdicts]:
+        contents["verdicts"] = hash_of(earlier)
+    answering: dict[str, Any] = dict(systems)
+    return Prepared(
+        run=run,
+        settings=settings,
+        identity=identity(settings, contents),
+        pack=pack,
+        data=data,
+        files=files,
+        items=items,
+        units=[unit for unit in run.units(items) if str(unit.id) in given.asked],
+        methods={},
+        baselines=answering,
+        judging=judging,
+        given=given,
+    )
+
+
+def _systems(
+    run: TaskRun[Any, Any], reading: _Reading, taken: frozenset[str]
+) -> dict[str, GivenSystem]:
+    outputs: dict[str, dict[tuple[str, int], dict[str, Any]]] = defaultdict(dict)
+    for (name, sample, draw), parts in reading.parts.items():
+        if sample in taken:
+            made = run.whole_output({part: output for part, (_, output) in parts.items()})
+            outputs[name][sample, draw] = output_fields(made)
+    return {
+        name: GivenSystem(name, *reading.facts[name], outputs=found)
+        for name, found in outputs.items()
+    }
+
+
+def output_fields(made: Any) -> dict[str, Any]:
+    """Return an output's fields, as a sample's store keeps them."""
+    return made.model_dump(mode="json") if isinstance(made, BaseModel) else asdict(made)
+
+
+def _as_lines(given: GivenOutputs) -> str:
+    return "".join(
+        json_line({"system": name, "sample_id": sample, "draw": draw, "output": output})
+        for name, one in given.systems.items()
+        for (sample, draw), output in one.outputs.items()
+    )
+
+
+def _notes(
+    reading: _Reading, systems: Mapping[str, GivenSystem], units: int, limited: bool
+) -> list[str]:
+    """Return a sentence for each thing about the outputs that the user should know."""
+    where = "" if reading.settings.data is None else f"{reading.file.name}: "
+    notes = []
+    kinds: dict[str, list[LeftOut]] = defaultdict(list)
+    for one in reading.left_out:
+        kinds[_QUOTED.sub("…", one.reason)].append(one)
+    for several in kinds.values():
+        rows = f"{len(several)} row{'s' * (len(several) != 1)} left out"
+        notes.append(f"{rows}: {several[0].reason} ({line_list(one.line for one in several)})")
+    if reading.repeated:
+        lines = list(dict.fromkeys(reading.repeated))
+        notes.append(f"{len(lines)} repeated and taken once ({line_list(lines)})")
+    samples = Counter(name for name, _, _ in reading.parts)
+    taken = {name: len(one.outputs) for name, one in systems.items()}
+    if limited:
+        beyond = sum(samples.values()) - sum(taken.values())
+        if beyond:
+            notes.append(f"{beyond} outputs of items beyond --limit left out")
+    for name, own in systems.items():
+        missing = units * own.draws - taken[name]
+        if missing:
+            notes.append(
+                f"{name}: {missing} of {units * own.draws} outputs are missing, counted as invalid"
+            )
+    return [where + note for note in notes]

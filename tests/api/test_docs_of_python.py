@@ -1,0 +1,63 @@
+"""What the pages about Python say runs, and the reference is that of the docstrings."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EMBEDDED = "embedded/smollm2-135m"
+
+
+def test_the_reference_is_that_of_the_docstrings():
+    path = ROOT / "tools" / "api_page.py"
+    spec = importlib.util.spec_from_file_location("api_page", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == tool.page(), (
+        "run: python tools/api_page.py"
+    )
+
+
+def test_the_page_about_python_runs(models, tmp_path):
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    pd.DataFrame({"headline": ["Oil rises", "Rates fall"]}).to_csv("news.csv", index=False)
+    shown: dict[str, object] = {}
+    for block in blocks:
+        block = block.replace(f'judge="{EMBEDDED}"', f'judge="{models.judge}"')
+        exec(block.replace(EMBEDDED, models.model), shown)
+    assert len(blocks) >= 5
+    assert len(shown["run"].items) == 6 and len(shown["both"]) == 2
+
+
+def test_three_headlines_take_at_most_five_lines():
+    notebook = json.loads((ROOT / "docs/notebooks/quickstart.ipynb").read_text(encoding="utf-8"))
+    first = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
+    source = "".join(first["source"])
+    assert source.count('"') >= 6 and "judge=" in source
+    assert len([line for line in source.splitlines() if line.strip()]) <= 5
+
+
+def test_the_notebook_runs(models, tmp_path):
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    pytest.importorskip("ipywidgets", reason="ipywidgets is not installed")
+    notebook = nbformat.read(ROOT / "docs" / "notebooks" / "quickstart.ipynb", as_version=4)
+    for cell in notebook.cells:
+        cell.source = cell.source.replace(EMBEDDED, models.model)
+    nbclient.NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
+    ).execute()
+    shown = [
+        output["data"].get("text/html", "")
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        if output.output_type == "execute_result"
+    ]
+    assert "Fwd-Compat. %" in shown[0] and "zero-shot" in shown[0]
+    assert sum("<table" in html for html in shown) >= 5
+    assert list(tmp_path.glob("runs/finforce-*/report.html"))

@@ -1,0 +1,192 @@
+"""Every verb: plain arguments in, items and scores out, the command line's errors."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import contrafact as cf
+
+SRC = Path(cf.__file__).parent
+
+
+def test_the_face_is_light_and_whole():
+    code = (
+        "import sys; before = set(sys.modules); import contrafact as cf; print(len(set(sys.modules)"
+        " - before)); print(*dir(cf)); print('pandas' in sys.modules, 'pydantic' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded, names, heavy = said.stdout.splitlines()
+    assert int(loaded) < 40 and heavy == "False False"
+    stub = (SRC / "__init__.pyi").read_text(encoding="utf-8")
+    for name in set(names.split()) - {"__version__"}:
+        assert f"import {name} as {name}\n" in stub
+        assert callable(getattr(cf, name))
+    assert stub.count("import ") == len(names.split()) - 1
+    with pytest.raises(AttributeError, match="nonsense"):
+        cf.nonsense  # noqa: B018
+
+
+def test_a_verb_and_the_subpackage_of_its_name_live_together():
+    code = (
+        "import contrafact as cf; first = cf.exam; import contrafact.exam.file as f; "
+        "assert f.Exam and cf.exam.file is f\n"
+        "for call in (first, cf.exam):\n"
+        "    try: call('x/y', family='none')\n"
+        "    except cf.InputError as error: print(error)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second = said.stdout.splitlines()
+    assert first == second and "there is no family 'none'" in first
+
+
+def test_every_verb_documents_all_it_takes():
+    import inspect
+
+    for name in set(cf.__all__) - {"__version__", "InputError", "ModelError"}:
+        verb = getattr(importlib.import_module(cf._PLACES[name]), name)
+        signature, text = inspect.signature(verb), verb.__doc__
+        for argument in signature.parameters:
+            assert f"        {argument}: " in text, f"{name}: {argument}"
+        assert "Returns:" in text and "Raises:" in text, name
+
+
+def test_headlines_become_scenarios(models):
+    found = cf.generate(["Oil rises", "", "Rates fall"], model=models.model, judge=models.judge)
+    assert found.items["headline"].tolist() == ["Oil rises", "", "Rates fall"]
+    assert found.items["valid"].tolist() == [True, False, True]
+    assert found.items["error"][1] == "the headline is empty"
+    shares = found.scores.set_index("measure")["share"]
+    assert shares["valid"] == pytest.approx(2 / 3)
+    assert 0 <= shares["risk_directionality"] <= 1
+    frame = pd.DataFrame({"Headline": ["Oil rises"], "desk": ["energy"]})
+    kept = cf.generate(frame, model=models.model, out="made.csv")
+    assert kept.items["desk"].tolist() == ["energy"] and Path("made.csv").exists()
+    with pytest.raises(cf.InputError, match=r"data:1: no column 'headline'"):
+        cf.generate([{"x": "Oil"}], model=models.model)
+    with pytest.raises(cf.InputError, match="no option 'temprature'; did you mean 'temperature'"):
+        cf.generate(["Oil"], model=models.model, temprature=1)
+    with pytest.raises(cf.ModelError, match=r"1 of 1 rows failed:\n  1 x call failed: .*on fire"):
+        cf.generate(["Oil is doomed"], model=models.model, max_retries=0)
+
+
+PAIR = {
+    "manipulation": "flipping",
+    "original": "Tern & Vale shares rose 5% on Monday as demand grew.",
+    "rewritten": "Tern & Vale shares fell 5% on Monday as demand shrank.",
+}
+
+
+def test_pairs_are_checked():
+    found = cf.check([PAIR, {**PAIR, "rewritten": PAIR["original"]}, {**PAIR, "original": " "}])
+    assert found.items["passed"].tolist() == [True, False, False]
+    assert found.items["violations"][2][0]["rule"] == "bad-row"
+    assert found.scores.to_dict("records") == [
+        {"manipulation": "flipping", "pass": 1, "fail": 2, "to_review": 0}
+    ]
+    assert "'original' is blank" in found.notes[0]
+    with pytest.raises(cf.InputError, match="nowhere"):
+        cf.check([PAIR], rule="nowhere.at_all")
+
+
+def test_articles_are_rewritten_the_same_from_a_frame_and_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    article = {"title": "Tern & Vale gains", "text": PAIR["original"], "manipulation": "flipping"}
+    frame = pd.DataFrame([article, {**article, "manipulation": "numerical"}])
+    found = cf.rewrite(frame, seed=7)
+    frame.to_csv("articles.csv", index=False)
+    filed = cf.rewrite("articles.csv", seed=7, out="pairs.jsonl")
+    assert found.items["rewritten"].tolist() == filed.items["rewritten"].tolist()
+    assert len(found.items) == found.scores["kept"].sum() and len(found.items) > 0
+    assert cf.check(found.items).items["passed"].all()
+    with pytest.raises(cf.InputError, match="--rewriter model needs a model"):
+        cf.rewrite(frame, rewriter="model")
+    with pytest.raises(cf.InputError, match="data:1: no manipulation"):
+        cf.rewrite([{"title": "Tern", "text": "Tern rose."}])
+
+
+def test_stories_are_drawn_and_run(models):
+    found = cf.synth(3, seed=2, graph="diamond", out="stories.json")
+    assert found.items["Graph type"].unique().tolist() == ["diamond"]
+    assert found.scores["stories"].sum() == 3
+    pd.testing.assert_frame_equal(cf.load("stories.json"), found.items)
+    judged = cf.run("cobe", model=models.model, judge=models.judge, data=found.items.head(1))
+    assert len(judged.items) == 3
+    for wrong in ({"n": 0}, {"n": 1, "graph": "ring"}, {"n": 1, "domain": "Magic"}):
+        with pytest.raises(cf.InputError):
+            cf.synth(**wrong)
+
+
+def test_a_judge_is_examined_and_a_run_corrected_by_it(models):
+    found = cf.exam(models.judge, family="cobe", n=6, out="exam.json", order=False)
+    assert set(found.scores["measure"]) == {"sensitivity", "specificity", "unreadable"}
+    assert found.items["item"].nunique() == 6 and found.items["known"].notna().all()
+    before = models.stats()["answered"]
+    assert cf.exam(models.judge, family="cobe", n=6, out="exam.json", order=False).scores.equals(
+        found.scores
+    )
+    assert models.stats()["answered"] == before
+    run = cf.run("cobe", model=models.model, judge=models.judge, limit=2)
+    rates = cf.correct(run, exam="exam.json").scores
+    assert set(rates["judge"]) == {models.judge} and not rates["usable"].any()
+    assert rates["why"].str.len().gt(0).all()
+    with pytest.raises(cf.InputError, match="nothing to correct by"):
+        cf.correct(run)
+    with pytest.raises(cf.InputError, match="no option 'colour'"):
+        cf.exam(models.judge, family="cobe", colour="red")
+
+
+def test_verdicts_are_corrected_by_two_rates():
+    rng = np.random.default_rng(0)
+    verdicts = (rng.random(400) < 0.6).astype(int)
+    row = cf.correct(verdicts, sensitivity=(90, 100), specificity=(80, 100)).scores.iloc[0]
+    raw = verdicts.mean()
+    assert row["corrected"] == pytest.approx((raw + 0.8 - 1) / (0.9 + 0.8 - 1))
+    assert row["low"] < row["corrected"] < row["high"] and row["usable"]
+    for wrong in ([2, 0], [], ["yes"]):
+        with pytest.raises(cf.InputError):
+            cf.correct(wrong, sensitivity=(9, 10), specificity=(8, 10))
+    with pytest.raises(cf.InputError, match="two measured rates"):
+        cf.correct(verdicts, sensitivity=(9, 10))
+
+
+def test_raters_agree_wide_and_long_alike():
+    wide = pd.DataFrame({"item": list("abcd"), "ann": [1, 1, 0, 0], "bob": [1, 0, 0, 0]})
+    long = wide.melt("item", var_name="rater", value_name="rating")
+    one, two = cf.agreement(wide), cf.agreement(long.to_dict("records"))
+    assert one.scores.equals(two.scores)
+    kappa = one.scores.set_index("coefficient").loc["cohen_kappa", "estimate"]
+    assert kappa == pytest.approx(0.5)
+    assert one.items.to_dict("records") == [{"item": "b", "ann": 1.0, "bob": 0.0}]
+    with pytest.raises(cf.InputError, match="data: there is 1 rater"):
+        cf.agreement(wide[["item", "ann"]])
+
+
+def test_texts_are_scored_and_what_would_have_been_is_written(byte_model, tmp_path):
+    model = str(byte_model(tmp_path / "model"))
+    found = cf.perplexity(["plain", ""], model=model)
+    assert found.items["perplexity"].iloc[0] > 1 and np.isnan(found.items["perplexity"].iloc[1])
+    assert "1 texts have no perplexity" in found.notes[0]
+    said = cf.whatif(model=model, factual_prompt="a", text="bcd", counterfactual_prompt="a")
+    assert said.items["counterfactual"].tolist() == ["bcd"]
+    with pytest.raises(cf.InputError, match="nothing is to be changed"):
+        cf.whatif(model=model, factual_prompt="a", text="b")
+    with pytest.raises(cf.InputError, match="no column 'body'"):
+        cf.perplexity(pd.DataFrame({"text": ["a"]}), model=model, column="body")
+
+
+def test_every_result_shows_itself_without_running_what_it_shows():
+    found = cf.agreement(
+        pd.DataFrame(
+            {"item": ["<img src=x>"] * 1 + ["b"], "a\u202e": ["<b>", "y"], "z": ["n", "y"]}
+        )
+    )
+    page = found.report()
+    for html in (found._repr_html_(), page.html):
+        assert "<img" not in html and "<b>n" not in html and "\u202e" not in html
+    assert "&lt;img src=x&gt;" in page.html and "202E" in page.html
+    assert "cohen_kappa" in repr(found) and "\u202e" not in repr(found)

@@ -1,0 +1,157 @@
+"""Data by name and by address, through the command line, with a hub on the loopback interface."""
+
+import json
+import subprocess
+
+import pytest
+from tests.support.hub_server import TOKEN, HubServer
+
+from contrafact.corpus.datasets import datasets
+
+REPO = "harbour/news"
+NEWS = ["Ostrava mill reopens under new owners", "Grain ships leave Port Sable"]
+
+
+@pytest.fixture
+def hub():
+    server = HubServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def call(contrafact, quick_contrafact, hub, service, tmp_path):
+    """Run the command line, in a fresh process where the hub is asked."""
+
+    def run(*arguments: str, fresh: bool = False, **more: str):
+        environment = {
+            **service.environment,
+            "HF_ENDPOINT": hub.url,
+            "HF_HOME": str(tmp_path / "home"),
+            "CONTRAFACT_CACHE": str(tmp_path / "cache"),
+            **more,
+        }
+        del environment["HF_HUB_OFFLINE"]
+        return (contrafact if fresh else quick_contrafact)(*arguments, env=environment)
+
+    return run
+
+
+def one_line(result: subprocess.CompletedProcess[str]) -> str:
+    assert result.returncode == 2, result.stderr
+    assert "Traceback" not in result.stderr
+    assert TOKEN not in result.stdout + result.stderr
+    return result.stderr.strip().splitlines()[-1]
+
+
+def test_a_run_is_pinned_and_its_manifest_says_to_what(call, hub, service, tmp_path):
+    lines = "".join(json.dumps({"headline": text}) + "\n" for text in NEWS)
+    commit = hub.commit(REPO, {"test.jsonl": lines, "train.jsonl": lines})
+    asked = ("run", "finforce", "--data", f"hf://{REPO}:test", "--fluency-model", "none")
+    asked += ("--model", service.model, "--limit", "9", "--out", "r")
+    done = call(*asked, fresh=True)
+    assert done.returncode == 0, done.stderr
+    assert "test.jsonl: --limit 9 is above its size: all 2 are taken" in done.stderr
+    manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
+    assert manifest["data"]["source"] == f"hf://{REPO}@{commit}:test"
+    assert manifest["data"]["items"] == 2
+    hub.commit(REPO, {"test.jsonl": lines * 2 + '{"headline": "New"}\n'})
+    before = len(hub.asked)
+    assert "this run had finished" in call(*asked).stdout
+    assert len(hub.asked) == before
+
+
+def test_bundled_samples_are_said_once_before_the_first_call(call, service):
+    done = call(
+        *("run", "finforce", "--model", service.model, "--fluency-model", "none"),
+        *("--limit", "1", "--out", "r"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("no data are named with --data, so these are used") == 1
+    assert done.stderr.index("no data are named") < done.stderr.index("samples: 1/1")
+    assert "--limit" not in done.stderr
+
+
+def test_a_published_set_is_taken_by_name_and_downloaded_once(call, hub):
+    lines = "".join(json.dumps({"headline": text}) + "\n" for text in NEWS)
+    published = datasets()["rfc-bench"].repository
+    hub.commit(published, {"README.md": "# It", "easy.jsonl": lines, "hard.jsonl": lines[:60]})
+    mirror = {"CONTRAFACT_DATA_URL": hub.url}
+    done = call("data", "check", "rfc-bench:easy", **mirror)
+    assert done.returncode == 0, done.stderr
+    assert "rfc-bench: downloading it into" in done.stderr
+    assert "2 rows, 2 distinct headlines" in done.stdout
+    before = len(hub.asked)
+    again = call("data", "check", "rfc-bench:easy", **mirror)
+    assert (again.stdout, again.stderr) == (done.stdout, "")
+    assert len(hub.asked) == before
+    line = one_line(call("data", "check", "rfc-bench", **mirror))
+    assert "rfc-bench: the dataset has several splits: easy, hard; name one of them" in line
+
+
+def test_a_release_is_published_with_its_card(call, hub, tmp_path):
+    rows = [
+        {
+            "id": f"h{number}",
+            "headline": text,
+            "market_event": True,
+            "proposed_category": "Labour & employment",
+        }
+        for number, text in enumerate(NEWS)
+    ]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    release = ("finforce", "release", "s.jsonl", "--unreviewed", "--push", "hf://harbour/made")
+    assert "there is no token for the hub" in one_line(call(*release, "--out", "a"))
+    assert not (tmp_path / "a").exists()
+    done = call(*release, "--out", "b", fresh=True, HF_TOKEN=TOKEN)
+    assert done.returncode == 0, done.stderr
+    ((commit, files),) = hub.datasets["harbour/made"]
+    assert f"published: {hub.url}/datasets/harbour/made at {commit[:12]}" in done.stdout
+    written = {path.name: path.read_bytes() for path in (tmp_path / "b").iterdir()}
+    assert files == written
+    assert "README.md" in files
+    assert TOKEN not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "cobe", "--data", "hf://"), "is no address of a dataset; write hf://OWNER/NAME"),
+        (("run", "cobe", "--data", "hf://news"), "is no address of a dataset"),
+        (("run", "cobe", "--data", "hf://a/b:c:d"), "is no address of a dataset"),
+        (("run", "cobe", "--data", "cobe"), "'cobe' has no public download; get the file"),
+        (("run", "cobe", "--data", "fin-forse"), "no such file"),
+        (("generate", "hf://a", "--model", "m", "--out", "o.csv"), "is no address of a dataset"),
+        (("data", "check", "hf://a/b/c/d"), "is no address of a dataset"),
+        (("finforce", "release", "s.jsonl", "--out", "r", "--public"), "--public goes with --push"),
+        (
+            ("finforce", "release", "s.jsonl", "--out", "r", "--push", "harbour/made"),
+            "'harbour/made' is no address of a dataset",
+        ),
+        (
+            ("finforce", "release", "s.jsonl", "--out", "r", "--push", "hf://a/b:c"),
+            "names a part of a dataset; push to hf://a/b",
+        ),
+        (("rfc", "release", "s.jsonl", "--out", "r", "--push", "hf://a/b"), "there is no token"),
+        (
+            *[
+                (
+                    "rfc",
+                    "release",
+                    "s.jsonl",
+                    "--out",
+                    "r",
+                    "--with-originals",
+                    "--push",
+                    "hf://a/b",
+                )
+            ],
+            "a copy with originals is private and is not published",
+        ),
+        (("rfc", "release", "s.jsonl", "--out", "r", "--public"), "--public goes with --push"),
+    ],
+)
+def test_what_is_wrong_is_one_line(call, tmp_path, arguments, said):
+    more = ("--model", "mockllm/model") if arguments[0] == "run" else ()
+    assert said in one_line(call(*arguments, *more))
+    assert not (tmp_path / "r").exists()

@@ -1,0 +1,607 @@
+"""Two runs compared: by the report's own figures, on shared items, and what a CI job is told."""
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contrafact.errors import InputError
+from contrafact.family import task_named
+from contrafact.family.report import Measure
+from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.diff import RunDiff, diff_runs, match_systems
+from contrafact.report.diff_page import diff_json, render_diff
+from contrafact.report.estimates import comparability, compare_figures, prepare_items
+from contrafact.report.frames import task_runs
+from contrafact.report.regression import Check, find_regressions, parse_check
+from contrafact.runs.folder import read_manifest, read_prompts
+
+ROOT = Path(__file__).parents[2]
+WORKFLOW = ROOT / "docs" / "diff-workflow.yml"
+SPEC = task_named("finforce").report.load()
+FIRST, SECOND = "northwind/large-2 · zero-shot", "embedded/smollm2-135m · zero-shot"
+
+
+def make_run(folder: Path, items: pd.DataFrame, task: str = "finforce", **changes: Any) -> Path:
+    """Write the folder of a run that has finished, as far as a comparison reads it."""
+    folder.mkdir(parents=True)
+    items.to_parquet(folder / "items.parquet")
+    judges = list(items["judge"].dropna().unique()) if "judge" in items else []
+    data = {"name": "news.csv", "sha256": "0" * 64, "items": int(items["sample_id"].nunique())}
+    manifest: dict[str, Any] = {
+        "identity": folder.name,
+        "status": "finished",
+        "started": "2026-11-20T10:00:00+00:00",
+        "contrafact": "0.1.0",
+        "inspect_ai": "0.3.285",
+        "task": task,
+        "task_version": "1-A",
+        "data": data,
+        "pack": {"name": "default", "hash": "0" * 12, "templates": {}},
+        "settings": {
+            "task": task,
+            "models": sorted(set(items["model"])),
+            "judges": judges,
+            "methods": sorted(set(items["method"])),
+            "limit": None,
+            "seed": 0,
+            "generation": {"temperature": 0.0},
+            "transport": {},
+            "fluency_model": "smollm2-135m",
+        },
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest | changes), encoding="utf-8")
+    # As runs wrote it before they said what a model was asked for, and what it cost.
+    usage = "model,calls,input_tokens,output_tokens,reasoning_tokens,cached_tokens\nx/y,3,9,3,0,0\n"
+    (folder / "usage.csv").write_text(usage, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def items(study: Any) -> pd.DataFrame:
+    return study.make_items()
+
+
+@pytest.fixture(scope="module")
+def two(items: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A run of one system, and a run of another, over the same headlines."""
+    folder = tmp_path_factory.mktemp("two")
+    made = [
+        make_run(folder / name, items[items["system"].eq(system)])
+        for name, system in (("a", SECOND), ("b", FIRST))
+    ]
+    return made[0], made[1]
+
+
+@pytest.fixture(scope="module")
+def compared(two: tuple[Path, Path]) -> RunDiff:
+    return diff_runs(*two, resamples=200)
+
+
+def figure(diff: RunDiff, measure: str, form: str) -> "pd.Series[Any]":
+    rows = diff.differences
+    return rows[rows["measure"].eq(measure) & rows["form"].eq(form)].iloc[0]
+
+
+class TestFigures:
+    def test_are_those_of_the_report_of_both_runs(
+        self, study: Any, items: pd.DataFrame, compared: RunDiff
+    ) -> None:
+        both = items[items["system"].isin((FIRST, SECOND))]
+        runs = task_runs("finforce", both, study.make_meta())
+        data = chapter_data(runs, Options(resamples=200))
+        pairs = data.pairs[data.pairs["first"].eq(FIRST) & data.pairs["second"].eq(SECOND)]
+        assert len(pairs) == 7
+        for _, row in pairs.iterrows():
+            ours = figure(compared, row["measure"], row["form"])
+            assert ours["difference"] == pytest.approx(row["difference"], abs=1e-12)
+            assert ours["n"] == row["n"]
+            # Other random numbers, of the same distribution.
+            for end in ("low", "high"):
+                assert ours[end] == pytest.approx(row[end], rel=0.25, abs=0.05), row["measure"]
+            assert ours["p_value"] == pytest.approx(row["p_value"], abs=0.05)
+        own = data.figures[data.figures["system"].eq(FIRST) & data.figures["scope"].eq("overall")]
+        own = own[own["category"].isna()].set_index(["measure", "form"])["estimate"]
+        for _, row in compared.differences.iterrows():
+            assert row["after"] == pytest.approx(own[row["measure"], row["form"]])
+
+    def test_of_no_mean_are_the_difference_of_the_two_figures(self, compared: RunDiff) -> None:
+        for name in ("perplexity_median", "delta_perplexity"):
+            row = figure(compared, name, "valid")
+            assert row["difference"] == pytest.approx(row["after"] - row["before"])
+            assert row["low"] < row["difference"] < row["high"]
+            assert math.isnan(row["p_value"])
+
+    def test_of_a_mean_agree_whether_resampled_as_a_figure_or_compared_pairwise(
+        self, study: Any
+    ) -> None:
+        """Two ways to one interval: of a rate without gaps both must say the same."""
+        items = study.make_items(headlines=30, judged=False, scored=False)
+        frame = prepare_items(items[items["system"].isin((FIRST, SECOND))], SPEC)
+        able = comparability(frame, SPEC, study.make_meta())
+        rng = np.random.default_rng(3)
+        found = compare_figures(
+            frame, SPEC, able, measures=[SPEC.measure("valid")], first=FIRST, second=SECOND,
+            rng=rng, resamples=400,
+        ).iloc[0]  # fmt: skip
+        values = frame.groupby(["system", "sample_id"])["valid"].mean()
+        apart = (values[FIRST] - values[SECOND]).to_numpy()
+        drawn = rng.integers(0, len(apart), size=(4_000, len(apart)))
+        low, high = np.quantile(apart[drawn].mean(axis=1), [0.025, 0.975])
+        assert found["difference"] == pytest.approx(apart.mean())
+        # The report's interval is a little wider than the plain percentiles, on purpose.
+        assert found["low"] == pytest.approx(low, abs=0.04)
+        assert found["high"] == pytest.approx(high, abs=0.04)
+
+    def test_of_a_run_and_itself_are_zero_and_nothing_flips(self, two: tuple[Path, Path]) -> None:
+        same = diff_runs(two[0], two[0], resamples=20)
+        assert (same.differences["difference"] == 0).all()
+        assert not same.flips
+        assert not same.changes.settings and not same.changes.prompts
+
+    def test_swapped_runs_swap_the_sign(self, two: tuple[Path, Path], compared: RunDiff) -> None:
+        back = diff_runs(two[1], two[0], resamples=20)
+        for _, row in compared.differences.iterrows():
+            other = figure(back, row["measure"], row["form"])
+            assert other["difference"] == pytest.approx(-row["difference"])
+        ways = [flip.direction for flip in back.flips]
+        ours = [flip.direction for flip in compared.flips]
+        assert len(ways) == len(ours)
+        assert back.flip_counts["improved"].tolist() == compared.flip_counts["worsened"].tolist()
+
+
+class TestSharedItems:
+    def test_only_what_both_runs_have_is_counted(
+        self, items: pd.DataFrame, tmp_path: Path, compared: RunDiff
+    ) -> None:
+        """Dropping items from one run equals dropping them from both."""
+        a, b = (items[items["system"].eq(name)] for name in (SECOND, FIRST))
+        kept = b[b["sample_id"] >= "h0020"]
+        one = diff_runs(make_run(tmp_path / "a", a), make_run(tmp_path / "b", kept), resamples=20)
+        whole = diff_runs(
+            make_run(tmp_path / "c", a[a["sample_id"] >= "h0020"]),
+            make_run(tmp_path / "d", kept),
+            resamples=20,
+        )
+        assert len(one.changes.data.removed) == 20
+        assert not one.changes.data.added
+        assert "44 headlines that both have" in " ".join(one.notes)
+        assert not whole.notes
+        columns = ["measure", "form", "before", "after", "difference", "n"]
+        pd.testing.assert_frame_equal(one.differences[columns], whole.differences[columns])
+        assert (
+            figure(one, "directionality", "strict")["n"]
+            < figure(compared, "directionality", "strict")["n"]
+        )
+
+    def test_runs_that_share_nothing_are_refused(self, items: pd.DataFrame, tmp_path: Path) -> None:
+        own = items[items["system"].eq(FIRST)]
+        a = make_run(tmp_path / "a", own[own["sample_id"] < "h0020"])
+        b = make_run(tmp_path / "b", own[own["sample_id"] >= "h0020"])
+        with pytest.raises(InputError, match="share no headline"):
+            diff_runs(a, b)
+
+    def test_verdicts_of_two_judges_are_not_compared(
+        self, items: pd.DataFrame, two: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        own = items[items["system"].eq(SECOND)].assign(judge="moor/judge")
+        found = diff_runs(two[0], make_run(tmp_path / "b", own), resamples=20)
+        assert "was judged by lakeside/judge-1 in A and by moor/judge in B" in found.notes[0]
+        judged = {measure.name for measure in SPEC.measures if measure.judged}
+        assert judged.isdisjoint(found.differences["measure"])
+        assert judged.isdisjoint(found.flip_counts["measure"])
+        check = parse_check("directionality", SPEC.measures)
+        pairs = [(pair.first, pair.second) for pair in found.pairs]
+        with pytest.raises(InputError, match="cannot be compared"):
+            find_regressions([check], found.differences, pairs)
+
+
+class TestFlips:
+    def test_are_the_outputs_whose_yes_became_a_no(
+        self, items: pd.DataFrame, compared: RunDiff
+    ) -> None:
+        a, b = (
+            prepare_items(items[items["system"].eq(name)], SPEC).set_index(["sample_id", "side"])
+            for name in (SECOND, FIRST)
+        )
+        wanted = {
+            (place, name)
+            for name in ("forward_compatibility", "directionality")
+            for place in a.index
+            if abs(b.loc[place, f"{name}_strict"] - a.loc[place, f"{name}_strict"]) == 1
+        }
+        assert len(wanted) > 20
+        found = {
+            ((flip.item["sample_id"], flip.item["side"]), name)
+            for flip in compared.flips
+            for name in flip.measures
+            if name in ("forward_compatibility", "directionality")
+        }
+        assert found == wanted
+
+    def test_show_both_texts_or_why_there_is_none(
+        self, items: pd.DataFrame, compared: RunDiff
+    ) -> None:
+        rows = items.set_index(["system", "sample_id", "side"])
+        invalid = 0
+        for flip in compared.flips:
+            for system, text, why in (
+                (SECOND, flip.before, flip.invalid_before),
+                (FIRST, flip.after, flip.invalid_after),
+            ):
+                row = rows.loc[(system, flip.item["sample_id"], flip.item["side"])]
+                invalid += text is None
+                if text is None:
+                    assert why == row["invalid_reason"]
+                else:
+                    assert why is None and text == row["text"]
+        assert invalid
+
+    def test_the_worst_come_first(self, compared: RunDiff) -> None:
+        rank = ["worsened", "improved", "changed"]
+        places = [rank.index(flip.direction) for flip in compared.flips]
+        assert places == sorted(places)
+        assert {0, 1} <= set(places)
+
+
+def systems(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["system", "model", "method"])
+    return frame.assign(shots=0)
+
+
+class TestMatching:
+    def test_goes_by_name_then_method_then_model_then_what_is_left(self) -> None:
+        before = systems(("x/1 · p", "x/1", "p"), ("x/1 · q", "x/1", "q"), ("x/2 · r", "x/2", "r"))
+        after = systems(("x/1 · p", "x/1", "p"), ("y/1 · q", "y/1", "q"), ("z/2 · s", "z/2", "s"))
+        pairs, left, right = match_systems(before, after)
+        assert [(pair.before, pair.after) for pair in pairs] == [
+            ("x/1 · p", "x/1 · p"),
+            ("x/1 · q", "y/1 · q"),
+            ("x/2 · r", "z/2 · s"),
+        ]
+        assert left == right == []
+
+    def test_does_not_guess_among_several(self) -> None:
+        before = systems(("x/1 · p", "x/1", "p"), ("x/2 · p", "x/2", "p"))
+        after = systems(("y/1 · p", "y/1", "p"), ("y/2 · p", "y/2", "p"))
+        with pytest.raises(InputError, match="--system A=B"):
+            match_systems(before, after)
+        pairs, left, right = match_systems(before, after, wanted=["x/2=y/1"])
+        assert [(pair.before, pair.after) for pair in pairs] == [("x/2 · p", "y/1 · p")]
+        assert (left, right) == (["x/1 · p"], ["y/2 · p"])
+
+    def test_takes_names_with_an_equals_sign(self) -> None:
+        before = systems(("m · p:k=2", "m", "p:k=2"), ("m · q", "m", "q"))
+        after = systems(("m · p:k=4", "m", "p:k=4"), ("m · q", "m", "q"))
+        pairs, _, _ = match_systems(before, after, wanted=["p:k=2=p:k=4"])
+        assert [(pair.before, pair.after) for pair in pairs] == [("m · p:k=2", "m · p:k=4")]
+
+    @settings(max_examples=40)
+    @given(st.lists(st.tuples(*[st.sampled_from("abc")] * 2), min_size=1, unique=True), st.data())
+    def test_uses_each_system_once_and_loses_none(
+        self, names: list[tuple[str, str]], data: st.DataObject
+    ) -> None:
+        others = data.draw(
+            st.lists(st.tuples(*[st.sampled_from("abd")] * 2), min_size=1, unique=True)
+        )
+        before, after = (
+            systems(*((f"{model} · {method}", model, method) for model, method in part))
+            for part in (names, others)
+        )
+        try:
+            pairs, left, right = match_systems(before, after)
+        except InputError:
+            return
+        assert sorted([pair.before for pair in pairs] + left) == sorted(before["system"])
+        assert sorted([pair.after for pair in pairs] + right) == sorted(after["system"])
+        same = set(before["system"]) & set(after["system"])
+        assert all(any(p.before == p.after == name for p in pairs) for name in same)
+
+
+def difference_row(check: Check, difference: float, low: float, high: float) -> pd.DataFrame:
+    row = {
+        "first": "B · x", "second": "A · x", "measure": check.measure.name, "form": check.form,
+        "difference": difference, "low": low, "high": high, "n": 30, "level": 0.95, "method": "m",
+    }  # fmt: skip
+    return pd.DataFrame([row])
+
+
+class TestRegression:
+    @settings(max_examples=40)
+    @given(
+        st.floats(-1, 1), st.floats(0, 0.5), st.floats(0, 0.5), st.floats(0, 0.4),
+        st.sampled_from(["high", "low"]),
+    )  # fmt: skip
+    def test_rules_grow_stricter_and_margins_more_lenient(
+        self, difference: float, below: float, above: float, margin: float, better: Any
+    ) -> None:
+        measure = Measure("m", "M", better=better)
+
+        def regressed(rule: Any, allowed: float, turned: float = 1.0) -> bool:
+            check = Check(measure, "strict", allowed)
+            ends = sorted((turned * (difference - below), turned * (difference + above)))
+            rows = difference_row(check, turned * difference, *ends)
+            (found,) = find_regressions([check], rows, [("B · x", "A · x")], rule=rule)
+            return found.regressed
+
+        rules = ("interval", "difference", "non-inferiority")
+        found = [regressed(rule, margin) for rule in rules]
+        assert found == sorted(found)
+        for rule in rules:
+            assert regressed(rule, margin) <= regressed(rule, 0.0)
+            # What is a loss one way is a gain the other: never a loss beyond the margin both ways.
+            if rule != "non-inferiority":
+                assert not (regressed(rule, margin) and regressed(rule, margin, -1.0))
+
+    def test_without_an_interval_the_difference_decides(self) -> None:
+        check = Check(Measure("m", "M"), "strict", 0.02)
+        rows = difference_row(check, -1.0, math.nan, math.nan)
+        for rule in ("interval", "difference", "non-inferiority"):
+            (found,) = find_regressions([check], rows, [("B · x", "A · x")], rule=rule)
+            assert found.regressed
+            assert "no interval" in found.text and "by difference" in found.text
+
+    @pytest.mark.parametrize(
+        ("text", "form", "margin"),
+        [
+            ("directionality", "strict", 0.0),
+            ("directionality:0.02", "strict", 0.02),
+            ("directionality.valid:2%", "valid", 0.02),
+            ("valid:5%", "all", 0.05),
+            ("perplexity:1.5", "valid", 1.5),
+        ],
+    )
+    def test_a_check_is_read(self, text: str, form: str, margin: float) -> None:
+        check = parse_check(text, SPEC.measures)
+        assert (check.form, check.margin) == (form, pytest.approx(margin))
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("happiness", "no measure 'happiness'"),
+            ("similar_semantics", "neither more nor less"),
+            ("directionality.lenient", "no form 'lenient'"),
+            ("directionality:", "'' is no margin"),
+            ("directionality:-0.1", "'-0.1' is no margin"),
+            ("directionality:nan", "is no margin"),
+            ("directionality:2", "whole scale"),
+            ("directionality:200%", "whole scale"),
+            ("perplexity:5%", "is no margin"),
+        ],
+    )
+    def test_a_wrong_check_is_one_clear_line(self, text: str, said: str) -> None:
+        with pytest.raises(InputError, match=re.escape(said)) as error:
+            parse_check(text, SPEC.measures)
+        assert "\n" not in str(error.value)
+
+
+class Reader(HTMLParser):
+    VOID = frozenset({"meta", "img", "source", "br", "link"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_runs_nothing_and_asks_for_nothing(compared: RunDiff) -> None:
+    page = render_diff(compared)
+    reader = Reader()
+    reader.feed(page)
+    assert not reader.open
+    assert not {"script", "iframe", "object", "form", "link", "base"} & set(reader.tags)
+    assert not [name for name, _ in reader.attributes if name.startswith("on")]
+    for name, value in reader.attributes:
+        if name in ("src", "srcset", "href"):
+            assert (value or "").startswith(("data:", "#"))
+    assert "http://" not in page and "https://" not in page and "url(" not in page
+    assert "\u202e" not in page and "\x1b" not in page and "&lt;script&gt;" in page
+
+
+def test_runs_from_before_costs_were_kept_say_their_calls(compared: RunDiff) -> None:
+    assert [(run.calls, run.costs) for run in compared.meta.runs] == [(3, ()), (3, ())]
+
+
+def test_the_json_is_strict_and_whole(compared: RunDiff) -> None:
+    from contrafact.report.write import render_json
+
+    found = json.loads(render_json(diff_json(compared)))
+    assert len(found["flips"]) == len(compared.flips)
+    assert len(found["differences"]) == len(compared.differences)
+    assert found["systems"] == [{"a": SECOND, "b": FIRST}]
+    assert {"name": "models", "before": "embedded/smollm2-135m", "after": "northwind/large-2"} in (
+        found["changes"]["settings"]
+    )
+
+
+def test_a_terminal_is_not_steered_by_what_models_wrote(
+    quick_contrafact: Any, folders: Path
+) -> None:
+    done = quick_contrafact("diff", "a", "b", "--show", "500")
+    assert done.returncode == 0, done.stderr
+    assert "‹U+202E›" in done.stdout
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u200b\u202a-\u202e]", done.stdout)
+
+
+WRONG = {
+    "no runs": [],
+    "one run": ["a"],
+    "a folder that is not there": ["a", "nowhere"],
+    "a folder that is no run": ["a", "."],
+    "a file": ["a", "a/manifest.json"],
+    "another task": ["a", "other"],
+    "a run that has not ended": ["a", "begun"],
+    "one system": ["a", "b", "--system", "zero-shot"],
+    "no such system": ["a", "b", "--system", "zero-shot=eleven-shot"],
+    "no such measure": ["a", "b", "--fail-on-regression", "happiness"],
+    "no margin": ["a", "b", "--fail-on-regression", "directionality:much"],
+    "a margin of everything": ["a", "b", "--fail-on-regression", "directionality:3"],
+    "a rule without a measure": ["a", "b", "--rule", "interval"],
+    "no such rule": ["a", "b", "--rule", "luck", "--fail-on-regression", "valid"],
+    "one file for two": ["a", "b", "--html", "x", "--json", "x"],
+    "a page into a folder": ["a", "b", "--html", "a"],
+    "a page to standard output": ["a", "b", "--html", "-"],
+    "a number of nothing": ["a", "b", "--show", "-1"],
+}
+
+
+@pytest.fixture
+def folders(study: Any, tmp_path: Path) -> Path:
+    """Runs of few headlines that nobody scored for fluency: quick to compare."""
+    items = study.make_items(headlines=24, scored=False)
+    for name, system in (("a", SECOND), ("b", FIRST)):
+        make_run(tmp_path / name, items[items["system"].eq(system)])
+    make_run(tmp_path / "other", items[items["system"].eq(FIRST)], "cobe")
+    begun = make_run(tmp_path / "begun", items[items["system"].eq(FIRST)])
+    (begun / "items.parquet").unlink()
+    return tmp_path
+
+
+def test_wrong_invocations_are_one_line_and_write_nothing(
+    quick_contrafact: Any, folders: Path
+) -> None:
+    before = sorted(path.name for path in folders.iterdir())
+    said = {}
+    for name, words in WRONG.items():
+        done = quick_contrafact("diff", *words)
+        assert done.returncode == 2, (name, done.stdout, done.stderr)
+        assert len(done.stderr.strip().splitlines()) == 1, (name, done.stderr)
+        assert done.stderr.startswith("contrafact: ") and not done.stdout
+        said[name] = done.stderr
+    assert sorted(path.name for path in folders.iterdir()) == before
+    assert "run of finforce" in said["another task"] and "cobe" in said["another task"]
+    assert len(set(said.values())) == len(said)
+
+
+def test_a_regression_ends_with_one_and_says_why(quick_contrafact: Any, folders: Path) -> None:
+    words = ["diff", "b", "a", "--json", "-", "--fail-on-regression", "directionality"]
+    done = quick_contrafact(*words)
+    assert done.returncode == 1
+    (line,) = done.stderr.strip().splitlines()
+    assert re.match(r"regression: directionality\.strict: .* is −\d.* interval −\d", line)
+    found = json.loads(done.stdout)
+    assert found["regressions"][0]["regressed"] is True
+    assert found["regressions"][0]["text"] in line
+    done = quick_contrafact("diff", "a", "b", *words[3:])
+    assert done.returncode == 0
+    assert done.stderr.startswith("no regression: directionality.strict: ")
+    done = quick_contrafact(*words[:-1], "directionality:99%")
+    assert done.returncode == 0
+
+
+@pytest.fixture
+def checkouts(tmp_path: Path) -> Path:
+    """A base and a head as the workflow checks them out: other prompts, the same headlines."""
+    from contrafact.prompts import export_default_pack
+
+    for name in ("base", "head"):
+        export_default_pack(tmp_path / name / "prompts")
+    prompt = tmp_path / "head" / "prompts" / "finforce" / "generate.jinja"
+    prompt.write_text(
+        prompt.read_text(encoding="utf-8").replace("You are", "Be sure that you are", 1),
+        encoding="utf-8",
+    )
+    judge = tmp_path / "head" / "prompts" / "finforce" / "judge-directionality-risk.jinja"
+    judge.write_text(judge.read_text(encoding="utf-8") + "\n{# asked again #}\nTake care.\n")
+    data = tmp_path / "head" / "data"
+    data.mkdir()
+    lines = [
+        {"headline": f"{firm} {event}", "category": "Corporate strategy & operations"}
+        for firm in ("Halden Foods", "Corvane Shipping", "Tarn Valley Rail")
+        for event in ("delays its second plant", "names a new finance chief")
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (data / "headlines.jsonl").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def workflow_steps() -> Iterator[dict[str, Any]]:
+    yield from yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["compare"]["steps"]
+
+
+@pytest.mark.slow
+def test_the_workflow_of_the_docs_runs(service: Any, checkouts: Path) -> None:
+    """Its own commands, in its own order, against a server on this machine."""
+    program = checkouts / "bin" / "contrafact"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m contrafact.cli.main "$@"\n')
+    program.chmod(0o755)
+    paths = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {
+        **service.environment, "PATH": paths, "MODEL": service.model, "JUDGE": service.judge,
+    }  # fmt: skip
+    document = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
+    assert {"MODEL", "JUDGE"} <= set(document["jobs"]["compare"]["env"])
+    ran = []
+    for step in workflow_steps():
+        if "run" not in step or step["name"] == "Install":
+            continue
+        # What GitHub fills in: a hash of the files that the expression names.
+        script = re.sub(
+            r"\$\{\{ hashFiles\((.*?)\) \}\}",
+            lambda found: f"{abs(hash(found[1])):x}",
+            step["run"],
+        )
+        assert "${{" not in script
+        done = subprocess.run(
+            ["bash", "-e", "-c", script], cwd=checkouts, env=environment, capture_output=True,
+            text=True, check=False, timeout=300,
+        )  # fmt: skip
+        ran.append((step["name"], done))
+        if step["name"] != "Compare":
+            assert done.returncode == 0, done.stderr
+    compare = ran[-1][1]
+    assert [name for name, _ in ran] == ["Run the base", "Run the pull request", "Compare"]
+    assert compare.returncode in (0, 1), compare.stderr
+    found = json.loads((checkouts / "diff.json").read_text(encoding="utf-8"))
+    assert compare.returncode == int(any(one["regressed"] for one in found["regressions"]))
+    assert [one["measure"] for one in found["regressions"]] == ["directionality", "valid"]
+    assert [one["name"] for one in found["changes"]["prompts"]] == [
+        "finforce/generate",
+        "finforce/judge-directionality-risk",
+    ]
+    changed = found["changes"]["prompts"][0]["diff"]
+    assert any(line.startswith("-You are") for line in changed)
+    assert any(line.startswith("+Be sure that you are") for line in changed)
+    assert found["changes"]["data"] == {
+        "same_file": True, "shared": 6, "added": [], "removed": [], "changed": [],
+    }  # fmt: skip
+    assert "finforce/generate" in (checkouts / "diff.html").read_text(encoding="utf-8")
+    for folder in (checkouts / "runs").iterdir():
+        kept_prompts_are_the_runs_own(folder)
+
+
+def kept_prompts_are_the_runs_own(folder: Path) -> None:
+    """A run's templates are kept; one that was changed since is not taken for the run's."""
+    manifest = read_manifest(folder)
+    assert set(read_prompts(folder, manifest)) == set(manifest.pack.templates)
+    assert len(manifest.pack.templates) == 4
+    kept = folder / "prompts" / "finforce" / "generate.jinja"
+    kept.write_text("Something else.", encoding="utf-8")
+    known = read_prompts(folder, manifest)
+    assert "Something else." not in known.values()
+    # The default pack has the base's text still, and not the head's.
+    assert ("finforce/generate" in known) == folder.name.startswith("base")

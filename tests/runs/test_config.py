@@ -1,0 +1,277 @@
+"""A run from a config file, every cell of a grid, and the config.yaml that repeats a run."""
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contrafact.errors import InputError
+from contrafact.family import tasks
+from contrafact.files.config import read_config
+from contrafact.runs.config import (
+    config_model,
+    config_schema,
+    config_text,
+    make_config,
+)
+from contrafact.runs.grid import make_plan, prepare_cells
+from contrafact.runs.prepare import prepare, preset_names
+
+BEGIN = "task: finforce\nmodel: openai-api/fake/writer\nfluency_model: none\nlimit: 1\n"
+
+
+@pytest.fixture
+def run(quick_contrafact, service, tmp_path):
+    def start(*arguments, config=None, suffix=".yaml"):
+        if config is not None:
+            (tmp_path / f"run{suffix}").write_text(config, encoding="utf-8")
+            arguments = ("--config", f"run{suffix}", *arguments)
+        return quick_contrafact("run", *arguments, env=service.environment)
+
+    return start
+
+
+def test_a_run_folder_repeats_itself(run, service, tmp_path):
+    (tmp_path / "news.csv").write_text("headline\nTern & Vale raises its dividend\n")
+    done = run(
+        "finforce", "--data", "news.csv", "--model", service.model, "--judge", service.judge,
+        "--method", "few-shot", "--shots", "2", "--draws", "2", "--seed", "5",
+        "--temperature", "0.3", "--max-retries", "2", "--fluency-model", "none",
+        "-M", "api_key=sk-of-nobody-12345678", "-M", "emulate_tools=false", "--out", "a/run",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "a" / "run" / "config.yaml").read_text()
+    assert "sk-of-nobody" not in text and "# Left out of model_args" in text
+    said = yaml.safe_load(text)
+    assert said["data"] == "../../news.csv" and said["draws"] == 2 and said["temperature"] == 0.3
+    # In a new folder, from another place, without the secret: the same run.
+    again = run("--config", "a/run/config.yaml", "--out", "b")
+    assert again.returncode == 0, again.stderr
+    one, two = (json.loads((tmp_path / f / "manifest.json").read_text()) for f in ("a/run", "b"))
+    assert one["identity"] == two["identity"]
+    items = [pd.read_parquet(tmp_path / f / "items.parquet") for f in ("a/run", "b")]
+    pd.testing.assert_frame_equal(*items)
+    # In its own folder: nothing changes, no model is called.
+    before = {p: p.read_bytes() for p in (tmp_path / "b").rglob("*") if p.is_file()}
+    answered = service.stats()["answered"]
+    third = run("--config", "b/config.yaml", "--out", "b")
+    assert third.returncode == 0 and "this run had finished" in third.stdout
+    assert service.stats()["answered"] == answered
+    assert before == {p: p.read_bytes() for p in (tmp_path / "b").rglob("*") if p.is_file()}
+
+
+def test_a_prompt_pack_is_repeated_from_the_runs_own_copy(run, service, quick_contrafact, tmp_path):
+    assert quick_contrafact("prompts", "export", "pack").returncode == 0
+    template = tmp_path / "pack" / "finforce" / "generate.jinja"
+    template.write_text("Think of money.\n" + template.read_text())
+    done = run(config=BEGIN + "prompts: pack\nout: a\n")
+    assert done.returncode == 0, done.stderr
+    template.unlink()
+    again = run("--config", "a/config.yaml", "--out", "b")
+    assert again.returncode == 0, again.stderr
+    one, two = (json.loads((tmp_path / f / "manifest.json").read_text()) for f in "ab")
+    assert one["identity"] == two["identity"]
+
+
+def test_every_cell_of_a_grid_is_a_run_and_all_are_reported_together(run, service, tmp_path):
+    grid = "grid:\n  temperature: [0, 0.7]\n  method: [zero-shot, few-shot]\nout: g\n"
+    assert "4 calls, 4 of them paid" in run("--estimate", config=BEGIN + grid).stdout
+    done = run(config=BEGIN + grid)
+    assert done.returncode == 0, done.stderr
+    cells = sorted(path.parent.name for path in (tmp_path / "g").glob("*/manifest.json"))
+    assert cells == sorted(
+        f"temperature={t},method={m}" for t in ("0", "0.7") for m in ("zero-shot", "few-shot")
+    )
+    results = json.loads((tmp_path / "g" / "results.json").read_text())
+    systems = {row["system"] for row in results["figures"]}
+    assert systems == {
+        f"{service.model} · {m} [temperature {t}]"
+        for t in ("0", "0.7")
+        for m in ("zero-shot", "few-shot (3)")
+    }
+    answered = service.stats()["answered"]
+    before = {p: p.read_bytes() for p in (tmp_path / "g").rglob("*") if p.is_file()}
+    again = run("--config", "g/config.yaml", "--out", "g")
+    assert again.returncode == 0 and again.stdout.count("this run had finished") == 4
+    assert service.stats()["answered"] == answered
+    assert before == {p: p.read_bytes() for p in (tmp_path / "g").rglob("*") if p.is_file()}
+    # An option on the command line takes the place of the file's, and of an axis.
+    less = run("--config", "g/config.yaml", "--out", "h", "--temperature", "0.7")
+    assert less.returncode == 0, less.stderr
+    assert sorted(p.parent.name for p in (tmp_path / "h").glob("*/manifest.json")) == [
+        "method=few-shot", "method=zero-shot",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+def test_toml_and_json_say_the_same(run, suffix, tmp_path):
+    values = {"task": "finforce", "model": "openai-api/fake/writer", "limit": 1, "yes": True,
+              "fluency_model": "none", "max_tokens": 50, "out": "made"}  # fmt: skip
+    text = json.dumps(values, indent=1)
+    if suffix == ".toml":
+        text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+    done = run("--temperature", "0", config=text, suffix=suffix)
+    assert done.returncode == 0, done.stderr
+    said = json.loads((tmp_path / "made" / "manifest.json").read_text())["settings"]
+    assert said["generation"] == {"max_tokens": 50, "temperature": 0}
+    wrong = run(config=text.replace("max_tokens", "max_tokns"), suffix=suffix)
+    place = 1 + next(i for i, line in enumerate(text.splitlines()) if "max_tokens" in line)
+    said = f"run{suffix}:{place}: finforce has no option 'max_tokns'; did you mean 'max_tokens'?"
+    assert said in wrong.stderr
+
+
+WRONG = {
+    "an unknown option": (BEGIN + "temperatur: 1\n", ":5: finforce has no option 'temperatur'; "
+                          "did you mean 'temperature'?"),
+    "an option of another task": (BEGIN + "judge_context: true\n", ":5: finforce has no option "
+                                  "'judge_context'"),
+    "a value of another kind": (BEGIN + "max_tokens: many\n", ":5: max_tokens: input should be a "
+                                "valid integer"),
+    "a value out of bounds": (BEGIN + "\n# higher\ntop_p: 2\n", ":7: top_p: input should be less "
+                              "than or equal to 1 (it is 2)"),
+    "no task": ("model: x/y\n", "run.yaml: names no task; begin with task: NAME"),
+    "no such task": ("task: finfroce\n", ":1: there is no task 'finfroce'; use finforce, "),
+    "a key twice": (BEGIN + "limit: 2\n", ":5: 'limit' is there twice, first on line 4"),
+    "not YAML": (BEGIN + "judge: [a\n", "not YAML: "),
+    "nothing in it": ("# soon\n", "run.yaml: holds no keys"),
+    "a grid that is a list": (BEGIN + "grid: [1, 2]\n", ":5: the grid is not options with their"),
+    "a grid over what is no option": (BEGIN + "grid:\n  limits: [1]\n", ":6: 'limits' is not an "
+                                      "option that a grid can have; did you mean 'limit'?"),
+    "a grid of one value": (BEGIN + "grid:\n  seed: 3\n", ":6: the grid's 'seed' is not a list"),
+    "a bad value in a grid": (BEGIN + "grid:\n  temperature: [0, cold]\n", ":6: temperature: input "
+                              "should be a valid number"),
+    "in the grid and outside": (BEGIN + "grid:\n  limit: [1, 2]\n", ":4: 'limit' stands in the "
+                                "grid and outside"),
+    "two cells that are one run": (BEGIN + "grid:\n  method: [zero-shot, zero-shot]\n", "method="
+                                   "zero-shot-2 are the same run"),
+    "a cell that cannot be": (BEGIN + "grid:\n  shots: [2, 4]\n", "in the cell shots=2: --shots is "
+                              "for worked examples"),
+    "a file that is not there": (BEGIN + "data: news.csv\n", "news.csv: no such file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_in_a_file_is_one_line(run, service, what, tmp_path):
+    text, said = WRONG[what]
+    done = run(config=text)
+    assert done.returncode == 2 and done.stdout == ""
+    assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert service.stats()["answered"] == {}
+    assert [path.name for path in tmp_path.iterdir()] == ["run.yaml"]
+
+
+def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
+    (tmp_path / "busy").mkdir()
+    (tmp_path / "busy" / "mine.txt").write_text("mine")
+    grid = BEGIN + "grid: {seed: [1, 2]}\n"
+    for arguments, config, said in (
+        (("--config", "none.yaml"), None, "none.yaml: there is no such config; check the path"),
+        (("--config", "none.yaml", "--out", "x"), None, "none.yaml: there is no such config"),
+        (("--config",), None, "--config"),
+        (("cobe", "--config", "run.yaml"), BEGIN, "run.yaml:1: is a config of finforce, not of "),
+        (("--limit", "0"), BEGIN, "--limit"),
+        (("--out", "busy"), grid, "busy: is not empty and no grid's folder"),
+        (("--out", "run.yaml"), grid, "run.yaml: is a file"),
+    ):
+        if config is not None:
+            (tmp_path / "run.yaml").write_text(config)
+        more = ("--config", "run.yaml") if arguments[0] in ("--limit", "--out") else ()
+        done = run(*more, *arguments)
+        assert done.returncode == 2 and said in done.stderr, (arguments, done.stderr)
+        assert done.stderr.count("\n") == 1
+
+
+def test_the_schema_takes_what_is_right_and_no_more(run):
+    schema = config_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    printed = run("--config-schema")
+    assert printed.returncode == 0 and json.loads(printed.stdout) == schema
+    grid = {"temperature": [0, 0.7], "model": ["a/b", ["a/b", "c/d"]]}
+    right = {**yaml.safe_load(BEGIN), "method": ["few-shot"], "grid": grid}
+    assert validator.is_valid(right)
+    for change in ({"task": "none"}, {"judge_context": True}, {"limit": 0}, {"top_p": "high"},
+                   {"grid": {"out": ["a"]}}, {"grid": {"seed": 3}}, {"modle": "a/b"}):  # fmt: skip
+        assert not validator.is_valid({**right, **change}), change
+
+
+def test_the_schema_knows_every_option_of_the_command_line(run):
+    branches = {one["title"]: one["properties"] for one in config_schema()["oneOf"]}
+    assert list(branches) == list(tasks())
+    for task, properties in branches.items():
+        shown = run(task, "--help").stdout
+        flags = set(re.findall(r"^│ --([\w-]+)", shown, re.MULTILINE)) - {"config", "help"}
+        named = {name.replace("_", "-") for name in properties} - {"task", "grid", "model-args"}
+        assert {"judge-arg" if name == "judge-args" else name for name in named} == flags
+
+
+NUMBERS = {"temperature": st.floats(0, 2), "top_p": st.floats(0, 1), "max_tokens": st.integers(1),
+           "seed": st.integers(0, 2**40), "limit": st.integers(1, 9), "timeout": st.integers(1),
+           "structured": st.booleans(), "judge_faults": st.booleans(),
+           "reasoning_effort": st.sampled_from(["none", "low"]), "cache": st.booleans(),
+           "fluency_model": st.sampled_from(["none", "no", "1e5", "on: off", "~"]),
+           "model_args": st.dictionaries(st.text("abc", min_size=1), st.text(max_size=5) |
+                                         st.booleans() | st.integers() | st.floats(-5, 5),
+                                         max_size=3)}  # fmt: skip
+
+
+@given(values=st.fixed_dictionaries({}, optional=NUMBERS))
+@settings(max_examples=40)
+def test_whatever_is_set_is_repeated(values, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    first = make_config("finforce", {"model": "none/none", **values}).settings()
+    (folder / "config.yaml").write_text(config_text(first, folder), encoding="utf-8")
+    (cell,) = make_plan(read_config(folder / "config.yaml"), {}).cells
+    again = cell.config.settings()
+    assert again == first.model_copy(update={"model_args": again.model_args})
+    assert again.model_args == first.model_args
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_presets_run_is_repeated(name, tmp_path):
+    from contrafact.runs.prepare import load_preset
+
+    first = make_config(str(load_preset(name)["task"]), {"preset": name}).settings()
+    (tmp_path / "config.yaml").write_text(config_text(first, tmp_path), encoding="utf-8")
+    (again,) = prepare_cells(make_plan(read_config(tmp_path / "config.yaml"), {}))
+    assert again.identity == prepare(first).identity
+
+
+def test_a_config_says_yes_and_no_as_words_where_words_are_meant(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text("task: finforce\nmodel: x/y\nyes: true\nfluency_model: no\nmethod: [on]\n")
+    (cell,) = make_plan(read_config(path), {}).cells
+    assert cell.config.yes is True and cell.config.method == ("on",)
+    assert getattr(cell.config, "fluency_model") == "no"  # noqa: B009 - a field of its task
+
+
+def test_paths_are_those_of_the_files_folder_and_the_command_lines_of_its_own(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text("task: finforce\nmodel: x/y\ndata: news.csv\nshots_from: ../pool.csv\n")
+    (cell,) = make_plan(read_config(path), {"data": Path("mine.csv")}).cells
+    assert cell.config.data == Path("mine.csv")
+    assert cell.config.model_dump()["shots_from"] == tmp_path / ".." / "pool.csv"
+
+
+def test_data_that_are_no_file_keep_their_name(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text("task: finforce\nmodel: x/y\ngrid:\n  data: [fin-force, hf://a/b, n.csv]\n")
+    found = [cell.config.data for cell in make_plan(read_config(path), {}).cells]
+    assert [str(one) for one in found] == ["fin-force", "hf:/a/b", str(tmp_path / "n.csv")]
+    for origin, named in (("fin-force@abc:x", "fin-force:x"), ("hf://a/b@abc", "hf://a/b@abc")):
+        first = make_config("finforce", {"model": "x/y"}).settings()
+        first = first.model_copy(update={"data": Path("/cache/f"), "data_source": origin})
+        assert yaml.safe_load(config_text(first, tmp_path))["data"] == named
+
+
+def test_two_tasks_have_each_their_own_options():
+    for task in tasks():
+        assert config_model(task).model_fields.keys() >= {"model", "grid"} - {"grid"}
+    with pytest.raises(InputError, match="cobe has no option 'rationale'"):
+        make_config("cobe", {"rationale": True})

@@ -1,0 +1,168 @@
+"""A loopback stand-in for the Hugging Face hub: its protocol for datasets, and its faults."""
+
+import base64
+import hashlib
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
+
+TOKEN = "hf_not_a_real_token_0123456789"
+
+
+class HubServer:
+    """Serves until it is closed.
+
+    Attributes:
+        datasets: By repository, its commits, newest last: (commit, files by name).
+        gated: Repositories that need the token.
+        faults: Answers given first, once each, by the start of the path: a status, or "drop".
+        asked: What came, in order: "METHOD path".
+        headers: The headers that came with it.
+        private: Whether a repository was made private.
+    """
+
+    def __init__(self):
+        self.datasets = {}
+        self.gated = set()
+        self.faults = []
+        self.asked = []
+        self.headers = []
+        self.private = {}
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self):
+                outer.answer(self)
+
+            do_GET = do_HEAD = do_POST = answer
+
+            def log_message(self, *_):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self._thread.start()
+
+    def close(self):
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def commit(self, repository, files):
+        """Commit files to a dataset; return the commit."""
+        data = {n: d.encode() if isinstance(d, str) else d for n, d in files.items()}
+        commits = self.datasets.setdefault(repository, [])
+        whole = {**(commits[-1][1] if commits else {}), **data}
+        text = json.dumps([len(commits), *((n, d.hex()) for n, d in sorted(whole.items()))])
+        commits.append((hashlib.sha1(text.encode()).hexdigest(), whole))
+        return commits[-1][0]
+
+    def downloads(self):
+        return [line for line in self.asked if line.startswith("GET") and "/resolve/" in line]
+
+    def answer(self, handler):
+        path = unquote(urlsplit(handler.path).path)
+        self.asked.append(f"{handler.command} {path}")
+        self.headers.append({name.lower(): value for name, value in handler.headers.items()})
+        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        fault = None
+        for place, (start, what) in enumerate(self.faults):
+            if path.startswith(start) and not (what == "drop" and handler.command == "HEAD"):
+                fault = self.faults.pop(place)[1]
+                break
+        if isinstance(fault, int):
+            self.send(handler, fault, b'{"error": "at this moment"}')
+            return
+        repository = self.repository_in(path)
+        token = handler.headers.get("Authorization") == f"Bearer {TOKEN}"
+        if repository in self.gated and not token:
+            error = {"X-Error-Code": "GatedRepo", "X-Error-Message": "Access is restricted."}
+            self.send(handler, 401, b"{}", **error)
+        elif handler.command == "POST":
+            self.post(handler, path, body, token)
+        elif repository is None:
+            self.send(handler, 404, b"{}", **{"X-Error-Code": "RepoNotFound"})
+        else:
+            self.get(handler, path, repository, fault)
+
+    def repository_in(self, path):
+        return next((name for name in self.datasets if f"datasets/{name}" in path), None)
+
+    def get(self, handler, path, repository, fault):
+        commits = self.datasets[repository]
+        tail = path.split(f"datasets/{repository}", 1)[1].strip("/").split("/")
+        wanted = tail[1] if len(tail) > 1 else "main"
+        known = dict(commits)
+        commit = commits[-1][0] if wanted == "main" else wanted
+        if commit not in known:
+            self.send(handler, 404, b"{}", **{"X-Error-Code": "RevisionNotFound"})
+            return
+        if tail[0] != "resolve":
+            siblings = [{"rfilename": name} for name in known[commit]]
+            told = {"id": repository, "sha": commit, "siblings": siblings, "private": False}
+            self.send(handler, 200, json.dumps({**told, "tags": []}).encode())
+            return
+        data = known[commit].get("/".join(tail[2:]))
+        if data is None:
+            self.send(handler, 404, b"{}", **{"X-Error-Code": "EntryNotFound"})
+            return
+        tags = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": commit}
+        asked = handler.headers.get("Range", "")
+        first = int(asked.removeprefix("bytes=").split("-")[0]) if asked else 0
+        if asked:
+            tags["Content-Range"] = f"bytes {first}-{len(data) - 1}/{len(data)}"
+        if fault == "drop":
+            handler.send_response(200)
+            for name, value in {**tags, "Content-Length": str(len(data))}.items():
+                handler.send_header(name, value)
+            handler.end_headers()
+            handler.wfile.write(data[: len(data) // 2])
+            handler.close_connection = True
+            return
+        self.send(handler, 206 if asked else 200, data[first:], **tags)
+
+    def post(self, handler, path, body, token):
+        if not token:
+            self.send(handler, 401, b'{"error": "Invalid username or password."}')
+        elif path.endswith("/validate-yaml"):
+            self.send(handler, 200, b'{"errors": [], "warnings": []}')
+        elif path.endswith("/repos/create"):
+            asked = json.loads(body)
+            name = f"{asked['organization']}/{asked['name']}" if asked.get("organization") else ""
+            there = name in self.datasets
+            if not there:
+                self.datasets[name] = []
+                self.private[name] = asked.get("private") or asked.get("visibility") == "private"
+            told = {"url": f"{self.url}/datasets/{name}"}
+            self.send(handler, 409 if there else 200, json.dumps(told).encode())
+        elif "/preupload/" in path:
+            plain = {"uploadMode": "regular", "shouldIgnore": False}
+            told = [{"path": file["path"], **plain} for file in json.loads(body)["files"]]
+            self.send(handler, 200, json.dumps({"files": told}).encode())
+        elif "/commit/" in path:
+            repository = self.repository_in(path)
+            lines = [json.loads(line) for line in body.splitlines()]
+            files = {
+                line["value"]["path"]: base64.b64decode(line["value"]["content"])
+                for line in lines
+                if line["key"] == "file"
+            }
+            commit = self.commit(repository, files)
+            url = f"{self.url}/datasets/{repository}/commit/{commit}"
+            told = {"success": True, "commitOid": commit, "commitUrl": url, "hookOutput": ""}
+            self.send(handler, 200, json.dumps(told).encode())
+        else:
+            self.send(handler, 404, b"{}")
+
+    @staticmethod
+    def send(handler, status, body, **headers):
+        handler.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        if handler.command != "HEAD":
+            handler.wfile.write(body)

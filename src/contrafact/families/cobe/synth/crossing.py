@@ -21,18 +21,18 @@ __all__ = ["SIZE", "Block", "Claim", "Situation", "draw_block", "situation", "tr
 
 SIZE = 4
 """Stories in a block."""
-_DRAWS = 60
+_DRAWS = 80
 """Situations that are drawn of a plot before a block is sought among them."""
 _ONE_CHANGE, _TWO_CHANGES = 0.62, 0.9
 """Below the first, one thing is supposed; below the second, two; else three."""
-_SEARCHES = 60
+_SEARCHES, _ROUNDS = 20, 6
 _VOICINGS = 10
 _MOST_MISJOINED = 2
 _E1, _E2, _E3, _E4, _E5 = (1 << n for n in range(5))
 _DUE = ((_E1, 2), (_E2, 1))
 """How many of the three other answers shall fail E1, and E2, in every story of a block."""
 _UNEVEN = 2.0
-_OPEN_WORTH = 2.4
+_OPEN_WORTH = 4.0
 _SIZE_COST = (0.0, 0.0, 0.3, 1.5, 4.0, 8.0)
 _MOST_UNEVEN = 5
 _RARE = ((_E3, 0.7), (_E4, 0.7), (_E5, 0.5))
@@ -108,11 +108,16 @@ class Situation:
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """Everything that a connector of its right answer may say."""
+        """Everything that a connector of its right answer may say of events.
+
+        Of the quantity, which is never set, it would be right in almost every story, and the number
+        next to it would show that.
+        """
         return tuple(
             claim
             for claim in _sayable(self.plot, self.after, self.supposed)
-            if true_claim(self.plot, claim, self.after, self.worlds, self.supposed)
+            if claim.effect in self.plot.gates
+            and true_claim(self.plot, claim, self.after, self.worlds, self.supposed)
         )
 
     @cached_property
@@ -234,12 +239,16 @@ def draw_block(plot: Plot, rng: Random) -> Block | None:
     pool = _pool(plot, latent, rng)
     if len(pool) < SIZE:
         return None
-    chosen = _search(pool, latent, rng)
-    if chosen is None:
-        return None
-    stories = tuple(pool[place] for place in chosen)
-    voiced = _voiced(stories, latent, rng)
-    if voiced is None:
+    fits = _fits(pool, latent)
+    for _ in range(_ROUNDS):
+        chosen = _search(pool, fits, rng)
+        if chosen is None:
+            return None
+        stories = tuple(pool[place] for place in chosen)
+        voiced = _voiced(stories, latent, rng)
+        if voiced is not None:
+            break
+    else:
         return None
     told = _told(stories, rng)
     fails = tuple(
@@ -281,7 +290,7 @@ def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
             if one.after_quantity == one.before_quantity:
                 continue
         key = (facts, base, tuple(sorted(chosen)))
-        if key not in seen:
+        if key not in seen and any(claim.follows for claim in one.claims):
             seen.add(key)
             found.append(one)
     return found
@@ -306,14 +315,15 @@ def _pattern(one: Situation, other: Situation, latent: str | None) -> int:
     return found
 
 
-def _search(pool: Sequence[Situation], latent: str | None, rng: Random) -> list[int] | None:
+def _search(
+    pool: Sequence[Situation], fits: Mapping[tuple[int, int], int], rng: Random
+) -> list[int] | None:
     """Return four situations whose answers fail each other's stories in balance.
 
     Of the three other answers, about as many fail E1, and about as many E2, in every story: else
     how many facts its criteria list would say how many of its answers fail them.
     """
     size = len(pool)
-    fits = _fits(pool, latent)
     near = [0] * size
     for i, j in fits:
         near[i] |= 1 << j

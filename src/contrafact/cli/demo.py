@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +11,10 @@ import typer
 if TYPE_CHECKING:
     from inspect_ai.solver import TaskState
     from rich.console import Console
+    from rich.text import Text
 
     from contrafact.console import Progress
-    from contrafact.family import DemoPart
+    from contrafact.family import DemoPart, ShownText
     from contrafact.report.chapter import Chapter
     from contrafact.runs.execute import RunResult
 
@@ -82,14 +84,20 @@ def _demo(out: Path, counts: Mapping[str, int]) -> None:
 def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
     """Run one part; its first texts are shown as they are written."""
     from contrafact.cli.run import evaluate
-    from contrafact.cli.show import edit_text
+    from contrafact.console import say_once
+    from contrafact.errors import installed
     from contrafact.models.opening import NO_MODEL
     from contrafact.runs.prepare import make_settings, prepare
 
+    methods = part.methods
+    if part.learned and installed("sklearn"):
+        methods += part.learned
+    elif part.learned:
+        say_once("baselines are left out: they need sklearn (pip install 'contrafact[baselines]')")
     given = {
         "models": (DEMO_MODEL,),
         "judges": (DEMO_MODEL,) if part.judged else (),
-        "methods": part.methods,
+        "methods": methods,
         "limit": count,
         "generation": dict(part.generation),
     }
@@ -103,14 +111,17 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
         texts = shown_of(state)
         left -= bool(texts)
         for text in texts:
-            progress.show(lambda console, text=text: edit_text(text, coloured=_coloured(console)))
+            progress.show(partial(_drawn, text))
 
     prepared = prepare(make_settings(part.task, given, part.options))
     return evaluate(prepared, folder, yes=True, samples=True, seen=seen)
 
 
-def _coloured(console: "Console") -> bool:
-    return console.is_terminal and not console.no_color and console.color_system is not None
+def _drawn(text: "ShownText", console: "Console") -> "Text":
+    from contrafact.cli.show import edit_text
+
+    colours = console.is_terminal and not console.no_color and console.color_system is not None
+    return edit_text(text, coloured=colours)
 
 
 class _Report:

@@ -141,6 +141,7 @@ class DemoPart:
         judged: Whether the model judges what it wrote.
         generation: How the model writes.
         options: The task's own options.
+        learned: Methods besides that need scikit-learn; left out, and said, where it is not there.
         shown: Returns what is shown of a sample as it ends, given Inspect's state of it.
     """
 
@@ -153,6 +154,7 @@ class DemoPart:
     judged: bool = False
     generation: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    learned: tuple[str, ...] = ()
     shown: "Lazy[Callable[[TaskState], Sequence[ShownText]]] | None" = None
 
 

@@ -21,19 +21,19 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --create-home --uid 10001 contrafact \
     && mkdir /work /cache \
-    && chown contrafact:contrafact /work /cache
+    && chown 10001:10001 /work /cache
 ENV PATH=/opt/contrafact/bin:$PATH CONTRAFACT_CACHE=/cache PYTHONUNBUFFERED=1
 WORKDIR /work
 
 FROM base AS studio
 COPY --from=build-studio /opt/contrafact /opt/contrafact
-USER contrafact
+USER 10001
 ENTRYPOINT ["contrafact"]
 CMD ["review", "serve", "--help"]
 
 FROM base AS cli
 COPY --from=build /opt/contrafact /opt/contrafact
-USER contrafact
+USER 10001
 RUN contrafact models fetch smollm2-135m
 ENTRYPOINT ["contrafact"]
 CMD ["--help"]

@@ -272,7 +272,7 @@ def run_and_report(
     Raises:
         typer.Exit: with 1 if samples failed.
     """
-    from contrafact.cli.show import show_estimate, show_results
+    from contrafact.cli.show import show_agreement, show_estimate, show_results
 
     if only_estimate:
         show_estimate(prepared.estimate())
@@ -285,6 +285,7 @@ def run_and_report(
         written = True
     if written:
         show_results(folder)
+        show_agreement(folder)
     show_failures(result)
     if written:
         typer.echo(f"report: {folder / 'report.html'}")
@@ -313,9 +314,11 @@ def evaluate(
     """
     from contrafact.models.estimate import paid_calls
     from contrafact.runs.execute import default_folder, execute
-    from contrafact.runs.prepare import BUNDLED
+    from contrafact.runs.prepare import BUNDLED, preset_notes
 
     calls = prepared.estimate(tokens=False)
+    for note in preset_notes(prepared.settings.preset):
+        typer.echo(f"{prepared.settings.preset}: {note}", err=True)
     _ask_first(paid_calls(calls), yes)
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)

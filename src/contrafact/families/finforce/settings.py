@@ -34,7 +34,7 @@ DEMO = (
     DemoPart(
         task="finforce",
         noun="headlines",
-        count=24,
+        count=12,
         most=30,
         text="FIN-FORCE. {count} bundled headlines about fictional companies; {model} writes, and "
         "judges what it wrote. Perplexity is left to runs with the extra 'whitebox' (PyTorch).",

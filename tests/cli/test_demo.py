@@ -1,6 +1,8 @@
 """The demo: a real model, offline, and a report of all tasks at its end."""
 
 import json
+import signal
+import subprocess
 
 import pytest
 
@@ -14,10 +16,13 @@ def test_the_demo_ends_with_tables_and_a_report_that_warns_of_its_judge(quick_co
     assert result.returncode == 0, result.stderr
     here = tmp_path / "here"
     assert "report: here/report.html" in result.stdout
-    assert "All counterfactuals" in result.stdout
+    # A headline and what became of it, before the first table.
+    texts, _, table = result.stdout.partition("All counterfactuals")
+    assert "headline: " in texts
+    assert "risk: " in texts
+    assert "opportunity: " in texts
     assert "The judge is the embedded model" in result.stdout
-    table = result.stdout.partition("All counterfactuals")[2]
-    assert max(map(len, table.splitlines())) <= 80
+    assert max(map(len, table.partition("2 of 4")[0].splitlines())) <= 80
     text = (here / "report.html").read_text(encoding="utf-8")
     assert "The judge is the embedded model" in text
     assert "://" not in text.replace("http://www.w3.org/", "")
@@ -25,7 +30,6 @@ def test_the_demo_ends_with_tables_and_a_report_that_warns_of_its_judge(quick_co
     assert tuple(results) == TASKS
     systems = {row["system"] for row in results["finforce"]["figures"]}
     assert systems == {"embedded/smollm2-135m · few-shot (3)"}
-    assert any(row["measure"] == "perplexity" for row in results["finforce"]["figures"])
     asked = {row["system"]: row["asked"] for row in results["rfc-detect"]["invalid"]}
     assert asked == {
         "embedded/smollm2-135m · plain": 4,
@@ -38,4 +42,30 @@ def test_the_demo_ends_with_tables_and_a_report_that_warns_of_its_judge(quick_co
     again = quick_contrafact(*arguments)
     assert again.returncode == 0, again.stderr
     assert again.stdout.count("no model was called") == 4
-    assert again.stdout.endswith(result.stdout.partition("All counterfactuals")[2])
+    assert again.stdout.count("%  invalid") == result.stdout.count("%  invalid")
+    assert "report: here/report.html" in again.stdout
+
+
+@pytest.mark.slow
+def test_a_demo_that_is_stopped_reports_what_there_is_and_goes_on(
+    start_contrafact, quick_contrafact, tmp_path
+):
+    arguments = ("demo", "--out", "here", "--headlines", "2", "--pairs", "2", "--stories", "1")
+    pipe = subprocess.PIPE
+    with start_contrafact(*arguments, stdout=pipe, stderr=pipe, text=True) as started:
+        for line in started.stdout:
+            if line.startswith("  opportunity: "):
+                break
+        assert not (tmp_path / "here" / "report.html").exists()
+        started.send_signal(signal.SIGINT)
+        _, told = started.communicate()
+    assert started.returncode == 130, told
+    assert "what there is: here/report.html" in told
+    results = json.loads((tmp_path / "here" / "finforce" / "results.json").read_text())
+    assert {row["asked"] for row in results["invalid"]} == {2}  # one headline's two sides
+    page = (tmp_path / "here" / "report.html").read_text(encoding="utf-8")
+    assert "not every sample is finished" in page
+    again = quick_contrafact(*arguments)
+    assert again.returncode == 0, again.stderr
+    results = json.loads((tmp_path / "here" / "finforce" / "results.json").read_text())
+    assert {row["asked"] for row in results["invalid"]} == {4}

@@ -1,20 +1,29 @@
 """``contrafact demo``: the main job, offline, in minutes."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.family import DemoPart
+    from inspect_ai.solver import TaskState
+    from rich.console import Console
+    from rich.text import Text
+
+    from contrafact.console import Progress
+    from contrafact.family import DemoPart, ShownText
+    from contrafact.report.chapter import Chapter
     from contrafact.runs.execute import RunResult
 
 __all__ = ["command"]
 
 DEMO_MODEL = "embedded/smollm2-135m"
 """The model that writes and judges in the demo: it needs no key and no network."""
+
+_SHOWN = 3  # items of each part whose texts are printed; the report has them all
 
 
 def command() -> Any:
@@ -38,54 +47,117 @@ def command() -> Any:
     demo.__doc__ = (
         "Run the families on bundled samples with the embedded model; no key, no network.\n\n"
         "The embedded model works on every task and judges its own texts. It is small and a poor "
-        "judge, and the report says so. Killed and started again, the demo goes on.\n\n"
+        "judge, and the report says so. Each part ends with its table and its report; stopped, the "
+        "demo reports what there is, and started again, it goes on.\n\n"
         "Example: contrafact demo --out demo"
     )
     return demo
 
 
 def _demo(out: Path, counts: Mapping[str, int]) -> None:
-    from contrafact.cli.run import evaluate, show_failures
-    from contrafact.cli.show import show_results
-    from contrafact.runs.prepare import make_settings, prepare
+    from contrafact.cli.run import show_failures
+    from contrafact.runs.items import ITEMS
 
     parts = _parts()
+    report = _Report(out)
     results: list[RunResult] = []
-    for number, part in enumerate(parts, start=1):
-        text = part.text.format(count=counts[part.noun], model=DEMO_MODEL)
-        typer.echo(f"{number} of {len(parts)}: {text}")
-        given = {
-            "models": (DEMO_MODEL,),
-            "judges": (DEMO_MODEL,) if part.judged else (),
-            "methods": part.methods,
-            "limit": counts[part.noun],
-            "generation": dict(part.generation),
-        }
-        settings = make_settings(part.task, given, part.options)
-        results.append(evaluate(prepare(settings), out / part.task, yes=True, samples=True))
-    page = out / "report.html"
-    if any(result.ran for result in results) or not page.exists():
-        _report([result.folder for result in results], out)
-    show_results(out)
-    for result in results:
-        show_failures(result)
-    typer.echo(f"report: {page}")
+    try:
+        for number, part in enumerate(parts, start=1):
+            text = part.text.format(count=counts[part.noun], model=DEMO_MODEL)
+            typer.echo(f"{number} of {len(parts)}: {text}")
+            results.append(_run_part(part, counts[part.noun], out / part.task))
+            report.add(results[-1].folder, new=results[-1].ran)
+            show_failures(results[-1])
+    except KeyboardInterrupt:
+        # The part that was stopped has its tables, if anything of it had ended.
+        for part in parts:
+            if (out / part.task / ITEMS).exists():
+                report.add(out / part.task, new=True)
+        there = f"what there is: {report.page}" if report.page.exists() else "nothing has ended yet"
+        typer.echo(f"stopped; {there}", err=True)
+        raise
+    typer.echo(f"report: {report.page}")
     if any(result.failures for result in results):
         raise typer.Exit(1)
 
 
-def _report(folders: Sequence[Path], out: Path) -> None:
-    """Write the report of every run into its folder, and that of all of them into the demo's."""
-    from contrafact.report.build import make_chapters, write_chapters
-    from contrafact.report.chapter import Options
-    from contrafact.report.frames import read_tasks
+def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
+    """Run one part; its first texts are shown as they are written."""
+    from contrafact.cli.run import evaluate
+    from contrafact.console import say_once
+    from contrafact.errors import installed
+    from contrafact.models.opening import NO_MODEL
+    from contrafact.runs.prepare import make_settings, prepare
 
-    options = Options()
-    tasks = [runs for runs in read_tasks(folders) if len(runs.items)]
-    chapters = make_chapters(tasks, options)
-    for chapter in chapters:
-        write_chapters([chapter], options, out / chapter.task)
-    write_chapters(chapters, options, out)
+    methods = part.methods
+    if part.learned and installed("sklearn"):
+        methods += part.learned
+    elif part.learned:
+        say_once("baselines are left out: they need sklearn (pip install 'contrafact[baselines]')")
+    given = {
+        "models": (DEMO_MODEL,),
+        "judges": (DEMO_MODEL,) if part.judged else (),
+        "methods": methods,
+        "limit": count,
+        "generation": dict(part.generation),
+    }
+    shown_of = part.shown.load() if part.shown else None
+    left = _SHOWN
+
+    def seen(state: "TaskState", progress: "Progress") -> None:
+        nonlocal left
+        if shown_of is None or not left or str(state.model) == NO_MODEL:
+            return
+        texts = shown_of(state)
+        left -= bool(texts)
+        for text in texts:
+            progress.show(partial(_drawn, text))
+
+    prepared = prepare(make_settings(part.task, given, part.options))
+    return evaluate(prepared, folder, yes=True, samples=True, seen=seen)
+
+
+def _drawn(text: "ShownText", console: "Console") -> "Text":
+    from contrafact.cli.show import edit_text
+
+    colours = console.is_terminal and not console.no_color and console.color_system is not None
+    return edit_text(text, coloured=colours)
+
+
+class _Report:
+    """The demo's report, which grows by a part at a time, and each part's own."""
+
+    def __init__(self, out: Path) -> None:
+        self.page = out / "report.html"
+        self._out = out
+        self._folders: list[Path] = []
+        self._chapters: dict[Path, list[Chapter]] = {}
+
+    def add(self, folder: Path, *, new: bool) -> None:
+        """Write the report of a part and that of all parts so far, and print the part's figures.
+
+        Nothing is written for a part that is not new and has its report.
+        """
+        from contrafact.cli.show import show_results
+        from contrafact.report.build import make_chapters, write_chapters
+        from contrafact.report.chapter import Options
+        from contrafact.report.frames import read_tasks
+
+        if folder in self._chapters:
+            return
+        self._folders = [*dict.fromkeys([*self._folders, folder])]
+        if new or not (folder / "report.html").exists() or not self.page.exists():
+            options = Options()
+            for one in self._folders:
+                if one not in self._chapters:
+                    tasks = [runs for runs in read_tasks([one]) if len(runs.items)]
+                    self._chapters[one] = make_chapters(tasks, options) if tasks else []
+            if self._chapters[folder]:
+                write_chapters(self._chapters[folder], options, folder)
+                together = [one for each in self._folders for one in self._chapters[each]]
+                write_chapters(together, options, self._out)
+        if (folder / "results.json").exists():
+            show_results(folder)
 
 
 def _parts() -> "list[DemoPart]":

@@ -13,6 +13,7 @@ from contrafact.cli import (
     demo,
     diff,
     exam,
+    models,
     news,
     prompts,
     report,
@@ -68,6 +69,7 @@ app.command("diff")(diff.diff)
 app.command("agree")(agree.agree)
 app.command("whatif")(whatif.whatif)
 app.add_typer(data.app, name="data")
+app.add_typer(models.app, name="models")
 app.add_typer(news.app, name="news")
 app.add_typer(prompts.app, name="prompts")
 app.add_typer(review.app, name="review")
@@ -110,7 +112,7 @@ def first(
 def main() -> None:
     """Run the command line; exit codes are 0 done, 1 the answer is no, 2 bad usage or input."""
     try:
-        code = app(standalone_mode=False)
+        code = _command()
         sys.stdout.flush()
     except InputError as error:
         _die(str(error))
@@ -140,6 +142,21 @@ def main() -> None:
             file=sys.stderr,
         )
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _command() -> Any:
+    """Run the command; where it misses the embedded weights, offer them and run it again.
+
+    Raises:
+        InputError: They are still missing, or anything else is wrong.
+    """
+    try:
+        return app(standalone_mode=False)
+    except InputError as error:
+        # Known by its name, since its module need not be loaded to tell.
+        if type(error).__name__ != "MissingWeights" or not models.offer_weights(error):
+            raise
+        return app(standalone_mode=False)
 
 
 @cache

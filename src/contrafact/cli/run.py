@@ -15,7 +15,7 @@ from contrafact.options import key_values
 
 if TYPE_CHECKING:
     from contrafact.family import Task
-    from contrafact.runs.execute import RunResult
+    from contrafact.runs.execute import RunResult, Seen
     from contrafact.runs.grid import Plan
     from contrafact.runs.prepare import Prepared
 
@@ -300,6 +300,7 @@ def evaluate(
     yes: bool,
     samples: bool = False,
     cell: str = "",
+    seen: "Seen | None" = None,
 ) -> "RunResult":
     """Run, or go on with, what was prepared, and say what the user should know of it first.
 
@@ -309,6 +310,7 @@ def evaluate(
         yes: Whether many paid calls are made without a question.
         samples: Whether it is known that the bundled samples are used.
         cell: What tells it from other runs of its grid, if it is of one.
+        seen: Follows the run, as `execute` has it.
     """
     from contrafact.models.estimate import paid_calls
     from contrafact.runs.execute import default_folder, execute
@@ -326,7 +328,7 @@ def evaluate(
             name = prepared.data.name
             typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
 
-    result = execute(prepared, out or default_folder(prepared), calls, ready, cell=cell)
+    result = execute(prepared, out or default_folder(prepared), calls, ready, cell=cell, seen=seen)
     if not result.ran:
         typer.echo(f"this run had finished: no model was called ({result.folder})")
         return result

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
+    from contrafact.family import ShownText
     from contrafact.family.report import ReportSpec, TerminalColumn
     from contrafact.models.estimate import CallEstimate
 
-__all__ = ["show_agreement", "show_estimate", "show_results"]
+__all__ = ["edit_text", "show_agreement", "show_estimate", "show_results"]
 
 
 def show_estimate(rows: "list[CallEstimate]") -> None:
@@ -50,6 +53,57 @@ def show_estimate(rows: "list[CallEstimate]") -> None:
         "Tokens are OpenAI's o200k count; reasoning tokens and retries come on top.",
         highlight=False,
     )
+
+
+_AROUND = 8  # words that are shown on each side of a change
+_STYLES = {"same": "", "removed": "red strike", "added": "bold green"}
+_MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
+
+
+def edit_text(shown: "ShownText", *, coloured: bool) -> "Text":
+    """Return a text with what was changed in it marked word by word.
+
+    Long stretches that stayed are cut short around the changes.
+
+    Args:
+        shown: The text, and what it is read against.
+        coloured: Whether colours tell what was changed; else signs do, ``[-gone-] {+new+}``.
+    """
+    from rich.text import Text
+
+    from contrafact.text.diff import DiffPart, word_diff
+
+    dim = "dim" if coloured else ""
+    line = Text()
+    line.append(f"  {shown.label}: ", dim)
+    if shown.after is not None:
+        parts = word_diff(shown.before, shown.after)
+    else:
+        parts = [] if shown.invalid else [DiffPart("same", shown.before)]
+    for place, part in enumerate(parts):
+        text = part.text
+        if part.kind == "same":
+            text = _shortened(text, head=place > 0, tail=place < len(parts) - 1)
+        opening, closing = ("", "") if coloured else _MARKS[part.kind]
+        body = text.rstrip()
+        line.append(f"{opening}{body}{closing}", _STYLES[part.kind] if coloured else "")
+        line.append(text[len(body) :])
+    if shown.invalid:
+        line.append(f"none: {shown.invalid}", dim)
+    if shown.note:
+        line.append(f"  ({shown.note})", dim)
+    return line
+
+
+def _shortened(text: str, *, head: bool, tail: bool) -> str:
+    """Return a stretch that stayed: its words next to a change, and three dots for the rest."""
+    words = text.split(" ")
+    first, last = _AROUND if head or not tail else 0, _AROUND if tail else 0
+    if not head and not tail:
+        first = 3 * _AROUND
+    if len(words) <= first + last + 1:
+        return text
+    return " ".join([*words[:first], "…", *(words[-last:] if last else ())])
 
 
 def show_results(folder: Path) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+from contrafact.errors import require
+
 __all__ = ["THRESHOLD", "Duplicate", "Text", "find_duplicates", "normal_form"]
 
 THRESHOLD = 0.8
@@ -131,6 +133,7 @@ class _Index:
     """The texts that came before, by normal form, by address and by MinHash."""
 
     def __init__(self, threshold: float, seed: int) -> None:
+        require("datasketch", "near-duplicates")
         from datasketch import MinHashLSH  # type: ignore[import-untyped]
 
         self._threshold = threshold

@@ -34,6 +34,7 @@ from contrafact.stats.intervals import (
     difference_between_groups,
 )
 from contrafact.text.diff import normalised_edit_distance
+from contrafact.text.likeness import bleu, rouge_l
 
 __all__ = ["ExamRow", "exam_rows", "examine", "likeness", "row_object"]
 
@@ -146,15 +147,10 @@ def likeness(texts: Sequence[str], references: Sequence[str]) -> dict[str, list[
     Raises:
         ValueError: If there is not one reference per text.
     """
-    # Heavy, and needed here alone.
-    import sacrebleu
-    from rouge_score.rouge_scorer import RougeScorer
-
-    rouge = RougeScorer(["rougeL"])
     scores: dict[str, list[float]] = {"bleu": [], "rouge_l": [], "edit_similarity": []}
     for text, reference in zip(texts, references, strict=True):
-        scores["bleu"].append(sacrebleu.sentence_bleu(text, [reference]).score / 100.0)
-        scores["rouge_l"].append(float(rouge.score(reference, text)["rougeL"].fmeasure))
+        scores["bleu"].append(bleu(text, reference))
+        scores["rouge_l"].append(rouge_l(text, reference))
         scores["edit_similarity"].append(1.0 - normalised_edit_distance(text, reference))
     return scores
 

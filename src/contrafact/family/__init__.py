@@ -13,7 +13,7 @@ modules of its own: `contrafact.family.settings`, ``method``, ``run``, ``task``,
 ``study``, ``exam``, ``training`` and ``data``.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pkgutil import resolve_name
@@ -24,6 +24,7 @@ from contrafact.plugins import FAMILY_GROUP, family_entries
 
 if TYPE_CHECKING:
     import typer
+    from inspect_ai.solver import TaskState
 
     from contrafact.family.data import DataSpec
     from contrafact.family.exam import ExamSpec
@@ -39,6 +40,7 @@ __all__ = [
     "Family",
     "Lazy",
     "ReviewRows",
+    "ShownText",
     "Task",
     "families",
     "family_named",
@@ -107,6 +109,25 @@ class Command:
 
 
 @dataclass(frozen=True)
+class ShownText:
+    """A text that the demo shows as soon as it is there.
+
+    Attributes:
+        label: What it is, in a word or two.
+        before: The text that it is read against.
+        after: The text itself, shown as what was changed; None shows ``before`` as it is.
+        note: What is to be known of it, such as an answer.
+        invalid: Why there is no text, where there should be one; then it alone is shown.
+    """
+
+    label: str
+    before: str
+    after: str | None = None
+    note: str = ""
+    invalid: str = ""
+
+
+@dataclass(frozen=True)
 class DemoPart:
     """A family's part of ``contrafact demo``: one small run on bundled samples.
 
@@ -120,6 +141,8 @@ class DemoPart:
         judged: Whether the model judges what it wrote.
         generation: How the model writes.
         options: The task's own options.
+        learned: Methods besides that need scikit-learn; left out, and said, where it is not there.
+        shown: Returns what is shown of a sample as it ends, given Inspect's state of it.
     """
 
     task: str
@@ -131,6 +154,8 @@ class DemoPart:
     judged: bool = False
     generation: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    learned: tuple[str, ...] = ()
+    shown: "Lazy[Callable[[TaskState], Sequence[ShownText]]] | None" = None
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ __all__ = [
     "cache_dir",
     "fetch",
     "fetch_json",
+    "fetch_text",
     "retry_after",
     "sha256_of",
 ]
@@ -186,20 +187,42 @@ def fetch_json(
     Raises:
         InputError: Not found or refused, no connection, not JSON.
     """
-    _check_scheme(httpx.URL(url), url, pinned=False)
-
-    def ask() -> bytes:
-        with _request(client, url, {}, pinned=False) as response:
-            _check_status(response, url)
-            return response.read()
-
-    with _client() as client:
-        body = _in_attempts(ask, url, attempts, sleep)
+    body = fetch_text(url, attempts=attempts, sleep=sleep)
     try:
         found: object = json.loads(body)
     except ValueError as error:
         raise InputError("the answer is not JSON", file=url, hint="check the address") from error
     return found
+
+
+def fetch_text(
+    url: str,
+    *,
+    accept: str | None = None,
+    attempts: int = ATTEMPTS,
+    sleep: Callable[[float], None] = time.sleep,
+) -> str:
+    """Return what ``url`` answers as text; tried again as :func:`fetch` does.
+
+    Args:
+        url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only.
+        accept: The media types that are wanted, as HTTP words them; any if not given.
+        attempts: How often to try in all.
+        sleep: Waits the given seconds.
+
+    Raises:
+        InputError: Not found or refused, no connection.
+    """
+    _check_scheme(httpx.URL(url), url, pinned=False)
+    headers = {} if accept is None else {"Accept": accept}
+
+    def ask() -> str:
+        with _request(client, url, headers, pinned=False) as response:
+            _check_status(response, url)
+            return response.read().decode("utf-8", errors="replace")
+
+    with _client() as client:
+        return _in_attempts(ask, url, attempts, sleep)
 
 
 def sha256_of(path: str | Path) -> str:

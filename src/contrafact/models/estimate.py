@@ -6,6 +6,8 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar
 
+from contrafact.console import say_once
+from contrafact.errors import installed
 from contrafact.models.asking import PlannedCall
 from contrafact.models.prices import Tokens, dollars, is_paid
 
@@ -160,8 +162,20 @@ def paid_calls(rows: Iterable[CallEstimate]) -> int:
     return sum(row.calls for row in rows if row.paid)
 
 
+_CHARACTERS = 4  # of English in a token, about: what OpenAI's documentation gives
+
+
 def _tokens(text: str) -> int:
-    """Count by OpenAI's o200k vocabulary; other models' counts differ by 10 to 30 percent."""
+    """Count by OpenAI's o200k vocabulary; other models' counts differ by 10 to 30 percent.
+
+    Where it is not installed, a token is taken to have four characters.
+    """
+    if not installed("bpe_openai"):
+        say_once(
+            "tokens are estimated at four characters each; OpenAI's counts need bpe-openai "
+            "(pip install 'contrafact[tokens]')"
+        )
+        return -(-len(text) // _CHARACTERS)
     return len(_encoding().encode_ordinary(text))
 
 

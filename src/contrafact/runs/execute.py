@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from inspect_ai import Task, eval_set, task_with
-from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log_sample_summaries
+from inspect_ai.log import (
+    EvalLog,
+    list_eval_logs,
+    read_eval_log,
+    read_eval_log_sample_summaries,
+)
 from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
 
@@ -37,7 +42,7 @@ from contrafact.runs.folder import (
 from contrafact.runs.items import Failure, write_items
 from contrafact.runs.score import place_outputs
 
-__all__ = ["RunResult", "default_folder", "execute"]
+__all__ = ["RunResult", "Seen", "default_folder", "execute"]
 
 CACHE = "cache"
 
@@ -61,6 +66,10 @@ class RunResult:
     ran: bool
 
 
+Seen = Callable[[TaskState, Progress], None]
+"""Called when a sample has ended, with the progress above whose bar it may say something."""
+
+
 def default_folder(prepared: Prepared) -> Path:
     """Return the folder that this run has where none is named: the same for the same run."""
     return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
@@ -73,6 +82,7 @@ def execute(
     ready: Callable[[], None] | None = None,
     *,
     cell: str = "",
+    seen: Seen | None = None,
 ) -> RunResult:
     """Run, or go on with, what was prepared.
 
@@ -82,6 +92,8 @@ def execute(
         estimates: What it is going to ask.
         ready: Called when all that can be wrong is known, and nothing has been asked yet.
         cell: What tells it from other runs of its grid, if it is of one.
+        seen: Follows the run: samples are worked on one after the other, each is handed to it when
+            it ends, and a run that is stopped leaves its tables of what has ended.
 
     Raises:
         InputError: if the folder holds another run, or a model cannot be used.
@@ -100,7 +112,12 @@ def execute(
         keep_prompts(folder, prepared.pack)
         if prepared.given is None:
             write_text(folder / CONFIG, config_text(prepared.settings, folder))
-        logs = _evaluate(prepared, folder, subjects, judges)
+        try:
+            logs = _evaluate(prepared, folder, subjects, judges, seen)
+        except KeyboardInterrupt:
+            if seen is not None and (ended := _logs_so_far(folder)):
+                write_items(folder, prepared, ended, scorer)
+            raise
         failures = write_items(folder, prepared, logs, scorer)
         manifest = finish(folder, manifest, failed=bool(failures))
         if not failures:
@@ -145,7 +162,11 @@ def _stop_if_interrupted(logs: list[EvalLog], expected: int) -> list[EvalLog]:
 
 
 def _evaluate(
-    prepared: Prepared, folder: Path, subjects: list[Model], judges: list[Model]
+    prepared: Prepared,
+    folder: Path,
+    subjects: list[Model],
+    judges: list[Model],
+    seen: Seen | None,
 ) -> list[EvalLog]:
     settings = prepared.settings
     if not settings.shared_cache:
@@ -157,7 +178,9 @@ def _evaluate(
     with Progress("samples", prepared.samples, finished) as progress:
 
         def tasks(names: tuple[str, ...]) -> list[Task]:
-            return [task_with(prepared.task(name), cleanup=_counting(progress)) for name in names]
+            return [
+                task_with(prepared.task(name), cleanup=_counting(progress, seen)) for name in names
+            ]
 
         # What asks no model comes first: it is quick, and apart, since it is run once.
         if prepared.baselines:
@@ -166,7 +189,10 @@ def _evaluate(
             own = _eval_set(tasks(tuple(prepared.baselines)), places[1], nobody, graders, {})
             logs += _stop_if_interrupted(own, len(prepared.baselines))
         if prepared.methods:
-            own = _eval_set(tasks(tuple(prepared.methods)), places[0], subjects, judges, generation)
+            at_once = None if seen is None else 1
+            own = _eval_set(
+                tasks(tuple(prepared.methods)), places[0], subjects, judges, generation, at_once
+            )
             logs += _stop_if_interrupted(own, len(subjects) * len(prepared.methods))
     return logs
 
@@ -177,6 +203,7 @@ def _eval_set(
     subjects: list[Model],
     judges: list[Model],
     generation: dict[str, Any],
+    at_once: int | None = None,
 ) -> list[EvalLog]:
     _, logs = eval_set(
         tasks,
@@ -196,7 +223,7 @@ def _eval_set(
         score_display=False,
         # One task after the other where a model of this process would be torn between prompts.
         max_tasks=1 if any(str(model).startswith(IN_PROCESS) for model in subjects) else None,
-        max_samples=_samples_at_once([*subjects, *judges], generation),
+        max_samples=at_once or _samples_at_once([*subjects, *judges], generation),
         display="none",
         log_level="error",
         **generation,
@@ -215,17 +242,29 @@ def _samples_at_once(models: list[Model], generation: dict[str, Any]) -> int:
     return max(64, int(generation.get("max_connections") or 0))
 
 
-def _counting(progress: Progress) -> Callable[[TaskState], Awaitable[None]]:
+def _counting(progress: Progress, seen: Seen | None) -> Callable[[TaskState], Awaitable[None]]:
     """Return what counts a sample when it ends, scored or failed: once, however often tried."""
-    seen: set[object] = set()
+    counted: set[object] = set()
 
     async def count(state: TaskState) -> None:
         sample = (str(state.model), state.sample_id, state.epoch)
-        if sample not in seen:
-            seen.add(sample)
+        if sample not in counted:
+            counted.add(sample)
             progress.step()
+            if seen is not None:
+                seen(state, progress)
 
     return count
+
+
+def _logs_so_far(folder: Path) -> list[EvalLog]:
+    """Return the newest log of each task in a run folder, if any sample in them has ended."""
+    newest: dict[str, EvalLog] = {}
+    places = [folder / BASELINE_LOGS, folder / LOGS]
+    for place in places:
+        for info in list_eval_logs(str(place), descending=False) if place.exists() else []:
+            newest[info.task_id] = read_eval_log(info, header_only=True)
+    return list(newest.values()) if sum(map(_finished_before, places)) else []
 
 
 def _finished_before(logs: Path) -> int:

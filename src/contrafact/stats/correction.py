@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
+from contrafact.stats.distributions import normal_quantile, t_quantile
 from contrafact.stats.intervals import (
     MIN_CLUSTERS,
     Clusters,
@@ -176,7 +176,7 @@ def correction_bounds(
     Returns:
         Lower and upper bounds, NaN where the verdicts fit the exam under no true rate at all.
     """
-    z2 = float(special.ndtri(0.5 + level / 2.0)) ** 2
+    z2 = normal_quantile(0.5 + level / 2.0) ** 2
     given = np.broadcast_arrays(raw, n, sensitivity, n_sensitivity, specificity, n_specificity)
     counts = [np.atleast_1d(np.asarray(one, dtype=np.float64))[:, None] for one in given]
     anchor = _point(*(one[:, 0] for one in (counts[0], counts[2], counts[4])))
@@ -225,7 +225,7 @@ def ppi_mean(
         rest_codes, rest_groups = cluster_codes(clusters_rest, len(rest))
         estimate += weight * float(rest.mean())
         variance += weight**2 * variance_of_mean(rest, rest_codes, rest_groups)
-    reach = float(special.stdtrit(groups - 1, 0.5 + level / 2.0)) * math.sqrt(variance)
+    reach = t_quantile(groups - 1, 0.5 + level / 2.0) * math.sqrt(variance)
     bounds = (max(0.0, estimate - reach), min(1.0, estimate + reach))
     method = f"prediction-powered, weight {weight:.2f}, {len(y)} labelled of {len(y) + len(rest)}"
     return Interval(

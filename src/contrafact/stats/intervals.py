@@ -37,7 +37,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+
+from contrafact.stats.distributions import normal_cdf, normal_quantile, t_quantile
 
 __all__ = [
     "CHUNK_CELLS",
@@ -320,8 +321,8 @@ def interval_from_resamples(
 
 def _expanded_tail(level: float, clusters: int) -> float:
     """Return the tail probability at which resamples of so many clusters are cut."""
-    t = float(special.stdtrit(clusters - 1, (1.0 - level) / 2.0))
-    return float(special.ndtr(math.sqrt(clusters / (clusters - 1)) * t))
+    t = t_quantile(clusters - 1, (1.0 - level) / 2.0)
+    return float(normal_cdf(math.sqrt(clusters / (clusters - 1)) * t))
 
 
 def _of_equal_values(
@@ -451,10 +452,10 @@ def clustered_proportion(
     effective = effective_number(x, codes)
     if groups < MIN_CLUSTERS:
         return Proportion(k, n, effective, groups, share, math.nan, math.nan, level)
-    z = float(special.ndtri(0.5 + level / 2.0))
+    z = normal_quantile(0.5 + level / 2.0)
     if groups < n:
         # The design effect is itself an estimate, from few clusters a rough one.
-        t = float(special.stdtrit(groups - 1, 0.5 + level / 2.0))
+        t = t_quantile(groups - 1, 0.5 + level / 2.0)
         effective *= (z / t) ** 2
     spread = z**2 / effective
     middle = (share + spread / 2.0) / (1.0 + spread)

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
+from contrafact.stats.distributions import binomial_half_tail
 from contrafact.stats.intervals import (
     Clusters,
     check_settings,
@@ -200,8 +200,8 @@ def mcnemar(a: ArrayLike, b: ArrayLike) -> McNemarResult:
     differing = only_a + only_b
     if differing:
         smaller = min(only_a, only_b)
-        tail = float(special.bdtr(smaller, differing, 0.5))
-        less = float(special.bdtr(smaller - 1, differing, 0.5)) if smaller else 0.0
+        tail = binomial_half_tail(smaller, differing)
+        less = binomial_half_tail(smaller - 1, differing) if smaller else 0.0
         p_exact = min(1.0, 2.0 * tail)
         # Outcomes as likely as the one seen count half: both tails' unless the two are one.
         p_mid = 1.0 - (tail - less) / 2.0 if only_a == only_b else tail + less

@@ -35,8 +35,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
+from contrafact.stats.distributions import normal_quantile
 from contrafact.stats.intervals import (
     MIN_CLUSTERS,
     Clusters,
@@ -469,7 +469,7 @@ def _together(single: Sequence[tuple[float, float]]) -> tuple[float, float]:
 def _wilson(share: float, typical: float, variance: float, level: float) -> tuple[float, float]:
     """Return Wilson's bounds for as many labels as a variance is worth at a typical share."""
     worth = typical * (1.0 - typical) / variance if variance > 0.0 else math.inf
-    spread = float(special.ndtri(0.5 + level / 2.0)) ** 2 / worth
+    spread = normal_quantile(0.5 + level / 2.0) ** 2 / worth
     middle = (share + spread / 2.0) / (1.0 + spread)
     reach = math.sqrt(share * (1.0 - share) * spread + spread**2 / 4.0) / (1.0 + spread)
     return max(0.0, middle - reach), min(1.0, middle + reach)

@@ -24,6 +24,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from contrafact.stats.distributions import expit, logit
+
 __all__ = ["Latent", "latent_truth", "majority"]
 
 Vote = TypeVar("Vote", bound=Hashable)
@@ -116,8 +118,6 @@ def latent_truth(
         ValueError: If there are no items or no people, or lengths differ.
     """
     # Every judge counts votes, and few ask what lies behind them: SciPy is loaded for those alone.
-    from scipy import special
-
     if votes.ndim != 2 or 0 in votes.shape or len(groups) != len(votes):
         raise ValueError("there must be items, people, and a group for each item")
     apart = np.zeros(len(votes), dtype=np.intp) if kinds is None else kinds
@@ -135,9 +135,9 @@ def latent_truth(
         wrong = size - right
         share = rng.beta(1.0 + right @ of_group, 1.0 + wrong @ of_group)
         se, sp = _people(right, wrong, passed, failed, rng)
-        odds = special.logit(_inside(share))[:, group]
+        odds = logit(_inside(share))[:, group]
         odds += np.log(se / (1.0 - sp)) @ passed.T + np.log((1.0 - se) / sp) @ failed.T
-        right = rng.binomial(size, special.expit(odds))
+        right = rng.binomial(size, expit(odds))
         if step >= burn:
             kept.append((right, se, sp))
     rights, ses, sps = (np.stack(column, axis=1) for column in zip(*kept, strict=True))

@@ -14,6 +14,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Literal
 
+from contrafact.errors import require
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
@@ -171,6 +172,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 @cache
 def _encoding() -> Any:
+    require("bpe_openai", "token counts")
     from bpe_openai import get_encoding
 
     return get_encoding("cl100k_base")

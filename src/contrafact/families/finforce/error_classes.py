@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from contrafact.console import say_once
+from contrafact.errors import installed
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.parsing import Entity, entities, entities_many
 from contrafact.text.quantities import new_quantities
@@ -118,7 +120,11 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     headlines = list(dict.fromkeys(items["headline"]))
-    named = dict(zip(headlines, entities_many(headlines), strict=True))
+    if installed("spacy"):
+        named = dict(zip(headlines, entities_many(headlines), strict=True))
+    else:
+        say_once("lost entities are left out: they need spaCy (pip install 'contrafact[nlp]')")
+        named = {headline: [] for headline in headlines}
     found: list[ErrorClasses | None] = [
         _classify(headline, text, named[headline], perplexity, headline_perplexity)
         if isinstance(text, str)

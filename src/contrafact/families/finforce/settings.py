@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from contrafact.family import DemoPart
+from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import FluencyOptions, ShotOptions, StructuredOptions
 
 __all__ = ["DEMO", "PRESETS", "FinforceOptions"]
@@ -34,12 +34,14 @@ DEMO = (
     DemoPart(
         task="finforce",
         noun="headlines",
-        count=24,
+        count=12,
         most=30,
         text="FIN-FORCE. {count} bundled headlines about fictional companies; {model} writes, and "
-        "judges what it wrote.",
+        "judges what it wrote. Perplexity is left to runs with the extra 'whitebox' (PyTorch).",
         # Without examples so small a model writes little that can be read.
         methods=("few-shot",),
+        options={"fluency_model": None},
+        shown=Lazy("contrafact.families.finforce.task:shown_texts"),
         judged=True,
         # Two headlines and JSON around them; what is longer has lost its way.
         generation={"temperature": 0.0, "max_tokens": 150},

@@ -17,6 +17,7 @@ from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalSample
 from inspect_ai.model import ModelOutput
+from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
@@ -30,6 +31,7 @@ from contrafact.families.finforce.generation import (
 from contrafact.families.finforce.judging import FAULTS, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
+from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = ["RUN", "FinforceRun", "finforce"]
+__all__ = ["RUN", "FinforceRun", "finforce", "shown_texts"]
 
 # Of methods that write a factual first, and then what it would have been.
 _FACTUAL = ("base", "base_distance")
@@ -217,6 +219,21 @@ class FinforceRun(TaskRun[Headline, Headline]):
         trace = sample.store.get("generation", {}).get("trace", {})
         read = trace.get("prompt_tokens", {})
         return [(tokens, len(trace["tokens"][part])) for part, tokens in read.items()]
+
+
+def shown_texts(state: TaskState) -> list[ShownText]:
+    """Return a headline's two counterfactuals, as the demo shows them."""
+    made = state.store.get("generation")
+    if made is None:
+        return []
+    headline = state.input_text
+    return [
+        ShownText("headline", headline),
+        *(
+            ShownText(side, headline, made["texts"][side], invalid=made["invalid"].get(side) or "")
+            for side in SIDES
+        ),
+    ]
 
 
 RUN = FinforceRun()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, require
 from contrafact.families.rfc.answers import Answer
 from contrafact.families.rfc.data import Item
 from contrafact.models.asking import Ask, PlannedCall
@@ -121,6 +121,7 @@ def article_folds(clusters: Sequence[Hashable], *, seed: int) -> Iterator[tuple[
     Raises:
         InputError: if there are fewer than two articles.
     """
+    require("sklearn", "baselines")
     from sklearn.model_selection import GroupKFold
 
     codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(clusters))}

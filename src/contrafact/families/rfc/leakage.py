@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, require
 from contrafact.families.rfc.baseline import (
     PAIR_FEATURES,
     TEXT_FEATURES,
@@ -208,6 +208,7 @@ def _surprise(texts: Sequence[str], perplexity: Mapping[str, float]) -> NDArray[
 
 
 def _ngrams(texts: Sequence[str]) -> Any:
+    require("sklearn", "tests for leaks")
     from sklearn.feature_extraction.text import HashingVectorizer
 
     counted = HashingVectorizer(**_NGRAMS).transform(texts)
@@ -317,6 +318,7 @@ def draw_diagnostics(measured: "pd.DataFrame", folder: Path) -> list[Path]:
     Boxes reach from the first to the third quartile, whiskers from 5% to 95%; the dashed line is
     where a rewrite like its original would lie.
     """
+    require("matplotlib", "figures")
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

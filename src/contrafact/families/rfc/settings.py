@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from contrafact.family import DemoPart
+from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import ShotOptions, TaskOptions
 
 __all__ = ["DEMO", "DetectOptions", "DiagnoseOptions", "LabelOptions"]
@@ -44,7 +44,9 @@ DEMO = (
         most=24,
         text="RFC-BENCH, detection. The paragraphs of {count} bundled pairs, one at a time: as "
         "published, or manipulated? Baselines that ask no model are shown with the model.",
-        methods=("plain", "majority", "surface", "coherence"),
+        methods=("plain",),
+        learned=("majority", "surface", "coherence"),
+        shown=Lazy("contrafact.families.rfc.tasks:shown_texts"),
         generation=_LABEL,
         options={"logprobs": True},
     ),
@@ -54,7 +56,9 @@ DEMO = (
         count=24,
         most=24,
         text="RFC-BENCH, diagnosis. The same {count} pairs, side by side: which manipulation?",
-        methods=("plain", "majority", "surface"),
+        methods=("plain",),
+        learned=("majority", "surface"),
+        shown=Lazy("contrafact.families.rfc.tasks:shown_texts"),
         generation=_LABEL,
         options={"logprobs": True},
     ),

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from inspect_ai import Epochs, Task, task, task_with
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog
+from inspect_ai.solver import TaskState
 
 from contrafact.corpus.news_items import load_news
 from contrafact.errors import InputError
-from contrafact.families.rfc.answers import Answer, answer_items
+from contrafact.families.rfc.answers import Answer, answer_items, answer_of, item_of
 from contrafact.families.rfc.data import FIELDS, Item, PairNotes, items_of, load_pairs
 from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES, items_frame
 from contrafact.families.rfc.labels import Reading, TaskName, labels_of, read_label
 from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.scoring import ErrorClasses, answered
 from contrafact.families.rfc.settings import DetectOptions, LabelOptions
+from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
@@ -46,6 +48,7 @@ __all__ = [
     "rfc_detect",
     "rfc_diagnose",
     "sample_of",
+    "shown_texts",
 ]
 
 REASONING = frozenset({"stepwise", "reflect"})
@@ -236,6 +239,23 @@ class LabelRun(TaskRun[Rewrite, Item]):
     ) -> "pd.DataFrame":
         """Return the table with probabilities as numbers, where nobody gave any too."""
         return items.astype(dict.fromkeys(PROBABILITIES.values(), float))
+
+
+def shown_texts(state: TaskState) -> list[ShownText]:
+    """Return a paragraph, what was manipulated in it, and the answer, as the demo shows them."""
+    if state.store.get("answer") is None:
+        return []
+    item, answer = item_of(state.metadata), answer_of(state)
+    whole = item.shown == item.pair.original
+    said = answer.invalid if answer.predicted is None else f"the model says {answer.predicted}"
+    return [
+        ShownText(
+            "as published" if whole else "manipulated",
+            item.pair.original,
+            None if whole else item.pair.rewritten,
+            f"{said}; right is {item.gold}",
+        )
+    ]
 
 
 DETECT = LabelRun("rfc-detect")

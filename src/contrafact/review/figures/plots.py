@@ -11,6 +11,7 @@ from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
+from contrafact.errors import require
 from contrafact.review.figures.agreement import DisagreementMatrix, GrowthPoint
 from contrafact.review.figures.audits import AuditFigures, TrainingRound
 from contrafact.text.delimit import printable
@@ -71,6 +72,7 @@ def draw_plot(draw: Draw, form: PlotFormat, *, height: float) -> bytes:
         height: In inches; the width is always the same.
     """
     with _DRAWING, warnings.catch_warnings():
+        require("matplotlib", "figures")
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

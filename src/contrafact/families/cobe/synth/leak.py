@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, require
 from contrafact.families.cobe.data import KnownStory, load_known
 
 if TYPE_CHECKING:
@@ -258,6 +258,7 @@ class _Features:
 
     @classmethod
     def of(cls, items: Sequence[LeakItem], target: str) -> "_Features":
+        require("sklearn", "tests for leaks")
         from sklearn.feature_extraction.text import HashingVectorizer
 
         vectorizer = HashingVectorizer(
@@ -370,6 +371,7 @@ def _scores(
     seed: int,
 ) -> Floats | None:
     """Return each item's score by a reader that has seen no item of its group."""
+    require("sklearn", "tests for leaks")
     from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from contrafact.errors import require
 from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.prompting import OneCall
@@ -49,6 +50,7 @@ class Background:
     """
 
     def __init__(self, pairs: Sequence[Rewrite], news: Sequence[NewsItem] | None = None):
+        require("bm25s", "searches of earlier news")
         from bm25s import BM25
 
         given = (

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.corpus.news_items import day_of
+from contrafact.errors import require
 from contrafact.records import MANIPULATIONS
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ def draw_figures(gates: Sequence[Gate], folder: Path, *, tickers: int = 20) -> l
     Returns:
         The paths of the files.
     """
+    require("matplotlib", "figures")
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

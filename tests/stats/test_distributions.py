@@ -1,0 +1,72 @@
+"""Quantiles and tails, held against SciPy."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contrafact.stats.distributions import (
+    binomial_half_tail,
+    expit,
+    logit,
+    normal_cdf,
+    normal_quantile,
+    t_quantile,
+    t_tail,
+)
+
+special = pytest.importorskip("scipy.special")
+stats = pytest.importorskip("scipy.stats")
+
+PROBABILITIES = st.floats(min_value=1e-9, max_value=1.0 - 1e-9)
+
+
+@given(PROBABILITIES)
+def test_normal_quantiles_are_scipys(probability):
+    assert normal_quantile(probability) == pytest.approx(special.ndtri(probability), abs=1e-12)
+
+
+@given(st.floats(min_value=-30.0, max_value=30.0))
+def test_normal_probabilities_are_scipys_into_the_tails(z):
+    assert normal_cdf(z) == pytest.approx(special.ndtr(z), rel=1e-12)
+
+
+@given(st.integers(min_value=1, max_value=2_000), st.data())
+def test_coin_throws_are_scipys(trials, data):
+    successes = data.draw(st.integers(min_value=-1, max_value=trials))
+    expected = stats.binom.cdf(successes, trials, 0.5)
+    assert binomial_half_tail(successes, trials) == pytest.approx(expected, rel=1e-9)
+
+
+@given(st.integers(min_value=1, max_value=20_000), st.floats(min_value=1e-4, max_value=0.9999))
+def test_t_quantiles_are_scipys(freedom, probability):
+    assert t_quantile(freedom, probability) == pytest.approx(
+        special.stdtrit(freedom, probability), rel=1e-7, abs=1e-7
+    )
+
+
+@given(st.integers(min_value=1, max_value=5_000), st.floats(min_value=-40.0, max_value=40.0))
+def test_t_tails_are_scipys(freedom, t):
+    assert t_tail(t, freedom) == pytest.approx(stats.t.sf(t, freedom), rel=1e-8, abs=1e-15)
+
+
+def test_a_t_quantile_undoes_its_tail():
+    for freedom in (1, 2, 5, 30, 400):
+        for level in (0.8, 0.9, 0.95, 0.99):
+            point = t_quantile(freedom, 0.5 + level / 2.0)
+            assert t_tail(point, freedom) == pytest.approx((1.0 - level) / 2.0, rel=1e-12)
+
+
+def test_probabilities_outside_are_refused():
+    for freedom, probability in ((0, 0.5), (3, 0.0), (3, 1.0), (3, math.nan)):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            t_quantile(freedom, probability)
+
+
+def test_log_odds_there_and_back():
+    shares = np.array([1e-9, 0.1, 0.5, 0.9, 1.0 - 1e-9])
+    assert np.allclose(logit(shares), special.logit(shares), rtol=1e-12)
+    assert np.allclose(expit(logit(shares)), shares, rtol=1e-9)
+    assert np.array_equal(expit(np.array([-1e4, 1e4])), [0.0, 1.0])

@@ -12,6 +12,7 @@ from contrafact.families.cobe.task import cobe
 from contrafact.families.finforce.task import finforce
 from contrafact.families.rfc.inspect_solvers import (
     rfc_coherence,
+    rfc_likelihood,
     rfc_majority,
     rfc_memory,
     rfc_plain,
@@ -28,6 +29,7 @@ __all__ = [
     "rfc_coherence",
     "rfc_detect",
     "rfc_diagnose",
+    "rfc_likelihood",
     "rfc_majority",
     "rfc_memory",
     "rfc_plain",

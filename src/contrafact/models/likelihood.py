@@ -14,6 +14,7 @@ The probabilities of a label's spellings (in lower case or capitalised, after a 
 alternatives in any case) are added up.
 """
 
+import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -120,7 +121,8 @@ async def check_logprobs(ask: Ask, *, alternatives: int = ALTERNATIVES) -> None:
         raise
     except Exception as error:
         raise InputError(
-            f"{ask.model} could not be asked for log-probabilities: {failure_cause(error)}"
+            f"{ask.model} could not be asked for log-probabilities: "
+            + failure_cause(error.__cause__ or error)
         ) from error
     _first_token(ask, output)
 
@@ -137,12 +139,22 @@ def begun_label(token: str, labels: Sequence[str]) -> str | None:
 
 
 async def _whole_labels(ask: Ask, prompt: str, labels: Sequence[str]) -> LabelLogprobs:
-    found: dict[str, float] = {}
-    for label in labels:
-        values = [await _spelling(ask, prompt, spelling) for spelling in spellings(label)]
-        most = max(values)
-        found[label] = most + math.log(sum(math.exp(value - most) for value in values))
-    return LabelLogprobs(found, whole=True)
+    written = [(label, spelling) for label in labels for spelling in spellings(label)]
+    # All at once, so that they stand in the model's queue one after the other: it then reads the
+    # prompt once, and not again after every call about another item.
+    calls = [_spelling(ask, prompt, spelling) for _, spelling in written]
+    values = await asyncio.gather(*calls, return_exceptions=True)
+    by_label: dict[str, list[float]] = {label: [] for label in labels}
+    for (label, _), value in zip(written, values, strict=True):
+        if isinstance(value, BaseException):
+            raise value
+        by_label[label].append(value)
+    return LabelLogprobs({label: _log_sum(own) for label, own in by_label.items()}, whole=True)
+
+
+def _log_sum(logprobs: Sequence[float]) -> float:
+    most = max(logprobs)
+    return most + math.log(sum(math.exp(value - most) for value in logprobs))
 
 
 async def _spelling(ask: Ask, prompt: str, spelling: str) -> float:
@@ -185,10 +197,12 @@ async def _scored(ask: Ask, prompt: str, alternatives: int) -> ModelOutput:
     try:
         return await replace(ask, config=config)(prompt)
     except Exception as error:
-        # Services that have none either leave them out or refuse the whole request.
-        if "logprob" not in str(error).lower():
+        # Services that have none either leave them out or refuse the whole request. What the
+        # service says is looked at; Inspect's own words quote the request, which names them.
+        said = failure_cause(error.__cause__ or error)
+        if "logprob" not in said.lower():
             raise
-        raise _without(ask, f": {failure_cause(error)}") from error
+        raise _without(ask, f": {said}") from error
 
 
 def _settings(alternatives: int, tokens: int, **more: Any) -> GenerateConfig:
@@ -218,5 +232,5 @@ def _tokens(output: ModelOutput) -> Sequence[Logprob]:
 def _without(ask: Ask, cause: str = "") -> InputError:
     return InputError(
         f"{ask.model} gives no log-probabilities, which labels are scored by{cause}",
-        hint="use another method (plain), or a model that gives them (docs/models.md)",
+        hint="use another method (plain), or a model that gives them",
     )

@@ -21,6 +21,7 @@ from contrafact.families.rfc.methods import asks_for_reasons, task_of
 from contrafact.family.method import MethodContext, Option
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.models.likelihood import holds_to_choices
+from contrafact.models.opening import IN_PROCESS
 from contrafact.models.requests import GUIDED_CHOICE
 from contrafact.prompts import PromptTemplate
 from contrafact.records import Manipulation, Rewrite
@@ -154,7 +155,18 @@ class OneCall:
         self.reasons = asks_for_reasons(context) if reasons is None else reasons
         self._switch = reasons is None
         self._choice: tuple[str, ...] = ()
-        if context.options.get("constrained", False) and not self.reasons:
+        constrained = context.options.get("constrained")
+        if (
+            constrained is False
+            and context.models
+            and not any(map(holds_to_choices, context.models))
+        ):
+            raise InputError(
+                f"{name} holds no model to the labels but those in this process "
+                f"({', '.join(IN_PROCESS)})",
+                hint="leave constrained=false out",
+            )
+        if constrained and not self.reasons:
             labels = labels_of(task_of(context))
             self._choice = (*labels, *(label.capitalize() for label in labels))
         detecting = self.task == "rfc-detect"

@@ -8,7 +8,9 @@ from typing import Any
 
 from inspect_ai.model import modelapi
 
+from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.task import cobe
+from contrafact.families.finforce.judging import counterfactuals
 from contrafact.families.finforce.task import finforce
 from contrafact.families.rfc.inspect_solvers import (
     rfc_coherence,
@@ -20,12 +22,18 @@ from contrafact.families.rfc.inspect_solvers import (
     rfc_stepwise,
     rfc_surface,
 )
+from contrafact.families.rfc.scoring import answered
 from contrafact.families.rfc.tasks import rfc_detect, rfc_diagnose
+from contrafact.family.text_run import criteria_scorer
 
 __all__ = [
+    "answered",
     "cobe",
+    "counterfactuals",
+    "criteria_scorer",
     "embedded",
     "finforce",
+    "judged_edit",
     "rfc_coherence",
     "rfc_detect",
     "rfc_diagnose",

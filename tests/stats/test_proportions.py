@@ -10,6 +10,7 @@ from contrafact.stats.intervals import (
     clustered_proportion,
     difference_between_groups,
     effective_number,
+    standard_error,
 )
 
 
@@ -83,3 +84,18 @@ def test_a_difference_from_an_empty_group_is_undefined():
     found = difference_between_groups([1.0] * 6, [1] * 6, None, rng=np.random.default_rng(0))
     assert np.isnan(found.estimate)
     assert np.isnan(found.low)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 6)), min_size=2, max_size=40))
+def test_a_clustered_standard_error_is_that_of_the_clusters_sums(rows):
+    values, clusters = (list(column) for column in zip(*rows, strict=True))
+    found = standard_error(values, clusters)
+    # Every value once more in its cluster tells nothing new.
+    again = standard_error(values * 2, clusters * 2)
+    assert np.isnan(found) == (len(set(clusters)) < 2)
+    if not np.isnan(found):
+        assert again == pytest.approx(found, abs=1e-12)
+        alone = standard_error([*values, np.nan], [*clusters, 99])
+        assert alone == pytest.approx(found, abs=1e-12)
+    own = standard_error(values)
+    assert own == pytest.approx(np.std(values, ddof=1) / np.sqrt(len(values)), abs=1e-9)

@@ -272,7 +272,7 @@ def run_and_report(
     Raises:
         typer.Exit: with 1 if samples failed.
     """
-    from contrafact.cli.show import show_estimate, show_results
+    from contrafact.cli.show import show_agreement, show_estimate, show_results
 
     if only_estimate:
         show_estimate(prepared.estimate())
@@ -285,6 +285,7 @@ def run_and_report(
         written = True
     if written:
         show_results(folder)
+        show_agreement(folder)
     show_failures(result)
     if written:
         typer.echo(f"report: {folder / 'report.html'}")

@@ -80,7 +80,7 @@ def group() -> None:
 def _file(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Outputs, a row each (JSON, JSONL, CSV, Parquet)."),
+        typer.Argument(metavar="FILE", help="Outputs (JSON, JSONL, CSV, Parquet, XLSX)."),
     ],
     system: Annotated[
         str | None,
@@ -92,6 +92,10 @@ def _file(
             metavar="FIELD=COLUMN,…", help="What the file calls otherwise, e.g. system=run_name."
         ),
     ] = None,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Leave out items that the file has no output of."),
+    ] = False,
 ) -> None:
     """The options of scoring a file."""
 
@@ -106,13 +110,15 @@ def _again(
 
 def _score_file(task: "Task") -> Callable[..., None]:
     def act(values: dict[str, Any], given: dict[str, Any], options: dict[str, Any]) -> Any:
+        from contrafact.files.fields import named_columns
         from contrafact.runs.score import prepare_score
 
         return prepare_score(
             task.name,
             values["file"],
             system=values["system"],
-            columns=_pairs(values["columns"] or ()),
+            columns=named_columns(values["columns"]),
+            partial=values["partial"],
             given=given,
             options=options,
         )
@@ -150,17 +156,14 @@ def _command(
     said: str,
 ) -> Callable[..., None]:
     """Return a command with its own options, those of runs that judging needs, and the task's."""
-    from contrafact.family.settings import TaskOptions
+    from contrafact.family.settings import TaskOptions, scoring_fields
     from contrafact.runs.config import BOUNDS
 
     model = task.options.load() if task.options else TaskOptions
     shared = common_options(*_COMMON, *BOUNDS, "cache")
     own = {
         name: option_of(name, field, panel="Options of this task")
-        for name, field in model.model_fields.items()
-        if not (
-            isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("generation")
-        )
+        for name, field in scoring_fields(model).items()
     }
 
     def command(**values: Any) -> None:
@@ -186,24 +189,3 @@ def _command(
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = said
     return command
-
-
-def _pairs(given: tuple[str, ...] | list[str]) -> dict[str, str]:
-    """Return what ``--columns`` says, by field.
-
-    Raises:
-        InputError: If a part is not FIELD=COLUMN, or a field is named twice.
-    """
-    from contrafact.errors import InputError
-
-    found: dict[str, str] = {}
-    for part in ",".join(given).split(",") if given else ():
-        name, equals, column = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and column):
-            raise InputError(
-                f"--columns: '{part}' is not FIELD=COLUMN", hint="write e.g. --columns risk=bearish"
-            )
-        if name in found:
-            raise InputError(f"--columns: '{name}' is named twice", hint="name each field once")
-        found[name] = column
-    return found

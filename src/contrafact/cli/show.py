@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from contrafact.family.report import ReportSpec, TerminalColumn
     from contrafact.models.estimate import CallEstimate
 
-__all__ = ["show_estimate", "show_results"]
+__all__ = ["show_agreement", "show_estimate", "show_results"]
 
 
 def show_estimate(rows: "list[CallEstimate]") -> None:
@@ -73,6 +73,18 @@ def show_results(folder: Path) -> None:
             console.print(line)
         for warning in part["warnings"]:
             console.print(f"{warning['title']}: {warning['text']}", soft_wrap=False)
+
+
+def show_agreement(folder: Path) -> None:
+    """Print how far the judges of a run agree, where there are several."""
+    import pandas as pd
+
+    from contrafact.console import show_frame
+    from contrafact.runs.items import AGREEMENT
+
+    if (folder / AGREEMENT).exists():
+        found = pd.read_csv(folder / AGREEMENT)
+        show_frame("How far the judges agree, with 95% intervals", found, coefficients=["estimate"])
 
 
 def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str]:

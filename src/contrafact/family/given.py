@@ -13,13 +13,18 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote, unquote
 
+from inspect_ai.model import ModelOutput
+
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings
+from contrafact.family.task import read_text
 from contrafact.files.fields import is_absent
 from contrafact.files.tables import read_rows
 from contrafact.models.asking import Ask, Unanswered
+from contrafact.models.opening import NO_MODEL
+from contrafact.records import Output
 
 __all__ = [
     "NOT_GIVEN",
@@ -95,6 +100,13 @@ class GivenRow:
             raise InputError(f"'{name}' is not text: {str(value)[:40]!r}", hint="write it as text")
         return str(value)
 
+    def output(self, name: str) -> Output:
+        """Return the output whose text a field holds; an empty or endless one is invalid."""
+        text, reason = self.text(name), self.text("invalid")
+        if not text.strip() and reason:
+            return Output(text=None, invalid=reason)
+        return read_text(ModelOutput.from_content(NO_MODEL, text))
+
 
 @dataclass(frozen=True)
 class OutputRow:
@@ -163,14 +175,18 @@ class GivenOutputs:
 
     Attributes:
         systems: The systems, by name.
+        asked: The units that are scored, by id; what one of them lacks is invalid.
         items: The rows that the items are loaded from, where they came with the outputs; else None,
             and the settings name the data.
         left_out: Rows that are not scored.
+        scored: The perplexities of these texts, where they were scored before by the same model.
     """
 
     systems: Mapping[str, GivenSystem]
+    asked: frozenset[str]
     items: Sequence[Mapping[str, Any]] | None = None
     left_out: Sequence[LeftOut] = ()
+    scored: Path | None = None
 
 
 class Given:

@@ -21,7 +21,6 @@ from contrafact.family.method import Method, Methods, open_weights
 from contrafact.family.settings import RunSettings
 from contrafact.files.tables import table_file
 from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
-from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack
 from contrafact.records import Output
 
@@ -138,6 +137,8 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     """What is left out where no judge is named, as a sentence; empty where nothing is."""
     output_type: ClassVar[Callable[..., Any]] = Output
     """What a method returns: a model or dataclass, made again from its fields."""
+    output_key: ClassVar[str] = "output"
+    """Where a sample's store keeps it, as ``method_solver`` was told."""
     output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "id": ("sample_id", "id"),
         "output": ("output", "response", "completion", "text"),
@@ -228,17 +229,9 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         Raises:
             InputError: If the row cannot be used.
         """
-        from inspect_ai.model import ModelOutput
-
-        from contrafact.family.task import read_text
-
-        text, reason = given.text("output"), given.text("invalid")
-        made = read_text(ModelOutput.from_content(NO_MODEL, text))
-        if not text and reason:
-            made = Output(text=None, invalid=reason)
         if not given.text("id"):
             raise InputError("the row names no item", hint="fill in its id")
-        return OutputRow((given.text("id"),), {"": made})
+        return OutputRow((given.text("id"),), {"": given.output("output")})
 
     def whole_output(self, parts: Mapping[str, Any]) -> Any:
         """Return the output that the parts make which the rows of one unit gave."""
@@ -352,6 +345,8 @@ class Prepared:
 
     def judged(self, method: str) -> bool:
         """Whether a judge looks at the outputs of a method, or of a baseline."""
+        if self.given is not None:
+            method = self.given.systems[self.baselines[method].name].method
         return self.judging is not None and self.run.is_judged(self.settings, method)
 
     @property
@@ -381,6 +376,9 @@ class Prepared:
             return made
         from inspect_ai import task_with
 
+        asked = self.given.asked
+        if len(made.dataset) > len(asked):
+            made.dataset = made.dataset.filter(lambda sample: str(sample.id) in asked)
         system = self.given.systems[self.baselines[method].name]
         facts = {"model": system.model, "method": system.method, "shots": system.shots}
         return task_with(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
+from pydantic.fields import FieldInfo
 
 from contrafact.models.gguf import inspect_name, plain_name
 from contrafact.models.secrets import secrets_dropped
@@ -20,6 +21,7 @@ __all__ = [
     "TaskOptions",
     "flat_settings",
     "identity",
+    "scoring_fields",
 ]
 
 DEFAULT_FLUENCY_MODEL = "smollm2-135m"
@@ -35,6 +37,17 @@ class TaskOptions(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def scoring_fields(model: type[TaskOptions]) -> dict[str, FieldInfo]:
+    """Return the options of a task that matter where outputs are scored, not made."""
+    return {
+        name: field
+        for name, field in model.model_fields.items()
+        if not (
+            isinstance(field.json_schema_extra, dict) and "generation" in field.json_schema_extra
+        )
+    }
 
 
 class ShotOptions(TaskOptions):

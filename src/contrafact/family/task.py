@@ -1,4 +1,4 @@
-"""What the Inspect tasks of families share: a method as a solver, and a scorer by criteria."""
+"""What the Inspect tasks of families share: a method as a solver, its output, rates in a log."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -6,24 +6,26 @@ from dataclasses import asdict
 from typing import Any, TypeVar, cast
 
 from inspect_ai.model import CachePolicy, GenerateConfig, ModelOutput, get_model
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.scorer import Metric, SampleScore, metric
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import BaseModel
 
 from contrafact.family.method import Method
 from contrafact.judges.judge import judges_of_role
-from contrafact.judges.rubric import Rubric
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import Output
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "MAX_CHARACTERS",
     "OUTPUT",
-    "criteria_scorer",
+    "Exchanges",
+    "degenerate_text",
     "method_solver",
     "number",
     "output_of",
+    "rate_of",
     "rates",
     "read_text",
     "verdict_columns",
@@ -38,6 +40,9 @@ MAX_CHARACTERS = 20_000
 OUTPUT = "output"
 """Where a sample's store keeps the method's output."""
 
+Exchanges = Sequence[tuple[str, str]]
+"""What was sent to a model and what came back, in order: prompts and replies."""
+
 
 @solver
 def method_solver(
@@ -51,6 +56,7 @@ def method_solver(
     cache: bool | CachePolicy = False,
     config: GenerateConfig | None = None,
     judged: bool = False,
+    look: Callable[[ItemT, OutputT, Exchanges], OutputT] | None = None,
 ) -> Solver:
     """Work on a sample by a method; a model that gives no answer makes an invalid output.
 
@@ -64,16 +70,23 @@ def method_solver(
         cache: Inspect's cache policy for the calls.
         config: Settings of the calls on top of the model's own.
         judged: Whether a judge will be asked: a missing one is found here, before the first call.
+        look: Looks an output over without a model, and returns it with what was found: from the
+            item, the output, and what was asked and answered on the way (`degenerate_text`).
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         if judged:
             judges_of_role()
-        ask = Ask(get_model(), structured, cache, config or GenerateConfig())
+        exchanges: list[tuple[str, str]] = []
+        ask = Ask(get_model(), structured, cache, config or GenerateConfig(), exchanges)
+        item = item_of(state)
         try:
-            output = await method(item_of(state), ask, draw=state.epoch)
+            output = await method(item, ask, draw=state.epoch)
         except Unanswered as reason:
             output = unanswered(str(reason))
+        if look is not None:
+            # What weights in this process were shown stands in the plan alone.
+            output = look(item, output, exchanges or [(c.prompt, "") for c in method.plan(item)])
         kept = output.model_dump(mode="json") if isinstance(output, BaseModel) else None
         state.store.set(key, kept or asdict(cast(Any, output)))
         state.output = ModelOutput.from_content(str(state.model), shown(output))
@@ -86,6 +99,26 @@ def output_of(state: TaskState) -> Output:
     """Return the output in a sample: a method's, or whatever another solver wrote."""
     kept = state.store.get(OUTPUT)
     return Output(**kept) if kept is not None else read_text(state.output)
+
+
+def degenerate_text(
+    batch: Batch, output: Output, *own: str, shown: Exchanges = (), same: Sequence[str] = ()
+) -> Output:
+    """Return an output with the reason why its text is no answer, if it is none.
+
+    A reason that it has already, of when its prompt was at hand, stays.
+
+    Args:
+        batch: The inputs that are worked on together.
+        output: The output.
+        own: The texts of its own input: the first is what it was to change.
+        shown: What the model was asked and answered on the way.
+        same: Inputs besides that it may equal: variants of its own.
+    """
+    if output.text is None or output.degenerate is not None:
+        return output
+    reason = batch.reason(output.text, *own, shown=shown, same=same)
+    return output if reason is None else output.model_copy(update={"degenerate": reason})
 
 
 def read_text(
@@ -121,58 +154,45 @@ def rates() -> Metric:
     """Rates over samples: what is valid, and each criterion in two forms.
 
     A criterion's own name is its rate over valid verdicts; the ``_strict`` form counts everything
-    invalid as failed.
+    invalid, and what is no answer (``degenerate`` in a score's metadata), as failed. Each comes
+    with its standard error, ``_stderr``.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.value) for score in scores]
+        none = [bool((score.score.metadata or {}).get("degenerate")) for score in scores]
         names = dict.fromkeys(name for row in rows for name in row)
-        result: dict[str, float] = {}
+        columns: dict[str, list[float]] = {}
         for name in names:
-            values = [number(row.get(name)) for row in rows]
-            valid = [value for value in values if not math.isnan(value)]
-            result[name] = sum(valid) / len(valid) if valid else math.nan
+            columns[name] = [number(row.get(name)) for row in rows]
             if name != "valid":
-                strict = [0.0 if math.isnan(value) else value for value in values]
-                result[f"{name}_strict"] = sum(strict) / len(strict)
-        return result
+                columns[f"{name}_strict"] = [
+                    0.0 if math.isnan(value) or no_answer else value
+                    for value, no_answer in zip(columns[name], none, strict=True)
+                ]
+        clusters = [str(score.sample_id) for score in scores]
+        return {
+            key: value
+            for name, values in columns.items()
+            for key, value in rate_of(name, values, clusters).items()
+        }
 
     return compute
 
 
-@scorer(metrics=[rates()], name="criteria")
-def criteria_scorer(
-    rubric: Rubric | None,
-    texts: Callable[[TaskState, str], Mapping[str, str]],
-) -> Scorer:
-    """Score one sample's `Output`: whether it is valid, and each criterion's verdict.
-
-    All of a sample's judge calls are made by this one scorer.
+def rate_of(name: str, values: Sequence[float], clusters: Sequence[Any]) -> dict[str, float]:
+    """Return a rate and its standard error, by ``<name>`` and ``<name>_stderr``, for a log.
 
     Args:
-        rubric: The criteria; None where only validity is scored.
-        texts: Returns what the rubric's templates show of a sample and its output's text.
+        name: The rate's name.
+        values: A value of each outcome, NaN where there is none.
+        clusters: What they are not independent within: the headline, the story, the article.
     """
+    from contrafact.stats.intervals import standard_error
 
-    async def score(state: TaskState, target: Target) -> Score:
-        output = output_of(state)
-        value: dict[str, float] = {"valid": float(output.text is not None)}
-        metadata: dict[str, Any] = {}
-        if rubric is not None:
-            names = [one.name for one in rubric.criteria]
-            value |= dict.fromkeys(names, math.nan)
-            if output.text is not None:
-                judged = await rubric.judge(judges_of_role(), **texts(state, output.text))
-                value |= {name: number(judged.panel[name].passed) for name in names}
-                metadata["verdicts"] = judged.as_json()
-        return Score(
-            value=cast(Any, value),
-            answer=output.text,
-            explanation=output.invalid,
-            metadata=metadata,
-        )
-
-    return score
+    known = [value for value in values if not math.isnan(value)]
+    rate = sum(known) / len(known) if known else math.nan
+    return {name: rate, f"{name}_stderr": standard_error(values, clusters)}
 
 
 def verdict_columns(

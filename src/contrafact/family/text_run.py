@@ -5,27 +5,44 @@ and the per-item table has a row for every item and draw. A family says what its
 judge is shown, and what it computes besides.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from inspect_ai import Epochs, Task
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import Score, Scorer, Target, scorer
 from inspect_ai.solver import TaskState
 
+from contrafact.errors import InputError
+from contrafact.family import task_named
 from contrafact.family.exam import Examiner, ExamItem, true_or_false
+from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, TaskRun, load_once
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, criteria_scorer, method_solver, verdict_columns
+from contrafact.family.task import (
+    OUTPUT,
+    Exchanges,
+    degenerate_text,
+    method_solver,
+    number,
+    output_of,
+    rates,
+    verdict_columns,
+)
+from contrafact.judges.judge import judges_of_role
 from contrafact.judges.rubric import Rubric
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Output
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import delimit
 
-__all__ = ["TextRun"]
+__all__ = ["TextRun", "criteria_scorer"]
 
 ItemT = TypeVar("ItemT")
 
@@ -35,13 +52,19 @@ class TextRun(TaskRun[ItemT, ItemT]):
 
     The table's columns are those of every system, ``draw`` and ``sample_id``, the item's own
     (`item_columns`), ``text`` and ``invalid_reason``, and for each criterion the verdict (1.0, 0.0
-    or NaN) and ``<criterion>_invalid``.
+    or NaN) and ``<criterion>_invalid``. ``degenerate`` says why a text is no answer
+    though it can be read.
     """
 
     name: ClassVar[str]
     """The task's name."""
     criteria: ClassVar[tuple[Criterion, ...]]
     """What a judge is asked, and the templates that ask it."""
+    output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **TaskRun.output_fields,
+        "input": ("input", "prompt"),
+    }
+    output_layouts: ClassVar[tuple[tuple[str, ...], ...]] = (("id", "output"), ("input", "output"))
 
     @abstractmethod
     def prompt_texts(self, item: ItemT, text: str) -> Mapping[str, str]:
@@ -54,6 +77,29 @@ class TextRun(TaskRun[ItemT, ItemT]):
     @abstractmethod
     def item_columns(self, item: ItemT) -> Mapping[str, Any]:
         """Return an item's own columns in the table."""
+
+    def read_output(self, given: GivenRow) -> OutputRow:
+        """Return a text made elsewhere, of an item that is named by its id or by its input."""
+        if given.text("id") or not given.text("input"):
+            return super().read_output(given)
+        shown = given.text("input").strip()
+        found = given.units.ids("input", lambda item: self.input_of(item).strip(), shown)
+        if not found:
+            raise InputError("the input is none of the data's", hint="name the item by its id")
+        return OutputRow(found, {"": given.output("output")})
+
+    def look(self, batch: Batch, item: ItemT, output: Output, shown: Exchanges) -> Output:
+        """Return an output with the reason why its text is no answer, if it is none.
+
+        A family in which an unchanged input can be right returns the output as it is.
+
+        Args:
+            batch: The inputs of all items.
+            item: The item.
+            output: What a method made of it.
+            shown: What the model was asked and answered on the way.
+        """
+        return degenerate_text(batch, output, self.input_of(item), shown=shown)
 
     def rubric(self, pack: PromptPack, **how: Any) -> Rubric:
         """Return the criteria, their templates opened and checked.
@@ -118,6 +164,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
         context = MethodContext(pack=pack, task=self.name, items=items, seed=seed)
         chosen = self.methods.make(method, context)
         cache = cache_policy(cache_scope)
+        batch = Batch([self.input_of(item) for item in items])
 
         def item_of(state: TaskState) -> ItemT:
             return by_id[str(state.sample_id)]
@@ -135,10 +182,10 @@ class TextRun(TaskRun[ItemT, ItemT]):
                 shown=lambda output: output.text or output.reply or "",
                 cache=cache,
                 judged=judged,
+                look=partial(self.look, batch),
             ),
             scorer=criteria_scorer(
-                self.rubric(pack, cache=cache) if judged else None,
-                lambda state, text: self.prompt_texts(item_of(state), text),
+                self.name, data=data, judged=judged, prompts=prompts, cache_scope=cache_scope
             ),
             epochs=Epochs(draws, "mean"),
             version=self.version,
@@ -157,6 +204,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
                 **sample.metadata,
                 "text": output.text,
                 "invalid_reason": output.invalid,
+                "degenerate": output.degenerate,
                 **verdict_columns(_verdicts(sample), [one.name for one in self.criteria]),
             }
 
@@ -174,6 +222,56 @@ class TextRun(TaskRun[ItemT, ItemT]):
                         "passed": None if vote["passed"] is None else float(vote["passed"]),
                         "invalid": vote["invalid"],
                     }
+
+
+@scorer(metrics=[rates()], name="criteria")
+def criteria_scorer(
+    task: str,
+    data: str | None = None,
+    judged: bool = True,
+    prompts: str | None = None,
+    cache_scope: str | None = None,
+) -> Scorer:
+    """Score one sample's `Output`: whether it is valid, and each criterion's verdict.
+
+    All of a sample's judge calls are made by this one scorer. Its arguments are plain, so that
+    ``inspect score LOG --scorer contrafact/criteria -S task=NAME`` makes it again.
+
+    Args:
+        task: The task, whose run is a `TextRun`: it has the criteria, and what a judge is shown.
+        data: File of its items; the bundled ones where none is given.
+        judged: Whether the judge bound to the role ``grader`` is asked; else validity is scored.
+        prompts: Folder of a prompt pack; the default pack where none is given.
+        cache_scope: Keep every call's answer for a rerun under this name.
+    """
+    run: Any = task_named(task).run.load()
+    items: dict[str, Any] = {}
+    rubric: Rubric | None = None
+    if judged:
+        found, _ = load_once(run.load, Path(data) if data else run.bundled)
+        items = {str(item.id): item for item in found}
+        rubric = run.rubric(open_pack(prompts), cache=cache_policy(cache_scope))
+
+    async def score(state: TaskState, target: Target) -> Score:
+        output = output_of(state)
+        value: dict[str, float] = {"valid": float(output.text is not None)}
+        metadata: dict[str, Any] = {"degenerate": output.degenerate}
+        if rubric is not None:
+            names = [one.name for one in rubric.criteria]
+            value |= dict.fromkeys(names, math.nan)
+            if output.text is not None:
+                shown = run.prompt_texts(items[str(state.sample_id)], output.text)
+                judged = await rubric.judge(judges_of_role(), **shown)
+                value |= {name: number(judged.panel[name].passed) for name in names}
+                metadata["verdicts"] = judged.as_json()
+        return Score(
+            value=cast(Any, value),
+            answer=output.text,
+            explanation=output.invalid or output.degenerate,
+            metadata=metadata,
+        )
+
+    return score
 
 
 def _verdicts(sample: Any) -> dict[str, Any]:

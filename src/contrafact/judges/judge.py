@@ -263,6 +263,8 @@ def judges_of_role() -> list[Model]:
     Raises:
         InputError: if none is bound. No model judges itself unasked.
     """
+    # Rich, by which Inspect shows an error, then leaves the frames out: what is wrong is one line.
+    _rich_traceback_guard = True
     bound = model_roles().get("grader")
     if bound is None:
         raise InputError(

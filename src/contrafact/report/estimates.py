@@ -71,7 +71,8 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 
     Returns:
         A copy in the order given, numbers as floats, with these columns besides: ``valid`` (1.0
-        or 0.0), ``was_judged`` (bool: a verdict was given or attempted), the strict column of every
+        or 0.0), ``degenerate`` (why it is no answer, or None), ``was_judged`` (bool: a verdict was
+        given or attempted, or would have been had there been an output), the strict column of every
         measure that has one, and what the spec itself adds.
 
     Raises:
@@ -97,6 +98,9 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     for column in spec.texts:
         texts = [None if pd.isna(value) else str(value) for value in frame[column]]
         frame[column] = pd.Series(texts, index=frame.index, dtype=object)
+    degenerate = frame.get("degenerate", pd.Series(None, index=frame.index, dtype=object))
+    reasons = [None if pd.isna(why) or not str(why) else str(why) for why in degenerate]
+    frame["degenerate"] = pd.Series(reasons, index=frame.index, dtype=object)
     for column, usual in (("draw", 1), ("shots", 0)):
         frame[column] = frame[column].fillna(usual).astype(int)
     frame["system"] = frame["system"].astype(str)
@@ -123,7 +127,11 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     """Return the items with ``was_judged`` and the strict columns that they have not got yet."""
     invalid, nobody = frame["valid"].eq(0), pd.Series(False, index=frame.index)
-    judged = nobody
+    # A judge that was named and found nothing to judge would have judged.
+    named = frame["judge"].notna() if "judge" in frame.columns else nobody
+    in_vain = (named & invalid).groupby(frame["system"]).transform("all")
+    degenerate = frame["degenerate"].notna()
+    judged = in_vain if spec.criteria else nobody
     criteria = {criterion.column: 0.0 for criterion in spec.criteria}
     rates = {
         measure.column_of("valid"): float(measure.better == "low")
@@ -143,8 +151,9 @@ def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         if f"{column}_strict" not in frame.columns:
             # A system without any verdict was not judged: nothing of it is wrong.
             asked = given.groupby(frame["system"]).transform("any")
-            asked = asked if column in criteria else asked | bool(given.any())
+            asked = asked | in_vain if column in criteria else asked | bool(given.any())
             strict = value.where(value.notna(), np.where(unread | invalid, wrong, np.nan))
+            strict = strict.mask(degenerate & given, wrong)
             frame[f"{column}_strict"] = strict.where(asked)
     return frame if "was_judged" in frame.columns else frame.assign(was_judged=judged)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = [
+    "AGREEMENT",
     "FAILURES",
     "FLUENCY_ROLE",
     "ITEMS",
@@ -32,12 +33,15 @@ __all__ = [
     "VERDICTS",
     "Failure",
     "RunItems",
+    "agreement",
+    "beside",
     "read_items",
     "write_items",
 ]
 
 ITEMS = "items.parquet"
 VERDICTS = "verdicts.parquet"
+AGREEMENT = "agreement.csv"
 FAILURES = "failures.csv"
 USAGE = "usage.csv"
 
@@ -143,9 +147,15 @@ def write_items(
                 scored.append(sample)
         evaluated.append(Evaluated(label, log, scored, judge))
     items, verdicts = prepared.tables(evaluated, scorer, folder)
+    if prepared.given is not None:
+        earlier = [row for one in prepared.given.systems.values() for row in one.verdicts]
+        verdicts = pd.DataFrame([*earlier, *verdicts.to_dict("records")])
+    items = beside(items, verdicts)
     write_frame(items, folder / ITEMS)
     if len(verdicts):
         write_frame(verdicts, folder / VERDICTS)
+        if len(agreed := agreement(verdicts)):
+            write_frame(agreed, folder / AGREEMENT)
     usage += _fluency(folder, scorer)
     table = pd.DataFrame(usage, columns=list(_USAGE))
     write_frame(table.astype(dict.fromkeys(_COUNTS, "Int64")), folder / USAGE)
@@ -155,6 +165,85 @@ def write_items(
     else:
         lost.unlink(missing_ok=True)
     return failures
+
+
+def beside(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the items with a column for every criterion and judge, where there are several judges.
+
+    It is called ``<criterion> · <judge>`` and holds 1.0, 0.0, or NaN where that judge gave no valid
+    verdict on the item.
+
+    Args:
+        items: The per-item table.
+        verdicts: Every judge's own verdicts.
+    """
+    import pandas as pd
+
+    if not len(verdicts) or verdicts["judge"].nunique() < 2:
+        return items
+    said = {"criterion", "judge", "passed", "invalid"}
+    key = [name for name in verdicts.columns if name in items.columns and name not in said]
+    rows = pd.MultiIndex.from_frame(items[key])
+    found = items.copy()
+    for (criterion, judge), own in verdicts.groupby(["criterion", "judge"], sort=False):
+        passed = pd.to_numeric(own.set_index(key)["passed"], errors="coerce").astype(float)
+        found[f"{criterion} · {judge}"] = passed.reindex(rows).to_numpy()
+    return found
+
+
+def agreement(verdicts: "pd.DataFrame") -> "pd.DataFrame":
+    """Return how far several judges agree, by criterion; empty where there is but one.
+
+    Args:
+        verdicts: Every judge's own verdicts.
+
+    Returns:
+        One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate``,
+        ``estimate_low`` and ``estimate_high`` (95%, resampled by ``sample_id``), ``n`` (outputs
+        with two valid verdicts) and ``judges``.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from contrafact.stats.agreement import (
+        fleiss_kappa,
+        gwet_ac1,
+        krippendorff_alpha,
+        percent_agreement,
+        with_interval,
+    )
+
+    rows = []
+    said = {"criterion", "judge", "passed", "invalid", "probability", "mass"}
+    unit = [name for name in verdicts.columns if name not in said]
+    for criterion, own in verdicts.groupby("criterion", sort=False) if len(verdicts) else ():
+        passed = own.assign(passed=pd.to_numeric(own["passed"], errors="coerce"))
+        wide = passed.groupby([*unit, "judge"], sort=False)["passed"].first().unstack("judge")
+        if wide.shape[1] < 2 or wide.empty:
+            continue
+        ratings = wide.astype(object).where(wide.notna(), None).to_numpy(object)
+        clusters = wide.index.get_level_values("sample_id").to_numpy(object)
+        for name, function in (
+            ("agreement of pairs", percent_agreement),
+            ("Gwet's AC1", gwet_ac1),
+            ("Fleiss' kappa", fleiss_kappa),
+            ("Krippendorff's alpha", krippendorff_alpha),
+        ):
+            found = with_interval(
+                function, ratings, clusters=clusters, rng=np.random.default_rng(0)
+            )
+            rows.append(
+                {
+                    "criterion": criterion,
+                    "coefficient": name,
+                    "estimate": found.estimate,
+                    "estimate_low": found.low,
+                    "estimate_high": found.high,
+                    "n": found.n,
+                    "judges": wide.shape[1],
+                }
+            )
+    return pd.DataFrame(rows)
 
 
 _ERROR_LINE = re.compile(r"^([\w.]+(?:Error|Exception|Timeout)\w*: .+)$", re.MULTILINE)

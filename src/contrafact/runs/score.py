@@ -35,13 +35,24 @@ from contrafact.family.run import (
     system_label,
 )
 from contrafact.family.settings import RunSettings, identity
-from contrafact.files.atomic import write_text
+from contrafact.files.atomic import write_bytes, write_text
 from contrafact.files.fields import columns_found, fold, fold_row, is_absent
+from contrafact.files.journal import hash_of
 from contrafact.files.tables import json_line, line_list, read_rows
+from contrafact.models.fluency import FLUENCY
+from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import open_pack
 from contrafact.runs.prepare import make_settings
 
-__all__ = ["GIVEN_ITEMS", "LEFT_OUT", "OUTPUTS", "place_outputs", "prepare_score", "scored"]
+__all__ = [
+    "GIVEN_ITEMS",
+    "LEFT_OUT",
+    "OUTPUTS",
+    "output_fields",
+    "place_outputs",
+    "prepare_score",
+    "scored",
+]
 
 OUTPUTS = "outputs.jsonl"
 """The outputs that a run scores, in its folder: one a line, by system, sample and draw."""
@@ -65,6 +76,7 @@ def prepare_score(
     *,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
+    partial: bool = False,
     given: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Prepared:
@@ -75,6 +87,8 @@ def prepare_score(
         file: The outputs: a row each, or what the task's layouts say.
         system: The system's name, where no column has it; the file's name by default.
         columns: By field, the column that it stands in, where its name does not say so.
+        partial: Whether items of which the file has no output at all are left out, instead of
+            counted as invalid.
         given: Settings that every run has, by name: ``judges``, ``data``, ``limit``, ``prompts``,
             ``judge_args``, ``transport``, …
         options: The task's own options, by name.
@@ -87,16 +101,22 @@ def prepare_score(
     if str(file) == "-":
         raise InputError("outputs are not read from standard input", hint="name a file")
     run = task_named(task).run.load()
+    known = (*run.output_fields, *_EVERY_ROW)
+    for name in columns or ():
+        if name not in known:
+            raise InputError(
+                f"--columns: there is no field '{name}'", hint=f"use {', '.join(known)}"
+            )
     items: Sequence[Any] = ()
     notes: list[str] = []
     if settings.data is not None:
         items, notes = load_once(run.load, settings.data)
-    reading = _Reading(run, file, settings, Units(run.units(items)), system, dict(columns or {}))
-    for line, row in read_rows(file):
+    reading = _Reading(run, file, settings, Units(run.units(items)), system)
+    for line, row in read_rows(file, columns):
         reading.take(line, row)
     if settings.data is None:
-        items = _items_of(run, reading)
-    return _prepared(run, settings, file, items, notes, reading)
+        items, notes = _items_of(run, reading)
+    return _prepared(run, settings, file, items, notes, reading, partial)
 
 
 def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
@@ -111,8 +131,10 @@ def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
     settings = prepared.settings
     if given.items is not None:
         place = (folder / GIVEN_ITEMS).absolute()
-        write_text(place, "".join(map(json_line, given.items)))
+        write_text(place, "".join(dict.fromkeys(map(json_line, given.items))))
         settings = settings.model_copy(update={"data": place})
+    if given.scored is not None and not (folder / FLUENCY).exists():
+        write_bytes(folder / FLUENCY, given.scored.read_bytes())
     outputs = (folder / OUTPUTS).absolute()
     write_text(outputs, _as_lines(given))
     if given.left_out:
@@ -136,7 +158,6 @@ class _Reading:
     settings: RunSettings
     units: Units[Any]
     system: str | None
-    columns: dict[str, str]
     rows: int = 0
     parts: dict[tuple[str, str, int], dict[str, tuple[int, Any]]] = field(default_factory=dict)
     facts: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -150,9 +171,9 @@ class _Reading:
         self.rows += 1
         name = ""
         try:
-            fields, renamed = self._fields(row)
+            fields = self._fields(row)
             name, model, method = self._who(fields)
-            found = self.run.read_output(GivenRow(fields, renamed, self.units, self.settings))
+            found = self.run.read_output(GivenRow(fields, row, self.units, self.settings))
             draw = _draw(fields.get("draw"))
             unknown = [one for one in found.sample_ids if not self._known(one, found)]
             if unknown:
@@ -180,22 +201,10 @@ class _Reading:
             else:
                 held.update({part: (line, made) for part, made in found.parts.items()})
 
-    def _fields(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        """Return a row by field, absent values left out, and the row with columns renamed."""
+    def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row by field, absent values left out."""
         known = {**_EVERY_ROW, **self.run.output_fields}
-        renamed = dict(row)
-        for name, column in self.columns.items():
-            if name not in known:
-                raise InputError(
-                    f"--columns: there is no field '{name}'", hint=f"use {', '.join(known)}"
-                )
-            if column not in row:
-                raise InputError(
-                    f"--columns: there is no column '{column}' (found: {columns_found(row)})",
-                    hint="name the columns as the file does",
-                )
-            renamed[name] = renamed.pop(column)
-        for shape in (renamed, _flat(renamed)):
+        for shape in (row, _flat(row)):
             folded = fold_row(shape)
             columns = {
                 name: [key for key in map(fold, (name, *names)) if key in folded]
@@ -216,7 +225,7 @@ class _Reading:
                 fields[name] = given[0]
             elif keys and name == "system":
                 raise InputError("the row names no system", hint="fill it in")
-        return fields, renamed
+        return fields
 
     def _who(self, fields: Mapping[str, Any]) -> tuple[str, str, str]:
         """Return a row's system, and the model and the method that made it."""
@@ -264,23 +273,21 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _items_of(run: TaskRun[Any, Any], reading: _Reading) -> Sequence[Any]:
-    """Return the items that came with the outputs, each once; the rows of the others go."""
+def _items_of(run: TaskRun[Any, Any], reading: _Reading) -> tuple[Sequence[Any], list[str]]:
+    """Return the items that came with the outputs, each once, and what their loader found."""
     lines: dict[str, int] = {}
     for line, row in reading.items:
         lines.setdefault(json_line(row), line)
     if not lines:
-        return ()
+        return (), []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / GIVEN_ITEMS
         write_text(place, "".join(lines))
         try:
-            return run.load(place)[0]
+            return run.load(place)
         except InputError as error:
-            line = error.line and list(lines.values())[error.line - 1]
-            raise InputError(
-                error.problem, file=reading.file, line=line, hint=error.hint
-            ) from error
+            at = None if error.line is None else list(lines.values())[error.line - 1]
+            raise InputError(error.problem, file=reading.file, line=at, hint=error.hint) from error
 
 
 def _prepared(
@@ -290,6 +297,7 @@ def _prepared(
     items: Sequence[Any],
     notes: Sequence[str],
     reading: _Reading,
+    partial: bool,
 ) -> Prepared:
     """Return the run that scores what was read."""
     if not reading.parts or not items:
@@ -298,19 +306,30 @@ def _prepared(
         raise InputError("there is nothing in it to score", file=file, hint="give another file")
     limited = items[: settings.limit]
     units = run.units(limited)
-    systems = _systems(run, reading, {str(unit.id) for unit in units})
+    asked = frozenset(str(unit.id) for unit in units)
+    systems = _systems(run, reading, asked)
     if not systems:
         raise InputError(
             "none of its outputs is of the first items that --limit takes", file=file,
             hint="raise --limit",
         )  # fmt: skip
     brought = settings.data is None
+    if partial:
+        covered = frozenset(sample for one in systems.values() for sample, _ in one.outputs)
+        if covered == asked:
+            raise InputError(
+                "--partial has no use here: the file has an output of every item",
+                hint="leave it out",
+            )
+        notes = [*notes, f"{len(asked - covered)} items without any output left out (--partial)"]
+        asked = covered
     given = GivenOutputs(
         systems,
+        asked,
         [row for _, row in reading.items] if brought else None,
         tuple(reading.left_out),
     )
-    said = [*notes, *_notes(reading, systems, len(units), len(limited) < len(items))]
+    said = [*notes, *_notes(reading, systems, len(asked), len(limited) < len(items))]
     data = file_record(file if settings.data is None else settings.data, len(limited), said)
     return scored(
         run, settings, limited, given, data,
@@ -340,23 +359,27 @@ def scored(
         InputError: If a setting has no use, or a template is not in order.
     """
     systems = given.systems
-    models = [one.model for one in systems.values() if one.model != one.name]
+    models = [one.model for one in systems.values() if one.model not in (one.name, NO_MODEL)]
     settings = settings.model_copy(
         update={
             "models": tuple(dict.fromkeys(models)),
             "methods": tuple(dict.fromkeys(one.method for one in systems.values())),
         }
     )
-    run.check(settings, tuple(systems))
+    run.check(settings, settings.methods)
     pack = open_pack(settings.prompts)
-    judged = settings.judges and any(run.is_judged(settings, name) for name in systems)
+    judged = settings.judges and any(run.is_judged(settings, name) for name in settings.methods)
     judging = run.judging(pack, settings) if judged else None
-    contents = {
+    contents: dict[str, Any] = {
         "data": data.sha256,
         "templates": pack.used,
         "task": run.version.split("-")[0],
         "outputs": hashlib.sha256(_as_lines(given).encode()).hexdigest(),
     }
+    if len(given.asked) < len(run.units(items)):
+        contents["asked"] = hash_of(sorted(given.asked))
+    if earlier := [row for one in systems.values() for row in one.verdicts]:
+        contents["verdicts"] = hash_of(earlier)
     answering: dict[str, Any] = dict(systems)
     return Prepared(
         run=run,
@@ -366,7 +389,7 @@ def scored(
         data=data,
         files=files,
         items=items,
-        units=run.units(items),
+        units=[unit for unit in run.units(items) if str(unit.id) in given.asked],
         methods={},
         baselines=answering,
         judging=judging,
@@ -374,17 +397,23 @@ def scored(
     )
 
 
-def _systems(run: TaskRun[Any, Any], reading: _Reading, taken: set[str]) -> dict[str, GivenSystem]:
+def _systems(
+    run: TaskRun[Any, Any], reading: _Reading, taken: frozenset[str]
+) -> dict[str, GivenSystem]:
     outputs: dict[str, dict[tuple[str, int], dict[str, Any]]] = defaultdict(dict)
     for (name, sample, draw), parts in reading.parts.items():
         if sample in taken:
             made = run.whole_output({part: output for part, (_, output) in parts.items()})
-            kept = made.model_dump(mode="json") if isinstance(made, BaseModel) else asdict(made)
-            outputs[name][sample, draw] = kept
+            outputs[name][sample, draw] = output_fields(made)
     return {
         name: GivenSystem(name, *reading.facts[name], outputs=found)
         for name, found in outputs.items()
     }
+
+
+def output_fields(made: Any) -> dict[str, Any]:
+    """Return an output's fields, as a sample's store keeps them."""
+    return made.model_dump(mode="json") if isinstance(made, BaseModel) else asdict(made)
 
 
 def _as_lines(given: GivenOutputs) -> str:
@@ -414,11 +443,12 @@ def _notes(
     taken = {name: len(one.outputs) for name, one in systems.items()}
     if limited:
         beyond = sum(samples.values()) - sum(taken.values())
-        notes.append(f"{beyond} outputs of items beyond --limit left out")
-    for name, one in systems.items():
-        missing = units * one.draws - taken[name]
+        if beyond:
+            notes.append(f"{beyond} outputs of items beyond --limit left out")
+    for name, own in systems.items():
+        missing = units * own.draws - taken[name]
         if missing:
             notes.append(
-                f"{name}: {missing} of {units * one.draws} outputs are missing, counted as invalid"
+                f"{name}: {missing} of {units * own.draws} outputs are missing, counted as invalid"
             )
     return [where + note for note in notes]

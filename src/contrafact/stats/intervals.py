@@ -59,6 +59,7 @@ __all__ = [
     "interval_from_resamples",
     "resampled_counts",
     "resampled_sums",
+    "standard_error",
     "variance_of_mean",
 ]
 
@@ -482,6 +483,22 @@ def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
     if variance <= 0.0 or not 0.0 < mean < 1.0:
         return float(groups)
     return min(float(len(x)), mean * (1.0 - mean) / variance)
+
+
+def standard_error(values: ArrayLike, clusters: Clusters = None) -> float:
+    """Return the standard error of a mean of clustered values; NaN with fewer than two clusters.
+
+    Args:
+        values: The values; NaN are left out.
+        clusters: Their clusters, of the same length; each value its own where none are given.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    known = ~np.isnan(x)
+    labels = np.arange(len(x)) if clusters is None else np.asarray(clusters)
+    codes, number = cluster_codes(labels[known], int(known.sum()))
+    if number < 2:
+        return math.nan
+    return math.sqrt(variance_of_mean(x[known], codes, number))
 
 
 def variance_of_mean(values: NDArray[np.float64], codes: NDArray[np.intp], clusters: int) -> float:

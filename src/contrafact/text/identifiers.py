@@ -8,6 +8,7 @@ amount. `identifiers` gives each such name a value that compares: "2Q25" and "th
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, cast
 
 from contrafact.text.numerals import WORDS, words_value
@@ -377,8 +378,12 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
 )
 
 
-def number_names(text: str) -> list[NumberName]:
-    """Return the stretches of a text whose digits name something, in order, without overlap."""
+@lru_cache(maxsize=512)
+def number_names(text: str) -> tuple[NumberName, ...]:
+    """Return the stretches of a text whose digits name something, in order, without overlap.
+
+    Kept for the texts read last: quantities and identifiers of a text are both read from it.
+    """
     found: list[NumberName] = []
     taken = bytearray(len(text))
     for kind, pattern in _RULES:
@@ -387,7 +392,7 @@ def number_names(text: str) -> list[NumberName]:
             if not any(taken[start:end]):
                 taken[start:end] = b"\x01" * (end - start)
                 found.append(NumberName(match[0], start, end, kind))
-    return sorted(found, key=lambda name: name.start)
+    return tuple(sorted(found, key=lambda name: name.start))
 
 
 @dataclass(frozen=True, slots=True)

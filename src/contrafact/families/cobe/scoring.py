@@ -34,6 +34,8 @@ from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.judging import Judging
 from contrafact.family.task import output_of
 from contrafact.judges.judge import judges_of_role
+from contrafact.models.asking import cache_policy
+from contrafact.prompts import open_pack
 from contrafact.records import Story
 
 __all__ = [
@@ -99,11 +101,14 @@ def edit_rates() -> Metric:
     """Rates over samples: accuracy by phrasing and over all three, and failures per criterion.
 
     Named as they stand are the paper's, over responses with a verdict; ``_strict`` counts what is
-    invalid as wrong.
+    invalid as wrong. ``valid`` and the two accuracies come with their standard errors, ``_stderr``,
+    clustered by story.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        return rates_of([cast(dict[str, Any], score.score.metadata) for score in scores])
+        rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
+        stories = [str((score.sample_metadata or {})["story"]["id"]) for score in scores]
+        return rates_of(rows) | _standard_errors(rows, stories)
 
     return compute
 
@@ -114,7 +119,8 @@ def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     - ``valid``: the share of responses that could be judged.
     - ``accuracy_A``, ``_B``, ``_C``: the share of correct responses per phrasing; ``accuracy``:
       their mean, as in table 5; ``accuracy_spread``: their standard deviation (n - 1).
-    - ``accuracy_strict``: over all responses, everything invalid counted as wrong.
+    - ``accuracy_strict``: over all responses, everything invalid, and what is no edit, counted as
+      wrong.
     - ``E1_failure`` to ``E5_failure``: the share of failures among valid verdicts (figure 5).
 
     What nobody judged, or no story asks, is left out.
@@ -134,7 +140,8 @@ def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         mean = rates["accuracy"]
         squares = sum((share - mean) ** 2 for share in by_phrasing)
         rates["accuracy_spread"] = math.sqrt(squares / (len(by_phrasing) - 1))
-    rates["accuracy_strict"] = _mean([float(row["correct"] is True) for row in rows])
+    strict = [float(row["correct"] is True and not row.get("degenerate")) for row in rows]
+    rates["accuracy_strict"] = _mean(strict)
     for name in CRITERION_NAMES:
         passed = [row["verdicts"][name]["panel"]["passed"] for row in rows if name in row["asked"]]
         failed = [float(not value) for value in passed if value is not None]
@@ -144,12 +151,28 @@ def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 @scorer(metrics=[edit_rates()], name="edit")
-def judged_edit(judging: Judging | None = None) -> Scorer:
+def judged_edit(
+    judged: bool = True,
+    judge_context: bool = False,
+    judge_logprobs: bool = True,
+    prompts: str | None = None,
+    cache_scope: str | None = None,
+) -> Scorer:
     """Score one sample: ``valid``, ``correct``, ``correct_strict`` and every criterion asked.
 
-    All of a sample's judge calls are made by this one scorer. Without judging, only validity is
-    scored.
+    All of a sample's judge calls are made by this one scorer.
+
+    Args:
+        judged: Whether the judge bound to the role ``grader`` is asked; else validity is scored.
+        judge_context: Whether it sees scenario and query besides criterion and response.
+        judge_logprobs: Whether to ask its provider for the probabilities of T and F.
+        prompts: Folder of a prompt pack; the default pack where none is given.
+        cache_scope: Keep every call's answer for a rerun under this name.
     """
+    judging = None
+    if judged:
+        cache = cache_policy(cache_scope)
+        judging = Judging(open_pack(prompts), judge_context, judge_logprobs, cache)
 
     async def score(state: TaskState, target: Target) -> Score:
         question, edited = question_of(state.metadata), output_of(state)
@@ -158,6 +181,7 @@ def judged_edit(judging: Judging | None = None) -> Scorer:
             "phrasing": question.phrasing,
             "text": edited.text,
             "invalid": edited.invalid,
+            "degenerate": edited.degenerate,
             "judged": judging is not None,
             "asked": [],
             "correct": None,
@@ -166,36 +190,64 @@ def judged_edit(judging: Judging | None = None) -> Scorer:
         }
         if judging is not None:
             if edited.text is not None:
-                judged = await judging.judge(
+                found = await judging.judge(
                     judges_of_role(), question.story, edited.text, query=question.query
                 )
-                failed = [name for name, one in judged.panel.items() if one.passed is False]
+                failed = [name for name, one in found.panel.items() if one.passed is False]
                 metadata |= {
-                    "asked": list(judged.panel),
-                    "correct": judged.correct,
+                    "asked": list(found.panel),
+                    "correct": found.correct,
                     "suggested_failure_mode": suggested_mode(failed, question.story),
                     "verdicts": {
                         name: {
                             "panel": one.model_dump(mode="json"),
-                            "members": [m.model_dump(mode="json") for m in judged.members[name]],
-                            "probability": judged.probability(name),
+                            "members": [m.model_dump(mode="json") for m in found.members[name]],
+                            "probability": found.probability(name),
                         }
-                        for name, one in judged.panel.items()
+                        for name, one in found.panel.items()
                     },
                 }
-                for name, one in judged.panel.items():
+                for name, one in found.panel.items():
                     value[name] = math.nan if one.passed is None else float(one.passed)
             right = metadata["correct"]
             value["correct"] = math.nan if right is None else float(right)
-            value["correct_strict"] = float(right is True)
+            value["correct_strict"] = float(right is True and not metadata["degenerate"])
         return Score(
             value=cast(Any, value),
             answer=edited.text,
-            explanation=edited.invalid,
+            explanation=edited.invalid or edited.degenerate,
             metadata=metadata,
         )
 
     return score
+
+
+def _standard_errors(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[str, float]:
+    """Return the standard errors of the rates that all responses have a part in."""
+    from contrafact.stats.intervals import standard_error
+
+    valid = [float(row["text"] is not None) for row in rows]
+    errors = {"valid_stderr": standard_error(valid, stories)}
+    if any(row["judged"] for row in rows):
+        right = [math.nan if (v := row["correct"]) is None else float(v) for row in rows]
+        strict = [float(value == 1) for value in right]
+        # Accuracy is a mean of the phrasings' means: each response counts by its share in its own.
+        phrasings = [row["phrasing"] for row in rows]
+        known = [v == v for v in right]
+        sizes = {p: sum(k for k, q in zip(known, phrasings, strict=True) if p == q)
+                 for p in dict.fromkeys(phrasings)}  # fmt: skip
+        means = {p: _mean([v for v, q in zip(right, phrasings, strict=True) if p == q])
+                 for p in sizes}  # fmt: skip
+        present = [p for p, size in sizes.items() if size]
+        parts = [
+            (value - means[p]) * sum(sizes.values()) / (len(present) * sizes[p])
+            if sizes[p]
+            else math.nan
+            for value, p in zip(right, phrasings, strict=True)
+        ]
+        errors["accuracy_stderr"] = standard_error(parts, stories)
+        errors["accuracy_strict_stderr"] = standard_error(strict, stories)
+    return errors
 
 
 def _mean(values: list[float]) -> float:

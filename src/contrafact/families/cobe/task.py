@@ -5,8 +5,9 @@ A story in each of its three phrasings, edited and judged. Usable as ``inspect e
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -19,19 +20,23 @@ from contrafact.families.cobe.data import (
     load_stories,
     question_of,
     questions_of,
+    read_story,
+    story_object,
 )
-from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows, verdict_rows
+from contrafact.families.cobe.items import ITEM_COLUMNS, PHRASINGS, item_rows, verdict_rows
 from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.settings import CobeOptions
+from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import method_solver
+from contrafact.family.task import Exchanges, degenerate_text, method_solver
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Output, Story
+from contrafact.text.degenerate import Batch
 
 __all__ = ["RUN", "CobeRun", "cobe"]
 
@@ -46,6 +51,15 @@ class CobeRun(TaskRun[Story, Question]):
     without_judge = "the five criteria, and with them accuracy, are left out"
     judge_reply_tokens = 1
     columns = ITEM_COLUMNS
+    output_fields: ClassVar = {
+        "id": ("sample_id", "story_id", "id"),
+        "story": ("variation_text", "story", "scenario"),
+        "phrasing": ("phrasing",),
+        "query": ("query", "question"),
+        "response": ("response", "output", "completion", "text"),
+        "invalid": ("invalid_reason",),
+    }
+    output_layouts: ClassVar = (("id", "response"), ("story", "response"))
 
     def load(
         self, path: Path, columns: Mapping[str, str] | None = None
@@ -78,6 +92,30 @@ class CobeRun(TaskRun[Story, Question]):
         """Return what is asked about an edit as long as the story's answer."""
         return judging.prompts(unit.story, unit.query, unit.story.answer or unit.story.text)
 
+    def read_output(self, given: GivenRow) -> OutputRow:
+        """Return one response: of a story that the row holds, or names by id or by its text."""
+        item: Mapping[str, Any] | None = None
+        if any(str(name).strip() == "Variation text" for name in given.row):
+            story = read_story(given.row)
+            item, asked = story_object(story), questions_of([story])
+        else:
+            asked = _asked(given)
+        named = given.text("phrasing").strip().upper()
+        if not named and isinstance(given.fields.get("query"), str):
+            query = " ".join(given.text("query").split())
+            named = next((q.phrasing for q in asked if " ".join(q.query.split()) == query), "?")
+        if not named and len(asked) == 1:
+            named = asked[0].phrasing
+        if named not in PHRASINGS:
+            raise InputError(
+                "the query is none of the story's three"
+                if named == "?"
+                else "no phrasing is named",
+                hint="name the phrasing (A, B or C) in a column 'phrasing'",
+            )
+        identity = next(question.id for question in asked if question.phrasing == named)
+        return OutputRow((identity,), {"": given.output("response")}, item)
+
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one method."""
 
@@ -108,6 +146,24 @@ class CobeRun(TaskRun[Story, Question]):
 
 RUN = CobeRun()
 """The one run of the family."""
+
+
+def _asked(given: GivenRow) -> list[Question]:
+    """Return the questions that a row may be an answer to: one, or a story's three."""
+    identity = given.text("id").strip()
+    if identity in given.units.by_id:
+        return [given.units.by_id[identity]]
+    if identity:
+        found = given.units.ids("story", lambda question: question.story.id, identity)
+    else:
+        shown = " ".join(given.text("story").split())
+        found = given.units.ids("text", lambda one: " ".join(one.story.text.split()), shown)
+    if not found:
+        what = (
+            f"'{identity}' is no story of the data" if identity else "the story is not in the data"
+        )
+        raise InputError(what, hint="name the stories' file with --data")
+    return [given.units.by_id[one] for one in found]
 
 
 def _options(settings: RunSettings) -> CobeOptions:
@@ -161,8 +217,10 @@ def cobe(
     if not chosen.shots and (shots or draws > 1):
         raise InputError(f"{chosen.name} shows no examples", hint="leave shots and draws out")
     cache = cache_policy(cache_scope)
-    judging = Judging(pack, judge_context, judge_logprobs, cache) if judged else None
     samples = [_sample(question) for question in questions_of(stories[:limit])]
+    variants: dict[int, list[str]] = {}
+    for one in stories:
+        variants.setdefault(one.core_set_id, []).append(one.text)
     return Task(
         dataset=MemoryDataset(samples, name="stories"),
         solver=method_solver(
@@ -173,13 +231,30 @@ def cobe(
             structured=structured,
             cache=cache,
             judged=judged,
+            look=partial(_look, Batch([one.text for one in stories]), variants),
         ),
-        scorer=judged_edit(judging),
+        scorer=judged_edit(judged, judge_context, judge_logprobs, prompts, cache_scope),
         epochs=Epochs(draws, "mean"),
         version=RUN.version,
         name=f"cobe-{method.rsplit('.', 1)[-1]}",
         metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )
+
+
+def _look(
+    batch: Batch,
+    variants: Mapping[int, Sequence[str]],
+    question: Question,
+    edited: Output,
+    shown: Exchanges,
+) -> Output:
+    """Return an edit with the reason why it is none, if it repeats story, query or prompt.
+
+    An edit may well be, to the word, another variation of its own story.
+    """
+    story = question.story
+    same = variants[story.core_set_id]
+    return degenerate_text(batch, edited, story.text, question.query, shown=shown, same=same)
 
 
 def _sample(question: Question) -> Sample:

@@ -1,7 +1,7 @@
 """What a method takes and gives: a headline in, two counterfactuals out (FIN-FORCE, section 4)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspect_ai.model import (
@@ -14,10 +14,12 @@ from contrafact.family.method import Method
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import SIDES, Headline, Side
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "Generation",
+    "look_over",
     "pair_schema",
     "read_pair",
     "read_side",
@@ -42,12 +44,14 @@ class Generation:
         invalid: For each invalid side, the reason.
         repairs: Names of the repairs the parser made, in order.
         trace: What the method kept of its way there (reasoning chain, masked headline, …).
+        degenerate: For each side whose text can be read and is no counterfactual, the reason.
     """
 
     texts: Mapping[Side, str | None]
     invalid: Mapping[Side, str] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
     trace: Mapping[str, Any] = field(default_factory=dict)
+    degenerate: Mapping[Side, str] = field(default_factory=dict)
 
     @classmethod
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
@@ -63,6 +67,29 @@ async def run_method(
         return await method(headline, ask, draw=draw)
     except Unanswered as unanswered:
         return Generation.none(str(unanswered))
+
+
+def look_over(
+    batch: Batch, headline: Headline, made: Generation, shown: Sequence[tuple[str, str]]
+) -> Generation:
+    """Return a result with the reasons why texts of it are no counterfactuals, where they are none.
+
+    A reason that it has already, of when its prompt was at hand, stays.
+
+    Args:
+        batch: The headlines that are worked on together.
+        headline: The headline.
+        made: What a method made of it.
+        shown: What the model was asked and answered on the way.
+    """
+    found = {
+        side: made.degenerate.get(side)
+        or batch.reason(text, headline.text, shown=shown, other=made.texts[other])
+        for side, other in zip(SIDES, reversed(SIDES), strict=True)
+        if (text := made.texts[side]) is not None
+    }
+    reasons = {side: reason for side, reason in found.items() if reason is not None}
+    return replace(made, degenerate=reasons)
 
 
 def pair_schema(*before: str) -> ResponseSchema:

@@ -17,9 +17,11 @@ from inspect_ai.model import CachePolicy, Model
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState
 
+from contrafact.family.task import rate_of
 from contrafact.judges.judge import judge_once, judges_of_role
 from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
-from contrafact.prompts import PromptPack, PromptTemplate
+from contrafact.models.asking import cache_policy
+from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import CRITERIA, SIDES, Criterion, Headline, Side, Verdict
 from contrafact.text.delimit import delimit
 
@@ -119,13 +121,21 @@ def rates() -> Metric:
     """Rates over samples: valid counterfactuals, and each criterion in two forms.
 
     ``forward_compatibility`` and ``directionality`` are over counterfactuals with a valid
-    verdict, as in the paper; the ``_strict`` forms count everything invalid as failed.
+    verdict, as in the paper; the ``_strict`` forms count everything invalid, and what is no
+    counterfactual, as failed. Each comes with its standard error, ``_stderr``, clustered by
+    headline.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.value) for score in scores]
+        none = [
+            side in (score.score.metadata or {}).get("degenerate", {})
+            for score in scores
+            for side in SIDES
+        ]
+        headlines = [str(score.sample_id) for score in scores for _ in SIDES]
         valid = [float(row[f"{side}_valid"]) for row in rows for side in SIDES]
-        result = {"valid": _mean(valid)}
+        result = rate_of("valid", valid, headlines)
         for name in CRITERIA:
             if not any(f"{side}_{name}" in row for row in rows for side in SIDES):
                 continue
@@ -134,21 +144,39 @@ def rates() -> Metric:
                 for row in rows
                 for side in SIDES
             ]
-            judged = [value for value in values if not math.isnan(value)]
-            result[name] = _mean(judged)
-            result[f"{name}_strict"] = _mean([0.0 if math.isnan(v) else v for v in values])
+            strict = [
+                0.0 if math.isnan(value) or no_answer else value
+                for value, no_answer in zip(values, none, strict=True)
+            ]
+            result |= rate_of(name, values, headlines)
+            result |= rate_of(f"{name}_strict", strict, headlines)
         return result
 
     return compute
 
 
 @scorer(metrics=[rates()], name="counterfactuals")
-def counterfactuals(judging: Judging | None = None) -> Scorer:
+def counterfactuals(
+    judged: bool = True,
+    judge_faults: bool = False,
+    structured: bool = True,
+    prompts: str | None = None,
+    cache_scope: str | None = None,
+) -> Scorer:
     """Score one sample: 1 or 0 per side and criterion, not-a-number where invalid.
 
-    All of a sample's judge calls are made by this one scorer. Without judging, only validity
-    is scored.
+    All of a sample's judge calls are made by this one scorer.
+
+    Args:
+        judged: Whether the judge bound to the role ``grader`` is asked; else validity is scored.
+        judge_faults: Whether it also looks for the two faults that need judgement.
+        structured: Whether to ask it for schema-constrained JSON.
+        prompts: Folder of a prompt pack; the default pack where none is given.
+        cache_scope: Keep every call's answer for a rerun under this name.
     """
+    judging = None
+    if judged:
+        judging = Judging(open_pack(prompts), judge_faults, structured, cache_policy(cache_scope))
 
     async def score(state: TaskState, target: Target) -> Score:
         generation = state.store.get("generation")
@@ -156,17 +184,19 @@ def counterfactuals(judging: Judging | None = None) -> Scorer:
         value: dict[str, float] = {
             f"{side}_valid": float(texts[side] is not None) for side in SIDES
         }
-        metadata: dict[str, Any] = {}
+        degenerate = generation.get("degenerate", {})
+        metadata: dict[str, Any] = {"degenerate": degenerate}
         if judging is not None:
             headline = Headline.of(state.input_text)
-            judged = await judging.judge(judges_of_role(), headline, texts)
+            found = await judging.judge(judges_of_role(), headline, texts)
             for side in SIDES:
-                verdicts = judged[side].panel if side in judged else {}
+                verdicts = found[side].panel if side in found else {}
                 for name in CRITERIA:
                     passed = verdicts[name].passed if name in verdicts else None
                     value[f"{side}_{name}"] = math.nan if passed is None else float(passed)
-            metadata["verdicts"] = {side: one.as_json() for side, one in judged.items()}
-        reasons = "; ".join(generation["invalid"].values())
+            metadata["verdicts"] = {side: one.as_json() for side, one in found.items()}
+        none = [f"the {side} counterfactual {why}" for side, why in degenerate.items()]
+        reasons = "; ".join([*generation["invalid"].values(), *none])
         return Score(
             value=cast(Any, value),
             answer=json.dumps(texts, ensure_ascii=False),
@@ -175,7 +205,3 @@ def counterfactuals(judging: Judging | None = None) -> Scorer:
         )
 
     return score
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values) if values else math.nan

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -20,7 +21,12 @@ from inspect_ai.model import ModelOutput
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
-from contrafact.families.finforce.generation import Generation, read_pair, read_side
+from contrafact.families.finforce.generation import (
+    Generation,
+    look_over,
+    read_pair,
+    read_side,
+)
 from contrafact.families.finforce.judging import FAULTS, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
@@ -34,6 +40,7 @@ from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
@@ -57,11 +64,12 @@ class FinforceRun(TaskRun[Headline, Headline]):
     without_judge = "forward compatibility and directionality are left out"
     columns = (
         "system", "model", "method", "shots", "judge", "draw", "sample_id", "side", "headline",
-        "category", "text", "invalid_reason", "repairs", *CRITERIA,
+        "category", "text", "invalid_reason", "degenerate", "repairs", *CRITERIA,
         *(f"{name}_invalid" for name in CRITERIA), *FAULTS,
     )  # fmt: skip
 
     output_type = Generation
+    output_key = "generation"
     output_fields: ClassVar = {
         "id": ("sample_id",),
         "headline": ("headline", "original_headline", "news_headline", "title"),
@@ -159,6 +167,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "category": sample.metadata.get("category"),
                     "text": generation["texts"][side],
                     "invalid_reason": generation["invalid"].get(side),
+                    "degenerate": generation.get("degenerate", {}).get(side),
                     "repairs": len(generation["repairs"]),
                     **_factual(generation, side),
                 }
@@ -293,7 +302,6 @@ def finforce(
     spec = method if isinstance(method, str) else ",".join(map(str, method))
     chosen = METHODS.make(spec, context)
     cache = cache_policy(cache_scope)
-    judging = Judging(pack, judge_faults, structured, cache) if judged else None
     return Task(
         dataset=MemoryDataset(
             [_sample(headline) for headline in headlines[:limit]], name="headlines"
@@ -307,8 +315,9 @@ def finforce(
             structured=structured,
             cache=cache,
             judged=judged,
+            look=partial(look_over, Batch([one.text for one in headlines])),
         ),
-        scorer=counterfactuals(judging),
+        scorer=counterfactuals(judged, judge_faults, structured, prompts, cache_scope),
         epochs=Epochs(draws, "mean"),
         version=RUN.version,
         name=f"finforce-{_short(spec)}",

@@ -24,7 +24,8 @@ from contrafact.families.rfc.answers import Answer, answer_of, item_of
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, Reading, labels_of, read_label
 from contrafact.judges.judge import judges_of_role
-from contrafact.prompts import PromptPack, PromptTemplate
+from contrafact.models.asking import cache_policy
+from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.stats.votes import majority
 from contrafact.text.delimit import delimit
 
@@ -101,11 +102,13 @@ def label_rates() -> Metric:
     wrong. ``pairwise_accuracy`` is the share of pairs with both members right, of those with two
     valid answers; strictly, of all. ``auroc`` is there where every valid answer has probabilities:
     of the probability of ``true`` in detection; in diagnosis the macro average, over the
-    manipulations present, of each one's area against the rest.
+    manipulations present, of each one's area against the rest. Accuracy comes with its standard
+    error, ``_stderr``, clustered by article.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         from contrafact.stats.classification import confusion_matrix, measures
+        from contrafact.stats.intervals import standard_error
 
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
         if not rows:
@@ -117,6 +120,14 @@ def label_rates() -> Metric:
         valid, strict = measures(matrix, "valid"), measures(matrix, "strict")
         rates = {name: float(value) for name, value in valid.items()}
         rates |= {f"{name}_strict": float(value) for name, value in strict.items()}
+        right = [float(row["predicted"] == row["gold"]) for row in rows]
+        known = [
+            value if row["predicted"] is not None else math.nan
+            for value, row in zip(right, rows, strict=True)
+        ]
+        articles = [row["article_id"] for row in rows]
+        rates["accuracy_stderr"] = standard_error(known, articles)
+        rates["accuracy_strict_stderr"] = standard_error(right, articles)
         rates["invalid_rate"] = sum(row["predicted"] is None for row in rows) / len(rows)
         if rows[0]["task"] == "rfc-detect":
             rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"] = pairwise_accuracy(rows)
@@ -128,16 +139,21 @@ def label_rates() -> Metric:
 
 
 @scorer(metrics=[label_rates()], name="label")
-def answered(classes: ErrorClasses | None = None) -> Scorer:
+def answered(
+    judged: bool = False, prompts: str | None = None, cache_scope: str | None = None
+) -> Scorer:
     """Score one sample: whether its answer is valid, and right.
 
     The value has ``valid`` (1 or 0), ``correct`` (1, 0, or not-a-number where invalid) and
     ``correct_strict`` (invalid is 0).
 
     Args:
-        classes: Sorts wrong or rightly guessed answers into the classes of section 3.5, by the
-            judge bound to the role ``grader``; none leaves that out.
+        judged: Whether the judge bound to the role ``grader`` sorts wrong or rightly guessed
+            answers into the classes of section 3.5, by their reasons.
+        prompts: Folder of a prompt pack; the default pack where none is given.
+        cache_scope: Keep every call's answer for a rerun under this name.
     """
+    classes = ErrorClasses(open_pack(prompts), cache_policy(cache_scope)) if judged else None
 
     async def score(state: TaskState, target: Target) -> Score:
         item, answer = item_of(state.metadata), answer_of(state)

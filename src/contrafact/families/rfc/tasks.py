@@ -5,10 +5,11 @@ four manipulations. Usable as ``inspect eval contrafact/rfc-detect --model …``
 run rfc-detect``.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from inspect_ai import Epochs, Task, task, task_with
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -19,10 +20,11 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, answer_items
 from contrafact.families.rfc.data import FIELDS, Item, PairNotes, items_of, load_pairs
 from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES, items_frame
-from contrafact.families.rfc.labels import TaskName
+from contrafact.families.rfc.labels import Reading, TaskName, labels_of, read_label
 from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.scoring import ErrorClasses, answered
 from contrafact.families.rfc.settings import DetectOptions, LabelOptions
+from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
@@ -53,6 +55,10 @@ REASONING = frozenset({"stepwise", "reflect"})
 _RATIONALE = "The figures and the direction that the text gives them do not fit together. " * 8
 
 
+# What a row of outputs may hold of its pair; with these, no file of data is needed.
+_PAIR = ("original", "rewritten", "manipulation", "article_id", "category", "ticker", "date")
+
+
 class LabelRun(TaskRun[Rewrite, Item]):
     """Runs of one of the two tasks: one row a sample.
 
@@ -65,6 +71,22 @@ class LabelRun(TaskRun[Rewrite, Item]):
     version = "2-A"
     columns = ITEM_COLUMNS
     judge_reply_tokens = 5
+    output_type = Answer
+    output_key = "answer"
+    output_fields: ClassVar = {
+        "id": ("sample_id", "item_id", "id"),
+        "text": ("shown", "text", "paragraph"),
+        "label": ("predicted", "prediction", "label"),
+        "reply": ("reply", "raw_reply", "response", "completion", "output"),
+        "rationale": ("rationale", "reasons"),
+        "invalid": ("invalid_reason",),
+        **{column: (column,) for column in PROBABILITIES.values()},
+        "pair_id": ("pair_id",),
+        **{name: (name,) for name in _PAIR},
+    }
+    output_layouts: ClassVar = (
+        ("id", "label"), ("id", "reply"), ("text", "label"), ("text", "reply"),
+    )  # fmt: skip
 
     def __init__(self, task: TaskName):
         self.name = task
@@ -147,17 +169,49 @@ class LabelRun(TaskRun[Rewrite, Item]):
         silent = method in REASONING or method in self.methods.baseline_names()
         return f"{label} · reasons" if _options(settings).rationale and not silent else label
 
+    def read_output(self, given: GivenRow) -> OutputRow:
+        """Return a label, of its own column or read in a raw reply, of an item by id or text."""
+        identity, item = given.text("id").strip(), None
+        if identity and {"original", "rewritten", "manipulation"} <= given.fields.keys():
+            pair = given.text("pair_id") or re.sub("-(true|false)$", "", identity)
+            item = {"id": pair, **{name: given.fields.get(name) for name in _PAIR}}
+        found: tuple[str, ...] = (identity,) if identity else ()
+        if not identity:
+            shown = given.text("text").strip()
+            found = given.units.ids("shown", lambda one: one.shown.strip(), shown)
+            if not shown or not found:
+                raise InputError("the text is none of the data's", hint="name the item by its id")
+        return OutputRow(found, {"": self._answer(given)}, item)
+
+    def _answer(self, given: GivenRow) -> Answer:
+        labels = labels_of(self.name)
+        label, reply, reason = (given.text(name) for name in ("label", "reply", "invalid"))
+        if reason and not label:
+            reading = Reading(None, reason)
+        else:
+            asked = not label and bool(given.settings.option("rationale"))
+            reading = read_label(label or reply, labels, reasons=asked)
+        return Answer(
+            predicted=reading.label,
+            invalid=reading.invalid,
+            reply=reply or None,
+            rationale=given.text("rationale") or reading.rationale,
+            probabilities=_probabilities(given, labels) if reading.label else None,
+        )
+
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one method."""
 
         options = _options(prepared.settings)
         asks = method in prepared.methods
+        # Outputs that were made elsewhere have their reasons already; they are only sorted.
+        given_reasons = prepared.given is not None and prepared.judged(method)
         background = options.background if asks else None
         shared: dict[str, Any] = {
             **prepared.common,
             "method": method,
             "background": None if background is None else str(background.absolute()),
-            "rationale": options.rationale and asks,
+            "rationale": (options.rationale and asks) or given_reasons,
             "logprobs": options.logprobs and asks,
         }
         if self.detects:
@@ -165,7 +219,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
                 **shared,
                 shots=prepared.shots(method),
                 shots_from=prepared.shots_from(method),
-                judged=asks and prepared.judged(method),
+                judged=given_reasons or (asks and prepared.judged(method)),
             )
         else:
             made = rfc_diagnose(**shared)
@@ -187,6 +241,27 @@ class LabelRun(TaskRun[Rewrite, Item]):
 
 DETECT = LabelRun("rfc-detect")
 DIAGNOSE = LabelRun("rfc-diagnose")
+
+
+def _probabilities(given: GivenRow, labels: Sequence[str]) -> dict[str, float] | None:
+    """Return a row's probabilities by label; None where it does not have them all."""
+    found: dict[str, float] = {}
+    for label in labels:
+        column = PROBABILITIES.get(label, "")
+        if column in given.fields:
+            try:
+                found[label] = float(given.fields[column])
+            except (TypeError, ValueError):
+                found[label] = math.nan
+            if not 0 <= found[label] <= 1:
+                raise InputError(
+                    f"{column} is {str(given.fields[column])[:40]!r}",
+                    hint="give a probability from 0 to 1",
+                )
+    if len(found) == len(labels) - 1 == 1:
+        (known,) = found
+        found |= {label: 1 - found[known] for label in labels if label != known}
+    return found if len(found) == len(labels) else None
 
 
 def _options(settings: RunSettings) -> LabelOptions:
@@ -239,7 +314,7 @@ def label_task(
     return Task(
         dataset=MemoryDataset([sample_of(item) for item in items], name="pairs"),
         solver=answer_items(chosen, cache=cache, logprobs=logprobs),
-        scorer=answered(ErrorClasses(pack, cache) if judged else None),
+        scorer=answered(judged, prompts, cache_scope),
         version=run.version,
         name="-".join([task, *re.findall(r"[\w-]+", method.rsplit(".", 1)[-1])])
         + (f"-{shots}" if shots else ""),

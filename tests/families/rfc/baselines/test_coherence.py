@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.families.rfc.baselines.coherence import contradictions
+from contrafact.families.rfc.contracts.contradictions import contradictions
 from contrafact.families.rfc.data import bundled_pairs, bundled_shots
 
 

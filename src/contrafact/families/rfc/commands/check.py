@@ -1,5 +1,6 @@
 """``contrafact rfc check``: does every pair keep the contract of its manipulation?"""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,7 +64,13 @@ def check(
     rows = read_pairs(file)
     checkable = [row for row in rows if row.problem is None]
     with Progress("pairs", len(checkable)) as progress:
-        checked = check_rows(checkable, source_name(file), options=options, each=progress.step)
+        checked = check_rows(
+            checkable,
+            source_name(file),
+            options=options,
+            each=progress.step,
+            workers=os.cpu_count() or 1,
+        )
     checks = iter(checked)
     lines = [
         json_line(check_object(row, next(checks) if row.problem is None else None)) for row in rows

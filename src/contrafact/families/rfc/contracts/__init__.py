@@ -10,7 +10,8 @@ misreading is made by the one and passed by the other: which figures are related
 may move, what states a cause and what reverses a direction are read twice. Both use
 `contrafact.text.quantities` (reading and writing quantities, dates, identifiers),
 `contrafact.text.words` (the word lists), `contrafact.text.tokens` (sentences and stems) and
-``vocabulary`` (what a common English word is); ``docs/decisions/0012`` has the reasons.
+``vocabulary`` (what a common English word is), and `contradictions` (what a single text contradicts
+itself in); ``docs/decisions/0012`` has the reasons.
 """
 
 from contrafact.families.rfc.contracts.check import (
@@ -20,7 +21,11 @@ from contrafact.families.rfc.contracts.check import (
     check_pair,
     check_pairs,
 )
-from contrafact.families.rfc.contracts.consistency import contradictions_of
+from contrafact.families.rfc.contracts.contradictions import (
+    Contradiction,
+    contradictions,
+    contradictions_of,
+)
 from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.families.rfc.contracts.rules import (
     Check,
@@ -36,6 +41,7 @@ __all__ = [
     "CONTRACTS",
     "LONGEST",
     "Check",
+    "Contradiction",
     "Finding",
     "Options",
     "Pair",
@@ -43,6 +49,7 @@ __all__ = [
     "Side",
     "check_pair",
     "check_pairs",
+    "contradictions",
     "contradictions_of",
     "fail",
     "load_rules",

@@ -10,29 +10,44 @@ from functools import cache
 from itertools import pairwise
 from typing import Annotated
 
+from contrafact.families.rfc.contracts.assets import asset_keys, assets
 from contrafact.families.rfc.contracts.directional_cues import (
     are_results,
     direction_alignment,
     directional_cues,
 )
-from contrafact.families.rfc.contracts.pair import Pair, Side, Span, Token, read_once
+from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Span, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, Rule, fail, review, rule
-from contrafact.families.rfc.contracts.vocabulary import groups, is_function_word, pattern
-from contrafact.text.tokens import stem
+from contrafact.families.rfc.contracts.vocabulary import (
+    groups,
+    is_function_word,
+    is_known_name,
+    is_modifier,
+    pattern,
+    words,
+)
+from contrafact.text.tokens import same_root, stem
+from contrafact.text.words import lexicon
 
 __all__ = [
+    "CausalPlaces",
     "Chain",
+    "causal_places",
     "cause_changed",
+    "cause_related",
     "cause_stated",
     "causes",
     "chain_stated",
     "chains",
     "changed_chains",
     "effect_kept",
+    "effect_worded",
     "findings_outside_cause",
+    "headline_cause_changed",
     "marker_kept",
     "plausible",
     "realised_chains",
+    "roles_kept",
 ]
 
 SUPPOSED_REACH = 40
@@ -78,8 +93,11 @@ _BY = (
 )
 # An effect, then its cause.
 _AFTER_STRONG = re.compile(
-    r"\b(?:because(?:\sof)?|due\s(?:\w+ly\s)?to|owing\sto|on\saccount\sof"
-    r"|as\sa\s(?:\w+\s)?(?:result|consequence)\sof|thanks\s(?:\w+\s)?to"
+    r"\b(?:because(?:\sof)?|due\s(?:\w+ly\s|in\s(?:\w+\s)?part\s)?to|owing\s(?:\w+ly\s|in\spart\s)?to"
+    r"|on\saccount\sof"
+    r"|as\sa\s(?:\w+\s)?(?:result|consequence)\sof|thanks\s(?:\w+\s|in\s(?:\w+\s)?part\s)?to"
+    r"|(?:link|ti|trac|ascrib|chalk|credit|pinn)(?:ed|es|s)\s(?:[^.;]{0,40}?\s)?(?:up\s)?(?:to|on)"
+    r"|put\sdown\sto|reflecting|forced\sby|reflects"
     rf"|{_BY}|stem(?:s|med|ming)?\s(?:\w+ly\s)?from|aris(?:es?|ing)\sfrom|arose\sfrom|result(?:s"
     rf"|ed|ing)?\sfrom"
     r"|attribut(?:able|ed|es|ing)\s(?:[^.;]{0,60}?\s)?to|in\s(?:response|reaction)\sto"
@@ -87,16 +105,16 @@ _AFTER_STRONG = re.compile(
     r"|in\s(?:light|view|the\swake|consequence)\sof|by\svirtue\sof|blam(?:ed|es"
     r"|ing)\s(?:[^.;]{0,60}?\s)?on|given\sthat"
     r"|(?<=,\s)(?:also\s)?(?:citing|crediting|blaming)|considering\sthat|insofar\sas|inasmuch\sas|in\sthat"
-    r"|on\s(?:\w+\s)?(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
-    r"|speculation|reports)\b)"
+    r"|on\s(?:\w+\s){0,2}(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
+    r"|speculation|reports|forecasts?|bets|doubts|talk|prospects?)\b)"
     r"(?!\sbe\b)",
     re.IGNORECASE,
 )
 _AFTER_WEAK = re.compile(
     r"\b(?:amid(?:st)?|after|following|since(?=\s(?:the|it|its|demand|costs|they|he|she|investors"
-    r"|\w+s\s))|reflecting"
-    r"|as(?!\s(?:well|such|of|much|many|part|a\b|an\b|expected|for|per|to|high|low|long|soon|far"
-    r"|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas|it\s(?:looks|seeks|aims"
+    r"|\w+s\s))"
+    r"|as(?!\s(?:(?:well|such|of|much|many|part|a|an|expected|for|per|to|high|low|long|soon|far)\b"
+    r"|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas\b|it\s(?:looks|seeks|aims"
     r"|plans|prepares|tries)))"
     r"|on(?=\s(?:strong|weak|higher|lower|rising|falling|robust|solid|soft|growing|better|worse"
     r"|increased|improved|surging|slowing))"
@@ -121,7 +139,8 @@ _BEFORE = re.compile(
     r"|fuell?(?:ed|ing|s)(?!\sby)|spurr?(?:ed|ing|s)(?!\sby)"
     r"|weigh(?:ed|s|ing)\son|dragg(?:ed|ing)\sdown|hurt(?:s|ing)?(?!\sby)|dent(?:ed|s"
     r"|ing)(?!\sby)|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
-    r"|boost(?:ed|s|ing)(?!\sby)|lift(?:ed|s|ing)(?!\sby)|help(?:ed|s"
+    r"|boost(?:ed|s|ing)(?!\sby)|lift(?:ed|s|ing)(?!\sby)"
+    r"|(?<!to\s)(?<!can\s)(?<!could\s)(?<!may\s)(?<!will\s)(?<!would\s)(?<!might\s)(?<!a\s)(?:lift|boost|drive)(?=\s[a-z])|help(?:ed|s"
     r"|ing)(?!\sby)(?=\s(?:\w+\s){0,3}(?:lift|boost|drive|push|raise|offset|reduce|cut|improve"
     r"|\w+\s))|bolster(?:ed|s|ing)(?!\sby)|support(?:ed|s|ing)(?!\sby)|propell(?:ed|ing)(?!\sby)"
     r"|so\sthat|which\sis\swhy|thereby|pressur(?:ed|ing)(?!\sby)|underpinn?(?:ed|s|ing)(?!\sby))\b",
@@ -323,6 +342,72 @@ def causes(pair: Pair) -> list[Span]:
     return [chain.cause for chain in strong or weak]
 
 
+@dataclass(frozen=True)
+class CausalPlaces:
+    """Where the causes of a pair stand, so that what is in them is no other fact.
+
+    Attributes:
+        original: Where the original's replaced causes are.
+        rewritten: Where the rewrite's are.
+        stems: The stems of content words of the replaced causes, which a headline may repeat.
+        new_stems: Those of the new causes.
+    """
+
+    original: tuple[Span, ...]
+    rewritten: tuple[Span, ...]
+    stems: frozenset[str]
+    new_stems: frozenset[str]
+
+    def in_original(self, token: Token) -> bool:
+        """Return whether a token of the original is in a replaced cause, or repeats one of it."""
+        return stem(token.key) in self.stems or _is_inside((token.start, token.end), self.original)
+
+    def in_rewritten(self, token: Token) -> bool:
+        """Return whether a token of the rewrite is in a new cause, or repeats a word of it."""
+        return stem(token.key) in self.new_stems or _is_inside(
+            (token.start, token.end), self.rewritten
+        )
+
+
+@read_once
+def causal_places(pair: Pair) -> CausalPlaces:
+    """Return where the causes stand in both texts: those that changed, and what repeats them."""
+    old = [chain.cause for chain in chains(pair.original) if _changed_words(pair, chain.cause)]
+    new = [
+        chain.cause
+        for chain in chains(pair.rewritten)
+        if any(
+            pair.alignment.change_in_rewritten(i) for i in pair.rewritten.span_tokens(*chain.cause)
+        )
+        and not _is_put_in(pair, chain)
+    ]
+
+    def stems(side: Side, spans: Iterable[Span]) -> frozenset[str]:
+        return frozenset(
+            stem(word)
+            for span in spans
+            for word in _content(side.tokens[i] for i in side.span_tokens(*span))
+        )
+
+    return CausalPlaces(
+        tuple(old), tuple(new), stems(pair.original, old), stems(pair.rewritten, new)
+    )
+
+
+def _is_put_in(pair: Pair, chain: Chain) -> bool:
+    """Whether a chain of the rewrite is put in, marker and cause, where nothing stood."""
+    changes = [
+        pair.alignment.change_in_rewritten(i) for i in pair.rewritten.span_tokens(*chain.marker)
+    ]
+    if not changes or any(change is None for change in changes):
+        return False
+    if len(pair.original.sentences) and pair.rewritten.sentences[0].end > chain.marker[0]:
+        return False  # headlines are put in other words
+    return all(
+        change is not None and change.original[0] == change.original[1] for change in changes
+    )
+
+
 def _is_inside(span: Span, spans: Iterable[Span]) -> bool:
     return any(start <= span[0] and span[1] <= end for start, end in spans)
 
@@ -331,15 +416,93 @@ def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
     """Yield what a rule finds in a causal rewrite, with its leniency within the replaced cause."""
     for finding in rule.findings(pair):
         span = finding.original_span
-        inside = rule.in_cause != "counts" and span is not None and _is_inside(span, causes(pair))
-        if not inside:
-            yield finding
+        places = causal_places(pair)
+        inside = span is not None and _is_inside(span, (*causes(pair), *places.original))
+        if span is None and finding.rewritten_span is not None and rule.in_cause != "counts":
+            inside = rule.in_cause == "ignored" and _is_inside(
+                finding.rewritten_span, places.rewritten
+            )
+        if span is not None and finding.rule == "entity-lost" and not inside:
+            # A headline repeats the cause, and loses the name with it.
+            named = list(map(stem, pair.original.excerpt(span).split()))
+            inside = bool(places.original) and all(word in places.stems for word in named)
+        if rule.in_cause == "counts" or not inside:
+            if finding.rule in ("entity-added", "entity-changed") and _is_region(pair, finding):
+                yield review(finding.rule, finding.message, span, finding.rewritten_span)
+            else:
+                yield finding
         elif rule.in_cause == "lost-to-review":
-            lost = finding.rewritten_span is None
-            yield review(finding.rule, finding.message, span) if lost else finding
+            if finding.rewritten_span is not None:
+                yield finding
+            elif not _is_only_place_or_time(pair, finding):
+                yield review(finding.rule, finding.message, span)
+
+
+_REGIONS = re.compile(
+    r"(?:Asian?|Europe(?:an)?|African?|(?:Latin|North|South)\s?(?:American?)?|Americas?|Middle(?:\sEast)?"
+    r"|Gulf|Western|Eastern|Northern|Southern)(?:\s|\Z)"
+)
+
+
+def _is_region(pair: Pair, finding: Finding) -> bool:
+    """Whether what is new is only a part of the world, within the new cause."""
+    span = finding.rewritten_span
+    return (
+        span is not None
+        and _is_inside(span, causal_places(pair).rewritten)
+        and bool(_REGIONS.match(pair.rewritten.excerpt(span)))
+    )
+
+
+def _is_only_place_or_time(pair: Pair, finding: Finding) -> bool:
+    """Whether what went with the replaced cause is a place or a time, which it brought with it."""
+    if finding.rule.startswith("date"):
+        return True
+    names = pair.original.excerpt(finding.original_span).casefold().split()
+    return finding.rule == "entity-lost" and all(is_known_name(name) for name in names)
 
 
 # Rules
+
+
+@rule("cause-unchanged", about="change", paper="Q.4, 2; R.1", manipulations=("causal",))
+def headline_cause_changed(pair: Pair) -> Iterator[Finding]:
+    """The headline does not go on stating the cause that the story replaces."""
+    places = causal_places(pair)
+    if not places.original or len(pair.original.sentences) < 2:
+        return
+    end = pair.original.sentences[0].end
+    told = [span for span in places.original if span[0] >= end]
+    replaced = frozenset(
+        stem(word)
+        for span in told
+        for word in _content(pair.original.tokens[i] for i in pair.original.span_tokens(*span))
+    )
+    for chain in chains(pair.original):
+        if chain.cause[1] > end:
+            continue
+        kept = pair.kept(*chain.cause)
+        words_of = frozenset(
+            stem(word)
+            for word in _content(
+                pair.original.tokens[i] for i in pair.original.span_tokens(*chain.cause)
+            )
+        )
+        gone = {stem(token.key) for token in pair.rewritten.tokens if token.start >= end}
+        if kept is not None and words_of and words_of <= replaced and not words_of <= gone:
+            yield fail(
+                "cause-unchanged",
+                f"the headline still has '{pair.original.excerpt(chain.cause)}' for a cause",
+                chain.cause,
+                kept,
+            )
+
+
+_GUESSED = re.compile(
+    r"\b(?:could|may(?!\s\d)|might|would|if|unless|whether|potentially|possibly|perhaps|likely)\b",
+    re.IGNORECASE,
+)
+_ONLY_TIME = re.compile(r"(?:amid|after|following|since)", re.IGNORECASE)
 
 
 @rule(
@@ -349,7 +512,7 @@ def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
     about="change",
     paper="R.4, conditions A and B",
     manipulations=("causal",),
-    to_review='only "amid", "after", "as" link cause and effect',
+    to_review='only "amid" or "after" link cause and effect; an effect that is planned',
 )
 def chain_stated(pair: Pair) -> Iterator[Finding]:
     """The original states cause and effect; the effect is reported, not supposed or predicted."""
@@ -358,16 +521,25 @@ def chain_stated(pair: Pair) -> Iterator[Finding]:
         yield fail("no-causal-chain", "the original states no cause and effect")
     elif not realised:
         marker = every[0].marker
-        yield fail(
+        span = (
+            min(every[0].cause[0], every[0].effect[0]),
+            max(every[0].cause[1], every[0].effect[1]),
+        )
+        yield Finding(
             "hypothetical-chain",
             f"'{pair.original.excerpt(marker)}' links what may happen, not what did",
             marker,
+            # "will cut 300 jobs after …": a plan that is reported.
+            for_review=not _GUESSED.search(pair.original.text, *span),
         )
     elif not any(chain.strong for chain in realised):
         marker = realised[0].marker
-        yield review(
-            "weak-marker", f"only '{pair.original.excerpt(marker)}' links cause and effect", marker
-        )
+        if _ONLY_TIME.match(pair.original.excerpt(marker)):
+            yield review(
+                "weak-marker",
+                f"only '{pair.original.excerpt(marker)}' links cause and effect",
+                marker,
+            )
 
 
 @cache
@@ -377,6 +549,7 @@ def _meanings() -> tuple[frozenset[str], ...]:
 
 
 def _means_one_of(word: str, others: Iterable[str]) -> bool:
+    others = list(others)
     root = stem(word)
     rest = {stem(other) for other in others}
     if root in rest or any(
@@ -384,7 +557,40 @@ def _means_one_of(word: str, others: Iterable[str]) -> bool:
         for other in rest
     ):
         return True
+    if is_known_name(word) and any(is_known_name(o) and same_root(word, o) for o in others):
+        return True
     return any(root in group and group & rest for group in _meanings())
+
+
+def _in_other_words(before: list[str], after: list[str]) -> bool:
+    """Whether every word that a cause lost has its synonym among those it gained."""
+    gained = [word for word in after if stem(word) not in _vague()]
+    lost = [word for word in before if stem(word) not in _vague()]
+    extra = [word for word in gained if not _means_one_of(word, before) and not _same(word, before)]
+    return (
+        bool(lost)
+        and len(extra) <= 1
+        and all(_means_one_of(word, after) or _same(word, after) for word in lost)
+    )
+
+
+def _same(word: str, others: Iterable[str]) -> bool:
+    """Whether one of some words goes the same way: "weaker", "lower"."""
+    sign = _sign_of(word)
+    return bool(sign) and any(_sign_of(other) == sign for other in others)
+
+
+@cache
+def _sign_of(word: str) -> int:
+    """Return the polarity of a word by itself; 0 where it has none, or two."""
+    signs = {m.polarity for m in lexicon().find(word, ["directional"])}
+    return signs.pop() if len(signs) == 1 else 0
+
+
+@cache
+def _vague() -> frozenset[str]:
+    """Return the stems of words that add nothing to a cause: "conditions", "the economy"."""
+    return frozenset(map(stem, words("vague")))
 
 
 def _content(tokens: Iterable[Token]) -> list[str]:
@@ -417,7 +623,7 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
             and any(other.sign == -cue.sign for other in others)
             for cue, others in direction_alignment(pair).counterparts
         )
-        if not new and not turned:
+        if not turned and (not new or _in_other_words(before, after)):
             continue
         if not before and new:
             yield review(
@@ -426,7 +632,7 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
                 chain.cause,
             )
         return
-    if _is_moved(pair):
+    if not any(pair.kept(*chain.marker) for chain in realised) and _is_moved(pair):
         return
     cause = (changed or realised)[0].cause
     yield fail(
@@ -485,6 +691,91 @@ def effect_kept(pair: Pair) -> Iterator[Finding]:
                 (others[0].start, others[0].end),
                 for_review=cue.tier == "soft" and not are_results(cue, others[0]),
             )
+
+
+@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
+def effect_worded(
+    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 2
+) -> Iterator[Finding]:
+    """Outside the replaced cause no word of content stands for another that says something else:
+    the effect's verb and what it is measured by stay.
+    """
+    places = causal_places(pair)
+    if not places.original:
+        return
+    for change in pair.changes:
+        before, after = pair.tokens(change)
+        if not 1 <= len(before) <= longest or not 1 <= len(after) <= longest:
+            continue
+        first = pair.original.sentences[0].end
+        if before[0].start < first and (
+            any(places.in_original(t) for t in before) or any(places.in_rewritten(t) for t in after)
+        ):
+            continue  # the headline repeats the cause
+        spans = pair.spans(change)
+        if any(
+            span is not None and any(s < span[1] and span[0] < e for s, e in causes_there)
+            for span, causes_there in zip(spans, (places.original, places.rewritten), strict=True)
+        ):
+            continue
+        lost, gained = _content(before), _content(after)
+        if not lost or not gained or any(_means_one_of(word, lost) for word in gained):
+            continue
+        if all(is_modifier(word) for word in (*lost, *gained)):
+            continue
+        if any(_have_one_sign(pair, change, word) for word in gained):
+            continue
+        yield Finding(
+            "effect-changed",
+            f"'{pair.texts(change)[0]}' became '{pair.texts(change)[1]}'",
+            *pair.spans(change),
+            for_review=_touches_marker(pair, change),
+        )
+
+
+def _have_one_sign(pair: Pair, change: Change, word: str) -> bool:
+    """Whether the words of a change go the same way: "fell" and "dropped"."""
+    spans = pair.spans(change)
+    signs = [
+        {c.sign for c in directional_cues(side) if span and c.start < span[1] and span[0] < c.end}
+        for side, span in zip((pair.original, pair.rewritten), spans, strict=True)
+    ]
+    return bool(signs[0]) and signs[0] == signs[1]
+
+
+def _touches_marker(pair: Pair, change: Change) -> bool:
+    """Whether a change is right beside a marker, and may be part of a cause that was not found."""
+    span = pair.spans(change)[0]
+    return span is not None and any(
+        abs(span[0] - chain.marker[1]) <= 1 or abs(chain.marker[0] - span[1]) <= 1
+        for chain in chains(pair.original)
+    )
+
+
+@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
+def roles_kept(pair: Pair) -> Iterator[Finding]:
+    """A cause does not become the effect, in the headline as little as in the story."""
+
+    def said(side: Side, span: Span) -> frozenset[str]:
+        tokens = (side.tokens[i] for i in side.span_tokens(*span))
+        return frozenset(map(stem, _content(tokens)))
+
+    had = [
+        (said(pair.original, c.cause), said(pair.original, c.effect)) for c in chains(pair.original)
+    ]
+    for chain in chains(pair.rewritten):
+        cause, effect = said(pair.rewritten, chain.cause), said(pair.rewritten, chain.effect)
+        for old_cause, old_effect in had:
+            if (cause, effect) in had:
+                break
+            if cause and effect and cause <= old_effect and old_cause <= effect:
+                yield fail(
+                    "effect-changed",
+                    f"'{pair.rewritten.excerpt(chain.cause)}' is the effect, not the cause",
+                    None,
+                    chain.cause,
+                )
+                return
 
 
 _WORSE = re.compile(
@@ -570,18 +861,91 @@ def cause_stated(
         )
 
 
+@cache
+def _business() -> frozenset[str]:
+    """Return the stems of words that causes in financial news are made of."""
+    known: set[str] = set(words("business")) | set(words("polar")) | set(words("burdens"))
+    for name in ("metrics", "topics", "things", "meanings"):
+        for members in groups(name).values():
+            known |= members
+    known |= {word for name in asset_keys() for word in name.split()}
+    return frozenset(map(stem, known))
+
+
+@rule(
+    "cause-unrelated",
+    about="consistency",
+    paper="R.4",
+    manipulations=("causal",),
+    to_review="a new cause without a word of business, markets or weather",
+)
+def cause_related(pair: Pair) -> Iterator[Finding]:
+    """The new cause has to do with the effect: a cause that no word of business, markets, policy or
+    weather is in may be absurd.
+    """
+    for chain in chains(pair.rewritten):
+        tokens = [pair.rewritten.tokens[i] for i in pair.rewritten.span_tokens(*chain.cause)]
+        new = [
+            t
+            for t in tokens
+            if t.is_word
+            and not is_function_word(t.key)
+            and pair.alignment.change_in_rewritten(pair.rewritten.span_tokens(t.start, t.end)[0])
+        ]
+        if not new or any(not t.is_word for t in tokens):
+            continue
+        parts = {stem(part) for t in new for part in (t.key, *t.key.split("-"))}
+        if not parts & _business():
+            yield review(
+                "cause-unrelated",
+                f"'{pair.rewritten.excerpt(chain.cause)}' may have nothing to do with the effect",
+                None,
+                chain.cause,
+            )
+
+
 _GOOD_FOR = re.compile(
     r"\b(?:strong(?:er)?|robust|solid|record|booming|surging|soaring|better-than-expected|stellar"
-    r"|blockbuster)\s"
-    r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b",
+    r"|blockbuster|rising|higher|growing|brisk)\s"
+    r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
+    r"|\b(?:jump|surge|rise|rebound|recovery|increase)\sin\s(?:\w+\s)?(?:demand|sales|orders|revenue"
+    r"|bookings)\b",
     re.IGNORECASE,
 )
 _BAD_FOR = re.compile(
     r"\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected"
-    r"|collapsing|plunging|poor)\s"
-    r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b",
+    r"|collapsing|plunging|poor|lower|shrinking|slack|soft(?:er)?)\s"
+    r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
+    r"|\b(?:collapse|slump|plunge|drop|fall|decline|slide|loss)\s(?:in|of)\s(?:\w+\s)?(?:demand|sales|orders"
+    r"|revenue|bookings|customers)\b",
     re.IGNORECASE,
 )
+_SCARCE = re.compile(
+    r"\b(?:shortages?|scarcity|drought|frost|dry\s(?:weather|spell)|cold(?:er)?\s(?:weather|spell|snap)"
+    r"|heatwaves?|outages?|crop\sfailures?|cool\snights)\b"
+    r"|\b(?:strong(?:er)?|robust|rising|higher|growing|revived|reviv\w+|surging|brisk|solid|firm(?:er)?"
+    r"|buoyant|healthy)\s(?:\w+\s){0,2}(?:demand|buying|consumption|appetite|import\sdemand)\b"
+    r"|\b(?:tight(?:er)?|low(?:er)?|short|falling|dwindling|reduced|shrinking|scarce|limited)\s"
+    r"(?:\w+\s){0,2}(?:supply|supplies|stocks|inventories|output|production|harvests?|crops?|availability)\b"
+    r"|\b(?:halving|drop|fall|decline|cut|cuts|loss|reduction)\s(?:of|in|to)\s(?:\w+\s){0,2}(?:supply"
+    r"|supplies|stocks|inventories|output|production|harvests?|availability|capacity)\b",
+    re.IGNORECASE,
+)
+_AMPLE = re.compile(
+    r"\b(?:gluts?|oversupply|overproduction|bumper|surplus(?:es)?|good\srains|ample\srains?"
+    r"|mild(?:er)?\s(?:weather|winter|temperatures))\b"
+    r"|\b(?:weak(?:er|ening)?|sluggish|soft(?:er)?|falling|slack|tepid|feeble|lower|flagging)\s(?:\w+\s){0,2}"
+    r"(?:demand|buying|consumption|appetite)\b"
+    r"|\b(?:ample|abundant|plentiful|rising|higher|record|growing|large(?:r)?|swelling)\s(?:\w+\s){0,2}"
+    r"(?:supply|supplies|stocks|inventories|output|production|harvests?|crops?|availability)\b",
+    re.IGNORECASE,
+)
+_COMPANY = re.compile(
+    r"\b(?:profits?|loss|revenue|margins?|earnings|income|costs?|exports?|imports?|output|production"
+    r"|deliveries|volumes?|shares)\b",
+    re.IGNORECASE,
+)
+_PRICED = re.compile(r"\b(?:prices?|premiums?|futures|rates)\b", re.IGNORECASE)
 _OWN = re.compile(
     r"\b(?:shares?|stock|profits?|sales|revenue|earnings|income|margins?|results)\b", re.IGNORECASE
 )
@@ -592,7 +956,8 @@ def plausible(pair: Pair) -> Iterator[Finding]:
     """The new cause does not contradict common sense: no profit falls because demand is strong."""
     had = {_signs(pair.original, chain) for chain in chains(pair.original)}
     for chain in chains(pair.rewritten):
-        if not chain.strong or not chain.realised:
+        marker = pair.rewritten.excerpt(chain.marker)
+        if not chain.realised or (not chain.strong and _ONLY_TIME.match(marker)):
             continue
         signs = _signs(pair.rewritten, chain)
         if signs is not None and signs not in had and signs[0] != signs[1]:
@@ -607,6 +972,20 @@ def plausible(pair: Pair) -> Iterator[Finding]:
 def _signs(side: Side, chain: Chain) -> tuple[int, int] | None:
     """Return the signs of a cause and of its effect, where both are beyond doubt."""
     cause = side.excerpt(chain.cause)
+    effect = side.excerpt(chain.effect)
+    scarce, ample = bool(_SCARCE.search(cause)), bool(_AMPLE.search(cause))
+    of_price = _PRICED.search(effect) or any(
+        chain.effect[0] <= asset.start < chain.effect[1] for asset in assets(side)
+    )
+    if scarce != ample and of_price and not _COMPANY.search(effect):
+        # What is scarce or sought is dear, what there is plenty of is cheap.
+        moved = {
+            cue.sign
+            for cue in directional_cues(side)
+            if chain.effect[0] <= cue.start < chain.effect[1] and cue.tier == "firm"
+        }
+        if len(moved) == 1:
+            return (1 if scarce else -1, moved.pop())
     good, bad = bool(_GOOD_FOR.search(cause)), bool(_BAD_FOR.search(cause))
     if good == bad or not _OWN.search(side.excerpt(chain.effect)):
         return None

@@ -4,16 +4,21 @@ A contract is made of the rules that declare themselves part of it, in the order
 """
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import (
+    assets,
     causal,
-    consistency,
+    content,
+    contradictions,
     facts,
     flipping,
     names,
@@ -39,8 +44,10 @@ from contrafact.text.words import lexicon
 __all__ = [
     "CONTRACTS",
     "LONGEST",
+    "WORTH_SHARING",
     "Options",
     "PairRow",
+    "batched",
     "check_object",
     "check_pair",
     "check_pairs",
@@ -52,10 +59,28 @@ __all__ = [
 LONGEST = 20_000
 """Characters of a text beyond which a pair is not checked; a news paragraph has a few hundred."""
 
+PART = 256
+"""Pairs that a process is given at once."""
+
+WORTH_SHARING = 1_000
+"""Pairs from which several processes are worth their start (ours: it takes a second)."""
+
 BATCH = 64
 """Pairs in whose texts the terms of the word lists are found at once."""
 
-_MODULES = (prose, names, numbers, numerical, flipping, facts, consistency, causal, sentiment)
+_MODULES = (
+    prose,
+    names,
+    assets,
+    numbers,
+    numerical,
+    flipping,
+    facts,
+    contradictions,
+    causal,
+    sentiment,
+    content,
+)
 
 
 @dataclass(frozen=True)
@@ -113,19 +138,23 @@ def check_pair(
 
 
 def check_pairs(
-    rows: Iterable[Mapping[str, Any]], *, options: Options | None = None
+    rows: Iterable[Mapping[str, Any]], *, options: Options | None = None, workers: int = 1
 ) -> Iterator[Check]:
     """Yield the check of each row, in order.
 
     Args:
         rows: Rows with ``manipulation``, ``original`` and ``rewritten``.
         options: What a user chose.
+        workers: Processes that share the rows; with a polarity model it is one.
 
     Raises:
         ValueError: There is no such manipulation.
         InputError: A rule gives a finding an id that it does not declare.
     """
     options = options or Options()
+    if workers > 1 and options.polarity is None:
+        yield from _shared_out(rows, options, workers)
+        return
     contracts = CONTRACTS
     if options.rules:
         contracts = {name: contract(name, options.rules) for name in MANIPULATIONS}
@@ -142,6 +171,33 @@ def check_pairs(
             original, rewritten = (sides[str(row[k])] for k in ("original", "rewritten"))
             pair = Pair(manipulation, original, rewritten, options.polarity)
             yield checked(_findings(pair, contracts[pair.manipulation]))
+
+
+def _shared_out(
+    rows: Iterable[Mapping[str, Any]], options: Options, workers: int
+) -> Iterator[Check]:
+    """Yield the checks of rows that several processes share, in order."""
+    fields = ("manipulation", "original", "rewritten")
+    parts = batched(({k: row[k] for k in fields} for row in rows), PART)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting: deque[Future[list[Check]]] = deque()
+        for part in parts:
+            waiting.append(pool.submit(_checks_of, part, options))
+            if len(waiting) > 2 * workers:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+
+
+def _checks_of(rows: list[dict[str, Any]], options: Options) -> list[Check]:
+    return list(check_pairs(rows, options=options))
+
+
+def batched(rows: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield rows in lists of a size; the last may be shorter."""
+    source = iter(rows)
+    while part := list(islice(source, size)):
+        yield part
 
 
 def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:
@@ -279,6 +335,7 @@ def check_rows(
     *,
     options: Options | None = None,
     each: Callable[[], None] = lambda: None,
+    workers: int = 1,
 ) -> list[Check]:
     """Return the checks of rows that have no problem, in order.
 
@@ -287,13 +344,17 @@ def check_rows(
         name: What messages call their file.
         options: What a user chose.
         each: Called when a row is checked.
+        workers: Processes that may share the rows, where there are `WORTH_SHARING` and all rules
+            are ours: where one of another package fails, its row is to be named.
 
     Raises:
         InputError: A rule of another package fails; the message names the row.
     """
     found: list[Check] = []
+    if len(rows) < WORTH_SHARING or (options is not None and options.rules):
+        workers = 1
     try:
-        for one in check_pairs((row.fields for row in rows), options=options):
+        for one in check_pairs((row.fields for row in rows), options=options, workers=workers):
             found.append(one)
             each()
     except InputError as error:  # at the row that was to come

@@ -1,7 +1,7 @@
-"""How the figures of a text hang together: comparisons in words, arithmetic, and contradictions.
+"""How the figures of a text hang together: comparisons in words, and arithmetic.
 
 RFC-BENCH, appendix S.2, items 2 and 8 (related numbers move consistently, what was more stays
-more) and appendix R.1 (logical or financial contradictions fail).
+more).
 """
 
 import math
@@ -11,28 +11,18 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations
 from typing import NamedTuple
 
-from contrafact.families.rfc.contracts.directional_cues import (
-    Cue,
-    directional_cues,
-    is_rating,
-    rating_calls,
-)
 from contrafact.families.rfc.contracts.numbers import precision, worth
-from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
-from contrafact.families.rfc.contracts.rules import Finding, fail, rule
-from contrafact.families.rfc.contracts.vocabulary import words
+from contrafact.families.rfc.contracts.pair import Side, Span, read_once
 from contrafact.text.quantities import Quantity
 
 __all__ = [
     "Comparative",
-    "Contradiction",
     "Relation",
     "Residual",
     "comparatives",
-    "contradiction",
-    "contradictions_of",
     "earlier_and_later",
     "expected_and_actual",
+    "follows_by",
     "relations",
 ]
 
@@ -245,7 +235,7 @@ def expected_and_actual(side: Side) -> list[tuple[int, int]]:
             and other.unit == quantity.unit
             and other.value is not None
             and not other.is_estimate
-            and not _follows_by(side, other)
+            and not follows_by(side, other)
             and (other.role == quantity.role or {other.role, quantity.role} & {"money", "number"})
             and sentence.start <= other.start < sentence.end
         ]
@@ -255,7 +245,8 @@ def expected_and_actual(side: Side) -> list[tuple[int, int]]:
     return result
 
 
-def _follows_by(side: Side, quantity: Quantity) -> bool:
+def follows_by(side: Side, quantity: Quantity) -> bool:
+    """Return whether "by" leads to a quantity, so that it is a change."""
     return bool(re.search(r"\bby\s(?:\w+\s)?\Z", side.text[: quantity.start]))
 
 
@@ -432,7 +423,7 @@ def _change_relations(side: Side, places: list[int]) -> Iterator[Relation]:
                 )
             elif (
                 quantity.kind == found[new].kind or (rates and quantity.kind == "basis points")
-            ) and (not quantity.is_level or _follows_by(side, quantity)):
+            ) and (not quantity.is_level or follows_by(side, quantity)):
                 low, high = sorted((old, new), key=lambda k: worth(found[k]))
                 yield Relation(
                     f"{found[high].text} less {found[low].text} is {quantity.text}",
@@ -485,155 +476,3 @@ def _sums(found: list[Quantity], here: list[int]) -> Iterator[Relation]:
                     (whole, *parts),
                     _sum,
                 )
-
-
-# What cannot be true at once
-
-_DOWN = (
-    r"(?:fell|falls?|falling|fallen|drop(?:s|ped|ping)?|declin\w+|slump\w*|tumbl\w+|plung\w+"
-    r"|slid|slides?|sliding|sank|sinks?|dip(?:s|ped)?|lost|down|lower|retreat\w*|plummet\w*"
-    r"|slip(?:s|ped)?)"
-)
-_UP = (
-    r"(?:rose|ris(?:es?|ing|en)|climb\w*|jump\w*|soar\w*|surg\w+|gain\w*|rall(?:y|ied|ies)"
-    r"|advanc\w+|up|higher|increas\w+|grew|leap\w*|spik\w+)"
-)
-_SPAN = r"(?:all-time|record|multi-\w+|new|fresh|[\w-]+-(?:year|month|week|day)|historic|\w+ly)"
-_WORST = (
-    r"(?:biggest|largest|worst|best|steepest|sharpest|strongest|weakest|first|second|third|fourth"
-    r"|fifth|\w+th)\s"
-    r"(?:[\w-]+\s){0,3}"
-)
-_EXTREMES = re.compile(
-    rf"\b{_DOWN}\b[^.;]{{0,40}}?\bto\s(?:a|an|its|their)\s(?:\w+\s)?{_SPAN}[\s-](?P<a>highs?)\b"
-    rf"|\b{_UP}\b[^.;]{{0,40}}?\bto\s(?:a|an|its|their)\s(?:\w+\s)?{_SPAN}[\s-](?P<b>lows?)\b"
-    rf"|\b{_UP}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:loss|losses|fall|drop|decline"
-    rf"|slide|slump|plunge)\b"
-    rf"|\b{_DOWN}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:gains?|rise|rally|jump|advance"
-    rf"|surge|increase)\b",
-    re.IGNORECASE,
-)
-_RESULT = re.compile(r"\s(?:profit|profitability|loss|losses|the\s(?:black|red))\Z", re.IGNORECASE)
-_EXPECTATION = re.compile(
-    r"\b(?:(?P<beat>beat\w*|top(?:s|ped|ping)?|exceed\w*|surpass\w*|above|ahead\sof|better\sthan"
-    r"|higher\sthan|outpac\w+)"
-    r"|(?P<miss>miss(?:ed|es|ing)?|lag(?:s|ged|ging)?|below|short\sof|trail\w*|worse\sthan"
-    r"|lower\sthan|under|behind))\b",
-    re.IGNORECASE,
-)
-
-Contradiction = tuple[str, Span]
-"""What is contradicted, in words, and where."""
-
-
-@rule(
-    "contradiction",
-    about="consistency",
-    paper="R.1",
-    manipulations=("flipping", "sentiment", "causal"),
-)
-def contradiction(pair: Pair) -> Iterator[Finding]:
-    """The rewrite is as consistent with itself as its original: no "lowered from $90 to $96", no
-    "missed" above what was expected, no "fewer than" a smaller figure, no fall to a record high,
-    no downgrade to a better rating.
-    """
-    had = len(contradictions_of(pair.original))
-    for what, span in contradictions_of(pair.rewritten)[had:]:
-        yield fail("contradiction", what, None, span)
-
-
-@read_once
-def contradictions_of(side: Side) -> list[Contradiction]:
-    """Return what a single text contradicts itself in.
-
-    Directions against the figures they lead between, results against what was expected of them,
-    falls to a high and rises to a low, upgrades to a lower rating, and figures that other words
-    compare.
-    """
-    found = [*_moves(side), *_results(side)]
-    found += [
-        (f"'{' '.join(match[0].split())}' contradicts itself", match.span())
-        for match in _EXTREMES.finditer(side.text)
-    ]
-    found += [
-        (f"'{call.text}' contradicts itself", (call.start, call.end))
-        for call in rating_calls(side)
-        if call.contradiction
-    ]
-    spans = [span for _, span in found]
-    for c in comparatives(side):
-        a, b = side.quantities[c.this], side.quantities[c.that]
-        if a.is_loss or b.is_loss or c.sign * (abs(a.value or 0.0) - abs(b.value or 0.0)) >= 0:
-            continue
-        start, end = min(a.start, c.words[0]), c.words[1]
-        if not any(low < end and start < high for low, high in spans):
-            found.append((f"'{side.excerpt(c.words)}' contradicts '{a.text}'", (start, end)))
-    return found
-
-
-def _moves(side: Side) -> Iterator[Contradiction]:
-    """Yield directions that the figures they lead between contradict."""
-    found = side.quantities
-    for old, new in earlier_and_later(side):
-        a, b = found[old], found[new]
-        if a.value is None or b.value is None or a.value == b.value:
-            continue
-        if a.is_estimate or b.is_estimate:
-            continue
-        cue = _mover(side, min(a.start, b.start), max(a.end, b.end))
-        if cue is None:
-            continue
-        rising = abs(b.value) > abs(a.value)
-        # "losses widened" is bad, and yet the figure grows: what counts is the verb's own sign.
-        grows = cue.sign * cue.bare if len(cue.parts) > 1 else cue.sign
-        if (grows > 0) != rising:
-            yield (
-                f"'{cue.text}' contradicts '{a.text}' to '{b.text}'",
-                (min(cue.start, a.start), max(a.end, b.end)),
-            )
-
-
-def _mover(side: Side, start: int, end: int) -> Cue | None:
-    """Return the direction that leads to a pair of figures: the one nearest before or between."""
-    sentence = side.sentence_of(start)
-    near: Cue | None = None
-    for cue in directional_cues(side):
-        if cue.tier == "soft" or (len(cue.parts) > 1 and not cue.scaled):
-            continue
-        if not sentence.start <= cue.start < end:
-            continue
-        if is_rating(cue.text) or _RESULT.search(cue.text):
-            continue
-        if not cue.scaled and cue.text.casefold().split()[0] in words("no_moves"):
-            continue
-        if cue.end <= start and re.search(
-            r"[;]|,\s(?:and|but|while|as)\s|\b(?:as|after|while|but)\b",
-            side.text[cue.end : start],
-        ):
-            continue
-        near = cue
-    return near
-
-
-def _results(side: Side) -> Iterator[Contradiction]:
-    """Yield results that beat or miss what their own figures say otherwise of."""
-    found = side.quantities
-    for expected, actual in expected_and_actual(side):
-        a, b = found[expected], found[actual]
-        if a.value is None or b.value is None or a.value == b.value or a.is_loss or b.is_loss:
-            continue
-        if b.start > a.start:
-            continue  # "expected $1.10; it earned $1.20 and beat …": the word may be elsewhere
-        low, high = min(a.start, b.start), max(a.end, b.end)
-        word = None
-        for match in _EXPECTATION.finditer(side.text, side.sentence_of(low).start, high):
-            word = match
-        if word is None:
-            continue
-        denied = re.search(
-            r"\b(?:not|never|failed to|fails to|failing to|unable to)\s\Z|n['’]t\s\Z",
-            side.text[: word.start()],
-        )
-        beat = bool(word["beat"]) != bool(denied)
-        if beat != (b.value > a.value):
-            yield f"'{word[0]}' contradicts '{b.text}' against '{a.text}' expected", (low, high)

@@ -11,7 +11,13 @@ from functools import cache
 from typing import Literal
 
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Span, read_once
-from contrafact.families.rfc.contracts.vocabulary import is_known_name, read_toml, word_set, words
+from contrafact.families.rfc.contracts.vocabulary import (
+    by_first_letter,
+    is_known_name,
+    read_toml,
+    word_set,
+    words,
+)
 from contrafact.text.words import Match
 
 __all__ = [
@@ -64,7 +70,7 @@ class CueWords:
     scalers: dict[str, int]
     negators: frozenset[str]
     negations: re.Pattern[str]
-    other_senses: re.Pattern[str]
+    other_senses: dict[str, re.Pattern[str]]
     result_phrases: tuple[tuple[int, re.Pattern[str]], ...]
 
 
@@ -84,9 +90,7 @@ def cue_words() -> CueWords:
         scalers=scalers,
         negators=frozenset(raw["negators"]["words"].split()),
         negations=re.compile(rf"\b(?:{'|'.join(raw['negators']['phrases'])})\b", re.IGNORECASE),
-        other_senses=re.compile(
-            rf"\b(?:{'|'.join(raw['other_senses']['phrases'])})", re.IGNORECASE
-        ),
+        other_senses=by_first_letter(raw["other_senses"]["phrases"]),
         result_phrases=tuple(
             (sign, re.compile(rf"\b(?:{'|'.join(raw['result_phrases'][name])})\b", re.IGNORECASE))
             for name, sign in (("good", 1), ("bad", -1))
@@ -127,12 +131,34 @@ class Cue:
     scaled: bool = False
 
 
-_RESULT = re.compile(r"\b(?:profits?|loss(?:es)?|profitability)\Z", re.IGNORECASE)
+_RESULT = re.compile(
+    r"\b(?:profits?|loss(?:es)?|profitability|surplus(?:es)?|deficits?|inflows?|outflows?)\Z",
+    re.IGNORECASE,
+)
 
 
 def are_results(*cues: Cue) -> bool:
     """Return whether all directions are a profit or a loss, which are outcomes and no topics."""
     return all(_RESULT.search(cue.text) for cue in cues)
+
+
+_WORD_START = re.compile(r"\b[^\W_]")
+
+
+def _other_senses(text: str) -> list[Span]:
+    """Return where phrases are in which a directional word asserts nothing, in order."""
+    found: list[Span] = []
+    patterns, last = cue_words().other_senses, 0
+    for start in _WORD_START.finditer(text):
+        at = start.start()
+        pattern = patterns.get(start[0].casefold())
+        if at < last or pattern is None:
+            continue
+        match = pattern.match(text, at)
+        if match is not None and match.end() > at:
+            found.append((at, match.end()))
+            last = match.end()
+    return found
 
 
 Term = tuple[int, int, int, Tier]
@@ -146,8 +172,7 @@ def directional_cues(side: Side) -> list[Cue]:
     Terms in names, in senses without a direction ("raised capital", "drop-off") and those that
     say one only with others near them ("up" without a figure) are left out.
     """
-    data = cue_words()
-    others = [match.span() for match in data.other_senses.finditer(side.text)]
+    others = _other_senses(side.text)
     terms: list[Term] = [
         (match.start, match.end, match.polarity, _tier(side, match))
         for match in side.terms("directional")
@@ -575,8 +600,11 @@ def rating_calls(side: Side) -> list[RatingCall]:
     for match in _MOVE.finditer(side.text):
         action = (match["action"] or match["action2"]).casefold()
         name = match["to"] or match["to2"]
-        if not name[0].isupper() and _rank(name) == 0:
-            continue  # "to hold", "in line"
+        said_so = (
+            match["was"] or match["was2"] or "rating" in match[0] or "grad" in match[0].lower()
+        )
+        if not name[0].isupper() and (_rank(name) == 0 or not said_so):
+            continue  # "to hold", "in line", "begin to reduce", "loans to buy homes"
         direction = 1 if action.startswith(_UP) else -1 if action.startswith(_DOWN) else 0
         found.append(
             RatingCall(

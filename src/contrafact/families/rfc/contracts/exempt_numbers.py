@@ -11,7 +11,11 @@ __all__ = [
     "SMALL_NUMBER",
     "WHOLE",
     "is_bounded_share",
+    "is_constant",
     "is_exempt",
+    "is_idiom",
+    "is_list_count",
+    "is_market_level",
     "is_period",
     "is_share_in_words",
     "is_version",
@@ -39,7 +43,7 @@ SHARES = ("share", "utilisation", "engagement")
 
 # Numbers in words that count people or turns, not what is measured: a rewrite may leave them.
 _COUNTED_IN_WORDS = re.compile(
-    r"\A[\s-](?:of\b|or\b|people|analysts?|executives?|companies|firms|brothers|founders"
+    r"\A[\s-](?:(?:long|full|whole|more|short|tough|hard|big)\s)?(?:of\b|or\b|people|analysts?|executives?|companies|firms|brothers|founders"
     r"|directors|sources|sides|parties"
     r"|countries|nations|states|ways|times|men|women|reasons|things|factors|key|main|major|big"
     r"|biggest|largest"
@@ -58,6 +62,7 @@ _PERIOD = re.compile(
 _PERIOD_AFTER = re.compile(
     r"\A\s?(?:ago|earlier|high|low|ended|ending|through|to\s(?:end|june|march))", re.IGNORECASE
 )
+_OF_A_LINE = re.compile(r"\A\s(?:series|models?|lines?|handsets?|jets|consoles?)\b")
 _COUNTED = re.compile(r"\A\s(?:\w+\s)?[a-z]+(?:s|people|men|women)\b")
 
 
@@ -91,8 +96,146 @@ def is_exempt(side: Side, quantity: Quantity) -> bool:
     return quantity.form.style == "vague"
 
 
+_LISTED = (
+    r"(?:stocks?|shares|etfs?|funds|names|picks|companies|reasons|ways|things|takeaways|charts|bets"
+    r"|buys|plays|trends|risks|questions|mistakes|lessons|reits|bonds|movers|ideas|winners|losers"
+    r"|giants|players|tips|facts|signs|rules|cryptos|coins|tokens)"
+)
+_LIST_TITLE = re.compile(rf"\A\s(?:[\w&'’-]+\s){{0,5}}?{_LISTED}\b", re.IGNORECASE)
+_LIST_START = re.compile(
+    r"(?:\A|[.:!?\n|]\s*|\b(?:[Tt]he|[Tt]op|[Ii]ts|[Oo]ur|[Tt]hese|[Tt]hose)\s)[\"“'‘]?\Z"
+)
+_CONSTANT_AFTER = re.compile(
+    r"\A(?:\s(?:U\.?S\.?\s|American\s)?states\b"
+    r"|[\s-](?:\w+\s)?(?:mark|level|threshold|line|point)\b[^.;]{0,20}\b(?:that\s)?(?:separat|divid"
+    r"|between)"
+    r"|\s(?:mean|means|point|points|indicat\w+|signal\w*|show|shows|suggest\w*)\b)",
+    re.IGNORECASE,
+)
+_CONSTANT_BEFORE = re.compile(
+    r"\b(?:of\s(?:the\s|all\s)|[Rr]eadings?\s(?:of\s)?(?:above|below|under|over)\s(?:the\s)?)\Z"
+)
+
+
+_IDIOM = re.compile(
+    r"\A[\s-](?:(?:long|full|whole|more|short|tough|hard)\s)?(?:days?|weeks?|months?|years?|quarters?"
+    r"|decades?|sessions?|straight|consecutive|successive|phase|way|ways|sides|thirds?|or\b|of\b"
+    r"|things|fronts|times)\b",
+    re.IGNORECASE,
+)
+
+
+def is_idiom(side: Side, quantity: Quantity) -> bool:
+    """Whether a small number in words is idiom, or part of a time: "two long years"."""
+    if quantity.form.style != "words" or quantity.value is None or quantity.value > SMALL_NUMBER:
+        return False
+    return bool(_IDIOM.match(side.text[quantity.end : quantity.end + COUNTED_WINDOW]))
+
+
+_CUT_TO = re.compile(r"\b(?:cut|hike|reduction|increase|rise|move)\sto\s\Z", re.IGNORECASE)
+_PRICED = re.compile(
+    r"\A\s?(?:(?:a|an|per|/)\s?(?:metric\s)?(?:barrel|ounce|ton|tonne|bushel|pound|lb|gallon|mmbtu|million"
+    r"\sBritish|megawatt|kilo|kilogram|dollar|euro|mile|short\ston)\b|(?:to|against|per)\s(?:the\s)?"
+    r"(?:U\.?S\.?\s)?(?:dollar|euro|greenback|pound|yen)\b|points?\b)",
+    re.IGNORECASE,
+)
+_MARKET = re.compile(
+    r"\b(?:yields?|futures|index|indices|gauge|average|composite|PMI|ISM|survey|sterling|pound|euro"
+    r"|yen|yuan|dollar|peso|rand|lira|rupee|won|zloty|forint|krona|krone|franc|real|bitcoin|ether"
+    r"|Brent|crude|gold|silver|platinum|palladium|copper|aluminium|aluminum|nickel|zinc|tin|S&P"
+    r"|Nasdaq|Dow|Nikkei|Topix|Hang\sSeng|FTSE|DAX|CAC|STOXX|Sensex|Nifty|KOSPI|note|notes|bonds?"
+    r"|bund|gilt|Treasury|Treasuries|mortgages?|rate|price\starget|starts|sales|annual\srate|pace"
+    r"|claims|contracts|premium|spot|stock|shares?|closed|opened|prices?)\b",
+    re.IGNORECASE,
+)
+
+
+def is_market_level(side: Side, quantity: Quantity) -> bool:
+    """Whether a figure is a level of a market or a survey: an index, a price, a yield, a rate of
+    exchange. Such a level moves by parts, and its change by the ranges of S.2.
+    """
+    if not quantity.is_level or quantity.kind not in ("number", "money", "percent"):
+        return False
+    if quantity.kind == "percent" and (
+        quantity.role in ("rate", "policy rate")
+        or _CUT_TO.search(side.text[max(0, quantity.start - 20) : quantity.start])
+    ):
+        return True
+    if _PRICED.match(side.text[quantity.end : quantity.end + 40]):
+        return True
+    if (
+        quantity.kind == "number"
+        and abs(quantity.value or 0.0) <= WHOLE
+        and "." in quantity.form.number
+        and _INDEX.search(side.text)
+    ):
+        return True  # a survey's reading: "New orders stood at 54.3"
+    sentence = side.sentence_of(quantity.start)
+    before = side.text[max(sentence.start, quantity.start - 110) : quantity.start]
+    return bool(_MARKET.search(before)) and quantity.role not in ("revenue", "eps", "margin")
+
+
+def is_list_count(side: Side, quantity: Quantity) -> bool:
+    """Whether a number says how many a listicle lists: "10 Best AI Stocks", "these 3 stocks"."""
+    if quantity.kind != "number" or quantity.form.style not in ("digits", "words"):
+        return False
+    if not re.fullmatch(r"\d{1,3}|[A-Za-z]+", quantity.text):
+        return False
+    if not _LIST_TITLE.match(side.text[quantity.end : quantity.end + SHARE_WINDOW[0]]):
+        return False
+    sentence = side.sentence_of(quantity.start)
+    if not _LIST_START.search(side.text[: quantity.start]):
+        return False
+    if sentence.titled and quantity.start == sentence.start:
+        return True
+    # The story repeats its title's count: "our list of the 10 best AI stocks".
+    return any(
+        other.value == quantity.value
+        and side.sentence_of(other.start).titled
+        and _LIST_TITLE.match(side.text[other.end : other.end + SHARE_WINDOW[0]])
+        for other in side.quantities
+        if other.start < quantity.start
+    )
+
+
+def is_constant(side: Side, quantity: Quantity) -> bool:
+    """Whether a number is what it is in any story: of the 50 states, readings under 50."""
+    if quantity.kind != "number" or quantity.value is None:
+        return False
+    before = side.text[max(0, quantity.start - 40) : quantity.start]
+    after = side.text[quantity.end : quantity.end + SHARE_WINDOW[1]]
+    if quantity.value == 50 and re.match(r"\A\s(?:U\.?S\.?\s|American\s)?states\b", after):
+        return bool(re.search(r"\b(?:of\s(?:the|all)|all|the)\s\Z", before))
+    if _OF_ALL.match(after) and re.search(r"\bof\s(?:the\s|its\s|all\s)?\Z", before):
+        return True
+    if quantity.value not in (0, 50, 100):
+        return False
+    if quantity.value == 50 and _LINE.search(before) and _INDEX.search(side.text):
+        return True
+    return bool(_CONSTANT_BEFORE.search(before) or _CONSTANT_AFTER.match(after)) and bool(
+        _INDEX.search(side.text)
+    )
+
+
+_OF_ALL = re.compile(
+    r"\A\s(?:industries|districts|sectors|regions|categories|member\sstates|subindexes|components)\b",
+    re.IGNORECASE,
+)
+_LINE = re.compile(
+    r"\b(?:above|below|under|over|past|crossed|of)\s(?:the\s)?(?:neutral\s|break-even\s)?\Z",
+    re.IGNORECASE,
+)
+_INDEX = re.compile(
+    r"\b(?:index|gauge|PMI|ISM|indicator|survey|reading|barometer)\b", re.IGNORECASE
+)
+
+
 def is_version(side: Side, quantity: Quantity) -> bool:
-    """Whether a bare number right after a capitalised word is its version: "the Lumen 7 camera"."""
+    """Whether a number is a name and stays: a product's version ("the Lumen 7 camera"), the count
+    of a listicle, a constant of the world.
+    """
+    if is_list_count(side, quantity) or is_constant(side, quantity):
+        return True
     if quantity.kind != "number" or quantity.form.style != "digits" or quantity.form.after:
         return False
     if not re.fullmatch(r"\d{1,4}", quantity.text) or quantity.unit is not None:
@@ -101,7 +244,8 @@ def is_version(side: Side, quantity: Quantity) -> bool:
     before = re.search(r"\b([A-Z][\w-]*)\s\Z", side.text[sentence.start : quantity.start])
     if before is None or sentence.titled or before.start() == 0:
         return False
-    return not _COUNTED.match(side.text[quantity.end : quantity.end + COUNTED_WINDOW])
+    after = side.text[quantity.end : quantity.end + COUNTED_WINDOW]
+    return not _COUNTED.match(after) or bool(_OF_A_LINE.match(after))
 
 
 @read_once
@@ -143,6 +287,7 @@ _ANSWERED = re.compile(
     r"|(?:chance|probability|likelihood|odds)\b)",
     re.IGNORECASE,
 )
+_SURVEYED = re.compile(r"\b(?:polled|surveyed|respondents|survey|poll|asked)\b", re.IGNORECASE)
 _SHARE_AT = re.compile(
     r"(?:\b(?:market\sshare|share\sof\s(?:the\s)?\w+|occupancy|load\sfactor|utili[sz]ation)\b"
     r"[^.;,%]{0,45}?\s(?:to|of|at|from|was|is|reached|hit)\s(?:about\s|around\s|nearly\s)?"
@@ -171,4 +316,9 @@ def is_share_in_words(text: str, quantity: Quantity) -> bool:
     return quantity.kind == "percent" and bool(
         _ANSWERED.match(text[quantity.end : quantity.end + after])
         or _SHARE_AT.search(text[max(0, quantity.start - before) : quantity.start])
+        or (
+            quantity.direction is None
+            and abs(quantity.value or 0.0) <= WHOLE
+            and _SURVEYED.search(text, max(0, quantity.start - 2 * before), quantity.end + after)
+        )
     )

@@ -29,7 +29,6 @@ __all__ = [
     "expectations_kept",
     "metrics_kept",
     "outcomes_kept",
-    "paraphrased",
     "ratings_kept",
     "setbacks_added",
 ]
@@ -312,24 +311,25 @@ def acts_added(
     "new-event",
     about="events",
     paper="R.2–R.4; S.1, step 2",
-    to_review='in flipping, an event that is a direction ("hired", "laid off")',
 )
 def events_added(pair: Pair) -> Iterator[Finding]:
-    """The rewrite speaks of no event, deal, crisis or dispute that its original does not."""
+    """The rewrite speaks of no event, deal, crisis or dispute that its original does not; in
+    flipping, save one that is a direction ("hired", "laid off").
+    """
     for event in patterns("events"):
         found = event.search(pair.rewritten.text)
         if not found or event.search(pair.original.text):
             continue
-        yield Finding(
+        if pair.manipulation == "flipping" and any(
+            m.start < found.end() and found.start() < m.end
+            for m in pair.rewritten.terms("directional")
+        ):
+            continue  # an event that is a direction: "hired", "laid off"
+        yield fail(
             "new-event",
             f"'{found[0]}' is an event that the original does not speak of",
             None,
             found.span(),
-            for_review=pair.manipulation == "flipping"
-            and any(
-                m.start < found.end() and found.start() < m.end
-                for m in pair.rewritten.terms("directional")
-            ),
         )
 
 
@@ -352,7 +352,7 @@ def setbacks_added(pair: Pair) -> Iterator[Finding]:
         )
 
 
-# Words
+# What is measured
 
 
 @rule("metric-changed", about="metrics", paper="S.3, 1", in_cause="ignored")
@@ -361,39 +361,3 @@ def metrics_kept(
 ) -> Iterator[Finding]:
     """Revenue stays revenue, and profit profit."""
     yield from kinds_kept(pair, "metric-changed", table("metrics"), longest)
-
-
-@rule(
-    "wording-changed",
-    about="wording",
-    paper='R, "clear, major"',
-    to_review="other words for the same",
-)
-def paraphrased(pair: Pair) -> Iterator[Finding]:
-    """Other words for the same go to a person, all in one finding."""
-    changes = [
-        change
-        for change in pair.changes
-        if any(token.is_word for tokens in pair.tokens(change) for token in tokens)
-    ]
-    if pair.manipulation == "flipping":
-        # Words that reverse a direction are what flipping is about.
-        changes = [change for change in changes if not _holds_direction(pair, change)]
-    if not changes:
-        return
-    before, after = pair.texts(changes[0])
-    yield review(
-        "wording-changed",
-        f"other words in {len(changes)} place{'s' * (len(changes) > 1)}, first "
-        f"'{before}' → '{after}'",
-        *pair.spans(changes[0]),
-    )
-
-
-def _holds_direction(pair: Pair, change: Change) -> bool:
-    found = direction_alignment(pair)
-    return any(
-        span is not None and cue.start < span[1] and span[0] < cue.end
-        for span, cues in zip(pair.spans(change), (found.original, found.rewritten), strict=True)
-        for cue in cues
-    )

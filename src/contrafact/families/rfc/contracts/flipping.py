@@ -6,6 +6,7 @@ RFC-BENCH, section 2.2.2 and appendices Q.1, R.1 and S.1.
 import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import combinations
 
 from contrafact.families.rfc.contracts.consistency import (
     comparatives,
@@ -21,10 +22,11 @@ from contrafact.families.rfc.contracts.directional_cues import (
 )
 from contrafact.families.rfc.contracts.exempt_numbers import matched_quantities
 from contrafact.families.rfc.contracts.numbers import changed_numbers, number_key, place
-from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
+from contrafact.families.rfc.contracts.pair import Change, Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import pattern, words
 from contrafact.text.quantities import Quantity
+from contrafact.text.tokens import stem
 
 __all__ = [
     "bearing",
@@ -33,7 +35,9 @@ __all__ = [
     "nothing_reversed",
     "numbers_kept",
     "ratings_reversed",
+    "reporting_kept",
     "signs_reversed",
+    "verdicts_reversed",
 ]
 
 TIER_WEIGHTS: dict[Tier, float] = {"firm": 2.0, "plain": 1.0, "soft": 0.5}
@@ -54,7 +58,8 @@ BURDEN_REACH = (2, 3)
 )
 def numbers_kept(pair: Pair) -> Iterator[Finding]:
     """Numbers stay, save that a from–to pair, or a result and what was expected, may swap its
-    ends, and that signs may be reversed.
+    ends, that a level may cross the bound that it was on the other side of, and that signs may be
+    reversed.
     """
     a, b = pair.original.quantities, pair.rewritten.quantities
     key = partial(number_key, signed=False)
@@ -68,7 +73,88 @@ def numbers_kept(pair: Pair) -> Iterator[Finding]:
         if i in to and j in to and key(a[i]) == key(b[to[j]]) and key(a[j]) == key(b[to[i]]):
             excused |= {i, j}
     excused |= {i for i, j in to.items() if _is_reversed_multiple(a[i], b[j])}
+    excused |= _swapped(pair, to) | _crossed(pair, to) | _expected_otherwise(pair, to)
     yield from changed_numbers(pair, key, excused)
+
+
+_SET_AGAINST = re.compile(
+    r"\b(?:from|than|against|versus|compared|previous\w*|earlier|prior|expected|forecast|estimate\w*"
+    r"|target|instead|above|below)\b",
+    re.IGNORECASE,
+)
+
+
+def _swapped(pair: Pair, to: dict[int, int]) -> set[int]:
+    """Return the figures of a sentence that trade places: "to $5 from $4", "to $4 from $5"."""
+    a, b = pair.original.quantities, pair.rewritten.quantities
+    found: set[int] = set()
+    for i, j in combinations(sorted(to), 2):
+        x, y, u, v = a[i].value, a[j].value, b[to[i]].value, b[to[j]].value
+        if None in (x, y, u, v) or x == y or x != v or y != u:
+            continue
+        sentence = pair.original.sentence_of(a[i].start)
+        if a[j].start < sentence.end and _SET_AGAINST.search(
+            pair.original.text, sentence.start, sentence.end
+        ):
+            found |= {i, j}
+    return found
+
+
+CROSSING = 0.06
+"""Share by which a level may move to the other side of its bound (ours: "small adjustments strictly
+needed", R.1)."""
+
+_ABOVE = re.compile(r"\b(?:above|past|topp?(?:s|ed)?|over|exceed\w*)\s(?:the\s)?\Z", re.IGNORECASE)
+_BELOW = re.compile(r"\b(?:below|under|beneath)\s(?:the\s)?\Z", re.IGNORECASE)
+
+
+def _crossed(pair: Pair, to: dict[int, int]) -> set[int]:
+    """Return the levels that a reversed bound moves: "above $90 … $90.62", "below $90 … $89.40"."""
+    a, b = pair.original, pair.rewritten
+    found: set[int] = set()
+    for i, j in to.items():
+        bound, same = a.quantities[i], b.quantities[j]
+        if not bound.value or bound.value != same.value:
+            continue
+        before, after = (
+            a.text[max(0, bound.start - 16) : bound.start],
+            b.text[max(0, same.start - 16) : same.start],
+        )
+        was_above, is_below = bool(_ABOVE.search(before)), bool(_BELOW.search(after))
+        if not (was_above and is_below) and not (_BELOW.search(before) and _ABOVE.search(after)):
+            continue
+        for k, m in to.items():
+            old, new = a.quantities[k], b.quantities[m]
+            if old.value is None or new.value is None or old.kind != bound.kind:
+                continue
+            crosses = (old.value - bound.value) * (new.value - bound.value) < 0
+            if crosses and abs(new.value - old.value) <= CROSSING * abs(bound.value):
+                found.add(k)
+    return found
+
+
+RESET = 0.25
+"""Share by which an expectation may move to the other side of its result (ours, likewise)."""
+
+
+def _expected_otherwise(pair: Pair, to: dict[int, int]) -> set[int]:
+    """Return what was expected where it moved so that a beat is a miss: no other figure can."""
+    a, b = pair.original.quantities, pair.rewritten.quantities
+    found: set[int] = set()
+    for expected, actual in (
+        *expected_and_actual(pair.original),
+        *((c.that, c.this) for c in comparatives(pair.original)),
+        *earlier_and_later(pair.original),
+    ):
+        if expected not in to or actual not in to:
+            continue
+        old, new, kept = a[expected].value, b[to[expected]].value, b[to[actual]].value
+        was = a[actual].value
+        if old is None or new is None or was is None or kept != was:
+            continue
+        if (was - old) * (was - new) < 0 and abs(new - old) <= RESET * abs(old):
+            found.add(expected)
+    return found
 
 
 def _is_reversed_multiple(a: Quantity, b: Quantity) -> bool:
@@ -170,11 +256,18 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             for attitude in reversed_cues
             if attitude.end < cue.start
         )
+        governed = governed or _is_governed(pair, cue)
         # A firm direction that stayed leaves the reversal incomplete. A plain one does where it
         # leans the way the original does; against it, it may be the background of either story.
         sure = cue.tier == "firm" or (
             cue.tier == "plain" and bearing(pair.original, cue) * drift >= 0
         )
+        # What is reversed in one place and stands in another contradicts itself: headline, story.
+        sure = sure or any(
+            stem(cue.text) == stem(one.text) and cue.sign == one.sign for one in reversed_cues
+        )
+        if not sure and cue.tier == "soft":
+            continue  # "growth", "support": what goes with either story
         same = other.text.casefold() == cue.text.casefold()
         yield Finding(
             "not-reversed",
@@ -183,8 +276,59 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             else f"'{cue.text}' became '{other.text}', which says the same",
             (cue.start, cue.end),
             (other.start, other.end),
-            for_review=governed or not sure,
+            for_review=governed or not sure or (not same and _is_mixed(pair, cue, other)),
         )
+
+
+def _is_mixed(pair: Pair, cue: Cue, other: Cue) -> bool:
+    """Whether another word of the change may be what turns a direction round."""
+    return any(
+        token.key in words("polar") and not other.start <= token.start < other.end
+        for i in pair.original.span_tokens(cue.start, cue.end)
+        if (change := pair.alignment.change_in_original(i)) is not None
+        for token in pair.tokens(change)[1]
+    )
+
+
+_HELD_OF = re.compile(
+    r"\b(?:(?:bets?|wagers?|odds|chances?|hopes?|fears?|doubts?|prospects?|likelihood|risks?|talk"
+    r"|speculation|calls?|pressure|need|room)\s(?:on|of|for|that|about)"
+    r"|expectations\s(?:of|for|that)|expects?|doubts?|questions?|dismiss(?:es|ed)?|rule[sd]?\sout"
+    r"|predicts?)\s(?:\w+\s){0,2}\Z",
+    re.IGNORECASE,
+)
+
+
+def _is_governed(pair: Pair, cue: Cue) -> bool:
+    """Whether what was turned round is an attitude to a direction: "added to bets on a cut"."""
+    tokens = pair.original.span_tokens(cue.start, cue.end)
+    clause = pair.original.sentence_of(cue.start).start
+    start = next(
+        (
+            pair.original.tokens[i].start
+            for i in range(tokens[0] - 1, max(-1, tokens[0] - 1 - VERB_REACH), -1)
+            if pair.alignment.change_in_original(i) and pair.original.tokens[i].start >= clause
+        ),
+        None,
+    )
+    if start is None:
+        return False
+    spoken = [pair.original.text[start : cue.start]]
+    to = pair.alignment.to_rewritten.get(tokens[0])
+    if to is not None:
+        at = pair.rewritten.tokens[to].start
+        sentence = pair.rewritten.sentence_of(at)
+        spoken.append(pair.rewritten.text[max(sentence.start, at - REACH) : at])
+    if re.search(r"[.;,]\s", spoken[0]):
+        return False
+    return any(_HELD_OF.search(before) for before in spoken)
+
+
+VERB_REACH = 7
+"""Words from a turned attitude to the direction that it is to, at most (ours)."""
+
+REACH = 50
+"""The same in characters of the rewrite (ours)."""
 
 
 def bearing(side: Side, cue: Cue) -> int:
@@ -219,10 +363,53 @@ def _without_counterpart(pair: Pair, cue: Cue) -> Iterator[Finding]:
             yield fail("not-reversed", f"'{cue.text}' became '{now}', which says the same", *spans)
         elif not signs and cue.tier == "firm" and pattern("neutral").search(now):
             yield fail("not-reversed", f"'{cue.text}' became '{now}', which takes no side", *spans)
-        elif not signs and cue.tier != "soft":
+        elif not signs and cue.tier != "soft" and not _is_opposed(pair, change):
             yield review(
                 "not-reversed", f"'{cue.text}' became '{now}': is that its opposite?", *spans
             )
+
+
+def _is_opposed(pair: Pair, change: Change) -> bool:
+    """Whether a word of an opposition that no list of directions has stands in a change."""
+    after = pair.tokens(change)[1]
+    return any(token.key in words("polar") or token.key in words("attitudes") for token in after)
+
+
+_VERDICT = re.compile(
+    r"\b(?:a|another|the\slatest|one\smore|fresh)\s(?:\w+\s)?(?:sign|signal|indication|evidence|proof"
+    r"|reflection|token)s?\s(?:of|that)\s[^.;,]+",
+    re.IGNORECASE,
+)
+
+
+@rule("not-reversed", about="change", paper="R.1; Q.1, 1", manipulations=("flipping",))
+def verdicts_reversed(pair: Pair) -> Iterator[Finding]:
+    """What a reversed statement is called a sign of is reversed with it."""
+    aligned = direction_alignment(pair)
+    for match in _VERDICT.finditer(pair.original.text):
+        kept = pair.kept(*match.span())
+        sentence = pair.original.sentence_of(match.start())
+        if kept is not None and any(
+            sentence.start <= cue.start < match.start() and any(o.sign == -cue.sign for o in others)
+            for cue, others in aligned.counterparts
+        ):
+            yield fail("not-reversed", f"'{match[0]}' still stands", match.span(), kept)
+
+
+_REPORTED = re.compile(
+    r"\b(?:declin(?:e|ed|es|ing)\sto\s(?:comment|say|elaborate|give|name|discuss|disclose|provide)"
+    r"|(?:did|does|could)\snot\s(?:immediately\s)?(?:respond|reply|comment|be\sreached)"
+    r"|was\snot\s(?:immediately\s)?available\sfor\scomment)\b",
+    re.IGNORECASE,
+)
+
+
+@rule("outcome-changed", about="outcomes", paper="R.1; S.1, step 2", manipulations=("flipping",))
+def reporting_kept(pair: Pair) -> Iterator[Finding]:
+    """Who declined to comment still does: the reporting has no direction."""
+    for match in _REPORTED.finditer(pair.original.text):
+        if match[0].casefold() not in pair.rewritten.text.casefold():
+            yield fail("outcome-changed", f"'{match[0]}' is gone or turned round", match.span())
 
 
 @rule("not-reversed", about="change", paper="R.1; S.1, 5", manipulations=("flipping",))

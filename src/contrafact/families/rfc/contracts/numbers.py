@@ -5,6 +5,7 @@ RFC-BENCH, appendices Q.1, 2; Q.2; Q.4, 3; R.1; S.2, 3; S.3, 1.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
@@ -18,14 +19,18 @@ from contrafact.families.rfc.contracts.pair import (
 )
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.text.quantities import Identifier, Quantity
+from contrafact.text.tokens import stem
 
 __all__ = [
+    "GRADE",
     "NumberKey",
     "QuantityMatch",
     "changed_numbers",
+    "grades_kept",
     "identifiers_kept",
     "number_key",
     "numbers_kept",
+    "ordinals_kept",
     "place",
     "precision",
     "quantity_matches",
@@ -219,6 +224,7 @@ def changed_numbers(
         yield review("number-changed", "numbers stand in another order than in the original")
 
 
+_MAGNITUDES = {stem(word) for word in ("million", "billion", "trillion", "thousand", "bn", "mn")}
 _CURRENCY_NAME = re.compile(r"[^\W\d_]+\Z")
 
 
@@ -226,6 +232,10 @@ def _is_other_currency(a: Quantity, b: Quantity) -> bool:
     """Whether an amount of money is now one in another currency."""
     if a.kind != "money" or b.kind != "money":
         return False
+    words = [_CURRENCY_NAME.search(q.text) for q in (a, b)]
+    names = [stem(found[0]) for found in words if found]
+    if len(names) == 2 and names[0] != names[1] and not {*names} & _MAGNITUDES:
+        return True
     if a.unit and b.unit:
         return a.unit != b.unit
     return a.unit != b.unit and all(_CURRENCY_NAME.search(q.text) for q in (a, b))
@@ -296,6 +306,43 @@ def times_kept(pair: Pair) -> Iterator[Finding]:
             yield Finding(
                 "date-added", f"'{time.text}' is new", None, place(time), for_review=time.relative
             )
+
+
+_ORDINAL = re.compile(
+    r"\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
+    r"|thirteenth|fifteenth|twentieth|\d{1,3}(?:st|nd|rd|th)"
+    r"|(?:two|three|four|five|six|seven|eight|nine|ten)-(?:phase|stage|step|part|way|tier|storey))\b",
+    re.IGNORECASE,
+)
+
+
+GRADE = r"(?:AAA|AA[+-]?|A[+-]|BBB[+-]?|BB[+-]?|B[+-]|CCC[+-]?|[ABC]a{1,2}[1-3])(?![\w+])"
+"""A credit rating, as agencies write it; a bare "A" or "B" may be anything."""
+
+_GRADES = re.compile(rf"(?<![\w-]){GRADE}")
+
+
+@rule("identifier-changed", about="times", paper="R.1; S.1, 3", in_cause="ignored")
+def grades_kept(pair: Pair) -> Iterator[Finding]:
+    """Credit ratings keep their grades; flipping may swap the old one and the new."""
+    had, has = (Counter(_GRADES.findall(side.text)) for side in (pair.original, pair.rewritten))
+    if had and has and had != has:
+        new = next(iter(has - had), None)
+        old = next(iter(had - has), None)
+        if new and old:
+            yield fail("identifier-changed", f"'{old}' became '{new}'")
+
+
+@rule("identifier-changed", about="times", paper="R.2; S.2, 3", in_cause="ignored")
+def ordinals_kept(pair: Pair) -> Iterator[Finding]:
+    """What is the sixth stays the sixth, and what has three phases keeps three."""
+    for change in pair.changes:
+        a, b = pair.texts(change)
+        old, new = _ORDINAL.search(a), _ORDINAL.search(b)
+        if old is None or new is None or old[0].casefold() in b.casefold():
+            continue
+        if new[0].casefold() not in a.casefold():
+            yield fail("identifier-changed", f"'{old[0]}' became '{new[0]}'", *pair.spans(change))
 
 
 _RANK = re.compile(r"\bRank\W{1,3}(?:of\s)?#?\Z", re.IGNORECASE)

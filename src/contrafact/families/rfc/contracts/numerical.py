@@ -7,7 +7,8 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Annotated
 
@@ -23,6 +24,8 @@ from contrafact.families.rfc.contracts.exempt_numbers import (
     WHOLE,
     is_bounded_share,
     is_exempt,
+    is_idiom,
+    is_market_level,
     is_period,
     is_share_in_words,
     is_version,
@@ -46,6 +49,7 @@ __all__ = [
     "Bounds",
     "allowed",
     "comparisons_kept",
+    "conversions_kept",
     "equal_quantities",
     "impossible_value",
     "macro_problem",
@@ -56,6 +60,7 @@ __all__ = [
     "rate_decisions",
     "related_quantities",
     "sign_kept",
+    "value_within",
     "versions_kept",
     "within_range",
 ]
@@ -310,6 +315,8 @@ def quantity_unchanged(pair: Pair) -> Iterator[Finding]:
                     *spans,
                     for_review=not is_period(pair.original, old),
                 )
+        elif same and (is_idiom(pair.original, old) or old.form.style == "multiple"):
+            continue
         elif same and old.value == 0:
             yield review("quantity-unchanged", f"'{old.text}' stays", *spans)
         elif same:
@@ -317,8 +324,7 @@ def quantity_unchanged(pair: Pair) -> Iterator[Finding]:
                 "quantity-unchanged",
                 f"'{old.text}' is not changed",
                 *spans,
-                for_review=is_exempt(pair.original, old)
-                or old.form.style in ("multiple", "fraction"),
+                for_review=is_exempt(pair.original, old) or old.form.style == "fraction",
             )
 
 
@@ -457,26 +463,31 @@ _CLAUSE = re.compile(r"[,;]\s|\s(?:and|while|but|as)\s")
     about="numbers",
     paper="S.2, 6 and 7",
     manipulations=("numerical",),
-    to_review="levels in percent that moved by a tenth or more; figures that arithmetic binds; "
-    "increases beyond twice, within the absolute 200%",
+    to_review="levels, money and counts that moved by a twentieth or more, and not beyond two and "
+    "a half times; "
+    "figures that arithmetic binds; increases beyond twice, within the absolute 200%",
 )
 def within_range(
     pair: Pair,
     *,
     level_move: Annotated[
         float, "ours: S.2's ranges are of changes; a level fails only where it hardly moves"
-    ] = 0.1,
+    ] = 0.05,
+    level_most: Annotated[float, "ours: times beyond which a level is another thing"] = 2.5,
     limits: Annotated[Mapping[str, float], "S.2, 7"] = MACRO_LIMITS,
 ) -> Iterator[Finding]:
     """Each number lies in the range that its kind and direction allow, rounding apart. Increases:
     1.5 times to the upper bound, or at most half; below 130% the bound is twice or an absolute
     200%, whichever is wider. Declines: the three bands. Money and counts: 1.5 times to twice, or at
-    most half. Shares, utilisation, engagement: any change. Inflation, unemployment, GDP and policy
-    rates: the macro limits, unless the original speaks of the exception.
+    most half. Shares, utilisation, engagement, and levels of markets and surveys: any change.
+    Inflation, unemployment, GDP and policy rates: the macro limits, unless the original speaks of
+    the exception.
     """
     bound = {i for relation in relations(pair.original) for i in relation.members}
     for i, j in perturbed_quantities(pair):
         old, new = pair.original.quantities[i], pair.rewritten.quantities[j]
+        if _is_of_prices(pair.original, old):
+            old = replace(old, role="inflation")
         if old.value is None or new.value is None or same_value(old, new):
             continue
         spans = (place(old), place(new))
@@ -490,8 +501,13 @@ def within_range(
             continue
         if old.form.style in ("multiple", "fraction", "fold", "part", "split"):
             continue
-        bounds, value, slack = allowed(old), abs(new.value), precision(new)
         percent = old.kind == "percent"
+        if is_market_level(pair.original, old) and value_within(old, new, level_most):
+            continue
+        moved = abs(new.value - old.value) >= level_move * abs(old.value)
+        if percent and old.is_level and abs(new.value) <= WHOLE and moved:
+            continue
+        bounds, value, slack = allowed(old), abs(new.value), precision(new)
         if bounds.holds(value, slack):
             if percent and old.direction != "down" and TWICE * abs(old.value) + slack < value:
                 yield review(
@@ -500,11 +516,17 @@ def within_range(
                     *spans,
                 )
             continue
+        few = old.kind == "number" and abs(old.value) <= SMALL_NUMBER
+        if few and moved:
+            continue  # small counts have no finer steps
+        # S.2, 6 gives ranges for percentages that change; money and counts follow their style, and
+        # fail only where they hardly move or become another thing.
         moved_level = (
-            percent
-            and old.is_level
+            (old.is_level if percent else True)
             and abs(new.value - old.value) >= level_move * abs(old.value)
-            and value <= max(bounds.high, WHOLE)
+            and (
+                value <= max(bounds.high, WHOLE) if percent else value_within(old, new, level_most)
+            )
         )
         yield Finding(
             "range",
@@ -513,6 +535,36 @@ def within_range(
             *spans,
             for_review=i in bound or is_exempt(pair.original, old) or moved_level,
         )
+
+
+_OF_PRICES = re.compile(
+    r"\b(?:consumer\sprice|producer\sprice|core\sprices|core\sCPI|CPI|PPI|inflation|cost\sof\sliving)",
+    re.IGNORECASE,
+)
+
+
+_STILL_PRICES = re.compile(
+    r"(?:It|In\sthe\s(?:12|twelve)\smonths|Core|Excluding|The\sindex|Prices)\b"
+)
+
+
+def _is_of_prices(side: Side, quantity: Quantity) -> bool:
+    """Whether a percentage is of consumer prices, whatever its sentence calls it."""
+    if quantity.kind != "percent" or quantity.role not in ("price", "percent", "rate"):
+        return False
+    sentence = side.sentence_of(quantity.start)
+    if _OF_PRICES.search(side.text, sentence.start, sentence.end):
+        return True
+    before = side.sentence_of(max(0, sentence.start - 1))
+    return bool(
+        _STILL_PRICES.match(side.text, sentence.start)
+        and _OF_PRICES.search(side.text, before.start, before.end)
+    )
+
+
+def value_within(old: Quantity, new: Quantity, times: float) -> bool:
+    """Return whether a new value is no more than so many times the old one."""
+    return abs(new.value or 0.0) <= times * abs(old.value or 0.0)
 
 
 def _clause(side: Side, quantity: Quantity) -> str:
@@ -651,6 +703,37 @@ def related_quantities(
             place(new[0]),
             for_review=residual.distance <= near,
         )
+
+
+_CONVERTED = re.compile(r"[\w\s]{0,12}\s?\((?:about\s|around\s)?")
+
+
+@rule("related-quantities", about="numbers", paper="S.2, 8", manipulations=("numerical",))
+def conversions_kept(
+    pair: Pair, *, share: Annotated[float, "ours: share by which a rate may be off"] = 0.06
+) -> Iterator[Finding]:
+    """An amount and its conversion into another currency, in brackets, keep their rate."""
+    where = dict(perturbed_quantities(pair))
+    found, new = pair.original.quantities, pair.rewritten.quantities
+    for i, (a, b) in enumerate(pairwise(found)):
+        if not re.fullmatch(
+            r"[\w\s]{0,12}\s?\((?:about\s|around\s)?", pair.original.text[a.end : b.start]
+        ):
+            continue
+        if b.kind != "money" or a.kind not in ("money", "number") or a.unit == b.unit:
+            continue
+        if i not in where or i + 1 not in where or not a.value or not b.value:
+            continue
+        c, d = new[where[i]], new[where[i + 1]]
+        if not c.value or not d.value:
+            continue
+        if abs((d.value / c.value) / (b.value / a.value) - 1) > share:
+            yield fail(
+                "related-quantities",
+                f"'{c.text}' and '{d.text}' are no longer one amount in two currencies",
+                place(b),
+                place(d),
+            )
 
 
 @rule("identifier-changed", about="numbers", paper="R.2; S.2, 3", manipulations=("numerical",))

@@ -367,6 +367,10 @@ class Side:
         """Return the terms of some word lists, in order."""
         return [match for match in self.matches if match.list in lists]
 
+    def terms_at(self, start: int, end: int) -> list[Match]:
+        """Return the terms of any word list that touch a stretch of characters."""
+        return [match for match in self.matches if match.start < end and start < match.end]
+
     def span_tokens(self, start: int, end: int) -> range:
         """Return the tokens that a stretch of characters touches."""
         return range(bisect_right(self._ends, start), bisect_left(self._starts, end))

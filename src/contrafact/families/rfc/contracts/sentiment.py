@@ -228,17 +228,46 @@ def tone_kept(
         for token in new_words(pair)
         if token.key in values and not (token in intensifiers and token.key in words("degrees"))
     ]
-    against = [token for token in new if values[token.key] * before < 0]
-    if against and abs(before) >= leaning and len(against) * 2 > len(new):
-        first = against[0]
-        mixed = len({cue.sign for cue in direction_alignment(pair).original}) > 1
-        yield Finding(
-            "tone-reversed",
-            f"'{first.text}' goes against the tone of the original",
-            None,
-            (first.start, first.end),
-            for_review=abs(before) < plain or mixed,
-        )
+    for token in new:
+        against = _goes_against(pair, token, values[token.key])
+        if against is not None:
+            yield Finding(
+                "tone-reversed",
+                f"'{token.text}' goes against '{against.text}'",
+                None,
+                (token.start, token.end),
+                for_review=abs(before) >= plain and values[token.key] * before > 0,
+            )
+
+
+def _goes_against(pair: Pair, token: Token, sign: int) -> Token | None:
+    """Return what a new word of tone contradicts: what it replaced, or what it stands by."""
+    i = pair.rewritten.span_tokens(token.start, token.end)[0]
+    change = pair.alignment.change_in_rewritten(i)
+    replaced = [] if change is None else pair.tokens(change)[0]
+    if any(_sign_of(pair, other, original=True) == sign for other in replaced):
+        return None
+    for other in replaced:
+        if _sign_of(pair, other, original=True) == -sign:
+            return other
+    after = pair.rewritten.tokens[i + 1 : i + 2]
+    for other in after:
+        beside = pair.rewritten.text[token.end : other.start] == " "
+        opposed = _sign_of(pair, other, original=False) == -sign
+        if beside and opposed and not token.key.endswith("ly"):
+            return other
+    return None
+
+
+def _sign_of(pair: Pair, token: Token, *, original: bool) -> int:
+    """Return the sign of a word of tone or direction; 0 if it has none."""
+    if token.key in tone().valence:
+        return tone().valence[token.key]
+    found = direction_alignment(pair)
+    for cue in found.original if original else found.rewritten:
+        if cue.start <= token.start < cue.end:
+            return cue.sign
+    return 0
 
 
 @rule(
@@ -266,13 +295,18 @@ def stronger(pair: Pair) -> Iterator[Finding]:
         return
     # An adjective or adverb put in, or a word of tone, may be stronger for all the lists know.
     inserted = any(
-        may_modify(pair.rewritten.tokens[change.rewritten[0]].key)
+        may_modify(first.key) and first.key not in words("mild")
         for change in pair.changes
         if change.original[0] == change.original[1]
+        for first in pair.tokens(change)[1][:1]
     )
     values = tone().valence
     valued = any(t.key in values for t in new) and not any(t.key in values for t in lost)
-    if inserted or valued or any(is_modifier(token.key) for token in new):
+    if (
+        inserted
+        or valued
+        or any(is_modifier(token.key) and token.key not in words("mild") for token in new)
+    ):
         yield review("not-stronger", "no word of the lexicon is stronger; is the tone?")
         return
     yield fail("not-stronger", "the rewrite does not speak more strongly than its original")
@@ -359,6 +393,13 @@ def over_amplified(
                 return
 
 
+_PLANNED = re.compile(
+    r"\b(?:consider(?:s|ing)|weigh(?:s|ing)|mull(?:s|ing)|explor(?:es|ing)|evaluat(?:es|ing)"
+    r"|plans?\sto|aims?\sto|hopes?\sto|in\stalks)\b",
+    re.IGNORECASE,
+)
+_MAY = re.compile(r"\b(?:could|may(?!\s\d)|might)\b", re.IGNORECASE)
+_DONE = re.compile(r"\b(?:has|have|had|is|are|was|were)\b", re.IGNORECASE)
 _WILL = re.compile(r"\b(?:will|shall|is going to|are going to)\b|['’]ll\b", re.IGNORECASE)
 
 
@@ -384,7 +425,10 @@ def hedge_overturned(pair: Pair) -> Iterator[Finding]:
         strong = change in raised_verbs(pair) or any(
             sentence.start <= token.start < sentence.end for token in amplifiers(pair)
         )
-        if not _WILL.search(after):
+        undone = _PLANNED.search(before) and not _PLANNED.search(after)
+        if undone or (_MAY.search(before) and _DONE.search(after)):
+            yield fail("hedge-overturned", f"'{before}' became '{after}': a fact", a, b)
+        elif not _WILL.search(after):
             yield review("hedge-tightened", f"'{before}' is no longer hedged", a, b)
         elif strong:
             yield fail(

@@ -18,11 +18,13 @@ from contrafact.text.parsing import package_folder
 
 __all__ = [
     "any_of",
+    "by_first_letter",
     "groups",
     "is_common",
     "is_function_word",
     "is_known_name",
     "is_modifier",
+    "is_noun",
     "may_modify",
     "pattern",
     "patterns",
@@ -54,6 +56,67 @@ def word_set(text: str) -> frozenset[str]:
 def any_of(expressions: Iterable[str]) -> re.Pattern[str]:
     """Return one pattern that matches whatever one of several does: whole words, in any case."""
     return re.compile(rf"\b(?:{'|'.join(expressions)})(?!\w)", re.IGNORECASE)
+
+
+def by_first_letter(expressions: Iterable[str]) -> dict[str, re.Pattern[str]]:
+    """Return expressions as one pattern for each letter or figure that they may begin with.
+
+    Each is to be matched at the beginning of a word: only those that may begin there are tried.
+    """
+    rows: dict[str, list[str]] = {}
+    for expression in expressions:
+        for first in _firsts(expression) or _LETTERS:
+            rows.setdefault(first, []).append(expression)
+    return {key: re.compile(f"(?:{'|'.join(row)})", re.IGNORECASE) for key, row in rows.items()}
+
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+
+
+def _branches(expression: str) -> list[str]:
+    """Return the alternatives of an expression, outside its groups."""
+    found, depth, start, at = [], 0, 0, 0
+    while at < len(expression):
+        character = expression[at]
+        if character == "\\":
+            at += 1
+        elif character == "[":
+            at = expression.index("]", at + 2)
+        elif character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        elif character == "|" and not depth:
+            found.append(expression[start:at])
+            start = at + 1
+        at += 1
+    return [*found, expression[start:]]
+
+
+def _firsts(expression: str) -> frozenset[str]:
+    """Return the letters that an expression may begin with; none where that is not plain."""
+    found: set[str] = set()
+    for branch in _branches(expression):
+        if branch.startswith("(?:"):
+            depth, at = 1, 3
+            while depth:
+                depth += {"(": 1, ")": -1}.get(branch[at], 0)
+                at += 1
+            inner, rest = branch[3 : at - 1], branch[at:]
+            firsts = _firsts(inner)
+            if not firsts or "[" in inner or "\\(" in inner:
+                return frozenset()
+            found |= firsts
+            if rest[:1] in ("?", "*"):
+                after = _firsts(rest[1:].removeprefix("?"))
+                if not after:
+                    return frozenset()
+                found |= after
+        elif branch[:1].isalnum() and branch[1:2] not in ("?", "*", "{"):
+            found.add(branch[0].casefold())
+        else:
+            return frozenset()
+    return frozenset(found)
 
 
 @cache
@@ -121,6 +184,14 @@ def is_modifier(word: str) -> bool:
     if word.endswith(("ed", "ing")) and any(form in _part("verb") for form in _forms(word)[1:]):
         return False
     return word in _modifiers() or (word.endswith("ly") and is_common(word))
+
+
+def is_noun(word: str) -> bool:
+    """Return whether a word, in lower case, is a noun and nothing else, or no common word."""
+    forms = _forms(word)
+    if any(form in _part("verb", "adj", "adv") for form in forms):
+        return False
+    return not word.endswith("ly")
 
 
 def may_modify(word: str) -> bool:

@@ -1,0 +1,138 @@
+"""Currencies, metals, commodities, crypto-assets and indices: entities whatever their capitals.
+
+RFC-BENCH, appendices Q.1, 2 and R.1–R.4: entities stay. Companies, people, places and tickers have
+capitals (``names``); "the euro" and "copper" have none, and are entities all the same.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
+from contrafact.families.rfc.contracts.rules import Finding, fail, rule
+from contrafact.families.rfc.contracts.vocabulary import groups
+from contrafact.text.tokens import alternation
+
+__all__ = ["Asset", "asset_keys", "assets", "assets_kept", "assets_lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One mention of an asset.
+
+    Attributes:
+        start: Where it begins, in characters.
+        end: Where it ends.
+        text: The words.
+        key: Which asset it is, however it is called.
+    """
+
+    start: int
+    end: int
+    text: str
+    key: str
+
+
+# Words that are an asset only in some company; the pattern is of what stands before them.
+_ONLY_AFTER = {
+    "won": re.compile(r"(?:\bthe|korean|korea['’]s|against the)\s\Z", re.IGNORECASE),
+    "crown": re.compile(r"(?:\bthe|czech|danish|swedish|norwegian|['’]s)\s\Z", re.IGNORECASE),
+    "kiwi": re.compile(r"\bthe\s\Z", re.IGNORECASE),
+    "aussie": re.compile(r"\bthe\s\Z", re.IGNORECASE),
+    "ripple": re.compile(r"\b(?:the|token)\s\Z", re.IGNORECASE),
+}
+# Words that are a measure in some company.
+_NEVER_AFTER = {
+    "pound": re.compile(r"(?:\ba|\bper|\bcents?|[\d/-])\s?\Z", re.IGNORECASE),
+    "oil": re.compile(r"\b(?:palm|olive|cooking|edible|vegetable|sunflower)\s\Z", re.IGNORECASE),
+    "dollar": re.compile(r"\b(?:per|half|billion|million|multi|a)[\s-]\Z", re.IGNORECASE),
+}
+_NEVER_BEFORE = re.compile(
+    r"(?:\szone|-zone|\sarea|-denominated|\sstandard|\srush|\smedal|\sstar|-plated|\sline|\sbeans?\b"
+    r"|\srally\sdriver)",
+    re.IGNORECASE,
+)
+
+
+@cache
+def asset_keys() -> dict[str, str]:
+    """Return which asset each of its names is, in small letters."""
+    return {name: key for key, names in groups("assets").items() for name in names}
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w&-])(?:{alternation(asset_keys())})(?![\w&])")
+
+
+@read_once
+def assets(side: Side) -> list[Asset]:
+    """Return the assets that a text names, in order; a figure's currency is part of the figure."""
+    found: list[Asset] = []
+    taken = [(q.start, q.end) for q in side.quantities]
+    for match in _pattern().finditer(side.text.lower()):
+        start, end = match.span()
+        name = re.sub(r"[\s-]+", " ", match[0])
+        before, after = side.text[max(0, start - 24) : start], side.text[end : end + 16]
+        needs, bars = _ONLY_AFTER.get(name), _NEVER_AFTER.get(name)
+        if (needs and not needs.search(before)) or (bars and bars.search(before)):
+            continue
+        if _NEVER_BEFORE.match(after) or any(s < end and start < e for s, e in taken):
+            continue
+        found.append(Asset(start, end, side.text[start:end], asset_keys()[name]))
+    return found
+
+
+@rule("entity-changed", "entity-added", about="names", paper="Q.1, 2; R.1–R.4", in_cause="ignored")
+def assets_kept(pair: Pair) -> Iterator[Finding]:
+    """A currency, metal, commodity, crypto-asset or index stays what it is: no euro stands for a
+    pound, whatever the capitals.
+    """
+    had, has = (Counter(a.key for a in assets(side)) for side in (pair.original, pair.rewritten))
+    lost: list[Asset] = [
+        a for a in assets(pair.original) if a.key not in has and _is_absent(pair.rewritten, a)
+    ]
+    for asset in assets(pair.rewritten):
+        if asset.key in had or not _is_absent(pair.original, asset):
+            continue
+        old = next(iter(lost), None)
+        if old is not None:
+            lost.remove(old)
+            yield fail(
+                "entity-changed",
+                f"'{old.text}' became '{asset.text}'",
+                (old.start, old.end),
+                (asset.start, asset.end),
+            )
+        else:
+            yield fail("entity-added", f"'{asset.text}' is new", None, (asset.start, asset.end))
+
+
+@rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4", to_review="one that is only left out")
+def assets_lost(pair: Pair) -> Iterator[Finding]:
+    """No currency, metal, commodity, crypto-asset or index of the original is gone."""
+    if pair.manipulation == "causal":
+        return  # it may go with the replaced cause; `effect_worded` sees to the rest
+    has = {asset.key for asset in assets(pair.rewritten)}
+    for asset in assets(pair.original):
+        if asset.key in has or not _is_absent(pair.rewritten, asset):
+            continue
+        i = pair.original.span_tokens(asset.start, asset.end)[0]
+        change = pair.alignment.change_in_original(i)
+        replaced = change is not None and any(
+            token.is_word and token.text[:1].isalpha() for token in pair.tokens(change)[1]
+        )
+        yield Finding(
+            "entity-lost",
+            f"'{asset.text}' is in the original and not in the rewrite",
+            (asset.start, asset.end),
+            for_review=not replaced,
+        )
+        has.add(asset.key)
+
+
+def _is_absent(side: Side, asset: Asset) -> bool:
+    """Whether a text has no word of an asset: "oil" is in "oilfield", and "gold" in "Goldman"."""
+    return not re.search(rf"\b{re.escape(asset.text)}", side.text, re.IGNORECASE)

@@ -1,0 +1,375 @@
+"""Outputs made elsewhere are read, judged and reported like a run's, and nothing is generated."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inspect_ai.log import list_eval_logs, read_eval_log
+
+from contrafact.errors import InputError
+from contrafact.files.tables import write_frame
+from contrafact.runs.score import prepare_score
+
+SAMPLES = Path(__file__).parents[2] / "src" / "contrafact" / "families"
+QUIET = ("--fluency-model", "none")
+PAIRS = [
+    ("Lathe maker cuts its outlook", "Rivals follow and lenders call in loans", "Orders return"),
+    ("Port of Anselm reopens", "A strike closes it again", "Freight rates fall for exporters"),
+    ("Regulator fines Vale Bank", "Depositors leave other banks too", "Vale Bank is cleared"),
+]
+WIDE = [
+    {"headline": h, "risk_counterfactual": r, "opportunity_counterfactual": o} for h, r, o in PAIRS
+]
+LONG = [
+    {"headline": h, "side": side, "text": text}
+    for h, r, o in PAIRS
+    for side, text in (("risk", r), ("opportunity", o))
+]
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def texts_of(prepared):
+    """By system, sample and draw, the two texts that would be judged."""
+    return {
+        (name, *key): dict(output["texts"])
+        for name, system in prepared.given.systems.items()
+        for key, output in system.outputs.items()
+    }
+
+
+def score(tmp_path, rows, task="finforce", **more):
+    options = {"fluency_model": None} if task == "finforce" else {}
+    return prepare_score(task, lines(tmp_path / "o.jsonl", rows), options=options, **more)
+
+
+# ---- layouts
+
+
+def test_wide_long_nested_and_reply_layouts_give_the_same_outputs(tmp_path):
+    nested = [
+        {
+            "item_index": i,
+            "input_item": {"headline": h, "category": "Macro-economic indicators"},
+            "output": {
+                "scenarios": [
+                    {
+                        "original_headline": h,
+                        "risk_counterfactual_scenario": r,
+                        "opportunity_counterfactual_scenario": o,
+                    }
+                ]
+            },
+        }
+        for i, (h, r, o) in enumerate(PAIRS)
+    ]
+    reply = [
+        {
+            "News Headline": h,
+            "reply": json.dumps({"risk_counterfactual": r, "opportunity_counterfactual": o}),
+        }
+        for h, r, o in PAIRS
+    ]
+    found = [texts_of(score(tmp_path, rows, system="x")) for rows in (WIDE, LONG, nested, reply)]
+    assert len(found[0]) == 3
+    assert found[0] == found[1] == found[2] == found[3]
+    category = score(tmp_path, nested, system="x").items[0].category
+    assert category == "Macroeconomic indicators"
+
+
+def test_tables_of_all_kinds_give_the_same_outputs(tmp_path):
+    frame = pd.DataFrame(WIDE)
+    expected = texts_of(score(tmp_path, WIDE, system="x"))
+    (tmp_path / "o.json").write_text(json.dumps(WIDE))
+    for name in ("o.csv", "o.parquet", "o.xlsx"):
+        write_frame(frame, tmp_path / name)
+    for name in ("o.json", "o.csv", "o.parquet", "o.xlsx"):
+        made = prepare_score("finforce", tmp_path / name, system="x")
+        assert texts_of(made) == expected, name
+
+
+def test_systems_come_from_a_column_or_a_name_or_the_file(tmp_path):
+    both = [{**row, "system": name} for row in WIDE for name in ("a", "b, c: d")]
+    assert list(score(tmp_path, both).given.systems) == ["a", "b, c: d"]
+    models = [{**row, "model": "openai/gpt-4o", "method": "own"} for row in WIDE]
+    made = score(tmp_path, models)
+    assert list(made.given.systems) == ["openai/gpt-4o · own"]
+    assert made.settings.models == ("openai/gpt-4o",)
+    assert list(score(tmp_path, WIDE).given.systems) == ["o"]
+    assert list(score(tmp_path, WIDE, system="reference").given.systems) == ["reference"]
+    with pytest.raises(InputError, match="--system has no use here"):
+        score(tmp_path, both, system="c")
+
+
+def test_columns_may_have_names_of_their_own(tmp_path):
+    rows = [{"titre": h, "bearish_text": r, "bullish_text": o} for h, r, o in PAIRS]
+    columns = {"headline": "titre", "risk": "bearish_text", "opportunity": "bullish_text"}
+    made = score(tmp_path, rows, system="x", columns=columns)
+    assert texts_of(made) == texts_of(score(tmp_path, WIDE, system="x"))
+    with pytest.raises(InputError, match=r"no layout of finforce \(found: titre, bearish_text"):
+        score(tmp_path, rows)
+
+
+# ---- nothing is dropped in silence
+
+
+@settings(max_examples=40)
+@given(rows=st.permutations(LONG), copies=st.lists(st.integers(0, 5), max_size=4))
+def test_the_order_of_rows_and_repeated_ones_change_no_output(tmp_path_factory, rows, copies):
+    folder = tmp_path_factory.mktemp("rows")
+    given_rows = [*rows, *(rows[i] for i in copies)]
+    made = score(folder, given_rows, system="x")
+    assert texts_of(made) == texts_of(score(folder, LONG, system="x"))
+    said = " ".join(made.data.notes)
+    assert (f"{len(copies)} repeated and taken once" in said) == bool(copies)
+
+
+def test_what_cannot_be_used_is_counted_with_its_line(tmp_path):
+    data = lines(tmp_path / "data.jsonl", [{"headline": h} for h, _, _ in PAIRS])
+    rows = [
+        WIDE[0],
+        {**WIDE[1], "opportunity_counterfactual": " … "},
+        {**WIDE[0], "risk_counterfactual": "Another risk"},
+        {**WIDE[0], "headline": ""},
+        {**WIDE[0], "headline": "A headline that is not in the data"},
+        {**WIDE[0], "draw": "zero"},
+        WIDE[0],
+    ]
+    made = score(tmp_path, rows, system="x", given={"data": data})
+    assert [(one.line, one.reason.split(",")[0]) for one in made.given.left_out] == [
+        (3, "line 1 has another output of the same item"),
+        (4, "the headline is empty"),
+        (5, made.given.left_out[2].reason),
+        (6, "the draw is 'zero'"),
+    ]
+    assert "is no item of the data" in made.given.left_out[2].reason
+    said = "\n".join(made.data.notes)
+    for line in ("(line 3)", "(line 4)", "(line 5)", "(line 6)", "once (line 7)"):
+        assert line in said
+    assert "x: 1 of 3 outputs are missing, counted as invalid" in said
+    (second,) = (o for k, o in made.given.systems["x"].outputs.items() if o["texts"]["risk"]
+                 == PAIRS[1][1])  # fmt: skip
+    assert second["invalid"] == {"opportunity": "the opportunity counterfactual is empty"}
+
+
+def test_items_without_outputs_are_left_out_on_request_only(tmp_path):
+    data = lines(tmp_path / "data.jsonl", [{"headline": h} for h, _, _ in PAIRS])
+    whole = score(tmp_path, WIDE[:2], given={"data": data})
+    part = score(tmp_path, WIDE[:2], given={"data": data}, partial=True)
+    assert (whole.samples, part.samples) == (3, 2)
+    assert "1 items without any output left out (--partial)" in part.data.notes[0]
+    assert whole.identity != part.identity
+    with pytest.raises(InputError, match="--partial has no use here"):
+        score(tmp_path, WIDE, given={"data": data}, partial=True)
+
+
+def test_stories_are_found_by_id_text_query_or_the_row_itself(tmp_path):
+    stories = json.loads((SAMPLES / "cobe" / "samples" / "stories.json").read_text())[:2]
+    data = tmp_path / "stories.json"
+    data.write_text(json.dumps(stories))
+    identity = f"{stories[0]['Core Set ID']}v{stories[0]['Variation ID']}"
+    named = (
+        {"id": identity, "phrasing": "b"},
+        {"id": f"{identity}-B"},
+        {"story_id": identity, "query": stories[0]["Query"][1]},
+        {"story": stories[0]["Variation text"], "phrasing": "B"},
+        {**stories[0], "phrasing": "B"},
+    )
+    for row in named:
+        made = score(
+            tmp_path, [{**row, "response": "It held."}], "cobe", given={"data": data}, system="x"
+        )
+        assert [*made.given.systems["x"].outputs] == [(f"{identity}-B", 1)], row
+    alone = score(tmp_path, [{**stories[0], "phrasing": "B", "response": "It held."}], "cobe")
+    assert [one.id for one in alone.items] == [identity]
+    with pytest.raises(InputError, match="with --data"):
+        score(tmp_path, [{"id": identity, "phrasing": "B", "response": "x"}], "cobe")
+    with pytest.raises(InputError, match=r"o\.jsonl:1: no phrasing is named"):
+        score(tmp_path, [{"id": identity, "response": "x"}], "cobe", given={"data": data})
+
+
+def test_labels_are_read_strictly_and_probabilities_kept(tmp_path):
+    data = SAMPLES / "rfc" / "samples" / "pairs.jsonl"
+    first = json.loads(data.read_text().splitlines()[0])
+    made = score(
+        tmp_path,
+        [
+            {"text": first["original"], "label": True, "p_true": 0.75},
+            {"text": first["rewritten"], "label": "true or false"},
+        ],
+        "rfc-detect",
+        given={"data": data, "limit": 1},
+        system="x",
+    )
+    outputs = list(made.given.systems["x"].outputs.values())
+    assert [one["predicted"] for one in outputs] == ["true", None]
+    assert outputs[0]["probabilities"] == {"true": 0.75, "false": 0.25}
+    assert outputs[1]["invalid"] == "several labels: true, false"
+    bad = [{"text": first["original"], "label": "true", "p_true": 7}]
+    with pytest.raises(InputError, match=r"o\.jsonl:1: p_true is '7'|p_true is 7"):
+        score(tmp_path, bad, "rfc-detect", given={"data": data})
+
+
+# ---- through the command line
+
+
+def table(folder):
+    return pd.read_parquet(folder / "items.parquet")
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("task", "more", "data"),
+    [
+        ("finforce", QUIET, None),
+        ("cobe", (), "cobe/samples/stories.json"),
+        ("rfc-detect", ("--rationale",), "rfc/samples/pairs.jsonl"),
+    ],
+)
+def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
+    quick_contrafact, service, tmp_path, task, more, data
+):
+    def run(*words):
+        result = quick_contrafact(*words, env=service.environment)
+        assert result.returncode == 0, result.stderr
+        return result
+
+    judge = ("--judge", service.judge, "--limit", "2", *more)
+    run("run", task, "--model", service.model, *judge, "--out", "run")
+    answered = service.stats()["answered"]
+    where = ("--data", str(SAMPLES / data)) if data else ()
+    run("score", task, "run/items.parquet", *judge, *where, "--out", "scored")
+    pd.testing.assert_frame_equal(table(tmp_path / "run"), table(tmp_path / "scored"))
+    # Every question but the judge's own was asked once: by the run.
+    asked = service.stats()["answered"]
+    repeated = {key for key, count in asked.items() if count > answered.get(key, 0)}
+    assert asked.keys() == answered.keys()
+    written = len(answered) - len(repeated)
+    assert written >= len(table(tmp_path / "run").drop_duplicates(["sample_id", "draw"]))
+
+    before = contents(tmp_path / "run")
+    run("score", "run", "--judge", "openai-api/fake/second", "--out", "again")
+    last = service.stats()["answered"]
+    assert last.keys() == answered.keys()
+    assert {key for key, count in last.items() if count > asked[key]} == repeated
+    assert contents(tmp_path / "run") == before
+    again = table(tmp_path / "again")
+    same = [name for name in table(tmp_path / "run") if name not in ("judge", "error_class")]
+    pd.testing.assert_frame_equal(table(tmp_path / "run")[same], again[same])
+    if task != "rfc-detect":
+        assert set(again["judge"].dropna()) == {"openai-api/fake/second"}
+        verdicts = pd.read_parquet(tmp_path / "again" / "verdicts.parquet")
+        assert set(verdicts["judge"]) == {service.judge, "openai-api/fake/second"}
+        for criterion in verdicts["criterion"].unique():
+            beside = again[f"{criterion} · {service.judge}"]
+            expected = table(tmp_path / "run")[criterion]
+            pd.testing.assert_series_equal(beside, expected, check_names=False)
+        agreed = pd.read_csv(tmp_path / "again" / "agreement.csv")
+        assert set(agreed["criterion"]) == set(verdicts["criterion"])
+        # The server gives both judges the same verdicts.
+        assert agreed.loc[agreed["coefficient"].eq("agreement of pairs"), "estimate"].eq(1).all()
+    if task == "finforce":
+        assert "Agreement of the panel" in (tmp_path / "again" / "report.html").read_text()
+    third = run("score", "run", "--judge", "openai-api/fake/second", "--out", "again")
+    assert "no model was called" in third.stdout
+    assert service.stats()["answered"] == last
+
+
+@pytest.mark.slow
+def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
+    quick_contrafact, service, tmp_path
+):
+    lines(tmp_path / "o.jsonl", WIDE)
+    first = quick_contrafact("score", "finforce", "o.jsonl", *QUIET, "--out", "scored")
+    assert first.returncode == 0, first.stderr
+    (info,) = list_eval_logs(str(tmp_path / "scored" / "baseline-logs"))
+    log = tmp_path / "log.eval"
+    shutil.copy(info.name.removeprefix("file://"), log)
+    command = ("score", "log.eval", "--judge", service.judge, *QUIET, "--out", "again")
+    again = quick_contrafact(*command, env=service.environment)
+    assert again.returncode == 0, again.stderr
+    assert table(tmp_path / "again")["directionality"].notna().all()
+    done = subprocess.run(
+        [sys.executable, "-m", "inspect_ai", "score", str(log),
+         "--scorer", "contrafact/counterfactuals", "--model-role", f"grader={service.judge}",
+         "--action", "overwrite", "--output-file", str(tmp_path / "scored.eval")],
+        env=service.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    metrics = read_eval_log(str(tmp_path / "scored.eval")).results.scores[0].metrics
+    passed = table(tmp_path / "again")["directionality"].mean()
+    assert metrics["directionality"].value == pytest.approx(passed)
+    assert metrics["directionality_stderr"].value >= 0
+    # Without a judge, Inspect says so in one line.
+    alone = subprocess.run(
+        [sys.executable, "-m", "inspect_ai", "eval", "contrafact/finforce", "--model", "none",
+         "--limit", "1", "--log-dir", str(tmp_path / "logs")],
+        env=service.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "no judge is bound to the role 'grader'" in alone.stdout
+    assert "Traceback" not in alone.stdout + alone.stderr
+
+
+@pytest.mark.slow
+def test_killed_it_goes_on_and_asks_nothing_twice(
+    quick_contrafact, start_contrafact, start_service, tmp_path
+):
+    rows = [
+        {**row, "headline": f"{row['headline']} in {town}"}
+        for row in WIDE
+        for town in ("Osk", "Ulm", "Vaal", "Tern", "Hale", "Lund", "Brno", "Ghent")
+    ]
+    lines(tmp_path / "o.jsonl", rows)
+    with start_service("--latency", "0.3") as service:
+        command = ("score", "finforce", "o.jsonl", "--judge", service.judge, *QUIET,
+                   "--max-connections", "4")  # fmt: skip
+        environment = service.environment
+        with start_contrafact(*command, "--out", "run", env=environment) as process:
+            while len(service.stats()["answered"]) <= 30:
+                assert process.poll() is None, "the command ended before it could be killed"
+            process.kill()
+        assert len(service.stats()["answered"]) < 24 * 4
+        second = quick_contrafact(*command, "--out", "run", env=environment)
+        assert second.returncode == 0, second.stderr
+        answered = service.stats()["answered"]
+        assert len(answered) == 24 * 4
+        assert sum(count > 1 for count in answered.values()) <= 4
+        whole = quick_contrafact(*command, "--out", "whole", env=environment)
+        assert whole.returncode == 0, whole.stderr
+    pd.testing.assert_frame_equal(table(tmp_path / "run"), table(tmp_path / "whole"))
+    for name in sorted((tmp_path / "whole" / "tables").glob("*.csv")):
+        assert name.read_bytes() == (tmp_path / "run" / "tables" / name.name).read_bytes()
+
+
+def test_the_estimate_counts_what_would_be_judged_and_calls_nobody(
+    quick_contrafact, service, tmp_path
+):
+    lines(tmp_path / "o.jsonl", WIDE)
+    result = quick_contrafact(
+        "score", "finforce", "o.jsonl", "--judge", service.judge, "--estimate",
+        env=service.environment,
+    )  # fmt: skip
+    assert "12 calls, 12 of them paid" in result.stdout
+    assert not service.stats()["answered"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["o.jsonl"]
+
+
+def test_a_study_samples_from_what_was_scored(quick_contrafact, service, tmp_path):
+    lines(tmp_path / "o.jsonl", [{**row, "system": name} for row in WIDE for name in "ab"])
+    command = ("score", "finforce", "o.jsonl", "--judge", service.judge, *QUIET, "--out", "run")
+    assert quick_contrafact(*command, env=service.environment).returncode == 0
+    sampled = quick_contrafact("finforce", "study", "sample", "run", "--n", "4", "--out", "s.csv")
+    assert sampled.returncode == 0, sampled.stderr
+    assert len(pd.read_csv(tmp_path / "s.csv")) >= 4

@@ -14,6 +14,7 @@ from contrafact.families.finforce.judging import counterfactuals
 from contrafact.families.finforce.task import finforce
 from contrafact.families.rfc.inspect_solvers import (
     rfc_coherence,
+    rfc_likelihood,
     rfc_majority,
     rfc_memory,
     rfc_plain,
@@ -36,6 +37,7 @@ __all__ = [
     "rfc_coherence",
     "rfc_detect",
     "rfc_diagnose",
+    "rfc_likelihood",
     "rfc_majority",
     "rfc_memory",
     "rfc_plain",

@@ -7,12 +7,16 @@ As a program it prints its port and serves until its standard input closes:
 Every distinct request meets one of the faults before it is answered, the same one every time
 the server is started. A request with the word "doomed" in its last message never is. What was
 answered is counted: GET /stats gives the number of good answers per request.
+
+The model "scored" gives log-probabilities where they are asked for, "refusing" refuses requests
+that ask for them, and others leave them out.
 """
 
 import argparse
 import asyncio
 import hashlib
 import json
+import math
 import re
 import sys
 import threading
@@ -67,6 +71,10 @@ class OpenAIServer:
                     values.append(value)
         await asyncio.sleep(self.latency)
         last = request["messages"][-1]["content"]
+        if request["model"] == "refusing" and request.get("logprobs"):
+            error = b'{"error": {"message": "logprobs is not supported with this model"}}'
+            self._write(writer, "400 Bad Request", error)
+            return True
         fault = "500" if "doomed" in str(last) else self._fault(key)
         if fault is not None:
             self.met[fault] += 1
@@ -111,6 +119,8 @@ class OpenAIServer:
             content = _label(text, request["model"])
         elif text.endswith("T or F:"):
             content = _letter(text)
+        elif text.endswith("yes or no."):
+            content = "Yes"
         elif "<text>" in text and not schema:
             story = re.findall(r"<text>(.*?)</text>", text, re.DOTALL)[-1]
             content = story.replace(", so", ", yet")
@@ -131,13 +141,18 @@ class OpenAIServer:
         message = {"role": "assistant", "content": written}
         if "reasoning_effort" in request:
             message["reasoning_content"] = 'Perhaps {"risk_counterfactual": "a decoy"}?'
+        scored = {}
+        if request["model"] == "scored" and request.get("logprobs"):
+            written = written.split()[0]
+            message["content"] = written
+            scored = {"logprobs": {"content": _scored(text, written)}}
         used = {"prompt_tokens": len(text) // 4, "completion_tokens": 20}
         return {
             "id": "chatcmpl-1",
             "object": "chat.completion",
             "created": 0,
             "model": request["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop", **scored}],
             "usage": {**used, "total_tokens": sum(used.values())},
         }
 
@@ -163,17 +178,37 @@ def _letter(text: str) -> str:
     return ("T", "T", "F", "T", "F", "Perhaps")[pick % 6]
 
 
+def _scored(text: str, written: str) -> list[dict[str, Any]]:
+    """Return the tokens of an answer: half for the word itself, a fifth for another spelling of it,
+    a tenth for the start of the next label, and some for what is none.
+    """
+    labels = _labels(text)
+    shares = {written: 0.5, f" {written.capitalize()}": 0.2, "The": 0.15}
+    if written in labels:
+        shares[labels[(labels.index(written) + 1) % len(labels)][:3]] = 0.1
+    top = [
+        {"token": token, "logprob": math.log(share), "bytes": None}
+        for token, share in shares.items()
+    ]
+    # Some services put a line break first.
+    first = {"token": "\n", "logprob": -0.1, "bytes": None, "top_logprobs": []}
+    return [first, {**top[0], "top_logprobs": top}]
+
+
 def _label(text: str, model: str) -> str:
     """Answer a question for a label: one of them by chance, seldom none, with reasons if asked."""
     pick = int(hashlib.sha256(f"{model} {text}".encode()).hexdigest(), 16)
-    if "forward-looking" in text:
-        labels = ["forward-looking", "journalistic-form", "temporal-anchoring", "other"]
-    elif "<original>" in text:
-        labels = ["numerical", "flipping", "sentiment", "causal"]
-    else:
-        labels = ["true", "false"]
+    labels = _labels(text)
     label = labels[pick % len(labels)] if pick % 11 else "I cannot tell."
     return f"The figures stand as they are.\n{label}" if "last line" in text else label
+
+
+def _labels(text: str) -> list[str]:
+    if "forward-looking" in text:
+        return ["forward-looking", "journalistic-form", "temporal-anchoring", "other"]
+    if "<original>" in text:
+        return ["numerical", "flipping", "sentiment", "causal"]
+    return ["true", "false"]
 
 
 async def _main() -> None:

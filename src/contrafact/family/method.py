@@ -25,12 +25,12 @@ from contrafact.family.settings import TaskOptions
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack, open_pack
 
-__all__ = ["Method", "MethodContext", "Methods", "Option", "open_weights"]
+__all__ = ["ChecksModels", "Method", "MethodContext", "Methods", "Option", "open_weights"]
 
 ItemT = TypeVar("ItemT", contravariant=True)
 OutputT = TypeVar("OutputT", covariant=True)
 
-Option = str | int | float
+Option = str | int | float | bool
 """The value of a method's option; of the type that its default has."""
 
 
@@ -103,7 +103,7 @@ class _Chosen:
     def spec(self) -> str:
         """The one way of writing it: options in the method's order, without its defaults."""
         written = [
-            f"{key}={str(self.given[key]).removesuffix('.0')}"
+            f"{key}={_written(self.given[key])}"
             for key, default in self.known.items()
             if self.given.get(key, default) != default
         ]
@@ -255,6 +255,19 @@ def open_weights(
             method.open(model, model_args)
 
 
+@runtime_checkable
+class ChecksModels(Protocol):
+    """A method that not every model can serve, and that must ask one to find out."""
+
+    async def check(self, ask: Ask) -> None:
+        """Ask as little as shows whether the method can work with a model.
+
+        Raises:
+            InputError: If it cannot.
+        """
+        ...
+
+
 def _module(path: str, name: str) -> Any:
     try:
         module = importlib.import_module(path)
@@ -269,9 +282,17 @@ def _module(path: str, name: str) -> Any:
     return module
 
 
+def _written(value: Option) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value).removesuffix(".0")
+
+
 def _value(option: str, text: str, default: Option) -> Option:
     if isinstance(default, str):
         return text
+    if isinstance(default, bool):
+        if text not in ("true", "false"):
+            raise InputError(f"the option {option} is true or false, not '{text}'")
+        return text == "true"
     try:
         return type(default)(text)
     except ValueError:

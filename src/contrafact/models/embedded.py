@@ -12,6 +12,10 @@
   ends at 2,048: a small model that repeats itself would go on to the end of its context.
 - A JSON schema's grammar allows white space between tokens, and a small model may fill its
   answer with it up to the token limit; over HTTP it does the same.
+- ``extra_body={"guided_choice": ["true", "false"]}`` leaves these replies and no other. Each is
+  written in the tokens that the model itself splits it into: under a grammar of characters a
+  greedy model would take whatever short token begins a reply. With ``logprobs`` a choice of one
+  reply tells what it is worth to the model: log-probabilities are those before any constraint.
 - A call that was handed to llama.cpp is waited for, also when it is cancelled; calls that wait
   for their turn are not.
 """
@@ -35,7 +39,12 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.models.gguf import full_path, gguf_path, looks_like_path
-from contrafact.models.requests import check_arguments, check_request, request_body
+from contrafact.models.requests import (
+    check_arguments,
+    check_request,
+    guided_choice,
+    request_body,
+)
 from contrafact.models.server import (
     EmbeddedServer,
     PromptTooLong,
@@ -115,9 +124,12 @@ class EmbeddedAPI(ModelAPI):
             RuntimeError: If llama.cpp fails.
         """
         check_request(input, tools, config)
+        choice = guided_choice(config)
         body = await request_body(self.model_name, input, config)
         limiter = _limiter(self.settings)
         server = await anyio.to_thread.run_sync(self.server)
+        if choice:
+            body["grammar"] = await anyio.to_thread.run_sync(_grammar, server, choice)
         responses = []
         try:
             for request in _one_choice_each(body, config.num_choices or 1):
@@ -156,6 +168,12 @@ def _limiter(settings: ServerSettings) -> anyio.CapacityLimiter:
         limiters = {}
         _limiters.set(limiters)
     return limiters.setdefault(settings, anyio.CapacityLimiter(settings.slots))
+
+
+def _grammar(server: EmbeddedServer, choice: tuple[str, ...]) -> str:
+    """Return the grammar, in llama.cpp's notation, that allows these replies in their tokens."""
+    ways = [" ".join(f"<[{token}]>" for token in server.tokens(reply)) for reply in choice]
+    return "root ::= " + " | ".join(dict.fromkeys(ways))
 
 
 def _one_choice_each(body: dict[str, Any], choices: int) -> list[dict[str, Any]]:

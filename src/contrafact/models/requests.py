@@ -20,7 +20,18 @@ from inspect_ai.tool import ToolInfo
 from contrafact.errors import InputError
 from contrafact.text.delimit import tokenizable
 
-__all__ = ["check_arguments", "check_request", "clean_value", "request_body"]
+__all__ = [
+    "GUIDED_CHOICE",
+    "check_arguments",
+    "check_request",
+    "clean_value",
+    "guided_choice",
+    "request_body",
+]
+
+GUIDED_CHOICE = "guided_choice"
+"""The key of ``GenerateConfig.extra_body`` that holds the only replies allowed, a list of strings;
+vLLM's name for it. Models in this process hold to it."""
 
 # Keywords that Inspect leaves out of the schemas it sends to OpenAI-compatible servers.
 _KEYWORDS_NOT_SENT = frozenset(
@@ -90,6 +101,26 @@ def check_request(
         raise InputError(f"{kind} models give no log-probabilities of the prompt")
 
 
+def guided_choice(config: GenerateConfig) -> tuple[str, ...]:
+    """Return the only replies that a request allows; none where it allows all.
+
+    Raises:
+        InputError: If they are not strings of at least a character, or a schema is asked for too.
+    """
+    given = (config.extra_body or {}).get(GUIDED_CHOICE)
+    if given is None:
+        return ()
+    if (
+        not isinstance(given, list | tuple)
+        or not given
+        or not all(isinstance(reply, str) and reply for reply in given)
+    ):
+        raise InputError(f"{GUIDED_CHOICE} must be a list of replies, none of them empty")
+    if config.response_schema is not None:
+        raise InputError(f"{GUIDED_CHOICE} and a response schema exclude each other")
+    return tuple(dict.fromkeys(given))
+
+
 async def request_body(
     model: str, messages: Sequence[ChatMessage], config: GenerateConfig
 ) -> dict[str, Any]:
@@ -99,7 +130,8 @@ async def request_body(
     the tokens they name, here as over HTTP: who quotes text from outside in a prompt takes them
     out of it first.
 
-    ``num_choices`` is not in the body: llama.cpp gives no more choices than it has slots.
+    ``num_choices`` is not in the body: llama.cpp gives no more choices than it has slots. Nor is
+    `GUIDED_CHOICE`, which takes the model's tokens to say.
 
     Args:
         model: The model's name, for the record.
@@ -126,7 +158,8 @@ async def request_body(
     body = {name: value for name, value in body.items() if value is not None}
     if config.logit_bias:
         body["logit_bias"] = {str(token): bias for token, bias in config.logit_bias.items()}
-    body |= config.extra_body or {}
+    extra = config.extra_body or {}
+    body |= {name: value for name, value in extra.items() if name != GUIDED_CHOICE}
     cleaned: dict[str, Any] = clean_value(body)
     return cleaned
 

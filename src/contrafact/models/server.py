@@ -3,7 +3,8 @@
 ``xllamacpp.Server`` takes requests in process and, at the same time, always answers OpenAI's
 HTTP protocol: it has no switch that turns this off. Here it listens on the loopback interface
 only, on a random free port, asks for a random key everywhere but at ``/health``, and allows no
-origin to browsers. Requests made in process never go through the port.
+origin to browsers. Requests made in process never go through the port, but for a text's tokens,
+which the binding gives in no other way.
 
 The settings that make a result independent of what was asked before (a quantised key-value
 cache with flash attention, one slot) and the measurements behind them are in
@@ -12,9 +13,11 @@ cache with flash attention, one slot) and the measurements behind them are in
 
 import atexit
 import importlib.util
+import json
 import os
 import secrets
 import threading
+import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -44,6 +47,9 @@ _MAX_DEFAULT_THREADS = 8  # past this a small model waits for its threads more t
 _SPIN_ROUNDS = 1_000
 _WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 _PROMPT_CACHE_MIB = 2048  # what llama.cpp may keep of earlier prompts, in memory
+_TOKENIZE_SECONDS = 60  # a word takes a millisecond, unless the machine is very busy
+# No proxy stands between a process and itself, whatever the environment says.
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 KvCache = Literal["q8_0", "f16"]
 
@@ -155,6 +161,8 @@ class EmbeddedServer:
         self.api_key = secrets.token_urlsafe(24)
         self._server: Any = _open(settings, self.api_key)
         self._root: str = self._server.listening_address
+        self._tokens: dict[str, tuple[int, ...]] = {}
+        self._tokens_lock = threading.Lock()
         # One token, so that llama.cpp's loop is known to run: a server that is closed before its
         # loop has begun misses the word to stop and waits for it for ever.
         self._server.handle_completions({"prompt": "a", "max_tokens": 1, "cache_prompt": False})
@@ -189,6 +197,31 @@ class EmbeddedServer:
         if "error" in response:
             raise _error(response["error"])
         return response
+
+    def tokens(self, text: str) -> tuple[int, ...]:
+        """Return the tokens of a text as it stands in the middle of an answer. Blocking.
+
+        Nothing is put before it, and no part of it is read as a special token.
+
+        Raises:
+            RuntimeError: If the server is closed.
+        """
+        with self._tokens_lock:
+            if text not in self._tokens:
+                server = self._server
+                if server is None:
+                    raise RuntimeError("this embedded server is closed")
+                request = urllib.request.Request(
+                    f"{self._root}/tokenize",
+                    json.dumps({"content": text, "add_special": False}).encode(),
+                    {
+                        "Authorization": f"Bearer {self.api_key}",
+                        "Content-Type": "application/json",
+                    },
+                )
+                with _DIRECT.open(request, timeout=_TOKENIZE_SECONDS) as reply:
+                    self._tokens[text] = tuple(json.load(reply)["tokens"])
+            return self._tokens[text]
 
     def close(self) -> None:
         """Unload the model and close the port, once the calls under way are done."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 from inspect_ai import Task, eval_set, task_with
 from inspect_ai.log import (
     EvalLog,
@@ -22,9 +23,11 @@ from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
 
 from contrafact.console import Progress
+from contrafact.family.method import ChecksModels
 from contrafact.family.run import Prepared
 from contrafact.files.atomic import write_text
 from contrafact.files.lock import locked
+from contrafact.models.asking import Ask
 from contrafact.models.estimate import CallEstimate, paid_calls
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
@@ -105,6 +108,7 @@ def execute(
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         subjects, judges = _open_models(prepared)
         scorer = open_fluency(prepared.settings.option("fluency_model"))
+        _check_models(prepared)
         if ready is not None:
             ready()
         write_manifest(folder, manifest)
@@ -142,6 +146,27 @@ def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
         for name in settings.judges
     ]
     return subjects, judges
+
+
+def _check_models(prepared: Prepared) -> None:
+    """Let methods that not every model can serve find out, before anything is written.
+
+    Raises:
+        InputError: If a method cannot work with a model.
+    """
+    settings = prepared.settings
+    checks = {type(one): one for one in prepared.methods.values() if isinstance(one, ChecksModels)}
+
+    async def check(name: str, method: ChecksModels) -> None:
+        # A client of its own: one that has been used belongs to the event loop it was used in.
+        bounds = _bounds(name, settings.transport)
+        model = open_model(name, config=bounds, memoize=False, **settings.model_args)
+        async with model:
+            await method.check(Ask(model))
+
+    for method in checks.values():
+        for name in settings.models:
+            anyio.run(check, name, method)
 
 
 def _bounds(name: str, transport: dict[str, Any]) -> GenerateConfig:

@@ -42,7 +42,9 @@ def ask(*replies, stop="stop"):
 
 
 def test_plain_and_the_three_that_the_paper_proposes_are_there():
-    assert methods_of("rfc-detect").names() == ["memory", "plain", "reflect", "stepwise"]
+    assert methods_of("rfc-detect").names() == [
+        *("likelihood", "memory", "plain", "reflect", "stepwise")
+    ]
 
 
 @pytest.mark.parametrize("task", TASKS)

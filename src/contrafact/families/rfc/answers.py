@@ -21,10 +21,10 @@ from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import labels_of, read_label
 from contrafact.family.method import Method
 from contrafact.family.task import method_solver
+from contrafact.models.likelihood import ALTERNATIVES, begun_label
 from contrafact.records import Rewrite
 
 __all__ = [
-    "TOP_LOGPROBS",
     "Answer",
     "answer_items",
     "answer_of",
@@ -33,9 +33,6 @@ __all__ = [
     "read_answer",
     "reply_tokens",
 ]
-
-TOP_LOGPROBS = 20
-"""How many alternatives to the label's first token are asked for: the most that OpenAI gives."""
 
 REASONS_TOKENS = 120
 """About how long a rationale is, for estimates."""
@@ -48,7 +45,7 @@ class Answer:
     Attributes:
         predicted: A label of the task; None where the reply was invalid.
         invalid: The reason, where it was.
-        reply: The model's last reply, as it came; None under a baseline.
+        reply: The model's last reply, as it came; None where none was read.
         rationale: The reasons given, where they were asked for.
         probabilities: By label, its probability against the others, adding up to 1, or a
             baseline's scores on that scale; None without them.
@@ -73,7 +70,7 @@ def answer_items(
         cache: Inspect's cache policy for the calls.
         logprobs: Whether to ask for the log-probabilities that AUROC needs.
     """
-    config = GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS) if logprobs else None
+    config = GenerateConfig(logprobs=True, top_logprobs=ALTERNATIVES) if logprobs else None
     return method_solver(
         method,
         item_of=lambda state: item_of(state.metadata),
@@ -159,7 +156,7 @@ def label_probabilities(
         alternatives.setdefault(token.token, token.logprob)
         mass = dict.fromkeys(labels, 0.0)
         for text, logprob in alternatives.items():
-            label = _begins(text, labels)
+            label = begun_label(text, labels)
             if label is not None:
                 mass[label] += math.exp(logprob)
         total = sum(mass.values())
@@ -177,20 +174,13 @@ def _label_starts(tokens: Sequence[Logprob], labels: Sequence[str]) -> list[Logp
     """Return the tokens at which a whole label begins, in order."""
     starts = []
     for position, token in enumerate(tokens):
-        begun = _begins(token.token, labels)
+        begun = begun_label(token.token, labels)
         if begun is None:
             continue
         ahead = "".join(one.token for one in tokens[position : position + 6])
         if ahead.lstrip().casefold().startswith(begun):
             starts.append(token)
     return starts
-
-
-def _begins(token: str, labels: Sequence[str]) -> str | None:
-    plain = token.strip().casefold()
-    if not plain:
-        return None
-    return next((label for label in labels if label.startswith(plain)), None)
 
 
 def _logprobs(output: ModelOutput) -> Sequence[Logprob]:

@@ -20,6 +20,7 @@ from contrafact.prompts import open_pack
 
 __all__ = [
     "rfc_coherence",
+    "rfc_likelihood",
     "rfc_majority",
     "rfc_memory",
     "rfc_plain",
@@ -40,6 +41,19 @@ def rfc_plain(
     """Ask for the label in one call; see `contrafact.families.rfc.methods.plain`."""
     given = {"shots": shots, "shots_from": shots_from, "rationale": rationale}
     return _Entry("plain", prompts=prompts, seed=seed, **given)
+
+
+@solver(name="rfc-likelihood")
+def rfc_likelihood(
+    calibrate: bool = False,
+    shots: int = 0,
+    shots_from: str | None = None,
+    prompts: str | None = None,
+    seed: int = 0,
+) -> Solver:
+    """Take the likeliest label; see `contrafact.families.rfc.methods.likelihood`."""
+    name = f"likelihood:calibrate={str(calibrate).lower()}"
+    return _Entry(name, shots=shots, shots_from=shots_from, prompts=prompts, seed=seed)
 
 
 @solver(name="rfc-stepwise")
@@ -110,8 +124,9 @@ class _Entry:
     async def __call__(self, state: TaskState, generate: Generate) -> TaskState:
         task = state.metadata.get("task")
         if task not in ("rfc-detect", "rfc-diagnose"):
+            name = self._name.partition(":")[0]
             raise InputError(
-                f"rfc-{self._name} answers the samples of rfc-detect and rfc-diagnose",
+                f"rfc-{name} answers the samples of rfc-detect and rfc-diagnose",
                 hint="run it with one of these tasks",
             )
         if task not in self._made:

@@ -7,8 +7,8 @@ failure is the run's to tell). The columns, in this order:
 ``task``         ``rfc-detect`` or ``rfc-diagnose``
 ``system``       the system's name in tables, as the caller gives it
 ``model``        Inspect's name of the model; ``none/none`` under a baseline
-``method``       ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline's name, or an
-                 import path
+``method``       ``plain``, ``likelihood``, ``stepwise``, ``reflect``, ``memory``, a baseline's
+                 name, or an import path; with its options
 ``shots``        examples per prompt: 0, 2 or 8 (int)
 ``draw``         the epoch, from 1 (int)
 ``sample_id``    detect: ``<pair_id>-true`` or ``<pair_id>-false``; diagnose: the pair's id
@@ -30,7 +30,8 @@ failure is the run's to tell). The columns, in this order:
 ``original``     the paragraph as published; None where the data set has no originals
 ``rewritten``    the manipulated paragraph
 ``shown``        detect: the paragraph the model saw; diagnose: None (it saw both)
-``reply``        the model's last reply, as it came; None under a baseline
+``reply``        the model's last reply, as it came; None under a baseline, and where labels'
+                 probabilities were read instead (``likelihood``)
 ``category``     the article's market category, or None
 ``ticker``       the stock it was found under, or None
 ``date``         its day of publication, YYYY-MM-DD, or None

@@ -7,23 +7,42 @@ Which pairs of the pool are taken depends on the seed and the draw alone, so tha
 items see the same ones; a pair of the item's own article is passed over.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from inspect_ai.model import GenerateConfig
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.labels import FALSE, TRUE
-from contrafact.families.rfc.methods import asks_for_reasons
-from contrafact.family.method import MethodContext
+from contrafact.families.rfc.labels import FALSE, TRUE, labels_of
+from contrafact.families.rfc.methods import asks_for_reasons, task_of
+from contrafact.family.method import MethodContext, Option
 from contrafact.models.asking import Ask, PlannedCall
+from contrafact.models.likelihood import holds_to_choices
+from contrafact.models.opening import IN_PROCESS
+from contrafact.models.requests import GUIDED_CHOICE
 from contrafact.prompts import PromptTemplate
 from contrafact.records import Manipulation, Rewrite
 from contrafact.text.delimit import delimit
 
-__all__ = ["EIGHT_SHOT_ORDER", "SHOTS", "OneCall", "Shot", "Shots", "kind_of", "texts_of"]
+__all__ = [
+    "CONSTRAINED",
+    "EIGHT_SHOT_ORDER",
+    "SHOTS",
+    "OneCall",
+    "Shot",
+    "Shots",
+    "kind_of",
+    "texts_of",
+]
+
+CONSTRAINED: Mapping[str, Option] = {"constrained": True}
+"""The option of methods that ask for a label alone: whether a model that can be held to the labels
+is, that is, one in this process."""
+
+_LABEL_TOKENS = 64  # more than any label has; held to them, an answer ends by itself
 
 SHOTS: tuple[int, ...] = (0, 2, 8)
 EIGHT_SHOT_ORDER: tuple[Manipulation, ...] = ("numerical", "sentiment", "flipping", "causal")
@@ -110,6 +129,9 @@ def texts_of(item: Item) -> dict[str, str]:
 class OneCall:
     """One call: instructions, examples if any, the item.
 
+    Where a label alone is asked for, and the method has the option ``constrained``, set, a model in
+    this process is held to the labels, in lower case or capitalised.
+
     Args:
         name: The solver's name.
         context: What it is made from.
@@ -132,6 +154,21 @@ class OneCall:
         self.task = context.task
         self.reasons = asks_for_reasons(context) if reasons is None else reasons
         self._switch = reasons is None
+        self._choice: tuple[str, ...] = ()
+        constrained = context.options.get("constrained")
+        if (
+            constrained is False
+            and context.models
+            and not any(map(holds_to_choices, context.models))
+        ):
+            raise InputError(
+                f"{name} holds no model to the labels but those in this process "
+                f"({', '.join(IN_PROCESS)})",
+                hint="leave constrained=false out",
+            )
+        if constrained and not self.reasons:
+            labels = labels_of(task_of(context))
+            self._choice = (*labels, *(label.capitalize() for label in labels))
         detecting = self.task == "rfc-detect"
         if context.shots and not detecting:
             raise InputError(
@@ -163,8 +200,17 @@ class OneCall:
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
         """See `contrafact.family.method.Method`."""
-        output = await ask(self.prompt(item, draw))
+        output = await self.held(ask)(self.prompt(item, draw))
         return read_answer(output, item, reasons=self.reasons)
+
+    def held(self, ask: Ask) -> Ask:
+        """Return the model held to the labels, if it can be and a label alone is asked for."""
+        if not self._choice or not holds_to_choices(ask.model):
+            return ask
+        own = GenerateConfig(
+            max_tokens=_LABEL_TOKENS, extra_body={GUIDED_CHOICE: list(self._choice)}
+        )
+        return replace(ask, config=ask.config.merge(own))
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:
         """See `contrafact.family.method.Method`."""

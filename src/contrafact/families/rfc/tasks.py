@@ -71,6 +71,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
 
     fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "pairs.jsonl"
+    version = "2-A"
     columns = ITEM_COLUMNS
     judge_reply_tokens = 5
     output_type = Answer
@@ -335,7 +336,8 @@ def label_task(
         solver=answer_items(chosen, cache=cache, logprobs=logprobs),
         scorer=answered(judged, prompts, cache_scope),
         version=run.version,
-        name=f"{task}-{method.rsplit('.', 1)[-1]}" + (f"-{shots}" if shots else ""),
+        name="-".join([task, *re.findall(r"[\w-]+", method.rsplit(".", 1)[-1])])
+        + (f"-{shots}" if shots else ""),
         metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )
 
@@ -381,8 +383,8 @@ def rfc_detect(
 
     Args:
         data: File of pairs; the bundled pairs where none is given.
-        method: ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline (``majority``,
-            ``surface``, ``coherence``; give the model ``none``), or an import path.
+        method: ``plain``, ``likelihood``, ``stepwise``, ``reflect``, ``memory``, a baseline
+            (``majority``, ``surface``, ``coherence``; give the model ``none``), or an import path.
         shots: Worked examples: 0, 2 (of the item's category) or 8 (all four categories).
         shots_from: File of pairs to take them from; a pool of our own writing by default.
         background: File of news for ``memory`` to search, instead of the pairs' originals.
@@ -433,8 +435,8 @@ def rfc_diagnose(
 
     Args:
         data: File of pairs, with originals; the bundled pairs where none is given.
-        method: ``plain``, ``stepwise``, ``reflect``, ``memory``, a baseline (``majority``,
-            ``surface``; give the model ``none``), or an import path.
+        method: ``plain``, ``likelihood``, ``stepwise``, ``reflect``, ``memory``, a baseline
+            (``majority``, ``surface``; give the model ``none``), or an import path.
         background: File of news for ``memory`` to search, instead of the pairs' originals.
         rationale: Whether to ask for reasons, with the label on the last line.
         logprobs: Whether to ask for log-probabilities, which AUROC needs.

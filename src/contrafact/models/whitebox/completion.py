@@ -62,6 +62,8 @@ class CompletionRequest:
         frequency_penalty: Taken from a token's logit for each time it was written.
         presence_penalty: Taken from the logits of tokens that were written.
         replies: If given, the completion is one of these.
+        score_replies: Whether tokens of replies that had to come are scored like others, which
+            takes a pass for each.
     """
 
     tokens: tuple[int, ...]
@@ -75,6 +77,7 @@ class CompletionRequest:
     frequency_penalty: float = 0.0
     presence_penalty: float = 0.0
     replies: tuple[tuple[int, ...], ...] = ()
+    score_replies: bool = False
 
     @property
     def brief(self) -> bool:
@@ -106,7 +109,8 @@ class Completion:
         tokens: Its tokens; the end token is the last of them where the model ended it.
         stop: Why it ended: by itself or at a stop string, or at the token limit.
         reused: How many of the prompt's tokens were not computed for it.
-        scored: Its tokens' log-probabilities, if asked for. Tokens that had to come have none.
+        scored: Its tokens' log-probabilities, if asked for. Tokens that had to come have none
+            without `CompletionRequest.score_replies`.
     """
 
     text: str
@@ -206,6 +210,10 @@ class _Row:
             return
         place = len(self.written)
         possible = self._possible()
+        if self.request.score_replies:
+            if tuple(self.written) in possible:
+                self._end("stop")
+            return
         shared = common_length(min(possible), max(possible))
         # Later on only one token is fed at a time.
         if place == 0 or len(possible) == 1:

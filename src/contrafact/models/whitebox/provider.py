@@ -22,6 +22,8 @@ prompts share is computed once, and a verdict takes one forward pass, be it a si
 - Log-probabilities are the model's own, before temperature and whatever else changes them.
 - A response schema is held to if it leaves few replies open (`completion.finite_replies`); other
   schemas are left out, with a warning, as other providers do that have none.
+- ``extra_body={"guided_choice": [...]}`` leaves these replies and no other; with ``logprobs``, all
+  their tokens are scored.
 """
 
 import asyncio
@@ -52,7 +54,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
 from contrafact.models.gguf import full_path, looks_like_path
-from contrafact.models.requests import check_arguments, check_request
+from contrafact.models.requests import check_arguments, check_request, guided_choice
 from contrafact.models.server import PromptTooLong
 from contrafact.models.whitebox.completion import (
     Completer,
@@ -258,6 +260,9 @@ def _prompt(causal: CausalModel, messages: Sequence[ChatMessage]) -> tuple[int, 
 
 def _replies(causal: CausalModel, config: GenerateConfig) -> tuple[tuple[int, ...], ...]:
     """Return the replies that a schema leaves open; none where it leaves too many or is none."""
+    replies: tuple[str, ...] | None = guided_choice(config)
+    if replies:
+        return _ids(causal, replies)
     if config.response_schema is None:
         return ()
     replies = finite_replies(config.response_schema.json_schema.model_dump(exclude_none=True))
@@ -267,6 +272,10 @@ def _replies(causal: CausalModel, config: GenerateConfig) -> tuple[tuple[int, ..
             "(true or false, one of a list); ignoring it"
         )
         return ()
+    return _ids(causal, replies)
+
+
+def _ids(causal: CausalModel, replies: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     ids = causal.tokenizer(list(replies), add_special_tokens=False, verbose=False)["input_ids"]
     return tuple(map(tuple, ids))
 
@@ -298,6 +307,7 @@ def _requests(
             frequency_penalty=config.frequency_penalty or 0.0,
             presence_penalty=config.presence_penalty or 0.0,
             replies=replies,
+            score_replies=bool(alternatives is not None and guided_choice(config)),
         )
         for choice in range(config.num_choices or 1)
     ]

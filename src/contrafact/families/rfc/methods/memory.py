@@ -15,13 +15,15 @@ import numpy as np
 from contrafact.errors import require
 from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.prompting import OneCall
+from contrafact.families.rfc.prompting import CONSTRAINED, OneCall
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import NewsItem, Rewrite
 from contrafact.text.delimit import delimit
 
-__all__ = ["SHOWN", "Background", "Memory", "method"]
+__all__ = ["OPTIONS", "SHOWN", "Background", "Memory", "method"]
+
+OPTIONS = CONSTRAINED
 
 SHOWN = 3
 """How many earlier items are shown."""
@@ -101,13 +103,18 @@ class Memory(OneCall):
     """One call, with background."""
 
     def __init__(self, context: MethodContext):
-        super().__init__("memory", context, template="-memory", more=frozenset({"background"}))
+        super().__init__(
+            context.name or "memory",
+            context,
+            template="-memory",
+            more=frozenset({"background"}),
+        )
         self._background = Background(context.items, context.files.get("background"))
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
         """See `contrafact.family.method.Method`."""
         shown = self._shown(item)
-        output = await ask(self.prompt(item, draw, background=shown))
+        output = await self.held(ask)(self.prompt(item, draw, background=shown))
         return read_answer(output, item, reasons=self.reasons, trace={"background": shown})
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:

@@ -65,6 +65,8 @@ class NewsNotes:
     """Rows read, duplicates among them."""
     duplicates: list[tuple[int, int]] = field(default_factory=list)
     """Rows left out because title and summary came before: (line, line of the first)."""
+    repeated: list["NewsRow"] = field(default_factory=list)
+    """Those rows themselves, in order."""
     without_summary: list[int] = field(default_factory=list)
     """Rows with a title alone; they are loaded."""
     bad_dates: list[int] = field(default_factory=list)
@@ -136,6 +138,7 @@ def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]
         notes.rows += 1
         if row.item.id in first_lines:
             notes.duplicates.append((row.line, first_lines[row.item.id]))
+            notes.repeated.append(row)
             continue
         first_lines[row.item.id] = row.line
         if not row.item.summary.strip():

@@ -1,12 +1,14 @@
 """Appendix O's rules on articles of our own: what makes a candidate, and what keeps one out."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.corpus.ledger import read_ledger, write_stage
-from contrafact.corpus.news_items import news_rows
-from contrafact.families.rfc.pipeline.bucket import bucket, bucket_news
+from contrafact.corpus.news_items import NewsNotes, news_rows
+from contrafact.families.rfc.pipeline.bucket import bucket, bucket_news, with_repeated
 from contrafact.records import MANIPULATIONS
 
 CALM = "The harbour museum of Osmery opened its doors to visitors."
@@ -181,3 +183,16 @@ def test_the_ledger_has_each_decision_once_however_often_it_is_written(news, tmp
     kept = {event.manipulation: event.why for event in events if event.decision == "kept"}
     assert kept["numerical"] == "candidate: 3%"
     assert {event.by for event in events} == {"rule:appendix O"}
+
+
+def test_a_repeated_row_is_listed_among_the_dropped(tmp_path) -> None:
+    article = {"title": "Sales may fall", "summary": "Sales may fall 3% this year."}
+    other = {"title": "A quiet day", "summary": "Nothing to see."}
+    file, notes = tmp_path / "news.jsonl", NewsNotes()
+    rows = [article, other, {**article, "ticker": "NRK"}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    result = bucket_news(news_rows(file, notes))
+    dropped = with_repeated(result.dropped, notes)
+    assert [row["title"] for row in dropped] == ["A quiet day", "Sales may fall"]
+    assert dropped[1]["line"] == 3
+    assert set(dropped[1]["reasons"].values()) == {"repeats the article of line 1"}

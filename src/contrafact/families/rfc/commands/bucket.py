@@ -24,20 +24,20 @@ def bucket(
 ) -> None:
     """Sort articles by the manipulations that their words allow; one may allow several.
 
-    Each candidate keeps the words that made it one. Articles that allow none are in
-    FILE.dropped.jsonl with the reasons, every decision is in FILE.ledger.jsonl.
+    Each candidate keeps the words that made it one. Articles that allow none, and rows that repeat
+    another, are in FILE.dropped.jsonl with the reasons, every decision is in FILE.ledger.jsonl.
 
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """
     from contrafact.corpus.ledger import write_stage
     from contrafact.corpus.news_items import NewsNotes, news_rows
-    from contrafact.families.rfc.pipeline.bucket import bucket_news
+    from contrafact.families.rfc.pipeline.bucket import bucket_news, with_repeated
     from contrafact.files.atomic import guard_output
 
     guard_output(out, file)
     notes = NewsNotes()
     result = bucket_news(news_rows(file, notes), titles_alone=titles_alone)
-    write_stage(out, result.kept, result.events, dropped=result.dropped)
+    write_stage(out, result.kept, result.events, dropped=with_repeated(result.dropped, notes))
     for line in notes.lines():
         typer.echo(line, err=True)
     _show(result, out)

@@ -5,7 +5,7 @@ given. An article may be a candidate for several, or for none.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -15,11 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from contrafact.corpus.ledger import LedgerEvent
-from contrafact.corpus.news_items import NewsRow
+from contrafact.corpus.news_items import NewsNotes, NewsRow
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words import Spots, lexicon
 
-__all__ = ["LISTS_USED", "Bucketed", "Evidence", "Sorted", "bucket", "bucket_news"]
+__all__ = [
+    "LISTS_USED",
+    "Bucketed",
+    "Evidence",
+    "Sorted",
+    "bucket",
+    "bucket_news",
+    "with_repeated",
+]
 
 _Ints = npt.NDArray[np.int64]
 _Bools = npt.NDArray[np.bool_]
@@ -175,6 +183,29 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorte
             result.dropped.append({**fields, "reasons": one.reasons})
         result.events += _events(row.item.id, one)
     return result
+
+
+def with_repeated(dropped: Iterable[Mapping[str, Any]], notes: NewsNotes) -> list[dict[str, Any]]:
+    """Return the dropped rows of a file, then those that repeat another, with the line of that.
+
+    A repeated row has no event of its own in the ledger: its article has one.
+
+    Args:
+        dropped: The rows that are no candidates.
+        notes: What the reader of the file met.
+    """
+    lines = dict(notes.duplicates)
+    repeated = [
+        {
+            **_carried(row),
+            "line": row.line,
+            "reasons": dict.fromkeys(
+                MANIPULATIONS, f"repeats the article of line {lines[row.line]}"
+            ),
+        }
+        for row in notes.repeated
+    ]
+    return [*map(dict, dropped), *repeated]
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ _TELLING = re.compile(
 )
 _ROUND = re.compile(r"\.\d*0\Z")
 _POLICY_MOVE = 1.0  # percentage points
-_POLICY_STEPS = (0.25, 0.5, 0.75, 1.0)
+_POLICY_STEPS = (0.1, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -312,9 +312,11 @@ def evaluate(
     """
     from contrafact.models.estimate import paid_calls
     from contrafact.runs.execute import default_folder, execute
-    from contrafact.runs.prepare import BUNDLED
+    from contrafact.runs.prepare import BUNDLED, preset_notes
 
     calls = prepared.estimate(tokens=False)
+    for note in preset_notes(prepared.settings.preset):
+        typer.echo(f"{prepared.settings.preset}: {note}", err=True)
     _ask_first(paid_calls(calls), yes)
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)

@@ -4,6 +4,7 @@ RFC-BENCH, section 2.2.3 keeps counts of what each gate removed; the ledger keep
 such counts are made from.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -58,9 +59,10 @@ class LedgerEvent(BaseModel):
         default=None, ge=1, description="Which round of an audit that is repeated, from 1."
     )
 
-    def identity(self) -> str:
-        """Return what two reports of one decision share: everything but the time."""
-        return json.dumps(self.model_dump(exclude={"when"}), sort_keys=True, default=str)
+    def identity(self) -> bytes:
+        """Return a digest of what two reports of one decision share: everything but the time."""
+        told = json.dumps(self.model_dump(exclude={"when"}), sort_keys=True, default=str)
+        return hashlib.blake2b(told.encode(), digest_size=16).digest()
 
 
 class Ledger:
@@ -72,7 +74,7 @@ class Ledger:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._known: set[str] = set()
+        self._known: set[bytes] = set()
         self._size = -1  # of the file when its events were last known; another's is read again
 
     def append(self, events: Iterable[LedgerEvent]) -> int:
@@ -89,20 +91,26 @@ class Ledger:
             with locked_file(self.path, wait=True), self.path.open("a+b") as stream:
                 if stream.seek(0, os.SEEK_END) != self._size:
                     self._known = {event.identity() for event in self._read(stream)}
-                lines, added = [], set()
-                for event in events:
-                    identity = event.identity()
-                    if identity not in self._known and identity not in added:
-                        added.add(identity)
-                        lines.append(json_line(event.model_dump(exclude_none=True)))
-                stream.write("".join(lines).encode())
+                start, new = stream.seek(0, os.SEEK_END), 0
+                try:
+                    for event in events:
+                        identity = event.identity()
+                        if identity not in self._known:
+                            self._known.add(identity)
+                            stream.write(json_line(event.model_dump(exclude_none=True)).encode())
+                            new += 1
+                except BaseException:
+                    # Events may be made while they are written: all of them, or none.
+                    stream.flush()
+                    stream.truncate(start)
+                    self._size = -1
+                    raise
                 stream.flush()
                 os.fsync(stream.fileno())
-                self._known |= added
                 self._size = stream.seek(0, os.SEEK_END)
         except OSError as error:
             raise os_problem(error, self.path, doing="cannot be written") from error
-        return len(lines)
+        return new
 
     def _read(self, stream: BinaryIO) -> list[LedgerEvent]:
         """Return the events so far, having removed a last line without its end."""

@@ -1,7 +1,7 @@
 """Days, from the forms in which news sources write them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
@@ -14,7 +14,16 @@ from contrafact.files.tables import line_list, read_rows, source_name
 from contrafact.records import NewsItem
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["NewsNotes", "NewsRow", "day_of", "item_of", "load_news", "news_record", "news_rows"]
+__all__ = [
+    "NewsNotes",
+    "NewsRow",
+    "day_of",
+    "item_of",
+    "load_news",
+    "news_record",
+    "news_rows",
+    "stream_news",
+]
 
 _EPOCH = re.compile(r"\d{9,10}(?:\.\d+)?|\d{12,13}")
 _ISO_DAY = re.compile(r"(\d{4})[-/](\d{2})[-/](\d{2})(?=$|[T ])")
@@ -65,6 +74,8 @@ class NewsNotes:
     """Rows read, duplicates among them."""
     duplicates: list[tuple[int, int]] = field(default_factory=list)
     """Rows left out because title and summary came before: (line, line of the first)."""
+    repeated: list["NewsRow"] = field(default_factory=list)
+    """Those rows themselves, in order."""
     without_summary: list[int] = field(default_factory=list)
     """Rows with a title alone; they are loaded."""
     bad_dates: list[int] = field(default_factory=list)
@@ -123,9 +134,17 @@ def load_news(path: str | Path, notes: NewsNotes | None = None) -> list[NewsItem
 
 def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]:
     """Return the news items of a file as :func:`load_news` does, each with its whole row."""
+    return list(stream_news(path, notes))
+
+
+def stream_news(path: str | Path, notes: NewsNotes | None = None) -> Iterator[NewsRow]:
+    """Yield the news items of a file one by one, each with its whole row, as `news_rows` has them.
+
+    Raises:
+        InputError: when a bad row is reached, or at the end of a file that holds none.
+    """
     notes = NewsNotes() if notes is None else notes
     first_lines: dict[str, int] = {}
-    found: list[NewsRow] = []
     for line, fields in read_rows(path):
         try:
             row = NewsRow(line, item_of(fields, notes, line), fields)
@@ -136,16 +155,16 @@ def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]
         notes.rows += 1
         if row.item.id in first_lines:
             notes.duplicates.append((row.line, first_lines[row.item.id]))
+            notes.repeated.append(row)
             continue
         first_lines[row.item.id] = row.line
         if not row.item.summary.strip():
             notes.without_summary.append(row.line)
-        found.append(row)
-    if not found:
+        yield row
+    if not first_lines:
         raise InputError(
             "the file holds no news", file=source_name(path), hint="give at least one row"
         )
-    return found
 
 
 def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 0) -> NewsItem:

@@ -1,12 +1,15 @@
 """Appendix O's rules on articles of our own: what makes a candidate, and what keeps one out."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.corpus.ledger import read_ledger, write_stage
-from contrafact.corpus.news_items import news_rows
-from contrafact.families.rfc.pipeline.bucket import bucket, bucket_news
+from contrafact.corpus.ledger import read_ledger, sidecar_path, write_stage
+from contrafact.corpus.news_items import NewsNotes, news_rows
+from contrafact.errors import InputError
+from contrafact.families.rfc.pipeline.bucket import bucket, bucket_file, bucket_news
 from contrafact.records import MANIPULATIONS
 
 CALM = "The harbour museum of Osmery opened its doors to visitors."
@@ -181,3 +184,37 @@ def test_the_ledger_has_each_decision_once_however_often_it_is_written(news, tmp
     kept = {event.manipulation: event.why for event in events if event.decision == "kept"}
     assert kept["numerical"] == "candidate: 3%"
     assert {event.by for event in events} == {"rule:appendix O"}
+
+
+def test_a_repeated_row_is_listed_among_the_dropped(tmp_path) -> None:
+    article = {"title": "Sales may fall", "summary": "Sales may fall 3% this year."}
+    other = {"title": "A quiet day", "summary": "Nothing to see."}
+    file, notes = tmp_path / "news.jsonl", NewsNotes()
+    rows = [article, other, {**article, "ticker": "NRK"}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    told = bucket_file(file, tmp_path / "out.jsonl", notes)
+    assert (told.candidates, told.dropped) == (1, 1)
+    lines = sidecar_path(tmp_path / "out.jsonl", "dropped").read_text(encoding="utf-8").splitlines()
+    dropped = [json.loads(line) for line in lines]
+    assert [row["title"] for row in dropped] == ["A quiet day", "Sales may fall"]
+    assert dropped[1]["line"] == 3
+    assert set(dropped[1]["reasons"].values()) == {"repeats the article of line 1"}
+
+
+def test_parts_make_the_same_files_as_one_and_a_bad_row_leaves_none(tmp_path, monkeypatch) -> None:
+    rows = [{"title": f"Sales fell {n}%", "summary": f"Due to costs, {n}."} for n in range(25)]
+    file = tmp_path / "news.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    bucket_file(file, tmp_path / "whole.jsonl", NewsNotes())
+    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 4)
+    bucket_file(file, tmp_path / "parts.jsonl", NewsNotes())
+    whole, parts = (tmp_path / f"{name}.jsonl" for name in ("whole", "parts"))
+    assert whole.read_bytes() == parts.read_bytes() and len(parts.read_bytes().splitlines()) == 25
+    ledgers = [read_ledger(sidecar_path(path, "ledger")) for path in (whole, parts)]
+    assert [e.identity() for e in ledgers[0]] == [e.identity() for e in ledgers[1]]
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write('{"summary": "no title"}\n')
+    with pytest.raises(InputError, match="title"):
+        bucket_file(file, tmp_path / "bad.jsonl", NewsNotes())
+    left = sidecar_path(tmp_path / "bad.jsonl", "ledger")
+    assert not (tmp_path / "bad.jsonl").exists() and not (left.exists() and left.stat().st_size)

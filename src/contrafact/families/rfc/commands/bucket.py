@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from contrafact.families.rfc.pipeline.bucket import Sorted
+    from contrafact.families.rfc.pipeline.bucket import Summary
 
 __all__ = ["bucket"]
 
@@ -24,49 +24,39 @@ def bucket(
 ) -> None:
     """Sort articles by the manipulations that their words allow; one may allow several.
 
-    Each candidate keeps the words that made it one. Articles that allow none are in
-    FILE.dropped.jsonl with the reasons, every decision is in FILE.ledger.jsonl.
+    Each candidate keeps the words that made it one. Articles that allow none, and rows that repeat
+    another, are in FILE.dropped.jsonl with the reasons, every decision is in FILE.ledger.jsonl.
 
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """
-    from contrafact.corpus.ledger import write_stage
-    from contrafact.corpus.news_items import NewsNotes, news_rows
-    from contrafact.families.rfc.pipeline.bucket import bucket_news
+    from contrafact.corpus.news_items import NewsNotes
+    from contrafact.families.rfc.pipeline.bucket import bucket_file
     from contrafact.files.atomic import guard_output
 
     guard_output(out, file)
     notes = NewsNotes()
-    result = bucket_news(news_rows(file, notes), titles_alone=titles_alone)
-    write_stage(out, result.kept, result.events, dropped=result.dropped)
+    told = bucket_file(file, out, notes, titles_alone=titles_alone)
     for line in notes.lines():
         typer.echo(line, err=True)
-    _show(result, out)
+    _show(told, out)
 
 
-def _show(result: "Sorted", out: Path) -> None:
-    from collections import Counter
-
+def _show(told: "Summary", out: Path) -> None:
     from contrafact.console import show_table
 
     rows = []
-    for name, kept in result.counts().items():
-        reasons = Counter(
-            event.why.partition(":")[0]
-            for event in result.events
-            if event.manipulation == name and event.decision == "dropped"
-        )
+    for name, reasons in told.reasons.items():
         frequent = "; ".join(f"{count} x {why}" for why, count in reasons.most_common(4))
-        rows.append((name, str(kept), str(reasons.total()), frequent))
+        rows.append((name, str(told.kept[name]), str(reasons.total()), frequent))
     show_table(
         "Candidates, and the others by reason",
         ("manipulation", "candidates", "others", "most frequent reasons"),
         rows,
         stderr=True,
     )
-    articles, samples = len(result.kept), sum(result.counts().values())
     typer.echo(
-        f"{articles + len(result.dropped):,} articles: {articles:,} are candidates "
-        f"({samples:,} with each of their manipulations), {len(result.dropped):,} dropped; "
+        f"{told.candidates + told.dropped:,} articles: {told.candidates:,} are candidates "
+        f"({told.kept.total():,} with each of their manipulations), {told.dropped:,} dropped; "
         f"written to {out}",
         err=True,
     )

@@ -5,24 +5,41 @@ given. An article may be a candidate for several, or for none.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
-from typing import Any, NamedTuple
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from contrafact.corpus.ledger import LedgerEvent
-from contrafact.corpus.news_items import NewsRow
+from contrafact.corpus.ledger import Ledger, LedgerEvent, sidecar_path
+from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
+from contrafact.files.atomic import atomic_path
+from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words import Spots, lexicon
 
-__all__ = ["LISTS_USED", "Bucketed", "Evidence", "Sorted", "bucket", "bucket_news"]
+__all__ = [
+    "LISTS_USED",
+    "PART",
+    "Bucketed",
+    "Evidence",
+    "Sorted",
+    "Summary",
+    "bucket",
+    "bucket_file",
+    "bucket_news",
+]
 
 _Ints = npt.NDArray[np.int64]
 _Bools = npt.NDArray[np.bool_]
+
+PART = 20_000
+"""Articles that are sorted at once: enough to hide the cost of a call, few enough for memory."""
 
 STAGE = "bucket"
 RULE = "rule:appendix O"
@@ -87,6 +104,35 @@ class Sorted:
     def counts(self) -> dict[Manipulation, int]:
         """Return how many articles are candidates for each manipulation."""
         return {name: sum(name in row["candidates"] for row in self.kept) for name in MANIPULATIONS}
+
+
+@dataclass
+class Summary:
+    """What became of the articles of a file, counted.
+
+    Attributes:
+        candidates: Articles that are candidates for something.
+        dropped: Articles that are not, repeated rows apart.
+        kept: How many are candidates for each manipulation.
+        reasons: Why the others are not, by manipulation.
+    """
+
+    candidates: int = 0
+    dropped: int = 0
+    kept: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, Counter[str]] = field(
+        default_factory=lambda: {name: Counter() for name in MANIPULATIONS}
+    )
+
+    def add(self, result: Sorted) -> None:
+        """Count some more articles."""
+        self.candidates += len(result.kept)
+        self.dropped += len(result.dropped)
+        for name, count in result.counts().items():
+            self.kept[name] += count
+        for event in result.events:
+            if event.decision == "dropped" and event.manipulation is not None:
+                self.reasons[event.manipulation][event.why.partition(":")[0]] += 1
 
 
 def bucket(
@@ -175,6 +221,51 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorte
             result.dropped.append({**fields, "reasons": one.reasons})
         result.events += _events(row.item.id, one)
     return result
+
+
+def bucket_file(
+    path: str | Path, out: str | Path, notes: NewsNotes, *, titles_alone: bool = False
+) -> Summary:
+    """Sort the news items of a file as `bucket_news` does, and write the stage's files.
+
+    Items are read, sorted and written `PART` at a time, in their order, so that memory does not
+    grow with the texts. All files are whole or not there, the candidates last. A row that repeats
+    another is among the dropped, after the others, with the line of that; its article has its
+    events in the ledger already.
+
+    Args:
+        path: The file.
+        out: Where the candidates go.
+        notes: Filled with what the reader met.
+        titles_alone: See `bucket_news`.
+
+    Raises:
+        InputError: The file cannot be read, a row is bad, or a file cannot be written.
+    """
+    told = Summary()
+
+    def events(kept: IO[str], dropped: IO[str]) -> Iterator[LedgerEvent]:
+        rows = stream_news(path, notes)
+        while part := list(islice(rows, PART)):
+            result = bucket_news(part, titles_alone=titles_alone)
+            told.add(result)
+            kept.writelines(map(json_line, result.kept))
+            dropped.writelines(map(json_line, result.dropped))
+            yield from result.events
+        lines = dict(notes.duplicates)
+        for row in notes.repeated:
+            why = f"repeats the article of line {lines[row.line]}"
+            reasons = dict.fromkeys(MANIPULATIONS, why)
+            dropped.write(json_line({**_carried(row), "line": row.line, "reasons": reasons}))
+
+    with (
+        atomic_path(out) as kept_path,
+        atomic_path(sidecar_path(out, "dropped")) as dropped_path,
+        kept_path.open("w", encoding="utf-8", newline="") as kept,
+        dropped_path.open("w", encoding="utf-8", newline="") as dropped,
+    ):
+        Ledger(sidecar_path(out, "ledger")).append(events(kept, dropped))
+    return told
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,9 @@ _TURNED = re.compile(
 )
 _AS = re.compile(r"(?<!such )(?<!well )(?<!much )(?<!even )\bas\s(?=[a-z])", re.IGNORECASE)
 _GOING_ON = frozenset({"while", "but", "although", "though", "according"})
+_ANY_CAUSE = re.compile(
+    r"\b(?:on|as|after|amid|because|due to|driven by|thanks to|following)\b", re.IGNORECASE
+)
 _NO_MOVE = frozenset({"more", "less", "over", "under", "top"})
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "—", "–", '"', "“", "”", "…"})
 
@@ -167,6 +170,12 @@ def _worded(cause: str, tense: str) -> str:
 
 def _told_elsewhere(text: str, told: Sequence[_Chain]) -> bool:
     """Return whether the rest of a text speaks of the causes that are to go."""
+    for start, end in sentence_spans(text, dashes=True):
+        # "Nikkei inches up on upbeat earnings" above another reason for its rise.
+        if not any(start <= chain.start < end for chain in told):
+            theme = _data()["themes"].get(told[0].theme)
+            if theme and theme.search(text, start, end) and _ANY_CAUSE.search(text, start, end):
+                return True
     rest, gone = text, ""
     for chain in sorted(told, key=lambda c: -c.start):
         gone += " " + rest[chain.start : chain.end]

@@ -76,6 +76,8 @@ _EXPECTED = re.compile(
 _FROM_LEVEL = re.compile(r"\bfrom\s(?:[a-z]+\s){0,3}[$€£¥]?\d+(?:\.\d+)?(?!-)")
 _UP_TO = re.compile(r"\sto\s[$€£¥]?\d")
 _SURPRISES = re.compile(r"\bsurprises? of (-?[\d.,]*\d%)(?: and (-?[\d.,]*\d%))?", re.IGNORECASE)
+_RESERVED = re.compile(r"\b(?:but|yet|nevertheless)\b", re.IGNORECASE)
+_BOTH = re.compile(r"\bearnings,? and revenues?\b", re.IGNORECASE)
 _BUT = re.compile(r"\b(?:but|while|whereas)\b", re.IGNORECASE)
 _REASONS = frozenset(
     {"as", "after", "because", "amid", "amidst", "on", "due", "following", "since", "thanks"}
@@ -451,6 +453,9 @@ def _refuse_contradictions(
             raise _Nonsense(f"'{word.text}' may not go with the reversal")
     _refuse_reasons(text, words, kept)
     for start, end in spans:
+        reserved = _RESERVED.search(text, start, end)
+        if reserved and any(start <= s < end for s, _ in taken):
+            raise _Nonsense(f"'{reserved[0]}' makes a reservation")
         parts = _BUT.split(text[start:end])
         at = start
         for part in parts if len(parts) > 1 else ():
@@ -574,7 +579,8 @@ def _surprise_edits(text: str, turned: Sequence[_Found]) -> list[Edit]:
         return []
     for match in _SURPRISES.finditer(text):
         signs = [-1 if match[n][0] == "-" else 1 for n in (1, 2) if match[n]]
-        if not set(verdicts) <= set(signs):
+        mixed = len(set(signs)) > 1 and len(set(verdicts)) == 1 and _BOTH.search(text)
+        if mixed or not set(verdicts) <= set(signs):
             raise _Nonsense("the surprises do not go with the verdict")
     why = "the surprise turns with the verdict"
     return [

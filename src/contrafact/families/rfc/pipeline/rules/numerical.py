@@ -54,10 +54,12 @@ _BOUNDED = frozenset({"share", "utilisation", "engagement"})
 # Macro-economic figures move in narrow bands (S.2, point 7).
 _MACRO_TOP = {"inflation": 30.0, "unemployment": 25.0, "gdp": 20.0}
 _MACRO_TOP_MONTH = {"inflation": 3.0, "gdp": 10.0}
-_LEAST_UNEMPLOYMENT = 2.0  # per cent (ours)
+_LEAST_UNEMPLOYMENT = 3.0  # per cent (ours)
 # What compares in words, and figures that are names: "'618' shopping event".
 _TELLING = re.compile(
-    r"\b(?:twice|twofold|half|halved|halves|doubl\w+|tripl\w+|quadrupl\w+)\b|['\"‘“]\d+['\"’”]",
+    r"\b(?:twice|twofold|half|halved|halves|doubl\w+|tripl\w+|quadrupl\w+|exchange rate"
+    r"|(?:against|versus|vs\.?|per) (?:the )?(?:U\.?S\.? )?(?:dollar|greenback|euro|USD))\b"
+    r"|['\"‘“]\d+['\"’”]",
     re.IGNORECASE,
 )
 _ROUND = re.compile(r"\.\d*0\Z")
@@ -213,6 +215,8 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
     for i in free:
         if old[i].role == "unemployment" and old[i].is_level and values[i] < _LEAST_UNEMPLOYMENT:
             return f"'{old[i].text}' becomes less than unemployment ever is"
+        if not _stepped(old[i].value, values[i], old[i]):
+            return f"'{old[i].text}' becomes '{back[i].text}', which is no step of a central bank"
         if _ROUND.search(back[i].form.number) and not _ROUND.search(old[i].form.number):
             return f"'{old[i].text}' becomes '{back[i].text}', which nobody writes"
         for j in free:
@@ -224,6 +228,14 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
             a, b, c = (old[i].text for i in relation.parts)
             return f"'{a}', '{b}' and '{c}' no longer agree"
     return ""
+
+
+def _stepped(was: float | None, now: float, quantity: Quantity) -> bool:
+    """Return whether a rate or a step that was in quarters of a point is so still."""
+    quarter = {"basis points": 25.0, "percent": 0.25}.get(quantity.kind)
+    if quarter is None or (quantity.kind == "percent" and quantity.role != "policy rate"):
+        return True
+    return bool((was or 0.0) % quarter) or not round(now / quarter, 6) % 1
 
 
 def _ordered(one: Quantity, two: Quantity) -> bool:

@@ -41,8 +41,9 @@ _BEFORE_NOUN = ("ADJ", "ADV", "NUM", "NOUN", "PROPN", "VERB", "PUNCT", "SYM")
 _NOT_HEDGES = re.compile(r"\b(?:in|of|since|until|by|on|last|this|next|early|late)\s+\Z", re.I)
 _NO_TONE = frozenset({"more", "less", "over", "under", "top"})
 _OPEN = re.compile(
-    r"\b(?:if|whether|despite|although|though|but|hopes?|fears?|hold back|weigh\w*|limit\w*|los(?:e|es|ing)"
-    r"|threat\w*|return(?:ed|s)? to|fight\w*|tame|curb\w*|offset\w*|sustain|vulnerabilit\w+)\b",
+    r"\b(?:if|whether|despite|although|though|but|hopes?|fears?|hold back|weigh\w*|limit\w*"
+    r"|expects?|los(?:e|es|ing)|threat\w*|return(?:ed|s)? to|fight\w*|tame|curb\w*|offset\w*"
+    r"|sustain|vulnerabilit\w+)\b",
     re.IGNORECASE,
 )
 _LARGE = 2.0  # per cent: what is less is not called steep or solid (ours)
@@ -188,6 +189,8 @@ def _bare_noun(word: Word, words: Sequence[Word]) -> bool:
         or before.lower in _data()["not_before"].split()
     ):
         return False
+    if after is not None and after.lower == "of":
+        return False  # "a rise of 0.25 points" says itself how large it is
     return after is None or (after.pos not in ("NOUN", "PROPN") and after.text != "-")
 
 
@@ -199,6 +202,14 @@ def _plain_word(word: Word, words: Sequence[Word], text: str) -> bool:
         return False
     before = words[word.index - 1] if word.index else None
     if before is not None and (before.pos == "ADV" or before.text == "-"):
+        return False
+    after = words[word.index + 1 : word.index + 2]
+    if before is not None and before.lower in ("go", "goes", "went", "turned", "turns"):
+        return False
+    if word.lower in ("positive", "negative") and any(
+        w.lower in ("for", "interest", "rates", "rate", "territory", "yield", "yields", "test")
+        for w in after
+    ):
         return False
     if word.pos == "ADJ" and not any(w.lower in measures() for w in described(word, words)):
         return False

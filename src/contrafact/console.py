@@ -93,6 +93,7 @@ class Progress:
 
         console = self._console if self._terminal else Console(soft_wrap=True)
         console.print(draw(console), highlight=False, soft_wrap=not self._terminal)
+        console.file.flush()  # a reader of a pipe gets it now, not with the next thousand lines
 
     def _tenths(self) -> int:
         return 10 * self.done // max(1, self.total or 0)

@@ -446,8 +446,8 @@ def _refuse_contradictions(
         if word.pos not in ("VERB", "ADJ", "ADV") or not kept(word.start):
             continue
         name = word.text[0].isupper() and not word.titled
-        part = text[max(0, word.start - 1)] == "-" or text[word.end : word.end + 1] == "-"
-        if not word.text.isalpha() or name or part or not is_common(word.lower):
+        joined = text[max(0, word.start - 1)] == "-" or text[word.end : word.end + 1] == "-"
+        if not word.text.isalpha() or name or joined or not is_common(word.lower):
             continue
         if not lemmas(word.lower) & rules.neutral:
             raise _Nonsense(f"'{word.text}' may not go with the reversal")

@@ -10,6 +10,7 @@ from contrafact.models.asking import PlannedCall
 from contrafact.models.prices import Tokens, dollars, is_paid
 
 __all__ = [
+    "NOT_COUNTED",
     "SAMPLED",
     "CallEstimate",
     "call_estimate",
@@ -18,12 +19,17 @@ __all__ = [
     "sampled",
     "subject_estimates",
     "summed",
+    "unpriced",
 ]
 
 _T = TypeVar("_T")
 
 SAMPLED = 50
 """Tokens are counted over the real prompts of up to so many items, evenly spread, and scaled."""
+
+
+NOT_COUNTED = "Tokens are OpenAI's o200k count; reasoning tokens and retries come on top."
+"""What is said below an estimate."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,11 @@ def judge_estimates(
 def paid_calls(rows: Iterable[CallEstimate]) -> int:
     """Return how many calls cost money."""
     return sum(row.calls for row in rows if row.paid)
+
+
+def unpriced(rows: Iterable[CallEstimate]) -> list[str]:
+    """Return the models that cost money and whose price is not known."""
+    return sorted({row.model for row in rows if row.dollars is None})
 
 
 def _tokens(text: str) -> int:

@@ -22,6 +22,11 @@ from hypothesis import settings
 # test files do before any fixture is set up.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+# Hundreds of processes import the package: it is compiled once, also where nobody else writes
+# bytecode, as in containers.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # A busy machine is no failure.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
@@ -93,18 +98,30 @@ class Forks:
         return json.loads(self.answers.readline())
 
 
-@pytest.fixture(scope="session")
-def _forks() -> Iterator[Forks]:
+@contextmanager
+def forking(**environment: str) -> Iterator[Forks]:
+    """Start what commands are forks of, with more in its environment."""
     ours, theirs = socket.socketpair()
     program = Path(__file__).parent / "support" / "fork_server.py"
     command = [sys.executable, str(program), str(theirs.fileno())]
-    with subprocess.Popen(command, pass_fds=[theirs.fileno()]):
+    with subprocess.Popen(command, pass_fds=[theirs.fileno()], env={**os.environ, **environment}):
         theirs.close()
         with ours:
             forks = Forks(ours)
             assert forks.answers.readline() == "ready\n"
             yield forks
             forks.answers.close()
+
+
+@pytest.fixture(scope="session")
+def _forks() -> Iterator[Forks]:
+    with forking() as forks:
+        yield forks
+
+
+@pytest.fixture(scope="session")
+def start_forks():
+    return forking
 
 
 class Started:
@@ -192,6 +209,35 @@ def start_contrafact(tmp_path: Path, _forks: Forks) -> Callable[..., Started]:
     return start
 
 
+def run_fork(
+    forks: Forks,
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    streams: Path,
+    env: dict[str, str] | None = None,
+    input: str | bytes = "",
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; its input and output are files in a folder of their own."""
+    files = [streams / name for name in ("in", "out", "err")]
+    files[0].write_bytes(input.encode() if isinstance(input, str) else input)
+    with files[0].open("rb") as given, files[1].open("wb") as out, files[2].open("wb") as err:
+        request = {
+            "arguments": arguments,
+            "environment": dict(os.environ) if env is None else env,
+            "folder": str(folder),
+        }
+        child = forks.ask([given.fileno(), out.fileno(), err.fileno()], **request)
+    code = forks.ask(wait=child, blocks=True)
+    said = (path.read_text(encoding="utf-8") for path in files[1:])
+    return subprocess.CompletedProcess(list(arguments), code, *said)
+
+
+@pytest.fixture(scope="session")
+def run_in_fork():
+    return run_fork
+
+
 @pytest.fixture
 def quick_contrafact(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, _forks: Forks
@@ -199,19 +245,8 @@ def quick_contrafact(
     """Run the command line in a process that has its imports already: for many short runs."""
 
     def run(*arguments: str, env: dict[str, str] | None = None, input: str | bytes = ""):
-        folder = tmp_path_factory.mktemp("streams")
-        files = [folder / name for name in ("in", "out", "err")]
-        files[0].write_bytes(input.encode() if isinstance(input, str) else input)
-        with files[0].open("rb") as given, files[1].open("wb") as out, files[2].open("wb") as err:
-            request = {
-                "arguments": arguments,
-                "environment": dict(os.environ) if env is None else env,
-                "folder": str(tmp_path),
-            }
-            child = _forks.ask([given.fileno(), out.fileno(), err.fileno()], **request)
-        code = _forks.ask(wait=child, blocks=True)
-        said = (path.read_text(encoding="utf-8") for path in files[1:])
-        return subprocess.CompletedProcess(list(arguments), code, *said)
+        streams = tmp_path_factory.mktemp("streams")
+        return run_fork(_forks, arguments, folder=tmp_path, streams=streams, env=env, input=input)
 
     return run
 
@@ -260,6 +295,36 @@ def service() -> Iterator[Service]:
 @pytest.fixture(scope="session")
 def start_service():
     return serving
+
+
+NEWS = "<news>{{ headline }}</news>"
+PAIR = {
+    "original_headline": "Up",
+    "risk_counterfactual": "Prices fall at once",
+    "opportunity_counterfactual": "Prices rise at once",
+}
+SHORT_PROMPTS = {
+    # The embedded model does as it is told here, so that there is something to judge.
+    "generate": f"{{% for shot in shots %}}{{% endfor %}}{NEWS}\n"
+    f"Write this again: {json.dumps(PAIR)}",
+    "judge-forward-compatibility": f"Can it come next?\n{NEWS} {{{{ counterfactual }}}}",
+    "lm-counterfactuals-base": f"Write the next headline.\n{NEWS}",
+}
+for _side, _turn in (("risk", "worse"), ("opportunity", "better")):
+    SHORT_PROMPTS |= {
+        f"judge-directionality-{_side}": f"Is it {_turn}?\n{NEWS} {{{{ counterfactual }}}}",
+        f"lm-counterfactuals-{_side}": f"Write the next headline, a {_turn} one.\n{NEWS}",
+    }
+
+
+@pytest.fixture(scope="session")
+def short_prompts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pack of short prompts, for runs of a real model whose answers nobody reads."""
+    pack = tmp_path_factory.mktemp("short-prompts")
+    (pack / "finforce").mkdir()
+    for name, text in SHORT_PROMPTS.items():
+        (pack / "finforce" / f"{name}.jinja").write_text(text, encoding="utf-8")
+    return pack
 
 
 @pytest.fixture(scope="session")

@@ -174,7 +174,7 @@ def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
     sys.modules.pop("my_methods.one_side")
 
 
-def test_the_example_rule_works_as_the_page_says(contrafact, tmp_path):
+def test_the_example_rule_works_as_the_page_says(quick_contrafact, tmp_path):
     page = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
     (source,) = re.findall(r"```python\n(\"\"\"A house rule.*?)```", page, re.DOTALL)
     (tmp_path / "house_rules").mkdir()
@@ -189,7 +189,7 @@ def test_the_example_rule_works_as_the_page_says(contrafact, tmp_path):
     (tmp_path / "pairs.jsonl").write_text(lines, encoding="utf-8")
     paths = os.pathsep.join(filter(None, (".", os.environ.get("PYTHONPATH"))))
     for words in commands(ROOT / "docs" / "contracts.md"):
-        done = contrafact(*words, env={**os.environ, "PYTHONPATH": paths})
+        done = quick_contrafact(*words, env={**os.environ, "PYTHONPATH": paths})
         if "--rule" not in words:
             continue
         plain, advice = (json.loads(line) for line in done.stdout.splitlines())

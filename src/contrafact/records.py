@@ -117,6 +117,10 @@ class Output(_Record):
 
     text: str | None = Field(description="The text that is judged; none where it is invalid.")
     invalid: str | None = Field(default=None, description="The reason, where it is.")
+    degenerate: str | None = Field(
+        default=None,
+        description="Why the text is no answer though it can be read, where it is none.",
+    )
     reply: str | None = Field(default=None, description="The model's last reply, as it came.")
     repairs: tuple[str, ...] = Field(
         default=(), description="Names of the repairs that reading the reply took, in order."

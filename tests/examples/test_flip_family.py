@@ -39,16 +39,42 @@ def package(tmp_path_factory):
     return source
 
 
+@pytest.fixture(scope="module")
+def python_path(package):
+    return os.pathsep.join([str(package), *filter(None, sys.path)])
+
+
+@pytest.fixture(scope="module")
+def forks(python_path, start_forks):
+    with start_forks(PYTHONPATH=python_path) as forks:
+        yield forks
+
+
 @pytest.fixture
-def flip(package, tmp_path):
+def flip(forks, run_in_fork, tmp_path, tmp_path_factory):
     """Run a command with the family installed, in a folder of its own."""
 
-    def run(*words, program=(sys.executable, "-m", "contrafact.cli.main"), env=None):
-        path = os.pathsep.join([str(package), *filter(None, sys.path)])
+    def run(*words, env=None):
+        return run_in_fork(
+            forks,
+            words,
+            folder=tmp_path,
+            streams=tmp_path_factory.mktemp("streams"),
+            env={**os.environ, "COLUMNS": "200", **(env or {})},
+        )
+
+    return run
+
+
+@pytest.fixture
+def with_flip(python_path, tmp_path):
+    """Run a program where the family is installed."""
+
+    def run(*words):
         return subprocess.run(
-            [*program, *words],
+            words,
             cwd=tmp_path,
-            env={**os.environ, "COLUMNS": "200", **(env or {}), "PYTHONPATH": path},
+            env={**os.environ, "COLUMNS": "200", "PYTHONPATH": python_path},
             capture_output=True,
             text=True,
             check=False,
@@ -75,10 +101,10 @@ for line in sys.argv[1:]:
 """
 
 
-def test_every_command_line_of_the_page_parses(flip):
+def test_every_command_line_of_the_page_parses(with_flip):
     lines = re.findall(r"^contrafact .+$", PAGE, re.MULTILINE)
     assert len(lines) >= 6
-    result = flip(*lines, program=(sys.executable, "-c", PARSE))
+    result = with_flip(sys.executable, "-c", PARSE, *lines)
     assert result.returncode == 0, result.stderr
 
 
@@ -169,14 +195,13 @@ def test_wrong_input_is_one_line(flip, tmp_path):
         assert flip("run", "flip", "--model", "m/x", *words).returncode == 2
 
 
-def test_inspect_runs_the_task_and_the_example_s_own_tests_pass(flip, package):
+def test_inspect_runs_the_task_and_the_example_s_own_tests_pass(with_flip, package):
     task = f"{package}/contrafact_flip/run.py@flip"
+    inspect = str(Path(sys.executable).with_name("inspect"))
     words = ("eval", task, "--model", "none", "-T", "method=human")
-    inspect = (str(Path(sys.executable).with_name("inspect")),)
-    result = flip(*words, "-T", "judged=false", "--display", "plain", program=inspect)
+    result = with_flip(inspect, *words, "-T", "judged=false", "--display", "plain")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "valid" in result.stdout
     words = ("-q", "-p", "no:cacheprovider", "-n0", "--import-mode=importlib")
-    pytest_itself = (sys.executable, "-m", "pytest")
-    own = flip(*words, str(EXAMPLE / "tests"), program=pytest_itself)
+    own = with_flip(sys.executable, "-m", "pytest", *words, str(EXAMPLE / "tests"))
     assert own.returncode == 0, own.stdout

@@ -237,7 +237,12 @@ def test_whatever_is_set_is_repeated(values, tmp_path_factory):
 def test_a_presets_run_is_repeated(name, tmp_path):
     from contrafact.runs.prepare import load_preset
 
-    first = make_config(str(load_preset(name)["task"]), {"preset": name}).settings()
+    preset = load_preset(name)
+    given = {"preset": name}
+    if "data" in preset.get("needs", {}):
+        given["data"] = tmp_path / "mine.jsonl"
+        given["data"].write_text('{"headline": "Ostrava mill reopens under new owners"}\n')
+    first = make_config(str(preset["task"]), given).settings()
     (tmp_path / "config.yaml").write_text(config_text(first, tmp_path), encoding="utf-8")
     (again,) = prepare_cells(make_plan(read_config(tmp_path / "config.yaml"), {}))
     assert again.identity == prepare(first).identity

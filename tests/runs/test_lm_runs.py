@@ -12,15 +12,18 @@ SHORT = "max-tokens=40,temperature=0.5"
 
 
 @pytest.mark.slow
-def test_a_grid_of_options_is_run_told_apart_reported_and_not_run_again(contrafact, tmp_path):
+def test_a_grid_of_options_is_run_told_apart_reported_and_not_run_again(
+    quick_contrafact, short_prompts, tmp_path
+):
     command = (
         "run", "finforce", "--model", MODEL, "--limit", "2", "--fluency-model", "none",
         "--out", "run", "--method", "lm-counterfactuals", "--method",
         "lm-counterfactuals:noise=fresh", "--max-tokens", "40", "--temperature", "0.5",
+        "--prompts", str(short_prompts),
     )  # fmt: skip
-    first = contrafact(*command)
+    first = quick_contrafact(*command)
     assert first.returncode == 0, first.stderr
-    again = contrafact(*command)
+    again = quick_contrafact(*command)
     assert "no model was called" in again.stdout
     settings = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))["settings"]
     assert settings["methods"] == [
@@ -50,9 +53,9 @@ def test_a_grid_of_options_is_run_told_apart_reported_and_not_run_again(contrafa
     news = tmp_path / "news.jsonl"
     texts = [headline.text for headline in bundled_headlines()[:2]]
     news.write_text("".join(json.dumps({"headline": text}) + "\n" for text in texts))
-    made = contrafact(
+    made = quick_contrafact(
         "generate", "news.jsonl", "--model", MODEL, "--out", "out.jsonl",
-        "--method", f"lm-counterfactuals:{SHORT}",
+        "--method", f"lm-counterfactuals:{SHORT}", "--prompts", str(short_prompts),
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]

@@ -24,12 +24,13 @@ def nearby():
 
 
 @pytest.mark.slow
-def test_a_run_over_http_equals_one_in_process(quick_contrafact, nearby, tmp_path):
+def test_a_run_over_http_equals_one_in_process(quick_contrafact, nearby, short_prompts, tmp_path):
     def run(model: str, out: str) -> None:
         result = quick_contrafact(
             "run", "finforce", "--model", model, "--judge", model, "--out", out, "--limit", "1",
             "--method", "few-shot", "--temperature", "0", "--max-tokens", "150",
-            "--fluency-model", "none", "--max-connections", "1", env=nearby,
+            "--fluency-model", "none", "--max-connections", "1", "--prompts", str(short_prompts),
+            env=nearby,
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
 

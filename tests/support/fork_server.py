@@ -8,9 +8,11 @@ such an id, the answer is its exit code, or null if it still runs and is not to 
 
 import functools
 import gc
+import importlib
 import importlib.metadata
 import json
 import os
+import pkgutil
 import signal
 import socket
 import sys
@@ -52,30 +54,68 @@ def _import() -> None:
 
     PyTorch, which spaCy imports, starts none before it computes.
     """
-    # The engine asks in every evaluation which packages are installed; here they stay the same.
+    # The engine asks in every evaluation which packages are installed, and of which
+    # version, at every model; here they stay the same.
     importlib.metadata.packages_distributions = functools.cache(
         importlib.metadata.packages_distributions
     )
+    importlib.metadata.version = functools.cache(importlib.metadata.version)
 
-    # The engine imports some of these only when it begins to evaluate.
-    import acp  # noqa: F401
-    import fastapi  # noqa: F401
-    import inspect_ai  # noqa: F401
+    import contrafact
+
+    for module in pkgutil.walk_packages(contrafact.__path__, "contrafact."):
+        importlib.import_module(module.name)
+
+    # These are imported only when they are used: by the engine when it begins to evaluate, by
+    # others when they are called.
+    for name in (
+        "IPython",
+        "acp",
+        "alembic.command",
+        "anyio._backends._asyncio",
+        "datasketch",
+        "encodings.utf_16_le",
+        "fsspec.implementations.chained",
+        "genai_prices.data",
+        "httpcore2",
+        "inspect_ai._control.disconnect",
+        "inspect_ai.agent._acp.server",
+        "inspect_ai.hooks._startup",
+        "inspect_ai.model._providers.none",
+        "inspect_ai.model._providers.openai_compatible",
+        "matplotlib.backends.backend_agg",
+        "matplotlib.backends.backend_svg",
+        "openai.resources.chat.completions.completions",
+        "pandas.core.arrays.arrow.extension_types",
+        "pandas.core.methods.to_dict",
+        "pandas.core.reshape.reshape",
+        "pyarrow.dataset",
+        "pyarrow.pandas_compat",
+        "pyarrow.parquet",
+        "rich.markdown",
+        "sklearn.linear_model",
+        "sqlalchemy.dialects.sqlite",
+        "truststore",
+        "uvicorn.lifespan.on",
+        "uvicorn.protocols.http.httptools_impl",
+    ):
+        importlib.import_module(name)
+
     import matplotlib.figure
-    import openai  # noqa: F401
-    import pandas  # noqa: F401
-    import pyarrow.parquet  # noqa: F401
-    import sklearn.linear_model  # noqa: F401
-    import uvicorn  # noqa: F401
+    from inspect_ai.model import get_model_info
     from matplotlib.backends import backend_agg, backend_svg
 
-    import contrafact.cli.main
-    import contrafact.families.finforce.bulk
-    import contrafact.families.finforce.methods
-    import contrafact.report.build
-    import contrafact.runs.execute  # noqa: F401
+    from contrafact.report.html import page_environment
+    from contrafact.text.diff import token_count
     from contrafact.text.parsing import parsed, recognised
+    from contrafact.text.words.lexicon import lexicon
 
+    # What is known of all models is read once.
+    get_model_info("openai/gpt-4o")
+    for template in page_environment().list_templates():
+        page_environment().get_template(template)
+    lexicon()
+    token_count("Sales rose.")
     list(parsed(["Sales rose."]))
     list(recognised(["Sales rose."]))
     # Fonts are found and read once.
@@ -95,6 +135,9 @@ def _run(request: dict[str, Any], files: list[int]) -> None:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    # Where Python looks first, as when it starts.
+    added = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:0] = [path for path in added if path not in sys.path]
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - the parent's was read
     sys.argv = ["contrafact", *request["arguments"]]
     from contrafact.cli.main import main as command

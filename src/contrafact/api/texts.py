@@ -232,6 +232,7 @@ def synth(
     graph: str | None = None,
     domain: str | None = None,
     templates: _Path = None,
+    private_lexicon: _Path = None,
     out: _Path = None,
 ) -> Result:
     """Draw stories whose right and wrong answers are proven, as ``contrafact cobe synth`` does.
@@ -241,7 +242,8 @@ def synth(
         seed: Seed of the drawing.
         graph: Only this type: chain, collider, correlated, diamond, fork or hybrid.
         domain: Only this domain.
-        templates: A folder of templates of your own.
+        templates: Hand-written plots instead: a folder, or "bundled".
+        private_lexicon: A folder with scenes and wordings of your own.
         out: A JSON file to write besides.
 
     Returns:
@@ -251,35 +253,45 @@ def synth(
     Raises:
         InputError: There is no such graph or domain, or the templates cannot be used.
     """
+    import json
+
     import pandas as pd
 
-    from contrafact.families.cobe.data import answers_object, story_object, write_stories
-    from contrafact.families.cobe.synth.draw import choose, domain_named, draw_stories
-    from contrafact.families.cobe.synth.template import bundled_templates, load_templates
-    from contrafact.files.atomic import guard_output
+    from contrafact.families.cobe.synth.draw import story_lines
+    from contrafact.files.atomic import guard_output, write_text
 
     if n < 1:
         raise InputError(f"n is {n}", hint="draw at least one story")
     if out is not None:
-        guard_output(Path(out), _path(templates))
-    among = bundled_templates() if templates is None else load_templates(Path(templates))
-    chosen = choose(among, graph=graph, domain=None if domain is None else domain_named(domain))
-    drawn = list(draw_stories(chosen, n, seed))
-    more = [answers_object(one) for one in drawn]
-    if out is not None:
-        write_stories([one.story for one in drawn], Path(out), more)
-    items = pd.DataFrame(
-        [story_object(one.story, extra) for one, extra in zip(drawn, more, strict=True)]
+        guard_output(Path(out), _path(private_lexicon))
+    lines = list(
+        story_lines(
+            n,
+            seed,
+            graph=graph,
+            domain=domain,
+            templates=None if templates is None else str(templates),
+            private_lexicon=_path(private_lexicon),
+        )
     )
+    if out is not None:
+        write_text(Path(out), "[\n" + ",\n".join(lines) + "\n]\n")
+    rows = [json.loads(line) for line in lines]
+    items = pd.DataFrame(rows)
     counts = pd.DataFrame(
         [
-            {"graph": one.story.graph, "stories": 1, "right": len(one.right),
-             "wrong": len(one.wrong)}
-            for one in drawn
+            {
+                "graph": row["Graph type"],
+                "stories": 1,
+                "right": len(row["Right answers"]),
+                "wrong": len(row["Wrong answers"]),
+            }
+            for row in rows
         ]
-    )  # fmt: skip
+    )
     scores = counts.groupby("graph").sum().reset_index()
-    return Result(f"{n} stories of {len(chosen)} templates, seed {seed}", items, scores)
+    sources = len({row["Proof"]["template"] for row in rows})
+    return Result(f"{n} stories of {sources} templates, seed {seed}", items, scores)
 
 
 def _path(given: _Path) -> Path | None:

@@ -66,10 +66,11 @@ def abduct(model: Model, facts: Assignment) -> Posterior:
     # What the mechanisms so far allow: noise by place, the variables' values, the weight.
     states: list[tuple[dict[int, int], dict[str, Value], float]] = [({}, {}, 1.0)]
     known: set[str] = set()
-    for name in [*model.order, None]:
+    steps: list[str | None] = [*model.order, None]
+    for step in steps:
         terms = (
-            [n for n in model.mechanism(name).noise if n not in known]
-            if name is not None
+            [n for n in model.mechanism(step).noise if n not in known]
+            if step is not None
             else [n.name for n in model.noises if n.name not in known]
         )
         for term in dict.fromkeys(terms):
@@ -80,15 +81,15 @@ def abduct(model: Model, facts: Assignment) -> Posterior:
                 for noise, values, weight in states
                 for value, share in enumerate(weights)
             ]
-        if name is None:
+        if step is None:
             break
-        mechanism, kept = model.mechanism(name), []
+        mechanism, kept = model.mechanism(step), []
         own = [place[term] for term in mechanism.noise]
         for noise, values, weight in states:
             key = (*[values[p] for p in mechanism.parents], *[noise[at] for at in own])
             value = mechanism.table[key]
-            if facts.get(name, value) == value:
-                kept.append((noise, {**values, name: value}, weight))
+            if facts.get(step, value) == value:
+                kept.append((noise, {**values, step: value}, weight))
         states = kept
     if not states:
         raise ImpossibleFacts(f"no noise gives the facts {dict(facts)}")

@@ -85,17 +85,19 @@ class _Twin:
         untold = {name for name in model.order if name not in facts}
         shared = {axis for factor in self.after.values() for axis in factor.axes}
         self.factual = _eliminate(factual, keep=shared | untold)
+        if _product(_eliminate(self.factual, keep=set())).table.get((), 0.0) <= 0.0:
+            raise ValueError(f"no noise gives the facts {dict(facts)}")
 
     def pair(self, name: str) -> dict[tuple[Value, Value], float]:
+        if name in self.facts and name not in self.copied:
+            return {(self.facts[name], self.facts[name]): 1.0}
         then = _AFTER + name if name in self.copied else name
         # What is neither asked for nor leads to it sums to one: it is left out.
         needed = self.model.graph.ancestors([name]) | {name}
         factors = [*self.factual, *(self.after[one] for one in self.copied & needed)]
-        wanted = [axis for axis in dict.fromkeys((name, then)) if axis != name or self._open(name)]
-        left = _product(_eliminate(factors, keep=set(wanted)))
+        wanted = {axis for axis in (name, then) if axis not in self.facts}
+        left = _product(_eliminate(factors, keep=wanted))
         total = sum(left.table.values())
-        if total <= 0.0:
-            raise ValueError(f"no noise gives the facts {dict(self.facts)}")
         found: dict[tuple[Value, Value], float] = {}
         for key, weight in left.table.items():
             values = dict(zip(left.axes, key, strict=True))
@@ -103,9 +105,6 @@ class _Twin:
             place = (before, values.get(then, before))
             found[place] = found.get(place, 0.0) + weight / total
         return {place: weight for place, weight in found.items() if weight > 0.0}
-
-    def _open(self, name: str) -> bool:
-        return name not in self.facts
 
     def _mechanism(self, name: str, *, after: bool) -> _Factor:
         """Return a mechanism as the list of its rows that the facts allow."""

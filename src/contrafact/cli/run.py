@@ -312,10 +312,12 @@ def evaluate(
         cell: What tells it from other runs of its grid, if it is of one.
     """
     from contrafact.runs.execute import calls_to_confirm, default_folder, execute
-    from contrafact.runs.prepare import BUNDLED
+    from contrafact.runs.prepare import BUNDLED, preset_notes
 
     folder = out or default_folder(prepared)
     calls = prepared.estimate(tokens=False)
+    for note in preset_notes(prepared.settings.preset):
+        typer.echo(f"{prepared.settings.preset}: {note}", err=True)
     if not yes:
         _ask_first(calls_to_confirm([(prepared, folder, calls)]))
     for note in prepared.data.notes:

@@ -147,7 +147,8 @@ class Family:
         exam: The questions whose answers are known that a judge is examined with.
         training: How a model is trained on its verdicts.
         data: The files that ``contrafact data check`` knows, by schema.
-        presets: Settings of the paper, by name: the fields of a run's settings.
+        presets: Settings of the paper, by name: the fields of a run's settings; ``needs``, by the
+            setting that a user has to name, how to get it; ``notes`` to read before the first call.
         demo: Its part of ``contrafact demo``.
         review_rows: Makes the items of a review of a row of the family's files.
         rank: Its place in lists; families of the same rank stand by name.

@@ -5,7 +5,7 @@ them. Texts of models and news stand in them as they are.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -249,13 +249,28 @@ def invalid_sentence(items: pd.DataFrame, invalid: tuple[str, str], kept: str) -
     """Return a sentence on which system's outputs could not be read most often.
 
     Args:
-        items: Rows with ``system`` and ``valid``.
+        items: Rows with ``system``, ``valid`` and ``degenerate``.
         invalid: What an output is called, one and several.
         kept: What the two forms rest on where none is invalid.
     """
     worst, (one, several) = most_invalid(items), invalid
+    degenerate = items.loc[items["degenerate"].notna(), "system"].value_counts()
+    if len(degenerate):
+        most = degenerate.index[0]
+        text = (
+            f"{degenerate.sum():,} {several if degenerate.sum() > 1 else one} can be read and "
+            f"{'are' if degenerate.sum() > 1 else 'is'} no answer: copies of the input, of another "
+            "or of an example, equal sides, another language. The strict columns count "
+            f"{'them' if degenerate.sum() > 1 else 'it'} as wrong"
+        )
+        text += f"; most come from {most}." if 1 < len(degenerate) < degenerate.sum() else "."
+        return text if worst is None else f"{text} {_worst(worst, several)}"
     if worst is None:
         return f"No {one} was invalid, so the strict and the valid form rest on the same {kept}."
+    return _worst(worst, several)
+
+
+def _worst(worst: tuple[str, str], several: str) -> str:
     return (
         f"Invalid {several} are counted as wrong in the strict columns: most come from {worst[0]} "
         f"({worst[1]} of its {several})."
@@ -307,9 +322,13 @@ class Table:
     group_by: str | None = None
     published_label: str = ""
 
-    def without_empty_columns(self) -> "Table":
-        """Return the table without the columns that hold no value at all."""
-        columns = tuple(c for c in self.columns if self.frame[c.key].notna().any())
+    def without_empty_columns(self, keep: Collection[str] = ()) -> "Table":
+        """Return the table without the columns that hold no value at all.
+
+        Args:
+            keep: Columns that stay all the same: what was measured, and came to nothing.
+        """
+        columns = tuple(c for c in self.columns if c.key in keep or self.frame[c.key].notna().any())
         return replace(self, columns=columns)
 
     @property

@@ -14,11 +14,14 @@ from contrafact.family.method import Method
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import Output
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "MAX_CHARACTERS",
     "OUTPUT",
+    "Exchanges",
+    "degenerate_text",
     "method_solver",
     "number",
     "output_of",
@@ -37,6 +40,9 @@ MAX_CHARACTERS = 20_000
 OUTPUT = "output"
 """Where a sample's store keeps the method's output."""
 
+Exchanges = Sequence[tuple[str, str]]
+"""What was sent to a model and what came back, in order: prompts and replies."""
+
 
 @solver
 def method_solver(
@@ -50,6 +56,7 @@ def method_solver(
     cache: bool | CachePolicy = False,
     config: GenerateConfig | None = None,
     judged: bool = False,
+    look: Callable[[ItemT, OutputT, Exchanges], OutputT] | None = None,
 ) -> Solver:
     """Work on a sample by a method; a model that gives no answer makes an invalid output.
 
@@ -63,16 +70,23 @@ def method_solver(
         cache: Inspect's cache policy for the calls.
         config: Settings of the calls on top of the model's own.
         judged: Whether a judge will be asked: a missing one is found here, before the first call.
+        look: Looks an output over without a model, and returns it with what was found: from the
+            item, the output, and what was asked and answered on the way (`degenerate_text`).
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         if judged:
             judges_of_role()
-        ask = Ask(get_model(), structured, cache, config or GenerateConfig())
+        exchanges: list[tuple[str, str]] = []
+        ask = Ask(get_model(), structured, cache, config or GenerateConfig(), exchanges)
+        item = item_of(state)
         try:
-            output = await method(item_of(state), ask, draw=state.epoch)
+            output = await method(item, ask, draw=state.epoch)
         except Unanswered as reason:
             output = unanswered(str(reason))
+        if look is not None:
+            # What weights in this process were shown stands in the plan alone.
+            output = look(item, output, exchanges or [(c.prompt, "") for c in method.plan(item)])
         kept = output.model_dump(mode="json") if isinstance(output, BaseModel) else None
         state.store.set(key, kept or asdict(cast(Any, output)))
         state.output = ModelOutput.from_content(str(state.model), shown(output))
@@ -85,6 +99,26 @@ def output_of(state: TaskState) -> Output:
     """Return the output in a sample: a method's, or whatever another solver wrote."""
     kept = state.store.get(OUTPUT)
     return Output(**kept) if kept is not None else read_text(state.output)
+
+
+def degenerate_text(
+    batch: Batch, output: Output, *own: str, shown: Exchanges = (), same: Sequence[str] = ()
+) -> Output:
+    """Return an output with the reason why its text is no answer, if it is none.
+
+    A reason that it has already, of when its prompt was at hand, stays.
+
+    Args:
+        batch: The inputs that are worked on together.
+        output: The output.
+        own: The texts of its own input: the first is what it was to change.
+        shown: What the model was asked and answered on the way.
+        same: Inputs besides that it may equal: variants of its own.
+    """
+    if output.text is None or output.degenerate is not None:
+        return output
+    reason = batch.reason(output.text, *own, shown=shown, same=same)
+    return output if reason is None else output.model_copy(update={"degenerate": reason})
 
 
 def read_text(
@@ -120,18 +154,22 @@ def rates() -> Metric:
     """Rates over samples: what is valid, and each criterion in two forms.
 
     A criterion's own name is its rate over valid verdicts; the ``_strict`` form counts everything
-    invalid as failed. Each comes with its standard error, ``_stderr``.
+    invalid, and what is no answer (``degenerate`` in a score's metadata), as failed. Each comes
+    with its standard error, ``_stderr``.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.value) for score in scores]
+        none = [bool((score.score.metadata or {}).get("degenerate")) for score in scores]
         names = dict.fromkeys(name for row in rows for name in row)
         columns: dict[str, list[float]] = {}
         for name in names:
             columns[name] = [number(row.get(name)) for row in rows]
             if name != "valid":
-                strict = [0.0 if math.isnan(value) else value for value in columns[name]]
-                columns[f"{name}_strict"] = strict
+                columns[f"{name}_strict"] = [
+                    0.0 if math.isnan(value) or no_answer else value
+                    for value, no_answer in zip(columns[name], none, strict=True)
+                ]
         clusters = [str(score.sample_id) for score in scores]
         return {
             key: value

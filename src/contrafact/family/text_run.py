@@ -8,6 +8,7 @@ judge is shown, and what it computes besides.
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -23,12 +24,22 @@ from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, TaskRun, load_once
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, method_solver, number, output_of, rates, verdict_columns
+from contrafact.family.task import (
+    OUTPUT,
+    Exchanges,
+    degenerate_text,
+    method_solver,
+    number,
+    output_of,
+    rates,
+    verdict_columns,
+)
 from contrafact.judges.judge import judges_of_role
 from contrafact.judges.rubric import Rubric
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Output
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import delimit
 
 __all__ = ["TextRun", "criteria_scorer"]
@@ -41,7 +52,8 @@ class TextRun(TaskRun[ItemT, ItemT]):
 
     The table's columns are those of every system, ``draw`` and ``sample_id``, the item's own
     (`item_columns`), ``text`` and ``invalid_reason``, and for each criterion the verdict (1.0, 0.0
-    or NaN) and ``<criterion>_invalid``.
+    or NaN) and ``<criterion>_invalid``. ``degenerate`` says why a text is no answer
+    though it can be read.
     """
 
     name: ClassVar[str]
@@ -75,6 +87,19 @@ class TextRun(TaskRun[ItemT, ItemT]):
         if not found:
             raise InputError("the input is none of the data's", hint="name the item by its id")
         return OutputRow(found, {"": given.output("output")})
+
+    def look(self, batch: Batch, item: ItemT, output: Output, shown: Exchanges) -> Output:
+        """Return an output with the reason why its text is no answer, if it is none.
+
+        A family in which an unchanged input can be right returns the output as it is.
+
+        Args:
+            batch: The inputs of all items.
+            item: The item.
+            output: What a method made of it.
+            shown: What the model was asked and answered on the way.
+        """
+        return degenerate_text(batch, output, self.input_of(item), shown=shown)
 
     def rubric(self, pack: PromptPack, **how: Any) -> Rubric:
         """Return the criteria, their templates opened and checked.
@@ -139,6 +164,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
         context = MethodContext(pack=pack, task=self.name, items=items, seed=seed)
         chosen = self.methods.make(method, context)
         cache = cache_policy(cache_scope)
+        batch = Batch([self.input_of(item) for item in items])
 
         def item_of(state: TaskState) -> ItemT:
             return by_id[str(state.sample_id)]
@@ -156,6 +182,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
                 shown=lambda output: output.text or output.reply or "",
                 cache=cache,
                 judged=judged,
+                look=partial(self.look, batch),
             ),
             scorer=criteria_scorer(
                 self.name, data=data, judged=judged, prompts=prompts, cache_scope=cache_scope
@@ -177,6 +204,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
                 **sample.metadata,
                 "text": output.text,
                 "invalid_reason": output.invalid,
+                "degenerate": output.degenerate,
                 **verdict_columns(_verdicts(sample), [one.name for one in self.criteria]),
             }
 
@@ -227,7 +255,7 @@ def criteria_scorer(
     async def score(state: TaskState, target: Target) -> Score:
         output = output_of(state)
         value: dict[str, float] = {"valid": float(output.text is not None)}
-        metadata: dict[str, Any] = {}
+        metadata: dict[str, Any] = {"degenerate": output.degenerate}
         if rubric is not None:
             names = [one.name for one in rubric.criteria]
             value |= dict.fromkeys(names, math.nan)
@@ -239,7 +267,7 @@ def criteria_scorer(
         return Score(
             value=cast(Any, value),
             answer=output.text,
-            explanation=output.invalid,
+            explanation=output.invalid or output.degenerate,
             metadata=metadata,
         )
 

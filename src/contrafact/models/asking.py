@@ -44,12 +44,15 @@ class Ask:
         structured: Whether to ask the provider for schema-constrained JSON.
         cache: Inspect's cache policy for the calls.
         config: Settings on top of the model's own.
+        exchanges: Every prompt that was sent and its reply are added here, in order, where a list
+            is given: what a text may have been copied from.
     """
 
     model: Model
     structured: bool = True
     cache: bool | CachePolicy = False
     config: GenerateConfig = field(default_factory=GenerateConfig)
+    exchanges: list[tuple[str, str]] | None = None
 
     async def __call__(
         self, messages: str | list[ChatMessage], schema: ResponseSchema | None = None
@@ -63,6 +66,11 @@ class Ask:
         if schema is not None and self.structured:
             config = config.merge(GenerateConfig(response_schema=schema))
         output = await self.model.generate(messages, config=config, cache=self.cache)
+        if self.exchanges is not None:
+            prompt = messages
+            if not isinstance(prompt, str):
+                prompt = "\n".join(one.text for one in prompt if one.role != "assistant")
+            self.exchanges.append((prompt, output.completion))
         if output.stop_reason == "model_length":
             raise Unanswered(f"prompt too long: {output.error or output.completion}")
         if output.stop_reason == "content_filter":

@@ -80,6 +80,8 @@ __all__ = [
     "shorten",
 ]
 
+_SHOWN = 300
+"""So many characters of a degenerate output stand in the list of what is no answer."""
 _ENOUGH_VERDICTS = 20
 
 
@@ -636,6 +638,8 @@ def _card(row: "pd.Series[Any]", data: ChapterData, spec: Examples) -> Card:
 
 def output_chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
     """Yield what was found of an output: its verdicts, and what else the spec shows of it."""
+    if row["degenerate"] is not None:
+        yield Chip(f"Degenerate: {row['degenerate']}", "no")
     yield from _verdicts(row, spec)
     yield from _others(row, spec)
 
@@ -676,19 +680,23 @@ def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
 
 
 def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ...]]:
-    """Return up to ``count`` invalid outputs, one for each reason before a second of any.
+    """Return up to ``count`` invalid or degenerate outputs, one for each reason before a second.
 
     Returns:
-        For each the texts of the columns that the spec names, and the reason.
+        For each the texts of the columns that the spec names, and the reason; of a degenerate one
+        with its text.
     """
-    invalid = data.items[data.items["valid"].eq(0)]
-    nth = invalid.groupby("invalid_reason", dropna=False).cumcount()
-    chosen = invalid.loc[nth.sort_values(kind="stable").index[:count]]
+    items, text = data.items, data.spec.text
+    reason = items["invalid_reason"].where(items["degenerate"].isna(), items["degenerate"])
+    none = items.assign(why=reason)[items["valid"].eq(0) | items["degenerate"].notna()]
+    nth = none.groupby("why", dropna=False).cumcount()
+    chosen = none.loc[nth.sort_values(kind="stable").index[:count]]
     names = [name for name, _ in data.spec.invalid_shown]
     return [
         (
             *("" if pd.isna(row[name]) else str(row[name]) for name in names),
-            "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"]),
+            ("no reason kept" if pd.isna(row["why"]) else str(row["why"]))
+            + ("" if row["degenerate"] is None else f": {shorten(str(row[text]), _SHOWN)[0]}"),
         )
         for _, row in chosen.iterrows()
     ]

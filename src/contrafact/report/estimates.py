@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from contrafact.errors import InputError
 from contrafact.exam.correct import (
+    NOT_EXAMINED,
     corrected_by_labels,
     corrected_scores,
     examined_criteria,
@@ -71,7 +72,8 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 
     Returns:
         A copy in the order given, numbers as floats, with these columns besides: ``valid`` (1.0
-        or 0.0), ``was_judged`` (bool: a verdict was given or attempted), the strict column of every
+        or 0.0), ``degenerate`` (why it is no answer, or None), ``was_judged`` (bool: a verdict was
+        given or attempted, or would have been had there been an output), the strict column of every
         measure that has one, and what the spec itself adds.
 
     Raises:
@@ -97,6 +99,9 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     for column in spec.texts:
         texts = [None if pd.isna(value) else str(value) for value in frame[column]]
         frame[column] = pd.Series(texts, index=frame.index, dtype=object)
+    degenerate = frame.get("degenerate", pd.Series(None, index=frame.index, dtype=object))
+    reasons = [None if pd.isna(why) or not str(why) else str(why) for why in degenerate]
+    frame["degenerate"] = pd.Series(reasons, index=frame.index, dtype=object)
     for column, usual in (("draw", 1), ("shots", 0)):
         frame[column] = frame[column].fillna(usual).astype(int)
     frame["system"] = frame["system"].astype(str)
@@ -123,7 +128,11 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     """Return the items with ``was_judged`` and the strict columns that they have not got yet."""
     invalid, nobody = frame["valid"].eq(0), pd.Series(False, index=frame.index)
-    judged = nobody
+    # A judge that was named and found nothing to judge would have judged.
+    named = frame["judge"].notna() if "judge" in frame.columns else nobody
+    in_vain = (named & invalid).groupby(frame["system"]).transform("all")
+    degenerate = frame["degenerate"].notna()
+    judged = in_vain if spec.criteria else nobody
     criteria = {criterion.column: 0.0 for criterion in spec.criteria}
     rates = {
         measure.column_of("valid"): float(measure.better == "low")
@@ -143,8 +152,9 @@ def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         if f"{column}_strict" not in frame.columns:
             # A system without any verdict was not judged: nothing of it is wrong.
             asked = given.groupby(frame["system"]).transform("any")
-            asked = asked if column in criteria else asked | bool(given.any())
+            asked = asked | in_vain if column in criteria else asked | bool(given.any())
             strict = value.where(value.notna(), np.where(unread | invalid, wrong, np.nan))
+            strict = strict.mask(degenerate & given, wrong)
             frame[f"{column}_strict"] = strict.where(asked)
     return frame if "was_judged" in frame.columns else frame.assign(was_judged=judged)
 
@@ -569,9 +579,10 @@ def judged_rates(
         exams: What is known of judges.
         labels: What people said of a random part of the items, of any family.
     """
-    items, spec, runs = data.items, data.spec, data.meta.runs
+    spec, runs = data.spec, data.meta.runs
     if not spec.criteria:
         return None
+    items, in_vain = _with_nothing_as_failed(data.items, spec)
     how: dict[str, Any] = {
         "rng": data.streams["judged"],
         "level": data.level,
@@ -588,6 +599,12 @@ def judged_rates(
     )
     if rates.empty:
         return None
+    nothing = rates["system"].isin(in_vain)
+    rates.loc[nothing, "usable"] = False
+    read = f"no {spec.output[0]} of it could be read: 0 in the strict form"
+    unknown = rates["why"].eq(NOT_EXAMINED)
+    rates.loc[nothing, "why"] = read
+    rates.loc[nothing & unknown, "why"] = f"{NOT_EXAMINED}; {read}"
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
     leaderboard = [one.column for one in spec.criteria if one.leaderboard]
     ranks = [
@@ -609,6 +626,24 @@ def judged_rates(
         {criterion.column: criterion.label for criterion in spec.criteria},
         leaderboard,
     )
+
+
+def _with_nothing_as_failed(
+    items: pd.DataFrame, spec: ReportSpec
+) -> tuple[pd.DataFrame, Sequence[str]]:
+    """Return the items, and the systems of which a judge found nothing to judge.
+
+    Such a system has no rate over valid outputs; its verdicts are those of the strict form, all
+    failed, so that it stands among the others and not above them by absence.
+    """
+    judged = items[items["was_judged"]].groupby("system", sort=False)
+    in_vain = [str(name) for name, own in judged if not own["valid"].any()]
+    columns = [c.column for c in spec.criteria if f"{c.column}_strict" in items.columns]
+    if not in_vain:
+        return items, in_vain
+    nothing = items["system"].isin(in_vain)
+    failed = {name: items[name].mask(nothing, items[f"{name}_strict"]) for name in columns}
+    return items.assign(**failed), in_vain
 
 
 def _with_labels(rates: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:

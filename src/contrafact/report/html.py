@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -42,6 +43,7 @@ def render_page(page: Page) -> str:
     return template.render(page=page, alone=alone, prefixes=prefixes)
 
 
+@cache
 def page_environment() -> Environment:
     """Return what pages are made with: their templates, and filters that show hidden characters."""
     environment = Environment(

@@ -106,7 +106,12 @@ def measure_table(data: ChapterData, wanted: MeasureTable) -> Table | None:
         frame.assign(source=OWN) if wanted.source else frame,
         data.notes(*wanted.notes),
         by[0] if wanted.breakdown else None,
-    ).without_empty_columns()
+    )
+    # A system without a valid output has figures all the same, which say so: only what was not
+    # measured at all has no column.
+    there = set(figures["measure"])
+    measured = [key for key, measure, *_ in shown if measure.name in there]
+    table = table.without_empty_columns(keep=measured)
     keys = {key for key, *_ in shown}
     required = bool(wanted.breakdown) or wanted.key == standard_tables(data)[0].key
     if not required and keys.isdisjoint(column.key for column in table.columns):
@@ -383,6 +388,7 @@ def corrected_table(found: JudgedRates) -> Table | None:
 def invalid_table(data: ChapterData) -> Table:
     """Return how many outputs each system was asked for, and how many could not be read."""
     spec = data.spec
+    any_degenerate = data.items["degenerate"].notna().any()
     lines: list[dict[str, object]] = []
     for system in data.systems:
         own = data.items[data.items["system"].eq(system)]
@@ -391,6 +397,7 @@ def invalid_table(data: ChapterData) -> Table:
             "asked": len(own),
             "valid": int(own["valid"].sum()),
             "invalid": int((own["valid"] == 0).sum()),
+            "degenerate": int(own["degenerate"].notna().sum()) if any_degenerate else None,
             "invalid_share": float((own["valid"] == 0).mean()),
         }
         lines.append(line | {key: counted(own) for key, counted in spec.invalid_counts.items()})
@@ -406,6 +413,15 @@ def invalid_table(data: ChapterData) -> Table:
         spec.invalid_caption
         or f"{spec.output[1].capitalize()} asked for, and how many could be read."
     )
+    if any_degenerate:
+        after = [column.key for column in columns].index("valid") + 1
+        shown = Column("degenerate", "Of those degenerate", "count")
+        columns = (*columns[:after], shown, *columns[after:])
+        caption += (
+            " A degenerate output can be read and is no answer: it repeats its input, another "
+            "input, an example or a line of the prompt, its other side, or is in another language. "
+            "The strict form counts it as wrong."
+        )
     there = tuple(column for column in columns if column.key in frame.columns)
     return Table("invalid", spec.invalid_title, caption, there, frame)
 
@@ -422,6 +438,9 @@ def reason_table(data: ChapterData) -> Table | None:
     found = [
         items.loc[items["valid"].eq(0), ["system", "invalid_reason"]].assign(of=reasons.output)
     ]
+    degenerate = items.loc[items["degenerate"].notna(), ["system", "degenerate"]]
+    degenerate = degenerate.rename(columns={"degenerate": "invalid_reason"})
+    found.append(degenerate.assign(of=f"degenerate {reasons.output}"))
     for criterion in spec.criteria:
         column = f"{criterion.column}_invalid"
         if not where or column not in items.columns:
@@ -461,7 +480,7 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _band(row: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     text = f"{labels[str(row['criterion'])]}, judged by {row['judge']}"
-    return f"{text} (not examined)" if row["why"] == NOT_EXAMINED else text
+    return f"{text} (not examined)" if str(row["why"]).startswith(NOT_EXAMINED) else text
 
 
 def _rank(row: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Everything that can be wrong with a run is found here, before the first call of a model."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ __all__ = [
     "make_settings",
     "prepare",
     "preset_names",
+    "preset_notes",
     "refuse_examples",
 ]
 
@@ -55,6 +56,8 @@ def make_settings(
     found = task_named(task)
     model = found.options.load() if found.options else TaskOptions
     values: dict[str, Any] = dict(load_preset(preset)) if preset else {}
+    for told in ("needs", "notes"):
+        values.pop(told, None)
     own = {name: values.pop(name) for name in [*values] if name in model.model_fields}
     if preset and values.pop("task", task) != task:
         raise InputError(f"the preset '{preset}' is not for {task}", hint="leave one of them out")
@@ -100,12 +103,22 @@ def load_preset(name: str) -> Mapping[str, Any]:
     return _presets()[name]
 
 
+def preset_notes(name: str | None) -> Sequence[str]:
+    """Return what a preset has to say before the first call; nothing without a preset."""
+    notes: Sequence[str] = load_preset(name).get("notes", ()) if name else ()
+    return notes
+
+
 def prepare(settings: RunSettings) -> Prepared:
     """Load and check all that a run names: data, examples, prompts, methods.
 
     Raises:
         InputError: For the first thing that is wrong.
     """
+    needs = load_preset(settings.preset).get("needs", {}) if settings.preset else {}
+    for name, hint in needs.items():
+        if getattr(settings, name) is None:
+            raise InputError(f"the preset '{settings.preset}' needs --{name}", hint=hint)
     run = task_named(settings.task).run.load()
     # One way of writing a method: its options are part of what the run is.
     specs = tuple(
@@ -200,11 +213,16 @@ def refuse_examples(settings: RunSettings, shows: bool) -> None:
     Raises:
         InputError: For the first such option.
     """
+    filled_in = load_preset(settings.preset) if settings.preset else {}
     for option, given in (
         ("--shots", settings.option("shots", 0) > 0),
         ("--draws", settings.option("draws", 1) > 1),
         ("--shots-from", settings.option("shots_from") is not None),
     ):
+        name = option.removeprefix("--").replace("-", "_")
+        # What a preset filled in for methods that were overridden is nobody's mistake.
+        if name in filled_in and settings.option(name) == filled_in[name]:
+            continue
         if given and not shows:
             raise InputError(
                 f"{option} is for worked examples, and no method here shows any",

@@ -1,13 +1,17 @@
 """Reading a reply into two counterfactuals: each side valid, or invalid with its reason."""
 
 import json
+import re
 
 import pytest
 from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput
 
+from contrafact.families.finforce.data import bundled_headlines
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
+from contrafact.families.finforce.methods import METHODS
+from contrafact.family.method import MethodContext
 
-PAIR = {"risk_counterfactual": "Ore prices sink", "opportunity_counterfactual": "Ore prices soar"}
+PAIR = {"opportunity_counterfactual": "Ore prices soar", "risk_counterfactual": "Ore prices sink"}
 
 
 def reply(text: str, stop="stop") -> ModelOutput:
@@ -81,6 +85,32 @@ def test_the_schema_asks_for_what_the_reader_reads():
     assert schema.required == names
     value = dict.fromkeys(names, "some text")
     assert not read_pair(reply(json.dumps(value))).invalid
+
+
+def test_the_papers_format_is_asked_for_shown_and_read():
+    """FIN-FORCE, table 8: nested, the opportunity first."""
+    whole = pair_schema("original_headline", nested=True).json_schema
+    assert list(whole.properties) == ["Counterfactuals"]
+    names = list(whole.properties["Counterfactuals"].items.properties)
+    assert names == ["original_headline", *PAIR]
+    value = {"Counterfactuals": [dict.fromkeys(names, "some text")]}
+    assert not read_pair(reply(json.dumps(value))).invalid
+    headline = bundled_headlines()[0]
+    for method in ("zero-shot", "guided", "few-shot"):
+        (call,) = METHODS.make(method, MethodContext()).plan(headline)
+        found = re.findall(r'{"Counterfactuals": \[{.*}\]}', call.prompt)
+        assert len(found) == (4 if method == "few-shot" else 1), "the form, and each example"
+        assert all(list(json.loads(one)["Counterfactuals"][0]) == names for one in found)
+
+
+def test_only_guided_says_what_the_judge_looks_for():
+    headline = bundled_headlines()[0]
+    plain, guided = (
+        METHODS.make(method, MethodContext()).plan(headline)[0].prompt
+        for method in ("zero-shot", "guided")
+    )
+    for asked in ("beyond a single party", "do not deny it", "Name a concrete development"):
+        assert asked in guided and asked not in plain
 
 
 def test_an_unanswered_call_is_invalid_on_both_sides():

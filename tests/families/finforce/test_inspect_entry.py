@@ -27,13 +27,14 @@ def inspect(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(tmp_path):
+def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(short_prompts, tmp_path):
     news = tmp_path / "news.csv"
     news.write_text("headline\nVeltrane Motors to shut two plants and move vans to Tarsenia\n")
     result = inspect(
         "eval", "contrafact/finforce", "--model", MODEL, "--model-role", f"grader={MODEL}",
-        "-T", f"data={news}", "--limit", "1", "-M", "threads=1", "--max-tokens", "160",
-        "--temperature", "0", "--display", "plain", cwd=tmp_path,
+        "-T", f"data={news}", "-T", f"prompts={short_prompts}", "--limit", "1", "-M",
+        "threads=1", "--max-tokens", "160", "--temperature", "0", "--display", "plain",
+        cwd=tmp_path,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
     (info,) = list_eval_logs(str(tmp_path / "logs"))

@@ -12,14 +12,19 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.report import DETECT, DIAGNOSE
-from contrafact.families.rfc.report_figures import confusion_frame, pair_frame, surface_figures
+from contrafact.families.rfc.report_figures import (
+    by_shots,
+    confusion_frame,
+    pair_frame,
+    surface_figures,
+)
 from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import MANIPULATIONS
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, draw_examples, marked_text
 from contrafact.report.frames import task_runs
-from contrafact.report.tables import measure_table
+from contrafact.report.tables import measure_table, standard_tables
 
 HOSTILE = "Tarn Rail <script>alert(1)</script> \u202e cuts {{ 7*7 }} its outlook"
 ALWAYS, FAIR, SURFACE = "tern/one · plain", "tern/two · plain (2)", "baseline · surface"
@@ -291,3 +296,39 @@ def test_paired_comparisons_of_detection_are_by_item_and_by_pair(together: Path)
     assert set(strict.loc[strict["measure"].eq("accuracy"), "n"]) == {48}
     assert set(strict.loc[strict["measure"].eq("pairwise_accuracy"), "n"]) == {24}
     assert set(strict["articles"]) == {12}
+
+
+def without_valid_output(task: str) -> pd.DataFrame:
+    """Rows with one more run of one of the models, in which not one reply is a label."""
+    frame = rows(task)
+    silent = frame[frame["system"].eq(FAIR)].assign(
+        system="tern/two · plain (8)",
+        shots=8,
+        predicted=None,
+        invalid_reason="no label",
+        p_true=None,
+    )
+    return pd.concat([frame, silent], ignore_index=True)
+
+
+@pytest.mark.parametrize("task", ["rfc-detect", "rfc-diagnose"])
+def test_a_run_without_valid_output_leaves_its_places_empty(task: Any) -> None:
+    data = data_of(without_valid_output(task), task)
+    extra = by_shots(data)
+    (table,), (chart,) = extra.tables, extra.charts
+    line = table.frame.iloc[0]
+    assert pd.isna(line["valid_8"]) and line["strict_8"] == 0 and line["valid_2"] > 0
+    assert {"valid_8", "strict_8"} <= {column.key for column in table.columns}
+    assert chart.rows == ["0", "2", "8"]
+    found = surface_figures(data.items, task, rng=np.random.default_rng(1), resamples=50)
+    median = found[found["what"].eq("median of the models")]
+    assert median["estimate"].notna().all() and set(median["models"]) == {3}
+
+
+def test_tables_keep_their_columns_where_no_system_has_a_valid_output() -> None:
+    frame = without_valid_output("rfc-detect")
+    only = frame[frame["system"].eq("tern/two · plain (8)")]
+    data = data_of(only, "rfc-detect")
+    overall = measure_table(data, standard_tables(data)[0])
+    assert overall is not None
+    assert {"accuracy_valid", "accuracy_strict", "f1_valid"} <= set(overall.raw.columns)

@@ -57,6 +57,7 @@ __all__ = [
     "bundled_shots",
     "bundled_stories",
     "graph_named",
+    "known_story",
     "load_known",
     "load_stories",
     "question_of",
@@ -481,7 +482,11 @@ class KnownAnswer(BaseModel):
 
     text: str = Field(min_length=1, description="The answer.")
     fails: str | None = Field(
-        default=None, description="The one criterion that it fails; none for a right answer."
+        default=None, description="The (first) criterion that it fails; none for a right answer."
+    )
+    verdicts: dict[str, bool] | None = Field(
+        default=None,
+        description="Whether it passes each criterion; without it, all but the one it fails.",
     )
     why: str = Field(default="", description="Why it is right, or what is wrong with it.")
 
@@ -495,6 +500,12 @@ class KnownStory(BaseModel):
     right: tuple[KnownAnswer, ...] = Field(description="Answers that pass all its criteria.")
     wrong: tuple[KnownAnswer, ...] = Field(description="Answers that fail one of them each.")
     proof: dict[str, Any] | None = Field(default=None, description="The proof, where computed.")
+
+    def verdicts(self, answer: KnownAnswer) -> dict[str, bool]:
+        """Return, for every criterion that the story asks, whether an answer passes it."""
+        texts = _asked(self.story)
+        given = answer.verdicts or {}
+        return {name: given.get(name, name != answer.fails) for name in texts}
 
 
 def load_known(path: str | Path, notes: StoryNotes | None = None) -> list[KnownStory]:
@@ -524,11 +535,22 @@ def load_known(path: str | Path, notes: StoryNotes | None = None) -> list[KnownS
     return found
 
 
+def known_story(row: Mapping[str, Any]) -> KnownStory:
+    """Return a story with its known answers from one object.
+
+    Raises:
+        InputError: As for `load_known`.
+    """
+    return _known(read_story(row), row)
+
+
 def answers_object(known: KnownStory) -> dict[str, Any]:
     """Return the answers and the proof as further keys of the story's object."""
     row: dict[str, Any] = {
-        "Right answers": [one.model_dump(exclude={"fails"}) for one in known.right],
-        "Wrong answers": [one.model_dump() for one in known.wrong],
+        "Right answers": [
+            one.model_dump(exclude={"fails"}, exclude_none=True) for one in known.right
+        ],
+        "Wrong answers": [one.model_dump(exclude_none=True) for one in known.wrong],
     }
     return row if known.proof is None else row | {"Proof": known.proof}
 
@@ -536,14 +558,15 @@ def answers_object(known: KnownStory) -> dict[str, Any]:
 def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:
     right = _answers(row, "Right answers")
     wrong = _answers(row, "Wrong answers")
-    texts = {"E1": story.unchanged, "E2": story.changed, "E3": "asked of every response"}
-    texts |= {"E4": story.numerical or "", "E5": story.latent or ""}
+    asked = _asked(story)
     for one in wrong:
-        if one.fails not in CRITERION_NAMES or not texts[one.fails]:
-            raise InputError(
-                f"'Wrong answers': an answer fails {one.fails!r}, which the story does not ask",
-                hint=f"name one of {', '.join(name for name, text in texts.items() if text)}",
-            )
+        failed = {one.fails, *(name for name, passes in (one.verdicts or {}).items() if not passes)}
+        for name in sorted(failed, key=str):
+            if name not in asked:
+                raise InputError(
+                    f"'Wrong answers': an answer fails {name!r}, which the story does not ask",
+                    hint=f"name one of {', '.join(asked)}",
+                )
     if story.answer and story.answer not in {one.text for one in right}:
         right.insert(0, KnownAnswer(text=story.answer, why="the representative answer"))
     proof = row.get("Proof")
@@ -553,6 +576,12 @@ def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:
         wrong=tuple(wrong),
         proof=proof if isinstance(proof, dict) else None,
     )
+
+
+def _asked(story: Story) -> list[str]:
+    texts = {"E1": story.unchanged, "E2": story.changed, "E3": "asked of every response"}
+    texts |= {"E4": story.numerical or "", "E5": story.latent or ""}
+    return [name for name in CRITERION_NAMES if texts[name]]
 
 
 def _answers(row: Mapping[str, Any], key: str) -> list[KnownAnswer]:

@@ -67,7 +67,9 @@ def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
                 kind=kind if answer.fails is None else f"fails {answer.fails}",
                 about=story.text,
                 text=answer.text,
-                known={name: name != answer.fails for name in names},
+                known={
+                    name: passes for name, passes in known.verdicts(answer).items() if name in names
+                },
                 whole=answer.fails is None,
                 reference=story.answer or None,
                 material=story,
@@ -88,10 +90,10 @@ def drawn_known(n: int, seed: int) -> "list[KnownStory]":
         n: How many.
         seed: Seed of the draw.
     """
-    from contrafact.families.cobe.synth.draw import draw_stories
-    from contrafact.families.cobe.synth.template import bundled_templates
+    from contrafact.families.cobe.data import known_story
+    from contrafact.families.cobe.synth.compose import compose
 
-    return list(draw_stories(bundled_templates(), n, seed))
+    return [known_story(row) for row in compose(n, seed)]
 
 
 def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:

@@ -21,6 +21,8 @@ none (its failure is the run's to tell). The columns, in this order:
 ``query``              the query as it was asked
 ``text``               the response that was judged, or None where it was invalid
 ``invalid_reason``     why the response was invalid, or None
+``degenerate``         why it is no edit though it can be read: it repeats the story, an example,
+                       a line of the prompt, another story, or is in another language; or None
 ``E1`` … ``E5``        1.0 passed, 0.0 failed; NaN where the criterion was not asked, its
                        verdict was invalid, or nobody judged
 ``E1_invalid`` …       why the verdict was invalid, or None
@@ -37,7 +39,7 @@ none (its failure is the run's to tell). The columns, in this order:
 
 Nothing is dropped or fixed here. A criterion was asked where its value is a number or its
 ``_invalid`` holds a reason. In the strict form what is invalid counts as wrong: ``correct`` of NaN
-as 0, in all rows that a judge saw or whose response was invalid.
+as 0, in all rows that a judge saw or whose response was invalid, and so does a degenerate response.
 """
 
 import math
@@ -55,7 +57,7 @@ PHRASINGS: tuple[str, str, str] = ("A", "B", "C")
 
 ITEM_COLUMNS: tuple[str, ...] = (
     *("system", "model", "method", "shots", "judge", "draw", "sample_id", "phrasing"),
-    *("domain", "graph", "failure_modes", "story", "query", "text", "invalid_reason"),
+    *("domain", "graph", "failure_modes", "story", "query", "text", "invalid_reason", "degenerate"),
     *CRITERION_NAMES,
     *(f"{name}_invalid" for name in CRITERION_NAMES),
     *(f"{name}_probability" for name in CRITERION_NAMES),
@@ -112,6 +114,7 @@ def item_rows(
             "query": sample.metadata["query"],
             "text": found["text"],
             "invalid_reason": found["invalid"],
+            "degenerate": found.get("degenerate"),
         }
         verdicts: dict[str, Any] = found.get("verdicts") or {}
         for name in CRITERION_NAMES:

@@ -77,20 +77,22 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         The items with ``was_judged`` (bool: a judge was asked, or would have been had there been a
-        response), ``correct_strict`` (``correct``, 0.0 where it is open), and of each criterion
+        response), ``correct_strict`` (``correct``, 0.0 where it is open or the
+        response is degenerate), and of each criterion
         ``E1_fails`` (1.0 or 0.0; NaN where it was not asked or its verdict is invalid) and
         ``E1_fails_strict`` (1.0 also where response or verdict is invalid); the strict ones are
         NaN where nobody judged.
     """
     judged, valid = items["judge"].notna(), items["text"].notna()
+    none = items["degenerate"].notna()
     added: dict[str, pd.Series[Any]] = {
         "was_judged": judged,
-        "correct_strict": items["correct"].fillna(0.0).where(judged),
+        "correct_strict": items["correct"].fillna(0.0).mask(none, 0.0).where(judged),
     }
     for name in CRITERION_NAMES:
         # A criterion that a story lacks is not asked; E3 is asked of all.
         has = items[_STORY_HAS[name]].notna() if name in _STORY_HAS else True
-        unread = items[f"{name}_invalid"].notna() | (~valid & has)
+        unread = items[f"{name}_invalid"].notna() | ((~valid | none) & has)
         added[f"{name}_fails"] = 1.0 - items[name]
         added[f"{name}_fails_strict"] = (1.0 - items[name]).mask(unread, 1.0).where(judged)
     return items.assign(**added)

@@ -119,7 +119,8 @@ def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     - ``valid``: the share of responses that could be judged.
     - ``accuracy_A``, ``_B``, ``_C``: the share of correct responses per phrasing; ``accuracy``:
       their mean, as in table 5; ``accuracy_spread``: their standard deviation (n - 1).
-    - ``accuracy_strict``: over all responses, everything invalid counted as wrong.
+    - ``accuracy_strict``: over all responses, everything invalid, and what is no edit, counted as
+      wrong.
     - ``E1_failure`` to ``E5_failure``: the share of failures among valid verdicts (figure 5).
 
     What nobody judged, or no story asks, is left out.
@@ -139,7 +140,8 @@ def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         mean = rates["accuracy"]
         squares = sum((share - mean) ** 2 for share in by_phrasing)
         rates["accuracy_spread"] = math.sqrt(squares / (len(by_phrasing) - 1))
-    rates["accuracy_strict"] = _mean([float(row["correct"] is True) for row in rows])
+    strict = [float(row["correct"] is True and not row.get("degenerate")) for row in rows]
+    rates["accuracy_strict"] = _mean(strict)
     for name in CRITERION_NAMES:
         passed = [row["verdicts"][name]["panel"]["passed"] for row in rows if name in row["asked"]]
         failed = [float(not value) for value in passed if value is not None]
@@ -179,6 +181,7 @@ def judged_edit(
             "phrasing": question.phrasing,
             "text": edited.text,
             "invalid": edited.invalid,
+            "degenerate": edited.degenerate,
             "judged": judging is not None,
             "asked": [],
             "correct": None,
@@ -208,11 +211,11 @@ def judged_edit(
                     value[name] = math.nan if one.passed is None else float(one.passed)
             right = metadata["correct"]
             value["correct"] = math.nan if right is None else float(right)
-            value["correct_strict"] = float(right is True)
+            value["correct_strict"] = float(right is True and not metadata["degenerate"])
         return Score(
             value=cast(Any, value),
             answer=edited.text,
-            explanation=edited.invalid,
+            explanation=edited.invalid or edited.degenerate,
             metadata=metadata,
         )
 

@@ -5,6 +5,7 @@ A story in each of its three phrasings, edited and judged. Usable as ``inspect e
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -31,10 +32,11 @@ from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import method_solver
+from contrafact.family.task import Exchanges, degenerate_text, method_solver
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Output, Story
+from contrafact.text.degenerate import Batch
 
 __all__ = ["RUN", "CobeRun", "cobe"]
 
@@ -216,6 +218,9 @@ def cobe(
         raise InputError(f"{chosen.name} shows no examples", hint="leave shots and draws out")
     cache = cache_policy(cache_scope)
     samples = [_sample(question) for question in questions_of(stories[:limit])]
+    variants: dict[int, list[str]] = {}
+    for one in stories:
+        variants.setdefault(one.core_set_id, []).append(one.text)
     return Task(
         dataset=MemoryDataset(samples, name="stories"),
         solver=method_solver(
@@ -226,6 +231,7 @@ def cobe(
             structured=structured,
             cache=cache,
             judged=judged,
+            look=partial(_look, Batch([one.text for one in stories]), variants),
         ),
         scorer=judged_edit(judged, judge_context, judge_logprobs, prompts, cache_scope),
         epochs=Epochs(draws, "mean"),
@@ -233,6 +239,22 @@ def cobe(
         name=f"cobe-{method.rsplit('.', 1)[-1]}",
         metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
     )
+
+
+def _look(
+    batch: Batch,
+    variants: Mapping[int, Sequence[str]],
+    question: Question,
+    edited: Output,
+    shown: Exchanges,
+) -> Output:
+    """Return an edit with the reason why it is none, if it repeats story, query or prompt.
+
+    An edit may well be, to the word, another variation of its own story.
+    """
+    story = question.story
+    same = variants[story.core_set_id]
+    return degenerate_text(batch, edited, story.text, question.query, shown=shown, same=same)
 
 
 def _sample(question: Question) -> Sample:

@@ -44,6 +44,7 @@ from contrafact.files.sheets import guarded
 from contrafact.files.tables import Row, open_table, source_name, write_frame
 from contrafact.models.asking import Ask, failure_cause
 from contrafact.records import CRITERIA, SIDES, Headline
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import printable, replace_surrogates
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ __all__ = [
     "added_columns",
     "ahead",
     "arriving_rows",
+    "batch_of",
     "check_columns",
     "collect",
     "column_names",
@@ -81,8 +83,9 @@ class ResultRow:
         line: Its line there, from 1 (in Parquet its row).
         given: The input's own columns.
         added: Our columns (`added_columns`), under their plain names.
-        outcome: ``valid``; ``invalid``, the model's answer cannot be used; ``bad``, there is no
-            headline to work on; ``failed``, a call failed, and a rerun tries the row again.
+        outcome: ``valid``; ``invalid``, the model's answer cannot be used; ``degenerate``, it can
+            be read and a scenario of it is none; ``bad``, there is no headline to work on;
+            ``failed``, a call failed, and a rerun tries the row again.
     """
 
     position: int
@@ -107,6 +110,8 @@ class BulkJob:
         judges: The judges.
         at_once: How many rows are worked on at the same time.
         columns: By field, what the input calls its column, where they differ.
+        batch: All headlines of the input, for scenarios that are another row's headline; none where
+            they are not known before they arrive.
     """
 
     method: Method[Headline, Generation]
@@ -115,6 +120,7 @@ class BulkJob:
     judges: tuple[Model, ...] = ()
     at_once: int = 16
     columns: Mapping[str, str] = field(default_factory=dict)
+    batch: Batch | None = None
 
     async def run(
         self, rows: Iterable[tuple[int, Mapping[str, Any]]], done: Mapping[int, ResultRow]
@@ -193,13 +199,16 @@ class BulkJob:
         except Exception as error:  # noqa: BLE001 - a failed call is this row's result, shown there
             added["error"] = f"call failed: {failure_cause(error)}"
             return ResultRow(position, line, row, added, "failed")
-        return ResultRow(position, line, row, added, "valid" if added["valid"] else "invalid")
+        outcome = "valid" if added["valid"] else "degenerate" if added["degenerate"] else "invalid"
+        return ResultRow(position, line, row, added, outcome)
 
     async def _fill(self, headline: Headline, added: dict[str, Any]) -> None:
-        generation = await run_method(self.method, headline, self.ask)
+        generation = await run_method(self.method, headline, self.ask, batch=self.batch)
         for side in SIDES:
             added[f"{side}_counterfactual"] = generation.texts[side]
         added["repairs"] = ", ".join(generation.repairs) or None
+        none = [f"{side} {why}" for side, why in generation.degenerate.items()]
+        added["degenerate"] = "; ".join(none) or None
         if generation.invalid:
             added["error"] = "; ".join(dict.fromkeys(generation.invalid.values()))
         if self.judging is not None:
@@ -207,7 +216,7 @@ class BulkJob:
             for side, verdicts in judged.items():
                 for name in CRITERIA:
                     added[f"{side}_{name}"] = verdicts.panel[name].passed
-        added["valid"] = not generation.invalid
+        added["valid"] = not (generation.invalid or generation.degenerate)
 
 
 async def collect(
@@ -322,7 +331,8 @@ class BulkOutput:
 
 def added_columns(*, judged: bool) -> list[str]:
     """Return the names of the columns that are added to the input's own."""
-    names = ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "repairs", "error"]
+    names = ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "degenerate"]
+    names += ["repairs", "error"]
     return names + list(_VERDICTS) if judged else names
 
 
@@ -382,6 +392,17 @@ def check_columns(
             line=line,
             hint="name the column 'headline', 'title' or 'text', or say --columns headline=NAME",
         )
+
+
+def batch_of(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]) -> Batch:
+    """Return the headlines of rows, those that can be worked on.
+
+    Args:
+        rows: The rows with their lines.
+        columns: By field, what the file calls its column, where they differ.
+    """
+    texts = (_headline_of(row, columns)[0] for _, row in rows)
+    return Batch([str(text) for text in texts if not row_problem(text)])
 
 
 def result_frame(

@@ -1,7 +1,7 @@
 """What a method takes and gives: a headline in, two counterfactuals out (FIN-FORCE, section 4)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspect_ai.model import (
@@ -14,10 +14,14 @@ from contrafact.family.method import Method
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import SIDES, Headline, Side
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
+    "WRAPPER",
     "Generation",
+    "look_over",
+    "pair_keys",
     "pair_schema",
     "read_pair",
     "read_side",
@@ -33,6 +37,10 @@ _KEYS: Mapping[Side, tuple[str, ...]] = {
 }
 
 
+WRAPPER = "Counterfactuals"
+"""The key of the list in which the paper's format has the pair."""
+
+
 @dataclass(frozen=True)
 class Generation:
     """A method's result for one headline.
@@ -42,12 +50,14 @@ class Generation:
         invalid: For each invalid side, the reason.
         repairs: Names of the repairs the parser made, in order.
         trace: What the method kept of its way there (reasoning chain, masked headline, …).
+        degenerate: For each side whose text can be read and is no counterfactual, the reason.
     """
 
     texts: Mapping[Side, str | None]
     invalid: Mapping[Side, str] = field(default_factory=dict)
     repairs: tuple[str, ...] = ()
     trace: Mapping[str, Any] = field(default_factory=dict)
+    degenerate: Mapping[Side, str] = field(default_factory=dict)
 
     @classmethod
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
@@ -56,27 +66,81 @@ class Generation:
 
 
 async def run_method(
-    method: Method[Headline, Generation], headline: Headline, ask: Ask, *, draw: int = 1
+    method: Method[Headline, Generation],
+    headline: Headline,
+    ask: Ask,
+    *,
+    draw: int = 1,
+    batch: Batch | None = None,
 ) -> Generation:
-    """Run a method on one headline; a model that gives no answer makes an invalid result."""
+    """Run a method on one headline; a model that gives no answer makes an invalid result.
+
+    Args:
+        method: The method.
+        headline: The headline.
+        ask: The model.
+        draw: Which draw of worked examples this is, from 1.
+        batch: The headlines that are worked on together; none where only this one is known.
+    """
+    exchanges: list[tuple[str, str]] = []
     try:
-        return await method(headline, ask, draw=draw)
+        made = await method(headline, replace(ask, exchanges=exchanges), draw=draw)
     except Unanswered as unanswered:
         return Generation.none(str(unanswered))
+    shown = exchanges or [(call.prompt, "") for call in method.plan(headline)]
+    return look_over(batch or Batch([headline.text]), headline, made, shown)
 
 
-def pair_schema(*before: str) -> ResponseSchema:
-    """Return the schema of a reply: the named text fields first, then both counterfactuals."""
-    names = (*before, *(_KEYS[side][0] for side in SIDES))
-    return ResponseSchema(
-        name="counterfactuals",
-        json_schema=JSONSchema(
-            type="object",
-            properties={name: JSONSchema(type="string") for name in names},
-            required=list(names),
-            additionalProperties=False,
-        ),
-        strict=True,
+def look_over(
+    batch: Batch, headline: Headline, made: Generation, shown: Sequence[tuple[str, str]]
+) -> Generation:
+    """Return a result with the reasons why texts of it are no counterfactuals, where they are none.
+
+    A reason that it has already, of when its prompt was at hand, stays.
+
+    Args:
+        batch: The headlines that are worked on together.
+        headline: The headline.
+        made: What a method made of it.
+        shown: What the model was asked and answered on the way.
+    """
+    found = {
+        side: made.degenerate.get(side)
+        or batch.reason(text, headline.text, shown=shown, other=made.texts[other])
+        for side, other in zip(SIDES, reversed(SIDES), strict=True)
+        if (text := made.texts[side]) is not None
+    }
+    reasons = {side: reason for side, reason in found.items() if reason is not None}
+    return replace(made, degenerate=reasons)
+
+
+def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
+    """Return the schema of a reply: the named text fields first, then both counterfactuals.
+
+    The opportunity comes before the risk, as in the paper's formats (FIN-FORCE, table 8).
+
+    Args:
+        before: Names of text fields before the two.
+        nested: Whether the object stands in the paper's ``{"Counterfactuals": [{…}]}``.
+    """
+    pair = _object({name: JSONSchema(type="string") for name in (*before, *pair_keys())})
+    if nested:
+        pair = _object({WRAPPER: JSONSchema(type="array", items=pair)})
+    return ResponseSchema(name="counterfactuals", json_schema=pair, strict=True)
+
+
+def pair_keys() -> tuple[str, str]:
+    """Return the keys of the two counterfactuals, in the order in which they are asked for."""
+    risk, opportunity = (_KEYS[side][0] for side in SIDES)
+    return opportunity, risk
+
+
+def _object(properties: dict[str, JSONSchema]) -> JSONSchema:
+    return JSONSchema(
+        type="object",
+        properties=properties,
+        required=list(properties),
+        additionalProperties=False,
     )
 
 

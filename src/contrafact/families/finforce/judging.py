@@ -121,12 +121,18 @@ def rates() -> Metric:
     """Rates over samples: valid counterfactuals, and each criterion in two forms.
 
     ``forward_compatibility`` and ``directionality`` are over counterfactuals with a valid
-    verdict, as in the paper; the ``_strict`` forms count everything invalid as failed. Each comes
-    with its standard error, ``_stderr``, clustered by headline.
+    verdict, as in the paper; the ``_strict`` forms count everything invalid, and what is no
+    counterfactual, as failed. Each comes with its standard error, ``_stderr``, clustered by
+    headline.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.value) for score in scores]
+        none = [
+            side in (score.score.metadata or {}).get("degenerate", {})
+            for score in scores
+            for side in SIDES
+        ]
         headlines = [str(score.sample_id) for score in scores for _ in SIDES]
         valid = [float(row[f"{side}_valid"]) for row in rows for side in SIDES]
         result = rate_of("valid", valid, headlines)
@@ -138,7 +144,10 @@ def rates() -> Metric:
                 for row in rows
                 for side in SIDES
             ]
-            strict = [0.0 if math.isnan(value) else value for value in values]
+            strict = [
+                0.0 if math.isnan(value) or no_answer else value
+                for value, no_answer in zip(values, none, strict=True)
+            ]
             result |= rate_of(name, values, headlines)
             result |= rate_of(f"{name}_strict", strict, headlines)
         return result
@@ -175,7 +184,8 @@ def counterfactuals(
         value: dict[str, float] = {
             f"{side}_valid": float(texts[side] is not None) for side in SIDES
         }
-        metadata: dict[str, Any] = {}
+        degenerate = generation.get("degenerate", {})
+        metadata: dict[str, Any] = {"degenerate": degenerate}
         if judging is not None:
             headline = Headline.of(state.input_text)
             found = await judging.judge(judges_of_role(), headline, texts)
@@ -185,7 +195,8 @@ def counterfactuals(
                     passed = verdicts[name].passed if name in verdicts else None
                     value[f"{side}_{name}"] = math.nan if passed is None else float(passed)
             metadata["verdicts"] = {side: one.as_json() for side, one in found.items()}
-        reasons = "; ".join(generation["invalid"].values())
+        none = [f"the {side} counterfactual {why}" for side, why in degenerate.items()]
+        reasons = "; ".join([*generation["invalid"].values(), *none])
         return Score(
             value=cast(Any, value),
             answer=json.dumps(texts, ensure_ascii=False),

@@ -21,10 +21,12 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
     )
 
 
-_PRESETS = resources.files("contrafact.families.finforce") / "presets.json"
+_PAPER = json.loads(
+    (resources.files("contrafact.families.finforce") / "presets.json").read_text(encoding="utf-8")
+)
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "finforce-paper": json.loads(_PRESETS.read_text(encoding="utf-8"))["settings"]
+    "finforce-paper": {**_PAPER["settings"], "needs": _PAPER["needs"], "notes": _PAPER["notes"]}
 }
 """The paper's settings (FIN-FORCE, section 4, B.1 and B.2)."""
 

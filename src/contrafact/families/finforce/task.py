@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -20,7 +21,12 @@ from inspect_ai.model import ModelOutput
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
-from contrafact.families.finforce.generation import Generation, read_pair, read_side
+from contrafact.families.finforce.generation import (
+    Generation,
+    look_over,
+    read_pair,
+    read_side,
+)
 from contrafact.families.finforce.judging import FAULTS, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
@@ -34,6 +40,7 @@ from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
+from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
@@ -57,7 +64,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     without_judge = "forward compatibility and directionality are left out"
     columns = (
         "system", "model", "method", "shots", "judge", "draw", "sample_id", "side", "headline",
-        "category", "text", "invalid_reason", "repairs", *CRITERIA,
+        "category", "text", "invalid_reason", "degenerate", "repairs", *CRITERIA,
         *(f"{name}_invalid" for name in CRITERIA), *FAULTS,
     )  # fmt: skip
 
@@ -160,6 +167,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "category": sample.metadata.get("category"),
                     "text": generation["texts"][side],
                     "invalid_reason": generation["invalid"].get(side),
+                    "degenerate": generation.get("degenerate", {}).get(side),
                     "repairs": len(generation["repairs"]),
                     **_factual(generation, side),
                 }
@@ -307,6 +315,7 @@ def finforce(
             structured=structured,
             cache=cache,
             judged=judged,
+            look=partial(look_over, Batch([one.text for one in headlines])),
         ),
         scorer=counterfactuals(judged, judge_faults, structured, prompts, cache_scope),
         epochs=Epochs(draws, "mean"),

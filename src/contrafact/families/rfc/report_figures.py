@@ -5,6 +5,7 @@ counts them as wrong. Everything clusters by source article: both members of a p
 manipulations of an article, and all few-shot draws are drawn together.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from contrafact.families.rfc.items import PROBABILITIES
 from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, TRUE, TaskName, labels_of
 from contrafact.families.rfc.published import published_rows
 from contrafact.family.display import (
+    OWN,
     Column,
     GridChart,
     MatrixChart,
@@ -236,10 +238,11 @@ def by_shots(data: ChapterData) -> Extra:
         line: dict[str, object] = {"system": name}
         for system, number in zip(part["system"], part["shots"], strict=True):
             for form, found in figures.items():
-                if system in found.index:
-                    row, key = found.loc[system], f"{form}_{int(number)}"
-                    line[key] = row["estimate"]
-                    line[f"{key}_low"], line[f"{key}_high"] = row["low"], row["high"]
+                # A run without a valid output has no figure: its place stays, and is empty.
+                row = found.loc[system] if system in found.index else None
+                for column, end in (("estimate", ""), ("low", "_low"), ("high", "_high")):
+                    value = math.nan if row is None else row[column]
+                    line[f"{form}_{int(number)}{end}"] = value
         lines.append(line)
     columns = (
         Column("system", "Model and method", "text"),
@@ -250,7 +253,8 @@ def by_shots(data: ChapterData) -> Extra:
         ),
     )
     caption = "Accuracy by the number of worked examples, with 95% intervals by source article."
-    table = finished_table("shots", "Worked examples", caption, columns, pd.DataFrame(lines))
+    frame = pd.DataFrame(lines).assign(source=OWN)
+    table = Table("shots", "Worked examples", caption, columns, frame)
     keys = [column.key for column in table.columns if column.key.startswith("valid_")]
     chart = GridChart(
         "shots",
@@ -366,7 +370,11 @@ def surface_figures(
     rows: list[dict[str, object]] = []
     for measure in ("accuracy", "f1"):
         alone = of[baseline[0]][measure]
-        median = np.median(np.stack([of[s][measure] for s in models]), axis=0)
+        # A model without a valid output has no figure, and is none of those in the middle.
+        known = [of[s][measure] for s in models if np.isfinite(of[s][measure][0])]
+        if not known:
+            continue
+        median = np.median(np.stack(known), axis=0)
         for what, values in (
             (baseline[0], alone),
             (MEDIAN, median),
@@ -381,7 +389,7 @@ def surface_figures(
                     "estimate": interval.estimate,
                     "low": interval.low,
                     "high": interval.high,
-                    "models": len(models),
+                    "models": len(known),
                     "n": interval.n,
                     "articles": interval.clusters,
                 }

@@ -28,6 +28,7 @@ __all__ = [
     "check_precision",
     "load_causal",
     "shared_causal",
+    "text_start",
     "weights_name",
 ]
 
@@ -55,8 +56,7 @@ class CausalModel:
         model: The transformers model, in evaluation mode; float32 unless asked for otherwise.
         tokenizer: Its tokenizer.
         device: Where it is.
-        start_token: The id of the token that texts start after: the tokenizer's own start token
-            (``<|endoftext|>`` for GPT-2), or its end token where it has none.
+        start_token: The id of the token that texts start after, as `text_start` finds it.
         context: The most tokens it reads at once.
     """
 
@@ -102,9 +102,7 @@ def load_causal(
             model, tokenizer = _from_hub(name, options)
         else:
             model, tokenizer = _from_files(where, name, cache, options)
-    start = tokenizer.bos_token_id
-    if start is None:
-        start = tokenizer.eos_token_id
+    start = text_start(tokenizer)
     if start is None:
         raise InputError(f"the tokenizer of {name} has neither a start nor an end token")
     return CausalModel(
@@ -116,6 +114,25 @@ def load_causal(
         start_token=int(start),
         context=_context(model, tokenizer),
     )
+
+
+_TURNS = frozenset({"<|im_start|>", "<|im_end|>"})
+"""What opens and closes a turn of a conversation (ChatML), and no plain text."""
+_BETWEEN_TEXTS = "<|endoftext|>"
+"""What stands between two texts in the pre-training of GPT-2, SmolLM2, Qwen and their kin."""
+
+
+def text_start(tokenizer: Any) -> int | None:
+    """Return the token behind which a model was trained to find the start of a text, or None.
+
+    That is the tokenizer's own start token (``<|endoftext|>`` for GPT-2, ``<|begin_of_text|>`` for
+    Llama 3), or its end token where it has none, but for a model of conversations, whose tokenizer
+    names the marker of a turn: before a plain text it saw the token between two texts.
+    """
+    start = tokenizer.bos_token if tokenizer.bos_token is not None else tokenizer.eos_token
+    if start in _TURNS and _BETWEEN_TEXTS in tokenizer.get_vocab():
+        start = _BETWEEN_TEXTS
+    return None if start is None else int(tokenizer.convert_tokens_to_ids(start))
 
 
 _loaded: dict[tuple[str, str | None, Precision], CausalModel] = {}

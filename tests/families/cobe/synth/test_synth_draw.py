@@ -12,7 +12,8 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import StoryNotes, answers_object, load_stories, write_stories
 from contrafact.families.cobe.synth.answers import draw_setting, story_record
 from contrafact.families.cobe.synth.cases import cases
-from contrafact.families.cobe.synth.draw import choose, domain_named, draw_stories, draw_story
+from contrafact.families.cobe.synth.compose import domain_named
+from contrafact.families.cobe.synth.draw import choose, draw_stories, draw_story
 from contrafact.families.cobe.synth.realization import realize
 from contrafact.families.cobe.synth.template import bundled_templates
 from contrafact.families.cobe.synth.verify import main as verify
@@ -198,22 +199,6 @@ def test_asking_for_more_stories_than_a_template_holds_is_told(tmp_path):
 def test_verify_counts_and_finds_nothing(capsys):
     assert verify(["--n", "60", "--processes", "1"]) == 0
     assert "60 stories" in capsys.readouterr().out
-
-
-def test_the_page_shows_what_the_command_draws():
-    from pathlib import Path
-
-    from contrafact.families.cobe.synth.showcase import drawn_page
-
-    page = (Path(__file__).parents[4] / "docs" / "synth.md").read_text(encoding="utf-8")
-    assert drawn_page(page) == page, (
-        "run python -m contrafact.families.cobe.synth.showcase docs/synth.md"
-    )
-    shown = page.count("\n> ")
-    assert shown == 30
-    source = bundled_templates()[6]
-    folder = Path(__file__).parents[4] / "src/contrafact/families/cobe/synth/templates"
-    assert (folder / f"{source.id}.toml").read_text(encoding="utf-8") in page
 
 
 @pytest.mark.slow

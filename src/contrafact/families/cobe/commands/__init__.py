@@ -2,7 +2,7 @@
 
 import typer
 
-from contrafact.families.cobe.commands import augment, synth
+from contrafact.families.cobe.commands import augment, prove, synth
 
 __all__ = ["app"]
 
@@ -11,6 +11,8 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command("synth")(synth.synth)
+app.command("prove")(prove.prove)
+app.command("leak")(prove.leak)
 app.command("augment")(augment.augment)
 
 

@@ -8,13 +8,15 @@ import typer
 
 __all__ = ["synth"]
 
-_MANY = 500  # from here on it pays to share the work
+_MANY = 200  # from here on it pays to share the work
 _MOST = 4  # processes
 
 
 def synth(
     n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="How many stories to draw.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The JSON file to write.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file to write: JSON, or JSON Lines (.jsonl).")
+    ],
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the drawing.")] = 0,
     graph: Annotated[
         str | None,
@@ -26,40 +28,81 @@ def synth(
     domain: Annotated[
         str | None, typer.Option(metavar="D", help='Only this domain, as in "Engineering".')
     ] = None,
+    private_lexicon: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Scenes and wordings of your own, for a private split; see docs/synth-private.md.",
+        ),
+    ] = None,
     templates: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Templates of your own; see docs/synth.md.")
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help='Tell hand-written plots instead: a folder, or "bundled"; see docs/synth.md.',
+        ),
+    ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="P", help="How many share the work; the stories are the same."),
     ] = None,
 ) -> None:
     """Draw stories whose right and wrong answers are proven, in the paper's schema.
 
-    Every story comes with its three queries, its criteria, a representative answer, right answers
-    that look odd, and for every criterion a wrong answer that fails it and no other. An
-    independent checker confirms each before it is written. The same options write the same file.
+    Every answer is right for one story and, word for word, wrong for others, so that nothing in an
+    answer alone tells which it is. Every story is proven by two algorithms and read back before it
+    is written. The same options write the same file.
 
-    Example: contrafact cobe synth --graph diamond --n 200 --seed 7 --out stories.json
+    Example: contrafact cobe synth --graph diamond --n 200 --seed 7 --out stories.jsonl
     """
+    import hashlib
+    import json
     from collections import Counter
 
     from contrafact.console import Progress
-    from contrafact.families.cobe.data import answers_object, write_stories
-    from contrafact.families.cobe.synth.draw import choose, domain_named, draw_stories
-    from contrafact.families.cobe.synth.template import bundled_templates, load_templates
-    from contrafact.files.atomic import guard_output
+    from contrafact.families.cobe.synth.draw import story_lines
+    from contrafact.files.atomic import atomic_path, guard_output
 
-    guard_output(out, templates)
-    among = bundled_templates() if templates is None else load_templates(templates)
-    named = domain_named(domain) if domain is not None else None
-    chosen = choose(among, graph=graph, domain=named)
-    drawn = []
-    processes = min(_MOST, os.cpu_count() or 1) if n >= _MANY else 1
-    with Progress("stories", n) as steps:
-        for story in draw_stories(chosen, n, seed, processes=processes):
-            drawn.append(story)
+    guard_output(out, private_lexicon)
+    if processes is None:
+        processes = min(_MOST, os.cpu_count() or 1) if n >= _MANY else 1
+    lines = story_lines(
+        n,
+        seed,
+        graph=graph,
+        domain=domain,
+        templates=templates,
+        private_lexicon=private_lexicon,
+        processes=processes,
+    )
+    graphs: Counter[str] = Counter()
+    sources: set[str] = set()
+    answers: Counter[str] = Counter()
+    digest = hashlib.sha256()
+    listed = out.suffix.lower() not in (".jsonl", ".ndjson")
+    with (
+        atomic_path(out) as path,
+        path.open("w", encoding="utf-8") as stream,
+        Progress("stories", n) as steps,
+    ):
+        for place, line in enumerate(lines):
+            row = json.loads(line)
+            graphs[row["Graph type"]] += 1
+            sources.add(row["Proof"]["template"])
+            answers["right"] += len(row["Right answers"])
+            answers["wrong"] += len(row["Wrong answers"])
+            before = ("[\n" if place == 0 else ",\n") if listed else ""
+            text = f"{before}{line}" if listed else f"{line}\n"
+            stream.write(text)
+            digest.update(text.encode())
             steps.step()
-    write_stories([one.story for one in drawn], out, [answers_object(one) for one in drawn])
-    graphs = Counter(one.story.graph for one in drawn)
-    wrong = sum(len(one.wrong) for one in drawn)
-    right = sum(len(one.right) for one in drawn)
+        if listed:
+            stream.write("\n]\n")
+            digest.update(b"\n]\n")
     counted = ", ".join(f"{number:,} {name}" for name, number in sorted(graphs.items()))
-    typer.echo(f"{out}: {n:,} stories of {len(chosen)} templates ({counted})")
-    typer.echo(f"{right:,} right and {wrong:,} wrong answers, all proven by both algorithms")
+    typer.echo(f"{out}: {n:,} stories of {len(sources)} templates ({counted})")
+    typer.echo(
+        f"{answers['right']:,} right and {answers['wrong']:,} wrong answers, "
+        "all proven by both algorithms"
+    )
+    typer.echo(f"sha256 {digest.hexdigest()}")

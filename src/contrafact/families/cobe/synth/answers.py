@@ -97,6 +97,11 @@ class Setting:
         """The template."""
         return self.case.template
 
+    @property
+    def cut(self) -> frozenset[str]:
+        """What the intervention sets, and so cuts off from its causes."""
+        return frozenset([self.case.variable])
+
     def clause(self, name: str) -> str:
         """Return the clause that states a variable as it was."""
         return self.template.stated[name].realized(self.before[name], self.words)
@@ -118,13 +123,13 @@ def draw_setting(case: Case, rng: np.random.Generator) -> Setting:
 
 def right_answers(setting: Setting, rng: np.random.Generator) -> tuple[KnownAnswer, ...]:
     """Return right answers: the representative one, and some that look odd."""
-    case, template = setting.case, setting.template
-    first = realize(template, setting.words, setting.after, setting.style)
+    case, template, cut = setting.case, setting.template, setting.cut
+    first = realize(template, setting.words, setting.after, setting.style, cut=cut)
     other = first
     for _ in range(_TRIES):
         if other == first:
             style = draw_style(template, rng)
-            other = realize(template, setting.words, setting.after, style)
+            other = realize(template, setting.words, setting.after, style, cut=cut)
     found = [KnownAnswer(text=first, why="The story, edited and otherwise told as it was.")]
     if other != first:
         found.append(
@@ -224,7 +229,13 @@ def _changes_what_stays(setting: Setting, rng: np.random.Generator) -> list[Know
     for name in ranked[:2]:
         other = next(v for v in template.stated[name].values if v != case.facts[name])
         changed = _fact(template, name, other, rng)
-        text = realize(template, setting.words, {**setting.after, name: changed}, setting.style)
+        text = realize(
+            template,
+            setting.words,
+            {**setting.after, name: changed},
+            setting.style,
+            cut=setting.cut,
+        )
         what = (
             "a cause of what was edited, to fit the edit"
             if name in above
@@ -244,7 +255,7 @@ def _leaves_what_changes(setting: Setting, rng: np.random.Generator) -> KnownAns
     effects = [name for name in case.changed if name != case.variable]
     name = effects[int(rng.integers(len(effects)))] if effects else case.variable
     assertions = {**setting.after, name: setting.before[name]}
-    text = realize(setting.template, setting.words, assertions, setting.style)
+    text = realize(setting.template, setting.words, assertions, setting.style, cut=setting.cut)
     what = "an effect of the edit" if effects else "the very fact that was to be edited"
     return KnownAnswer(
         text=text, why=f"It leaves {what} as it was: {setting.clause(name)}.", fails="E2"
@@ -254,13 +265,21 @@ def _leaves_what_changes(setting: Setting, rng: np.random.Generator) -> KnownAns
 def _wrong_connector(setting: Setting, rng: np.random.Generator) -> KnownAnswer:
     """Return an edit with one wrong connector: the one of the story, where that had to change."""
     template = setting.template
-    was, now = (stated_edges(template, a) for a in (setting.before, setting.after))
+    was, now = (
+        {edge: so for edge, so in stated_edges(template, a).items() if edge[1] not in setting.cut}
+        for a in (setting.before, setting.after)
+    )
     kept = [edge for edge in now if now[edge] != was[edge]]
     touched = [edge for edge in now if not set(edge).isdisjoint(setting.case.changed)]
     edges = kept or touched or list(now)
     edge = edges[int(rng.integers(len(edges)))]
     text = realize(
-        template, setting.words, setting.after, setting.style, joined={edge: not now[edge]}
+        template,
+        setting.words,
+        setting.after,
+        setting.style,
+        joined={edge: not now[edge]},
+        cut=setting.cut,
     )
     why = (
         "It leaves a connector as it was, which no longer tells the relation"
@@ -289,7 +308,7 @@ def _wrong_direction(setting: Setting, rng: np.random.Generator) -> KnownAnswer:
         )
         moved = Asserted(before.value, _step(low, high, step, rng))
     assertions = {**setting.after, name: moved}
-    text = realize(template, setting.words, assertions, setting.style)
+    text = realize(template, setting.words, assertions, setting.style, cut=setting.cut)
     what = (variable.what or "").format_map(setting.words)
     went = "up, not down" if case.moved[name] == "down" else "down, not up"
     return KnownAnswer(text=text, why=f"In it, {what} goes {went}.", fails="E4")
@@ -300,7 +319,7 @@ def _contradicts_latent(setting: Setting, rng: np.random.Generator) -> KnownAnsw
     latents = setting.case.latents
     name = list(latents)[int(rng.integers(len(latents)))]
     contrary = _latent(setting, name, "no" if latents[name] == "yes" else "yes")
-    text = realize(setting.template, setting.words, setting.after, setting.style)
+    text = realize(setting.template, setting.words, setting.after, setting.style, cut=setting.cut)
     added = sentence(contrary)
     text = f"{added} {text}" if rng.integers(2) else f"{text} {added}"
     implied = _latent(setting, name, latents[name])
@@ -321,7 +340,7 @@ def _options(setting: Setting, rng: np.random.Generator) -> KnownAnswer:
         for name in case.moved:
             assertions[name] = _fact(template, name, case.after[name], rng)
         style = setting.style if value == 0 else draw_style(template, rng)
-        texts.append(realize(template, setting.words, assertions, style))
+        texts.append(realize(template, setting.words, assertions, style, cut=setting.cut))
     why = "It offers two versions, and both hold."
     if case.open:
         why = "It offers two versions, which differ in what the story leaves open."

@@ -124,7 +124,9 @@ def _find(template: Template) -> list[Case]:
                 continue  # what nothing hangs on, and figures, are poor things to suppose
             value = next(v for v in template.stated[name].values if v != facts[name])
             case = Case(template, facts, name, value, prove(template, facts, {name: value}))
-            related = any(c in case.after for v in case.after for c in graph.parents[v])
+            related = any(
+                c in case.after for v in case.after if v != name for c in graph.parents[v]
+            )
             if case.unchanged and related:
                 found.append(case)
     return found

@@ -327,7 +327,8 @@ def _failures(situation: _Situation, text: str) -> list[tuple[str, str]]:
     for name in case.changed:
         if any(asserted.value == facts[name].value for asserted in asserted_of.get(name, ())):
             found.append(("E2", f"'{name}' is as it was"))
-    found += [("E3", problem) for problem in _claims(situation.template, reading)]
+    cut = frozenset([case.variable])
+    found += [("E3", problem) for problem in _claims(situation.template, reading, cut)]
     for name, way in case.moved.items():
         moves = {_way(facts[name], asserted) for asserted in asserted_of.get(name, ())}
         if moves != {way}:
@@ -350,13 +351,15 @@ def _way(before: Asserted, after: Asserted) -> str | None:
     return None if one == other else "up" if other > one else "down"
 
 
-def _claims(template: Template, reading: Reading) -> list[str]:
-    """Return what the connectors of a text say that is not so."""
+def _claims(template: Template, reading: Reading, cut: frozenset[str] = frozenset()) -> list[str]:
+    """Return what the connectors of a text say that is not so; ``cut`` is what was set."""
     problems = [f"'{text}' joins nothing" for text in reading.loose]
     for claim in reading.claims:
         cause, effect = claim.cause, claim.effect
         if (cause.name, effect.name) not in template.signs or cause.name not in template.stated:
             problems.append(f"'{cause.name}' is no cause of '{effect.name}'")
+        elif effect.name in cut:
+            problems.append(f"'{effect.name}' was set, and '{cause.name}' has no part in it")
         elif _pushes(template, cause, effect) != claim.follows:
             so = "follows" if claim.follows else "comes in spite of it"
             problems.append(f"'{effect.name}' is said to be what {so}, of '{cause.name}'")

@@ -1,8 +1,10 @@
 """Drawing stories: from a seed, no two alike, every one checked before it is handed out."""
 
+import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, lru_cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +23,17 @@ from contrafact.families.cobe.synth.answers import (
 )
 from contrafact.families.cobe.synth.cases import Case, cases
 from contrafact.families.cobe.synth.check import check_story
+from contrafact.families.cobe.synth.compose import (
+    cells_of,
+    compose_lines,
+    domain_named,
+)
+from contrafact.families.cobe.synth.lexicon import bundled_lexicon, load_lexicon
 from contrafact.families.cobe.synth.realization import realize
-from contrafact.families.cobe.synth.template import Template
-from contrafact.records import DOMAINS, GRAPHS, Story
+from contrafact.families.cobe.synth.template import Template, bundled_templates, load_templates
+from contrafact.records import GRAPHS, Story
 
-__all__ = ["Unproven", "choose", "domain_named", "draw_stories", "draw_story"]
+__all__ = ["Unproven", "choose", "draw_stories", "draw_story", "story_lines", "template_lines"]
 
 _TRIES = 200
 _CHUNK = 24
@@ -56,16 +64,66 @@ def choose(
     return chosen
 
 
-def domain_named(name: str) -> str:
-    """Return the domain of table 3 that a name means, whatever its capitals.
+def story_lines(
+    n: int,
+    seed: int,
+    *,
+    graph: str | None = None,
+    domain: str | None = None,
+    templates: str | None = None,
+    private_lexicon: str | Path | None = None,
+    processes: int = 1,
+) -> Iterator[str]:
+    """Return proven stories from any source, one JSON object a line.
+
+    Args:
+        n: How many stories.
+        seed: Where randomness comes from.
+        graph: Only this type of graph.
+        domain: Only this domain, whatever its capitals.
+        templates: Hand-written plots in place of composed ones: see `template_lines`.
+        private_lexicon: A folder with a lexicon; the bundled one if none is given.
+        processes: How many share the work.
 
     Raises:
-        InputError: If it means none.
+        InputError: There is no such graph or domain, or a source cannot be used.
     """
-    for domain in DOMAINS:
-        if domain.casefold() == " ".join(name.split()).casefold():
-            return domain
-    raise InputError(f"there is no domain '{name}'", hint=f"use one of {', '.join(DOMAINS)}")
+    named = domain_named(domain) if domain is not None else None
+    if templates is None:
+        lexicon = bundled_lexicon() if private_lexicon is None else load_lexicon(private_lexicon)
+        cells = cells_of(lexicon, graph=graph, domain=named)
+        return compose_lines(n, seed, lexicon=lexicon, cells=cells, processes=processes)
+    if private_lexicon is not None:
+        raise InputError("a lexicon and templates exclude each other", hint="choose one source")
+    return template_lines(str(templates), n, seed, graph=graph, domain=named, processes=processes)
+
+
+def template_lines(
+    source: str,
+    n: int,
+    seed: int,
+    *,
+    graph: str | None = None,
+    domain: str | None = None,
+    processes: int = 1,
+) -> Iterator[str]:
+    """Return stories of hand-written templates, one JSON object a line.
+
+    Args:
+        source: A folder of templates, or "bundled" for those that come with the package.
+        n: How many stories.
+        seed: Where randomness comes from.
+        graph: Only templates of this type of graph.
+        domain: Only templates of this domain.
+        processes: How many share the work.
+
+    Raises:
+        InputError: As for `load_templates`, `choose` and `draw_stories`.
+    """
+    among = bundled_templates() if source == "bundled" else load_templates(source)
+    chosen = choose(among, graph=graph, domain=domain)
+    drawn = draw_stories(chosen, n, seed, processes=processes)
+    return (json.dumps(story_record(one), ensure_ascii=False) for one in drawn)
 
 
 def draw_stories(

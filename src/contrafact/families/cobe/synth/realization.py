@@ -8,7 +8,7 @@ and its edits are written alike.
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -84,6 +84,7 @@ def realize(
     assertions: Assertions,
     style: Style,
     joined: Mapping[Edge, bool] | None = None,
+    cut: Collection[str] = (),
 ) -> str:
     """Return the assertions as a text.
 
@@ -94,8 +95,9 @@ def realize(
         style: How it is written.
         joined: For some causes and effects, whether the connector says that the effect follows,
             in place of what the assertions make true.
+        cut: Variables that were set: nothing that is told is joined to them as their cause.
     """
-    return _Realizer(template, words, assertions, style, joined or {}).text()
+    return _Realizer(template, words, assertions, style, joined or {}, cut).text()
 
 
 class _Realizer:
@@ -106,13 +108,16 @@ class _Realizer:
         assertions: Assertions,
         style: Style,
         joined: Mapping[Edge, bool],
+        cut: Collection[str],
     ) -> None:
         self.template, self.words, self.style = template, words, style
         self.assertions = assertions
         self.follows = {**stated_edges(template, assertions), **joined}
         self.order = [name for name in style.order if name in assertions]
         self.causes = {
-            name: [p for p in self.order if p in template.stated_graph.parents[name]]
+            name: []
+            if name in cut
+            else [p for p in self.order if p in template.stated_graph.parents[name]]
             for name in self.order
         }
         self.stated: set[str] = set()

@@ -211,12 +211,13 @@ def _stream(job: "BulkJob", file: str) -> None:
 
 def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
     import asyncio
+    from dataclasses import replace
 
-    from contrafact.families.finforce.bulk import added_columns, collect
+    from contrafact.families.finforce.bulk import added_columns, batch_of, collect
 
     with output:
         done = output.done()
-        job = _with_cache(job, output)
+        job = replace(_with_cache(job, output), batch=batch_of(output.rows, job.columns))
         results: list[ResultRow] = []
         tally = _Tally(file, len(output.rows), len(done))
 
@@ -301,6 +302,7 @@ class _Tally:
         yield f"{rows} {'row' if rows == 1 else 'rows'}: {self.outcomes['valid']} valid"
         names = {
             "invalid": "with an answer that cannot be used",
+            "degenerate": "with a scenario that is none (column 'degenerate')",
             "bad": "without a headline to work on",
             "failed": "failed",
         }

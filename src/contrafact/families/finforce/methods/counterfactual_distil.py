@@ -4,6 +4,7 @@ FIN-FORCE, section 4, B.2, tables 8 and 10, after Feng et al. (2024b). The maske
 the topic word are kept.
 """
 
+import re
 from collections.abc import Sequence
 
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
@@ -16,6 +17,7 @@ from contrafact.text.parsing import Span, mask_spans, noun_phrases
 __all__ = ["MASK", "CounterfactualDistil", "mask_headline", "method"]
 
 MASK = "[MASK]"
+_LAST_WORD = re.compile(r"\w+\W*$")
 
 
 class CounterfactualDistil:
@@ -58,13 +60,21 @@ class CounterfactualDistil:
 def mask_headline(text: str, topic: str) -> tuple[str, bool]:
     """Return the headline with topic word and noun phrases masked, and if the topic was found.
 
-    Overlapping spans are merged and grown to whole words.
+    The topic is masked wherever it stands as whole words: "AI" is no part of "maintains".
+    Overlapping spans are merged and grown to whole words. Some word always stays, for a bare mask
+    tells the model nothing: of a headline that is one noun phrase to the parser ("UK GDP shrinks")
+    only the topic is masked, or else all words but the last.
     """
-    spans = list(noun_phrases(text))
-    start = text.lower().find(topic.lower()) if topic else -1
-    if start >= 0:
-        spans.append(Span(start, start + len(topic), text[start : start + len(topic)]))
-    return mask_spans(text, spans, MASK), start >= 0
+    places = re.finditer(rf"(?<!\w){re.escape(topic)}(?!\w)", text, re.IGNORECASE) if topic else ()
+    topics = [Span(*place.span(), place.group()) for place in places]
+    last = _LAST_WORD.search(text)
+    start = last.start() if last else 0
+    but_last = Span(0, start, text[:start])
+    for spans in ([*noun_phrases(text), *topics], topics, [but_last]):
+        masked = mask_spans(text, spans, MASK)
+        if MASK in masked and re.search(r"\w", masked.replace(MASK, "")):
+            return masked, bool(topics)
+    return text, bool(topics)
 
 
 def method(context: MethodContext) -> CounterfactualDistil:

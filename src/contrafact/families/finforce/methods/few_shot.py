@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
+from contrafact.families.finforce.generation import WRAPPER, Generation, pair_schema, read_pair
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack
@@ -34,12 +34,13 @@ class Prompted:
         shots: int = 0,
         pool: Sequence[Headline] = (),
         seed: int = 0,
+        template: str = "finforce/generate",
     ):
         self.name = name
         self.shots = shots
         self._pool = [item for item in pool if item.reference is not None]
         self._seed = seed
-        self._template = pack.template("finforce/generate", required={"headline", "shots"})
+        self._template = pack.template(template, required={"headline", "shots"})
         if shots and len(self._pool) <= shots:
             raise InputError(
                 f"the pool holds {len(self._pool)} headlines with counterfactuals, "
@@ -56,7 +57,9 @@ class Prompted:
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
         """See `contrafact.family.method.Method`."""
-        output = await ask(self.prompt(headline, draw), pair_schema("original_headline"))
+        output = await ask(
+            self.prompt(headline, draw), pair_schema("original_headline", nested=True)
+        )
         return read_pair(output)
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
@@ -100,7 +103,10 @@ def _shown(shot: Headline) -> dict[str, str]:
     headline = delimit(shot.text)
     answer = {
         "original_headline": headline,
-        "risk_counterfactual": delimit(shot.reference.risk),
         "opportunity_counterfactual": delimit(shot.reference.opportunity),
+        "risk_counterfactual": delimit(shot.reference.risk),
     }
-    return {"headline": headline, "answer": json.dumps(answer, ensure_ascii=False)}
+    return {
+        "headline": headline,
+        "answer": json.dumps({WRAPPER: [answer]}, ensure_ascii=False),
+    }

@@ -24,7 +24,7 @@ from contrafact.families.rfc.pipeline.rules.edits import (
     replace_at,
     with_articles,
 )
-from contrafact.families.rfc.pipeline.rules.grammar import Word, parse, subtree
+from contrafact.families.rfc.pipeline.rules.grammar import Word, parse, past_of, subtree
 from contrafact.text.quantities import identifiers, quantities
 from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import Match, lexicon
@@ -63,18 +63,36 @@ _NOT_REALISED = re.compile(
 _TURNED = re.compile(
     r"\b(?:unemployment|jobless|layoffs?|loss|losses|deficit|defaults?|claims)\b", re.IGNORECASE
 )
+_AS = re.compile(r"(?<!such )(?<!well )(?<!much )(?<!even )\bas\s(?=[a-z])", re.IGNORECASE)
+_GOING_ON = frozenset({"while", "but", "although", "though", "according"})
+_NO_MOVE = frozenset({"more", "less", "over", "under", "top"})
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "—", "–", '"', "“", "”", "…"})
 
 
 @dataclass(frozen=True)
 class _Chain:
-    """A stated cause and its effect."""
+    """A stated cause and its effect; a cause that is a clause has a tense."""
 
     start: int
     end: int
     effect: str
     up: bool
     backward: bool
+    tense: str = ""
+
+    @property
+    def theme(self) -> str:
+        """What the effect is about: the theme whose word stands nearest to the connector."""
+        nearest: list[tuple[int, str]] = []
+        for name, pattern in _data()["themes"].items():
+            if places := [found.end() for found in pattern.finditer(self.effect)]:
+                nearest.append((min(places) if self.backward else -max(places), name))
+        return min(nearest)[1] if nearest else ""
+
+    @property
+    def way(self) -> str:
+        """Whether the effect goes up or down."""
+        return "up" if self.up != bool(_TURNED.search(self.effect)) else "down"
 
 
 @cache
@@ -85,6 +103,8 @@ def _data() -> Mapping[str, Any]:
     return {
         "themes": themes,
         "causes": data["causes"],
+        "related": [re.compile(p, re.IGNORECASE) for p in data["related"]],
+        "wishes": re.compile(data["wishes"], re.IGNORECASE),
         "agents": frozenset(data["agents"].split()),
         "common": frozenset(data["common"].split()),
     }
@@ -97,37 +117,66 @@ def rewrite_causal(text: str, rng: np.random.Generator) -> RuleRewrite | NoRewri
         text: A paragraph.
         rng: Which chain and which cause are taken.
     """
-    if not (_CAUSE_AFTER.search(text) or _CAUSE_BEFORE.search(text)):
+    if not (_CAUSE_AFTER.search(text) or _CAUSE_BEFORE.search(text) or _AS.search(text)):
         return NoRewrite("states no explicit cause")
     chains = list(_chains(text))
     if not chains:
         return NoRewrite("states no realised cause that could be another without touching facts")
     for index in rng.permutation(len(chains)):
-        chain = chains[int(index)]
-        causes = [cause for cause in _causes(chain) if _fresh(cause, text)]
+        first = chains[int(index)]
+        # One effect told twice, in headline and body, has one cause in both.
+        told = [c for c in chains if (c.theme, c.way) == (first.theme, first.way)]
+        if len({bool(chain.tense) for chain in told}) > 1 or _told_elsewhere(text, told):
+            continue
+        causes = [cause for cause in _causes(first) if _fresh(cause.replace(" |", ""), text)]
         if causes:
             cause = causes[int(rng.integers(len(causes)))]
-            cause = _cased(text[chain.start : chain.end], cause)
-            why = "another cause of the same effect"
-            edits = compose([replace_at(text, chain.start, chain.end, cause, why)])
-            log = with_articles(text, edits)
+            edits = [
+                replace_at(
+                    text,
+                    chain.start,
+                    chain.end,
+                    _cased(text[chain.start : chain.end], _worded(cause, chain.tense)),
+                    "another cause of the same effect",
+                )
+                for chain in told
+            ]
+            log = with_articles(text, compose(edits))
             return RuleRewrite(apply(text, log), log)
     return NoRewrite("no other cause at hand fits the effect")
 
 
 def _causes(chain: _Chain) -> list[str]:
-    data = _data()
-    # What the effect is about stands nearest to the connector.
-    nearest: list[tuple[int, str]] = []
-    for name, pattern in data["themes"].items():
-        if places := [found.start() for found in pattern.finditer(chain.effect)]:
-            nearest.append((min(places) if chain.backward else -max(places), name))
-    if not nearest:
+    if not chain.theme:
         return []
-    theme = min(nearest)[1]
-    up = chain.up != bool(_TURNED.search(chain.effect))
-    causes: list[str] = data["causes"][theme]["up" if up else "down"]
+    key = f"{chain.way}_clauses" if chain.tense else chain.way
+    causes: list[str] = _data()["causes"][chain.theme][key]
     return causes
+
+
+def _worded(cause: str, tense: str) -> str:
+    """Return a cause as it is written; of a clause the verb takes the tense."""
+    subject, bar, rest = cause.partition(" | ")
+    if not bar:
+        return cause
+    verb, _, tail = rest.partition(" ")
+    if tense == "past":
+        verb = past_of(verb)
+    return " ".join(part for part in (subject, verb, tail) if part)
+
+
+def _told_elsewhere(text: str, told: Sequence[_Chain]) -> bool:
+    """Return whether the rest of a text speaks of the causes that are to go."""
+    rest, gone = text, ""
+    for chain in sorted(told, key=lambda c: -c.start):
+        gone += " " + rest[chain.start : chain.end]
+        rest = rest[: chain.start] + " " + rest[chain.end :]
+    plain = rest.casefold()
+    words = [w for w in re.findall(r"[a-z-]{5,}", gone.casefold()) if w not in _data()["common"]]
+    if any(word[:6] in plain for word in words):
+        return True
+    # What the effect is about is spoken of in any case; a cause of that kind is told with it.
+    return any(group.search(gone) and group.search(rest) for group in _data()["related"])
 
 
 def _cased(model: str, cause: str) -> str:
@@ -164,9 +213,23 @@ def _chains(text: str) -> Iterator[_Chain]:
             effect = text[start : match.start()]
             if _NOT_REALISED.search(effect[-_NEAR:] + text[slice(*span)]):
                 continue
+            if _data()["wishes"].search(effect[-_NEAR:]):
+                continue
             direction = _direction(match, moves, start, match.start(), last=True)
             if direction is not None:
                 yield _Chain(*span, effect, direction, backward=False)
+        for match in _AS.finditer(text, start, end):
+            effect = text[start : match.start()]
+            clause = _clause_after(words, match, end)
+            if clause is None or _NOT_REALISED.search(effect[-_NEAR:] + text[slice(*clause[0])]):
+                continue
+            span, tense = clause
+            if not _replaceable(text, span, words, named) or _data()["wishes"].search(effect):
+                continue
+            inside = [m for m in moves if start <= m.start and m.end <= match.start()]
+            way = {m.polarity > 0 for m in inside if m.text.casefold() not in _NO_MOVE}
+            if len(way) == 1:
+                yield _Chain(*span, effect, way.pop(), backward=False, tense=tense)
         for match in _CAUSE_BEFORE.finditer(text, start, end):
             span = _subject_before(words, match.start(), start)
             if span is None or not _replaceable(text, span, words, named):
@@ -174,8 +237,38 @@ def _chains(text: str) -> Iterator[_Chain]:
             if _NOT_REALISED.search(text, span[0], min(end, match.end() + _NEAR)):
                 continue
             direction = _direction(match, moves, match.end(), end, last=False)
+            if _data()["wishes"].search(text, match.end(), end):
+                continue
             if direction is not None:
                 yield _Chain(*span, text[match.end() : end], direction, backward=True)
+
+
+def _clause_after(
+    words: Sequence[Word], match: re.Match[str], end: int
+) -> tuple[tuple[int, int], str] | None:
+    """Return the clause that an "as" opens, up to the sentence's end, and its tense."""
+    marker = next((w for w in words if w.start == match.start()), None)
+    if marker is None or marker.dep != "mark" or words[marker.head].pos not in ("VERB", "AUX"):
+        return None
+    verb = words[marker.head]
+    inside = [w for w in subtree(words, verb) if w.start > marker.start]
+    if not any(w.head == verb.index and w.dep in ("nsubj", "nsubjpass") for w in inside):
+        return None
+    while inside and inside[-1].text in (".", "-", "…"):
+        inside = inside[:-1]
+    if not inside or any(w.text in _BREAKS for w in inside) or len(inside) > _LONGEST_CAUSE:
+        return None
+    after = next((w for w in words if w.start >= inside[-1].end), None)
+    if after is not None and after.start < end and after.text not in (".", "-", ",", ";"):
+        return None
+    if after is not None and after.text == ",":
+        # After the comma the sentence may go on to other causes.
+        following = words[after.index + 1 : after.index + 2]
+        if not any(w.tag == "VBG" or w.lower in _GOING_ON for w in following):
+            return None
+    forms = [verb.tag, *(w.tag for w in inside if w.head == verb.index and w.dep.startswith("aux"))]
+    tense = "past" if "VBD" in forms or (verb.tag == "VBN" and len(forms) == 1) else "present"
+    return (inside[0].start, inside[-1].end), tense
 
 
 def _direction(
@@ -185,7 +278,7 @@ def _direction(
     if connector["up"] or connector["down"]:
         return bool(connector["up"])
     inside = [m for m in moves if start <= m.start and m.end <= end]
-    inside = [m for m in inside if m.text.casefold() not in ("more", "less", "over", "under")]
+    inside = [m for m in inside if m.text.casefold() not in _NO_MOVE]
     if not inside:
         return None
     return inside[-1 if last else 0].polarity > 0
@@ -289,9 +382,5 @@ def _replaceable(
         return False
     if inside[0].pos == "PRON" or inside[0].lower in ("its", "their", "his", "her", "this", "that"):
         return False
-    if any(quote in text[start:end] for quote in '"“”‘’') and "’s" not in text[start:end]:
-        return False
-    rest = (text[:start] + " " + text[end:]).casefold()
-    content = [w.lower for w in inside if w.pos in ("NOUN", "ADJ", "VERB") and len(w.text) > 4]
-    telling = [word for word in content if word not in _data()["common"]]
-    return not any(word[:6] in rest for word in telling)
+    quoted = any(quote in text[start:end] for quote in '"“”‘’')
+    return not quoted or "’s" in text[start:end]

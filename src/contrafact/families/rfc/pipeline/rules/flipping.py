@@ -10,7 +10,7 @@ trade places, and signs turn. Raised from $90 to $96 becomes lowered from $96 to
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from contrafact.families.rfc.contracts.vocabulary import is_common
 from contrafact.families.rfc.pipeline.rules.edits import (
     NoRewrite,
     RuleRewrite,
@@ -33,6 +34,7 @@ from contrafact.families.rfc.pipeline.rules.grammar import (
     covered,
     described,
     inflected,
+    lemmas,
     measures,
     named_with,
     parse,
@@ -70,6 +72,14 @@ _LOSSES = re.compile(
 _EXPECTED = re.compile(
     r"\s(?:[\w.’'&/-]+\s){0,4}(?:estimates?|expectations?|forecasts?|consensus|views?|targets?)\b",
     re.IGNORECASE,
+)
+_FROM_LEVEL = re.compile(r"\bfrom\s(?:[a-z]+\s){0,3}[$€£¥]?\d+(?:\.\d+)?(?!-)")
+_UP_TO = re.compile(r"\sto\s[$€£¥]?\d")
+_SURPRISES = re.compile(r"\bsurprises? of (-?[\d.,]*\d%)(?: and (-?[\d.,]*\d%))?", re.IGNORECASE)
+_BUT = re.compile(r"\b(?:but|while|whereas)\b", re.IGNORECASE)
+_REASONS = frozenset(
+    {"as", "after", "because", "amid", "amidst", "on", "due", "following", "since", "thanks"}
+    | {"with", "despite", "over"}
 )
 _PARTICLE = re.compile(r"\s(up|down)\b", re.IGNORECASE)
 _OBJECTS = ("dobj", "obj")
@@ -122,6 +132,9 @@ class FlippingRules:
     holders: frozenset[str]
     expecting: frozenset[str]
     purposes: frozenset[str]
+    neutral: frozenset[str]
+    neutral_nouns: frozenset[str]
+    harmless: frozenset[str]
     reporting: re.Pattern[str]
     unturnable: re.Pattern[str]
     unturnable_policy: re.Pattern[str]
@@ -162,6 +175,9 @@ def flipping_rules() -> FlippingRules:
         holders=frozenset(data["holders"].split()),
         expecting=frozenset(data["expecting"].split()),
         purposes=frozenset(data["purposes"].split()),
+        neutral=frozenset(data["neutral"].split()),
+        neutral_nouns=frozenset(data["neutral_nouns"].split()),
+        harmless=frozenset(data["harmless"].split()),
         reporting=pattern(data["reporting"]),
         unturnable=pattern(data["unturnable"]),
         unturnable_policy=pattern(data["unturnable_policy"]),
@@ -208,12 +224,18 @@ def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRew
         return NoRewrite("no word asserts a direction that can be turned round")
     places = [spans[number] for number in sorted({one.sentence for one in turned})]
     try:
-        _refuse_contradictions(text, found, turned, spans)
+        _refuse_contradictions(text, found, turned, words, spans)
         edits = [_edit(one, turned, words, rng) for one in turned]
+        surprises = _surprise_edits(text, turned)
     except _Nonsense as nonsense:
         return NoRewrite(str(nonsense))
     particles = _particle_edits(text, turned, words)
-    log = compose(edits, particles, swap_edits(text, places), sign_edits(text, places))
+    swaps, signs = swap_edits(text, places), sign_edits(text, places)
+    for place in places:
+        for level in _FROM_LEVEL.finditer(text, *place):
+            if not any(level.start() <= swap.start <= level.end() for swap in swaps):
+                return NoRewrite(f"'{level[0]}' shows the direction")
+    log = compose(edits, particles, surprises, swaps, signs)
     log = with_articles(text, log)
     return RuleRewrite(apply(text, log), log)
 
@@ -281,6 +303,8 @@ def _turns(one: _Found, text: str, words: Sequence[Word]) -> bool:
         if one.word.pos == "PROPN" and not one.word.titled:
             return False
         if one.word.dep == "amod":
+            if match.inflection in ("past", "participle"):
+                return False
             moves = term in rules.moving or term in rules.pushing
             return moves and _describes_measure(one, words)
         return (term in rules.moving and _moves_alone(one, words)) or (
@@ -384,22 +408,82 @@ def _refuse_contradictions(
     text: str,
     found: Sequence[_Found],
     turned: Sequence[_Found],
+    words: Sequence[Word],
     spans: Sequence[tuple[int, int]],
 ) -> None:
     """Refuse texts in which something stays that contradicts what is turned."""
     rules = flipping_rules()
     if policy := rules.unturnable_policy.search(text):
         raise _Nonsense(f"'{policy[0]}' has no opposite to go with the rest")
-    left = [one for one in found if one not in turned]
-    touched = {one.sentence for one in turned}
-    taken = [(one.match.start, one.match.end) for one in turned]
-    for one in left:
-        if one.match.term in rules.binding and not one.noun:
+    turned_words = {one.word.index for one in turned}
+    for one in found:
+        stays = one not in turned and one.match.term not in rules.harmless
+        if one.match.term in ("up", "down") and any(
+            other.match.end + 1 == one.match.start for other in turned
+        ):
+            continue  # a particle, which turns with its verb
+        if one.match.term == "up" and _UP_TO.match(text, one.match.end):
+            continue
+        aside = text[one.match.start - 1 : one.match.start] == "("  # "(Adds quotes)"
+        wide = one.match.term.endswith((" profit", " loss"))
+        if aside or wide:
+            continue
+        if stays and one.match.polarity and not _moved(one, turned_words, words):
             raise _Nonsense(f"'{one.match.text}' cannot be turned round where it stands")
-    for number in sorted(touched):
-        for stays in rules.unturnable.finditer(text, *spans[number]):
-            if not any(start <= stays.start() < end for start, end in taken):
-                raise _Nonsense(f"'{stays[0]}' has no opposite to go with the rest")
+    taken = [(one.match.start, one.match.end) for one in turned]
+    taken += [(edit.start, edit.end) for edit in _particle_edits(text, turned, words)]
+
+    def kept(start: int) -> bool:
+        return not any(s <= start < e for s, e in taken)
+
+    for stop in rules.unturnable.finditer(text):
+        if kept(stop.start()):
+            raise _Nonsense(f"'{stop[0]}' has no opposite to go with the rest")
+    for word in words:
+        # What is read neither as a direction nor as neutral may say that the reversal is untrue.
+        if word.pos not in ("VERB", "ADJ", "ADV") or not kept(word.start):
+            continue
+        name = word.text[0].isupper() and not word.titled
+        part = text[max(0, word.start - 1)] == "-" or text[word.end : word.end + 1] == "-"
+        if not word.text.isalpha() or name or part or not is_common(word.lower):
+            continue
+        if not lemmas(word.lower) & rules.neutral:
+            raise _Nonsense(f"'{word.text}' may not go with the reversal")
+    _refuse_reasons(text, words, kept)
+    for start, end in spans:
+        parts = _BUT.split(text[start:end])
+        at = start
+        for part in parts if len(parts) > 1 else ():
+            place = text.index(part, at)
+            at = place + len(part)
+            if not any(place <= s < at for s, _ in taken):
+                raise _Nonsense(f"'{part.strip()[:40]}' stands against what is turned round")
+
+
+def _moved(one: _Found, turned: set[int], words: Sequence[Word]) -> bool:
+    """Return whether a term is left because the verb that moves it is turned."""
+    return one.noun and one.word.head in turned
+
+
+def _refuse_reasons(text: str, words: Sequence[Word], kept: Callable[[int], bool]) -> None:
+    """Refuse reasons that stay as they are: "shares fall on a ban" is no "shares rise on a ban"."""
+    neutral = flipping_rules().neutral_nouns
+    for word in words:
+        if word.lower not in _REASONS or word.pos not in ("ADP", "SCONJ", "ADV"):
+            continue
+        clause = [w for w in _complement(words, word) if w.start > word.start]
+        if not clause or not all(kept(w.start) for w in clause):
+            continue
+        for told in clause:
+            named = told.text[0].isupper() and not told.titled
+            if told.pos == "NOUN" and not named and not lemmas(told.lower) & neutral:
+                raise _Nonsense(f"'{word.text} … {told.text}' is no reason for the opposite")
+
+
+def _complement(words: Sequence[Word], marker: Word) -> list[Word]:
+    """Return what hangs on a marker: a preposition's phrase, or the clause that it opens."""
+    root = words[marker.head] if marker.dep == "mark" else marker
+    return subtree(words, root)
 
 
 def _edit(
@@ -422,7 +506,8 @@ def _opposite(one: _Found, words: Sequence[Word], rng: np.random.Generator) -> s
         if noun and (one.noun or match.term in _FEELINGS or match.term in rules.results):
             return cased(match.text, plural(noun) if many else noun)
         if word.tag in ("JJR", "RBR") and match.term == "lower":
-            return cased(match.text, "higher")
+            purpose = word.index and words[word.index - 1].lower == "to"
+            return cased(match.text, "raise" if purpose else "higher")
         if match.inflection in _VERBAL and not one.noun:
             things = [w for w in children(words, word) if w.dep in _OBJECTS]
             cutting = match.polarity < 0 and any(w.lower in rules.people for w in things)
@@ -431,6 +516,8 @@ def _opposite(one: _Found, words: Sequence[Word], rng: np.random.Generator) -> s
                 verb = verbs[int(rng.integers(len(verbs)))]
                 return cased(match.text, inflected(verb, match.inflection))
     after = lexicon().opposite(match)
+    if " " in match.text and "-" not in match.text:
+        after = after.replace("-", " ")
     # Of a compound with a hyphen and a space the lexicon hyphens every gap.
     if " " in match.text and "-" in after and " " not in after:
         head, _, tail = after.rpartition("-")
@@ -478,6 +565,24 @@ def _particle_edits(text: str, turned: Sequence[_Found], words: Sequence[Word]) 
             start, end = particle.span(1)
             edits.append(replace_at(text, start, end, cased(particle[1], after), _WHY))
     return edits
+
+
+def _surprise_edits(text: str, turned: Sequence[_Found]) -> list[Edit]:
+    """Return edits that turn the surprises that make a beat: of 10.81%, of -10.81%."""
+    verdicts = [one.match.polarity for one in turned if one.match.group == "expectation"]
+    if not verdicts:
+        return []
+    for match in _SURPRISES.finditer(text):
+        signs = [-1 if match[n][0] == "-" else 1 for n in (1, 2) if match[n]]
+        if not set(verdicts) <= set(signs):
+            raise _Nonsense("the surprises do not go with the verdict")
+    why = "the surprise turns with the verdict"
+    return [
+        replace_at(text, *m.span(n), m[n][1:] if m[n][0] == "-" else f"-{m[n]}", why)
+        for m in _SURPRISES.finditer(text)
+        for n in (1, 2)
+        if m[n]
+    ]
 
 
 def swap_edits(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:

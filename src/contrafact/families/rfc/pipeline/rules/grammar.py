@@ -21,25 +21,19 @@ __all__ = [
     "covered",
     "described",
     "inflected",
+    "lemmas",
     "measures",
     "named_with",
     "parse",
+    "past_of",
     "plural",
     "subtree",
 ]
 
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
-_IRREGULAR = {
-    "rise": ("rose", "risen"),
-    "fall": ("fell", "fallen"),
-    "shrink": ("shrank", "shrunk"),
-    "grow": ("grew", "grown"),
-    "lose": ("lost", "lost"),
-    "beat": ("beat", "beaten"),
-    "cut": ("cut", "cut"),
-    "slide": ("slid", "slid"),
-}
-_DOUBLED = frozenset({"drop", "cut", "slip", "trim"})
+_TAGS = {
+    "base": "VB", "third": "VBZ", "past": "VBD", "participle": "VBN", "gerund": "VBG",
+}  # fmt: skip
 _SILENT_H = ("hour", "honest", "honour", "honor", "heir")
 # Written with a vowel, spoken with "you" or "w".
 _CONSONANT_SOUND = re.compile(r"(?:uni(?!n|m)|use|usu|usag|util|eu|one(?!r)|once|ura|ufo)", re.I)
@@ -159,19 +153,27 @@ def measures() -> frozenset[str]:
 
 def inflected(verb: str, inflection: str) -> str:
     """Return a verb as ``base``, ``third``, ``past``, ``participle`` or ``gerund``."""
-    if inflection == "third":
-        return plural(verb)
-    if inflection in ("past", "participle"):
-        if verb in _IRREGULAR:
-            return _IRREGULAR[verb][inflection == "participle"]
-        return verb + "d" if verb.endswith("e") else _stem(verb) + "ed"
-    if inflection == "gerund":
-        return (verb[:-1] if verb.endswith("e") else _stem(verb)) + "ing"
-    return verb
+    # Imported where it is needed: it imports spaCy, which takes seconds.
+    from lemminflect import getInflection
+
+    forms = getInflection(verb, tag=_TAGS.get(inflection, "VB"))
+    return str(forms[0]) if forms else verb
 
 
-def _stem(verb: str) -> str:
-    return verb + verb[-1] if verb in _DOUBLED else verb
+def past_of(verb: str) -> str:
+    """Return the past of a verb in the present, "books" or "book"."""
+    from lemminflect import getLemma
+
+    return inflected(getLemma(verb, upos="VERB")[0], "past")
+
+
+@cache
+def lemmas(word: str) -> frozenset[str]:
+    """Return what a word may be a form of, in lower case, itself included."""
+    from lemminflect import getAllLemmas
+
+    found = getAllLemmas(word.lower())
+    return frozenset({word.lower(), *(lemma for forms in found.values() for lemma in forms)})
 
 
 def plural(word: str) -> str:

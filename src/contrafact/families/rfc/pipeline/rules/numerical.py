@@ -54,6 +54,13 @@ _BOUNDED = frozenset({"share", "utilisation", "engagement"})
 # Macro-economic figures move in narrow bands (S.2, point 7).
 _MACRO_TOP = {"inflation": 30.0, "unemployment": 25.0, "gdp": 20.0}
 _MACRO_TOP_MONTH = {"inflation": 3.0, "gdp": 10.0}
+_LEAST_UNEMPLOYMENT = 2.0  # per cent (ours)
+# What compares in words, and figures that are names: "'618' shopping event".
+_TELLING = re.compile(
+    r"\b(?:twice|twofold|half|halved|halves|doubl\w+|tripl\w+|quadrupl\w+)\b|['\"‘“]\d+['\"’”]",
+    re.IGNORECASE,
+)
+_ROUND = re.compile(r"\.\d*0\Z")
 _POLICY_MOVE = 1.0  # percentage points
 _POLICY_STEPS = (0.1, 0.25, 0.5, 0.75, 1.0)
 
@@ -103,6 +110,13 @@ def rewrite_numerical(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     vague = next((q for q in problem.found if q.value is None), None)
     if vague is not None:
         return NoRewrite(f"'{vague.text}' names no value that could be changed")
+    if told := _TELLING.search(text):
+        return NoRewrite(f"'{told[0]}' compares, counts or names what figures would have to follow")
+    counted = next(
+        (q for q in problem.found if q.kind == "number" and q.form.style == "words"), None
+    )
+    if counted is not None:
+        return NoRewrite(f"'{counted.text}' may count what the text names one by one")
     strengths: tuple[Strength, ...] = ("stronger", "weaker")
     if rng.random() < 0.4:
         strengths = ("weaker", "stronger")
@@ -196,6 +210,15 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
         for j in free:
             if _ordered(old[i], old[j]) and _sign(old, i, j) != _sign(back, i, j):
                 return f"'{old[i].text}' and '{old[j].text}' change places"
+    for i in free:
+        if old[i].role == "unemployment" and old[i].is_level and values[i] < _LEAST_UNEMPLOYMENT:
+            return f"'{old[i].text}' becomes less than unemployment ever is"
+        if _ROUND.search(back[i].form.number) and not _ROUND.search(old[i].form.number):
+            return f"'{old[i].text}' becomes '{back[i].text}', which nobody writes"
+        for j in free:
+            alike = (old[i].kind, old[i].unit) == (old[j].kind, old[j].unit)
+            if alike and old[i].value != old[j].value and values[i] == values[j]:
+                return f"'{old[i].text}' and '{old[j].text}' become one"
     for relation in problem.related:
         if not holds(relation, values, back):
             a, b, c = (old[i].text for i in relation.parts)

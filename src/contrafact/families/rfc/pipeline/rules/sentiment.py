@@ -39,6 +39,13 @@ __all__ = ["rewrite_sentiment"]
 _MOST = 3
 _BEFORE_NOUN = ("ADJ", "ADV", "NUM", "NOUN", "PROPN", "VERB", "PUNCT", "SYM")
 _NOT_HEDGES = re.compile(r"\b(?:in|of|since|until|by|on|last|this|next|early|late)\s+\Z", re.I)
+_NO_TONE = frozenset({"more", "less", "over", "under", "top"})
+_OPEN = re.compile(
+    r"\b(?:if|whether|despite|although|though|but|hopes?|fears?|hold back|weigh\w*|limit\w*|los(?:e|es|ing)"
+    r"|threat\w*|return(?:ed|s)? to|fight\w*|tame|curb\w*|offset\w*|sustain|vulnerabilit\w+)\b",
+    re.IGNORECASE,
+)
+_LARGE = 2.0  # per cent: what is less is not called steep or solid (ours)
 _NEGATED = re.compile(r"\b(?:not|no|never|without|n['’]t|little|hardly|nor)\s(?:\w+\s)?\Z", re.I)
 
 
@@ -73,7 +80,7 @@ def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     if sign == 0:
         return NoRewrite("its tone leans neither way")
     # A sentence that leans the other way is left as it is.
-    same = [(s, e) for s, e in sentence_spans(text, dashes=True) if _sign(text[s:e]) == sign]
+    same = [(s, e) for s, e in sentence_spans(text, dashes=True) if _leans(text[s:e], sign)]
     offers = [
         offer
         for offer in _offers(text, "up" if sign > 0 else "down")
@@ -108,6 +115,15 @@ def _sign(text: str) -> int:
             seen.setdefault((match.start, match.end), match.polarity)
     total = sum(seen.values())
     return (total > 0) - (total < 0)
+
+
+def _leans(sentence: str, sign: int) -> bool:
+    """Return whether all that a sentence asserts leans one way, and is asserted: a firmer word in
+    "will hold back growth" or "losing some of its gains" would make another fact of it.
+    """
+    found = lexicon().find(sentence, ["directional", "mild"])
+    seen = {m.polarity for m in found if m.polarity and m.text.casefold() not in _NO_TONE}
+    return seen == {sign} and not _OPEN.search(sentence)
 
 
 def _choose(
@@ -200,7 +216,13 @@ def _figure_offers(text: str, way: str) -> list[_Offer]:
     offers = []
     for quantity in quantities(text):
         move = moves.get(quantity.start - 1)
-        if move is not None and quantity.kind == "percent" and text[quantity.start].isdigit():
+        large = quantity.value is not None and abs(quantity.value) >= _LARGE
+        if (
+            move is not None
+            and quantity.kind == "percent"
+            and large
+            and text[quantity.start].isdigit()
+        ):
             words = tuple(_data()["figures"][way])
             why = "a firmer word before the figure"
             offers.append(_Offer(quantity.start, quantity.start, words, why, True))

@@ -1,0 +1,109 @@
+"""``contrafact cobe prove`` and ``cobe leak``: what known answers are worth."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["leak", "prove"]
+
+_SHOWN = 20
+
+
+def prove(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Stories with a proof.")],
+) -> None:
+    """Prove every story of a file from the file alone, by both algorithms.
+
+    The texts are read by the wordings in the file, the consequences worked out from its causal
+    model, and every answer's verdicts compared with what is claimed. Stories that fail are named by
+    line; the exit code is 1 if there is one.
+
+    Example: contrafact cobe prove stories.jsonl
+    """
+    from contrafact.console import Progress
+    from contrafact.families.cobe.synth.prove import prove_rows
+    from contrafact.files.tables import read_rows
+
+    proven = answers = failed = 0
+    cases: set[str] = set()
+    with Progress("stories", None) as steps:
+        for line, result in prove_rows(read_rows(file)):
+            proven += not result.problems
+            failed += bool(result.problems)
+            answers += result.answers
+            cases.add(result.case)
+            if result.problems and failed <= _SHOWN:
+                typer.echo(f"{file}:{line}: {result.problems[0]}")
+            steps.step()
+    typer.echo(
+        f"{proven:,} stories of {len(cases):,} distinct cases with {answers:,} answers proven by "
+        f"enumeration and by the twin network; {failed:,} not proven"
+    )
+    if failed:
+        raise typer.Exit(1)
+
+
+def leak(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Stories with known answers.")],
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the folds.")] = 0,
+    reader: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only this reader: words, overlap, connectors, quotes or all. Repeatable.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table here as well.")
+    ] = None,
+) -> None:
+    """Measure how far surface features alone tell right answers from wrong ones.
+
+    Readers that follow no cause and effect learn from part of the file and are scored on graphs or
+    templates that they have not seen. The exit code is 1 if one of them reaches an AUROC above 0.60
+    over all answers, or above 0.65 on one criterion.
+
+    Example: contrafact cobe leak stories.jsonl
+    """
+    from contrafact.console import Progress, show_table
+    from contrafact.errors import InputError
+    from contrafact.families.cobe.data import load_known
+    from contrafact.families.cobe.synth.leak import READERS, items_of, leak_rows
+    from contrafact.files.atomic import guard_output
+    from contrafact.files.tables import write_rows
+
+    for name in reader or ():
+        if name not in READERS:
+            raise InputError(f"there is no reader '{name}'", hint=f"use {', '.join(READERS)}")
+    if out is not None:
+        guard_output(out, file)
+    items = items_of(load_known(file))
+    with Progress("readers", None) as steps:
+        rows = list(leak_rows(items, seed=seed, readers=reader or READERS, step=steps.step))
+    show_table(
+        "What surface features alone reach (AUROC; 0.5 is chance)",
+        ("target", "reader", "model", "folds by", "answers", "wrong", "AUROC", "limit", ""),
+        [
+            (
+                *(row.target, row.reader, row.model, row.folds, f"{row.items:,}", f"{row.wrong:,}"),
+                f"{row.auroc:.3f} [{row.low:.3f}, {row.high:.3f}]",
+                f"{row.limit:.2f}",
+                "leaks" if row.leaks else "",
+            )
+            for row in rows
+        ],
+    )
+    if out is not None:
+        from dataclasses import asdict
+
+        write_rows(out, [asdict(row) | {"leaks": row.leaks} for row in rows])
+    leaks = [row for row in rows if row.leaks]
+    if leaks:
+        worst = max(leaks, key=lambda row: row.auroc - row.limit)
+        typer.echo(
+            f"{file} leaks: {len(leaks)} of {len(rows)} readers above the limit; the worst reads "
+            f"{worst.reader} ({worst.model}, {worst.target}): {worst.auroc:.3f}"
+        )
+        raise typer.Exit(1)
+    typer.echo(f"{file} does not leak: {len(rows)} readers, none above its limit")

@@ -1,0 +1,155 @@
+"""Causal models as text: ``pump: storm and not shield``, ``wait: 20 + 15*u_wait + 14*pump``.
+
+This is the form in which a file holds a model, so that anyone can build it again. An event is true
+or false, a quantity is a whole number, a noise term a number from 0. Mechanisms are made of names,
+whole numbers, ``and``, ``or``, ``not``, ``+``, ``-``, ``*``, comparisons and brackets.
+"""
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+from contrafact.causal.model import Graph, Mechanism, Model, Noise, Value, Variable
+
+__all__ = ["ScmText", "build", "graph_name", "names_in", "read_expression"]
+
+_MOST_ROWS = 4096
+"""Rows of one mechanism's table."""
+_OPERATORS = (
+    *(ast.GtE, ast.Gt, ast.LtE, ast.Lt, ast.Eq, ast.NotEq),
+    *(ast.Add, ast.Sub, ast.Mult, ast.And, ast.Or, ast.Not),
+)
+_NODES = (ast.Name, ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Load)
+
+
+@dataclass(frozen=True, slots=True)
+class ScmText:
+    """A causal model as a file holds it.
+
+    Attributes:
+        graph: For every variable, its direct causes among the variables.
+        mechanisms: For every variable, an expression over its causes and noise.
+        noise: For every noise term, the probability of each of its values 0, 1, …
+        told: The variables that the story tells.
+        quantities: Those that are whole numbers; all others are true or false.
+    """
+
+    graph: Mapping[str, Sequence[str]]
+    mechanisms: Mapping[str, str]
+    noise: Mapping[str, Sequence[float]]
+    told: Sequence[str]
+    quantities: Sequence[str]
+
+
+def read_expression(text: str) -> ast.expr:
+    """Return an expression as a tree.
+
+    Raises:
+        ValueError: If it is not made as described above.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError):
+        raise ValueError(f"'{text}' cannot be read") from None
+    for node in ast.walk(tree):
+        number = isinstance(node, ast.Constant) and type(node.value) is int
+        if not number and not isinstance(node, (*_NODES, *_OPERATORS)):
+            raise ValueError(f"'{text}' holds '{type(node).__name__}', which mechanisms do not")
+    return tree
+
+
+def names_in(tree: ast.expr) -> list[str]:
+    """Return the names in an expression, each once."""
+    return list(dict.fromkeys(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
+
+
+def build(text: ScmText) -> Model:
+    """Return the causal model.
+
+    Raises:
+        ValueError: If a mechanism cannot be read, names what is not there or disagrees with the
+            graph, if there is a cycle, or a table would be too large.
+    """
+    graph = Graph(text.graph)
+    values: dict[str, tuple[Value, ...]] = {}
+    mechanisms = []
+    if text.mechanisms.keys() != text.graph.keys():
+        raise ValueError("the graph and the mechanisms are not about the same variables")
+    for name in graph.order:
+        tree = read_expression(text.mechanisms[name])
+        names = names_in(tree)
+        terms = [one for one in names if one in text.noise]
+        parents = [one for one in names if one not in text.noise]
+        if set(parents) != set(text.graph[name]):
+            raise ValueError(f"the mechanism of '{name}' names other causes than the graph")
+        domains: list[Sequence[Value]] = [values[one] for one in parents]
+        domains += [range(len(text.noise[one])) for one in terms]
+        size = 1
+        for domain in domains:
+            size *= len(domain)
+        if size > _MOST_ROWS:
+            raise ValueError(f"the mechanism of '{name}' has more than {_MOST_ROWS} cases")
+        quantity = name in text.quantities
+        order = [*parents, *terms]
+        # Compiled once per expression: names, whole numbers and operators, nothing else.
+        function = eval(
+            compile(ast.Expression(_lambda(order, tree)), "<mechanism>", "eval"),
+            {"__builtins__": {}},
+        )
+        table: dict[tuple[Value, ...], Value] = {}
+        for key in product(*domains):
+            value = function(*key)
+            table[key] = int(value) if quantity else bool(value)
+        values[name] = tuple(sorted(set(table.values()))) if quantity else (False, True)
+        if len(values[name]) < 2:
+            values[name] = (*values[name], int(values[name][0]) + 1)
+        mechanisms.append(Mechanism(name, tuple(parents), tuple(terms), table))
+    variables = tuple(
+        Variable(name, values[name], ordered=name in text.quantities) for name in graph.order
+    )
+    noises = tuple(Noise(name, tuple(shares)) for name, shares in text.noise.items())
+    return Model(variables, noises, tuple(mechanisms))
+
+
+def _lambda(names: Sequence[str], tree: ast.expr) -> ast.expr:
+    arguments = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(arg=name) for name in names],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    return ast.fix_missing_locations(ast.Lambda(args=arguments, body=tree))
+
+
+def graph_name(parents: Mapping[str, Sequence[str]], common: Sequence[Sequence[str]]) -> str | None:
+    """Return the type of a story's graph; none where it is none of the six.
+
+    Two effects of one cause make a fork, two causes of one effect a collider; where the two meet
+    again, down or up the graph, they make a diamond. An unobserved common cause makes a correlated
+    graph. More than one of these is a hybrid, none of them, on one path, a chain. Variables that
+    nothing touches do not count.
+
+    Args:
+        parents: For every told variable, its told causes.
+        common: Sets of told variables that share an unobserved cause.
+    """
+    graph = Graph(parents)
+    features = set()
+    for node in parents:
+        for one, other in combinations(graph.children[node], 2):
+            below = graph.descendants([one]) | {one}
+            features.add("diamond" if below & (graph.descendants([other]) | {other}) else "fork")
+        for one, other in combinations(graph.parents[node], 2):
+            above = graph.ancestors([one]) | {one}
+            features.add("diamond" if above & (graph.ancestors([other]) | {other}) else "collider")
+    if any(len(group) > 1 for group in common):
+        features.add("correlated")
+    if len(features) > 1:
+        return "hybrid"
+    if features:
+        return features.pop()
+    linked = [n for n in parents if graph.parents[n] or graph.children[n]]
+    starts = [n for n in linked if not graph.parents[n]]
+    return "chain" if len(linked) > 2 and len(starts) == 1 else None

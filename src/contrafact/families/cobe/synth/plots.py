@@ -1,0 +1,409 @@
+"""Plots: a causal graph of one of the six types, mechanisms, and a scene's events at its nodes.
+
+Every event goes well (false) or brings trouble (true); trouble furthers trouble, and what is drawn
+is how: ``and``, ``or``, thresholds, what keeps trouble away, other causes, hidden common causes. A
+quantity is a sum or a rate over numbers. CoBe, figure 3 and table 4.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from contrafact.causal.model import Model
+from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
+from contrafact.families.cobe.synth.lexicon import (
+    MOST_RANK,
+    Event,
+    Lexicon,
+    Quantity,
+    Scene,
+)
+
+__all__ = ["LEVELS_OF_BASE", "Gate", "Plot", "draw_plot"]
+
+LEVELS_OF_BASE = 4
+"""How many values the part of a quantity has that no told event decides."""
+_QUANTITY = "q"
+_MOST_PARENTS = 3
+_TRIES = 60
+
+Edges = dict[str, list[str]]
+"""For every node, its parents; causes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """How an event follows from its causes.
+
+    Attributes:
+        form: "root", "one", "or", "and", "two" (of three), "mixed" (the first and one of two).
+        parents: The told causes.
+        without: Latents and noise that keep trouble away.
+        other: Noise that brings trouble by itself.
+        source: For a root, its noise, which may be shared.
+    """
+
+    form: str
+    parents: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
+    source: str = ""
+
+    def expression(self) -> str:
+        """Return the mechanism as an expression, for a file."""
+        p = self.parents
+        core = {
+            "root": lambda: self.source,
+            "one": lambda: p[0],
+            "or": lambda: " or ".join(p),
+            "and": lambda: " and ".join(p),
+            "two": lambda: f"{' + '.join(p)} >= 2",
+            "mixed": lambda: f"{p[0]} and ({p[1]} or {p[2]})",
+        }[self.form]()
+        simple = self.form in ("root", "one")
+        for name in self.without:
+            core, simple = f"{core if simple else f'({core})'} and not {name}", False
+        for name in self.other:
+            core, simple = f"{core if simple else f'({core})'} or {name}", False
+        return core
+
+    def trouble(self, masks: Mapping[str, int]) -> int:
+        """Return in which worlds there is trouble, given the same for everything it depends on."""
+        p = [masks[name] for name in self.parents]
+        if self.form == "root":
+            core = masks[self.source]
+        elif self.form == "two":
+            core = p[0] & p[1] | p[0] & p[2] | p[1] & p[2]
+        elif self.form == "mixed":
+            core = p[0] & (p[1] | p[2])
+        else:
+            core = p[0]
+            for mask in p[1:]:
+                core = core & mask if self.form == "and" else core | mask
+        for name in self.without:
+            core &= ~masks[name]
+        for name in self.other:
+            core |= masks[name]
+        return core
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How a quantity follows from its causes: a sum, or a rate times what is left of its time."""
+
+    form: str
+    parents: tuple[str, ...]
+    gains: tuple[int, ...]
+    least: int
+    step: int
+    source: str
+
+    def expression(self) -> str:
+        """Return the mechanism as an expression, for a file."""
+        base = f"{self.least} + {self.step}*{self.source}"
+        terms = "".join(
+            f" {'+' if gain > 0 else '-'} {abs(gain)}*{name}"
+            for name, gain in zip(self.parents, self.gains, strict=True)
+        )
+        return f"{base}{terms}" if self.form == "sum" else f"({base}) * (10{terms})"
+
+    def value(self, base: int, causes: Mapping[str, bool]) -> int:
+        """Return the quantity, given the level of its base and its causes."""
+        low = self.least + self.step * base
+        moved = sum(
+            gain for name, gain in zip(self.parents, self.gains, strict=True) if causes[name]
+        )
+        return low + moved if self.form == "sum" else low * (10 + moved)
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """A causal model over events of a scene.
+
+    Attributes:
+        scene: The scene.
+        graph: The type of its graph.
+        events: For every told node but the quantity, its event; causes first.
+        latents: For every latent, the node that it keeps trouble from.
+        gates: For every event, how it follows.
+        measure: How the quantity follows; none where there is none.
+        quantity: What it is.
+        noises: The noise terms with their number of values.
+        words: What fills the slots of entities.
+    """
+
+    scene: Scene
+    graph: str
+    events: Mapping[str, Event]
+    latents: Mapping[str, str]
+    gates: Mapping[str, Gate]
+    measure: Measure | None
+    quantity: Quantity | None
+    noises: Mapping[str, int]
+    words: Mapping[str, str]
+    masks: dict[str, int] = field(default_factory=dict)
+    everything: int = 0
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The told variables, the quantity last."""
+        return (*self.events, *((_QUANTITY,) if self.measure else ()))
+
+    def text(self) -> ScmText:
+        """Return the causal model as it stands in a file."""
+        mechanisms = {name: gate.expression() for name, gate in self.gates.items()}
+        mechanisms |= {name: f"u_{name}" for name in self.latents}
+        parents = {
+            name: [*gate.parents, *(one for one in gate.without if one in self.latents)]
+            for name, gate in self.gates.items()
+        }
+        parents |= {name: [] for name in self.latents}
+        if self.measure is not None:
+            mechanisms[_QUANTITY] = self.measure.expression()
+            parents[_QUANTITY] = list(self.measure.parents)
+        order = [*self.latents, *self.told]
+        return ScmText(
+            graph={name: parents[name] for name in order},
+            mechanisms={name: mechanisms[name] for name in order},
+            noise={name: [1 / size] * size for name, size in self.noises.items()},
+            told=self.told,
+            quantities=(_QUANTITY,) if self.measure else (),
+        )
+
+    def model(self) -> Model:
+        """Return the causal model."""
+        return build(self.text())
+
+
+def _chain(rng: Random) -> Edges:
+    size = rng.choice((3, 3, 4, 4, 5))
+    names = [f"e{i}" for i in range(size)]
+    return {name: names[max(0, i - 1) : i] for i, name in enumerate(names)}
+
+
+def _fork(rng: Random) -> Edges:
+    edges: Edges = {"e0": [], "e1": ["e0"], "e2": ["e0"]}
+    if rng.random() < 0.3:
+        edges = {"e0": [], "e1": ["e0"], "e2": ["e1"], "e3": ["e1"]}
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        edges[f"e{len(edges)}"] = [rng.choice(list(edges)[1:])]
+    return edges
+
+
+def _collider(rng: Random) -> Edges:
+    edges: Edges = {"e0": [], "e1": []}
+    causes = ["e0", "e1"]
+    if rng.random() < 0.25:
+        edges["e2"] = []
+        causes.append("e2")
+    for place in range(len(causes)):
+        if rng.random() < 0.35:
+            name = f"e{len(edges)}"
+            edges[name], causes[place] = [causes[place]], name
+    edges[f"e{len(edges)}"] = causes
+    for _ in range(rng.choice((0, 1, 1))):
+        edges[f"e{len(edges)}"] = [f"e{len(edges) - 1}"]
+    return edges
+
+
+def _diamond(rng: Random) -> Edges:
+    edges: Edges = {"e0": []}
+    top = "e0"
+    if rng.random() < 0.25:
+        edges["e1"], top = ["e0"], "e1"
+    one, other = f"e{len(edges)}", f"e{len(edges) + 1}"
+    edges[one], edges[other] = [top], [top]
+    edges[f"e{len(edges)}"] = [one, other]
+    if rng.random() < 0.4:
+        edges[f"e{len(edges)}"] = [f"e{len(edges) - 1}"]
+    return edges
+
+
+def _correlated(rng: Random) -> Edges:
+    edges: Edges = {"e0": [], "e1": []}
+    ends = ["e0", "e1"]
+    for _ in range(rng.choice((2, 2, 3, 3))):
+        place = rng.randrange(2)
+        name = f"e{len(edges)}"
+        edges[name], ends[place] = [ends[place]], name
+    return edges
+
+
+def _hybrid(rng: Random) -> Edges:
+    size = rng.choice((4, 5, 5, 6))
+    edges: Edges = {}
+    for i in range(size):
+        earlier = list(edges)
+        number = (
+            0 if i == 0 else rng.choice((0, 1, 1, 2, 2)) if i < size - 1 else rng.choice((1, 2))
+        )
+        edges[f"e{i}"] = sorted(rng.sample(earlier, min(number, len(earlier))))
+    return edges
+
+
+_SHAPES = {
+    "chain": _chain,
+    "fork": _fork,
+    "collider": _collider,
+    "diamond": _diamond,
+    "correlated": _correlated,
+    "hybrid": _hybrid,
+}
+
+
+def _ranked(edges: Edges, rng: Random) -> dict[str, int] | None:
+    """Return a rank for every node, above those of its parents; None where there are too few."""
+    height: dict[str, int] = {}
+    for name in reversed(edges):
+        height[name] = max((height[c] + 1 for c, p in edges.items() if name in p), default=0)
+    ranks: dict[str, int] = {}
+    for name, parents in edges.items():
+        least = max((ranks[p] + 1 for p in parents), default=0)
+        most = MOST_RANK - height[name]
+        if least > most:
+            return None
+        ranks[name] = rng.choice((least, least, rng.randint(least, most)))
+    return ranks
+
+
+def _gate(name: str, parents: Sequence[str], noises: dict[str, int], rng: Random) -> Gate:
+    term = f"u_{name}"
+    if not parents:
+        noises[term] = 2
+        return Gate("root", (), source=term)
+    if len(parents) == 1:
+        form = "one"
+    elif len(parents) == 2:
+        form = rng.choice(("or", "or", "and"))
+    else:
+        form = rng.choice(("or", "two", "two", "mixed"))
+    luck = rng.random()
+    if luck < 0.2:
+        return Gate(form, tuple(parents))
+    noises[term] = 2
+    if luck < 0.6:
+        return Gate(form, tuple(parents), without=(term,))
+    return Gate(form, tuple(parents), other=(term,))
+
+
+def _measure(
+    quantity: Quantity, parents: Sequence[str], noises: dict[str, int], rng: Random
+) -> Measure:
+    term = f"u_{_QUANTITY}"
+    noises[term] = LEVELS_OF_BASE
+    sign = 1 if quantity.rises else -1
+    gains = [rng.randint(2, 9) for _ in parents]
+    if rng.random() < 0.25 and sum(gains) < 10:
+        step = rng.randint(1, max(1, quantity.step // 3))
+        least = max(2, quantity.least // 5) + rng.randrange(4)
+        return Measure("rate", tuple(parents), tuple(sign * g for g in gains), least, step, term)
+    unit = max(1, quantity.step // 4)
+    moves = [max(1, gain * unit + rng.randrange(unit)) for gain in gains]
+    least = quantity.least + rng.randrange(unit + 1) + (0 if quantity.rises else sum(moves))
+    step = max(2, (sum(moves) // 2) + rng.randrange(unit + 1))
+    return Measure("sum", tuple(parents), tuple(sign * m for m in moves), least, step, term)
+
+
+def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot | None:
+    """Return a random plot of a scene and a type of graph; None if the draw came to nothing."""
+    edges = _SHAPES[graph](rng)
+    ranks = _ranked(edges, rng)
+    if ranks is None:
+        return None
+    noises: dict[str, int] = {}
+    gates = {name: _gate(name, parents, noises, rng) for name, parents in edges.items()}
+    roots = [name for name, parents in edges.items() if not parents]
+    if graph == "correlated" or (graph == "hybrid" and len(roots) > 1 and rng.random() < 0.3):
+        one, other = rng.sample(roots, 2)
+        noises["u_common"] = 2
+        for name in (one, other):
+            luck = rng.random()
+            own = f"u_{name}"
+            if luck < 0.34:
+                del noises[own]
+                gates[name] = Gate("root", (), source="u_common")
+            elif luck < 0.67:
+                gates[name] = Gate("root", (), source="u_common", other=(own,))
+            else:
+                gates[name] = Gate("root", (), source="u_common", without=(own,))
+    measure = quantity = None
+    if rng.random() < 0.85:
+        inner = [name for name in edges if name not in roots] or list(edges)
+        ends = [name for name in inner if not any(name in p for p in edges.values())] or inner
+        if graph in ("collider", "diamond") and rng.random() < 0.35:
+            # The quantity itself is where the causes meet.
+            last = next(name for name in reversed(edges) if len(edges[name]) > 1)
+            below = [name for name in edges if name == last or name > last]
+            if below == [last]:
+                causes = edges.pop(last)
+                del gates[last], ranks[last]
+                noises.pop(f"u_{last}", None)
+            else:
+                causes = [rng.choice(ends)]
+        elif graph == "hybrid":
+            causes = sorted(rng.sample(inner, min(len(inner), rng.choice((1, 2, 2)))))
+        else:
+            causes = [rng.choice(ends)]
+        quantity = rng.choice(scene.quantities)
+        measure = _measure(quantity, causes, noises, rng)
+    parents = {**edges, **({_QUANTITY: list(measure.parents)} if measure else {})}
+    common = [n for n, gate in gates.items() if gate.source == "u_common"]
+    if graph_name(parents, [common] if len(common) > 1 else []) != graph:
+        return None
+    events: dict[str, Event] = {}
+    for name in edges:
+        spared = frozenset[str]().union(*(events[cause].kind.spares for cause in edges[name]))
+        free = [
+            e
+            for e in scene.events
+            if e.rank == ranks[name] and e not in events.values() and e.kind.name not in spared
+        ]
+        if not free:
+            return None
+        events[name] = rng.choice(free)
+    if measure is not None and any(events[one].kind.name == "people" for one in measure.parents):
+        return None  # what people feel comes last
+    latents: dict[str, str] = {}
+    able = [name for name in edges if edges[name] and events[name].kind.shields]
+    if able and rng.random() < 0.75:
+        # What keeps trouble away is a latent fact with words of its own, not nameless noise.
+        for name in rng.sample(able, min(len(able), rng.choice((1, 1, 1, 2)))):
+            gate, latent = gates[name], f"shield_{name}"
+            noises.pop(f"u_{name}", None)
+            noises[f"u_{latent}"] = 2
+            gates[name] = Gate(gate.form, gate.parents, without=(latent,))
+            latents[latent] = name
+    beside = rng.random() < (0.6 if graph in ("chain", "fork") else 0.3)
+    if beside and lexicon.asides and len(edges) < 6:
+        name = f"e{max(int(n[1:]) for n in edges) + 1}"
+        noises[f"u_{name}"] = 2
+        gates[name] = Gate("root", (), source=f"u_{name}")
+        events[name] = rng.choice(lexicon.asides)
+    if not 4 <= len(events) + len(latents) + (measure is not None) <= 9:
+        return None
+    words = {slot: rng.choice(choice) for slot, choice in lexicon.names.items()}
+    plot = Plot(scene, graph, events, latents, gates, measure, quantity, noises, words)
+    _unfold(plot)
+    return plot
+
+
+def _unfold(plot: Plot) -> None:
+    """Fill in, for everything that is true or false, in which worlds it is true.
+
+    A world is a joint setting of the noise of events; in a mask it is one bit. The base of the
+    quantity is left out: it bears on nothing else.
+    """
+    terms = [name for name in plot.noises if name != f"u_{_QUANTITY}"]
+    size = 1 << len(terms)
+    everything = (1 << size) - 1
+    masks = plot.masks
+    for place, name in enumerate(terms):
+        period = 1 << place
+        block = ((1 << period) - 1) << period
+        repeat = everything // ((1 << (2 * period)) - 1)
+        masks[name] = block * repeat
+    for latent in plot.latents:
+        masks[latent] = masks[f"u_{latent}"]
+    for name, gate in plot.gates.items():
+        masks[name] = gate.trouble(masks) & everything
+    object.__setattr__(plot, "everything", everything)

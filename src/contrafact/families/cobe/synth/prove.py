@@ -1,0 +1,677 @@
+"""The independent checker: proves that every answer of a story is what it claims to be.
+
+It is handed a story as it stands in a file, and nothing else. From its ``Proof`` it takes the
+causal model and what each value of each variable may be called; everything else it works out
+again: what the text tells, what the queries suppose, what follows by both algorithms of
+`contrafact.causal`, what each answer asserts and what its connectors claim. It shares no code with
+the telling of stories: texts are searched for the wordings, and the words between them are read by
+rules for English connectors.
+"""
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from contrafact.causal.counterfactual import Disagreement, ImpossibleFacts, Proof, consequences
+from contrafact.causal.model import Model, Value
+from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
+from contrafact.records import content_id
+
+__all__ = [
+    "Claim",
+    "Facts",
+    "Mention",
+    "Proven",
+    "Reader",
+    "Reading",
+    "case_of",
+    "check_story",
+    "judge_text",
+    "prove_rows",
+    "situation_of",
+]
+
+_NUMBER = re.compile(r"\d[\d,]*")
+_MARK = "\x00"
+_CAUSE = {True: ("because of", "due to", "because", "since")}
+_CAUSE[False] = ("in spite of", "even though", "although", "despite")
+_LINK = {
+    True: (
+        *("for that reason", "because of this", "as a result", "consequently", "accordingly"),
+        "therefore",
+    ),
+    False: (
+        *("in spite of this", "despite this", "nevertheless", "nonetheless", "all the same"),
+        "even so",
+    ),
+}
+_BETWEEN = {True: ("and so", "so"), False: ("but", "yet")}
+_CUES = {
+    cue: (place, follows)
+    for place, table in (("cause", _CAUSE), ("link", _LINK), ("between", _BETWEEN))
+    for follows, cues in table.items()
+    for cue in cues
+}
+_TOKEN = re.compile(
+    rf"{_MARK}(\d+){_MARK}|\b({'|'.join(sorted(_CUES, key=len, reverse=True))})\b|(,)|\b(whether)\b"
+)
+_SENTENCE = re.compile(r"[.!?:\n]+")
+_NUMERICAL, _LATENT = "Numerical change expected: ", "Latent: "
+_WAYS = {
+    "up": ("is higher than", "goes up from", "is more than", "lies above the earlier"),
+    "down": ("is lower than", "goes down from", "is less than", "lies below the earlier"),
+}
+_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place where a text asserts something.
+
+    Attributes:
+        name: The variable.
+        value: What is asserted of it; None where it is left open.
+        noun: Whether it is only referred to by a noun phrase.
+    """
+
+    name: str
+    value: Value | None
+    noun: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a connector says: that an effect follows from causes, or comes in spite of them."""
+
+    causes: tuple[Mention, ...]
+    effect: Mention
+    follows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says.
+
+    Attributes:
+        mentions: Everything it asserts, in its order.
+        claims: What its connectors say.
+        loose: Connectors that join nothing.
+    """
+
+    mentions: tuple[Mention, ...]
+    claims: tuple[Claim, ...]
+    loose: tuple[str, ...]
+
+    @property
+    def values(self) -> dict[str, set[Value | None]]:
+        """For every variable that is mentioned, what is asserted of it."""
+        found: dict[str, set[Value | None]] = {}
+        for mention in self.mentions:
+            found.setdefault(mention.name, set()).add(mention.value)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    head: str
+    tail: str | None  # after the number, where there is one
+    name: str
+    value: Value
+    noun: bool
+
+
+class Reader:
+    """Reads texts by the wordings of one file; what was read is kept.
+
+    Args:
+        wordings: ``Proof.wordings``.
+
+    Raises:
+        ValueError: If two wordings read alike.
+    """
+
+    def __init__(self, wordings: Mapping[str, Any]) -> None:
+        self.wordings = wordings
+        self.entries = list(_entries(wordings))
+        self.supposed = {
+            clause: (name, word == "true")
+            for name, forms in wordings.items()
+            if "amounts" not in forms
+            for word in ("false", "true")
+            for clause in forms[word].get("supposed", ())
+        }
+        flat = [(entry.head, entry.tail) for entry in self.entries]
+        if len(set(flat)) != len(flat):
+            twice = next(one for one in flat if flat.count(one) > 1)
+            raise ValueError(f"two wordings read alike: '{twice[0]}'")
+        self._known: dict[str, Reading] = {}
+
+    def read(self, text: str) -> Reading:
+        """Return what a text says."""
+        if text not in self._known:
+            self._known[text] = self._read(text)
+        return self._known[text]
+
+    def _read(self, text: str) -> Reading:
+        masked, mentions = self._masked(text.lower())
+        before: list[Mention] = []
+        claims: list[Claim] = []
+        loose: list[str] = []
+        said: list[Mention] = []
+        for part in _SENTENCE.split(masked):
+            sentence = _Sentence(part, mentions)
+            if sentence.said:
+                sentence.conclude(before, claims, loose)
+                before = sentence.conclusions
+                said += sentence.said
+        return Reading(tuple(said), tuple(claims), tuple(loose))
+
+    def _masked(self, lowered: str) -> tuple[str, list[Mention]]:
+        """Return a text with marks for what it mentions, and the mentions."""
+        hits: list[tuple[int, int, Mention]] = []
+        for entry in self.entries:
+            start = lowered.find(entry.head)
+            while start >= 0:
+                end, value = start + len(entry.head), entry.value
+                if entry.tail is not None:
+                    digits = _NUMBER.match(lowered, end)
+                    if digits is not None and lowered.startswith(entry.tail, digits.end()):
+                        value = int(digits[0].replace(",", "").rstrip(","))
+                        end = digits.end() + len(entry.tail)
+                    else:
+                        end = -1
+                if end > 0 and _whole(lowered, start, end):
+                    hits.append((start, end, Mention(entry.name, value, entry.noun)))
+                start = lowered.find(entry.head, start + 1)
+        # Of two that overlap, the earlier, and of those that begin together, the longer.
+        hits.sort(key=lambda hit: (hit[0], -hit[1]))
+        pieces: list[str] = []
+        found: list[Mention] = []
+        last = 0
+        for start, end, mention in hits:
+            if start >= last:
+                pieces += [lowered[last:start], f"{_MARK}{len(found)}{_MARK}"]
+                found.append(mention)
+                last = end
+        return "".join([*pieces, lowered[last:]]), found
+
+    def intervention(self, query: str) -> dict[str, Value] | None:
+        """Return what a query supposes; None where it supposes something else."""
+        rest = query.rstrip(" .")
+        at = max(rest.find(" instead had "), rest.find(" occurred had "), rest.find(" happens if "))
+        if at < 0:
+            return None
+        rest = re.sub(r"^ (?:instead had|occurred had|happens if) ", "", rest[at:])
+        found: dict[str, Value] = {}
+        while rest:
+            for clause, (name, value) in self.supposed.items():
+                form = next(
+                    (f for f in (clause, clause.replace(" had ", " ", 1)) if rest.startswith(f)),
+                    None,
+                )
+                if form is not None and name not in found:
+                    rest = re.sub(r"^(?:, and |, | and )", "", rest[len(form) :])
+                    found[name] = value
+                    break
+            else:
+                return None
+        return found
+
+
+@dataclass
+class _Sentence:
+    """One sentence: which mentions are causes under a connector, and which stand by themselves.
+
+    "because X" and "although X" govern what follows them up to a comma; "so" and "but" stand
+    between what is said before them and after; "as a result" and "even so" look back to the
+    sentence before, or to what is said before them in the same one.
+    """
+
+    text: str
+    mentions: Sequence[Mention]
+    governed: list[tuple[list[Mention], bool]] = field(default_factory=list)
+    early: list[Mention] = field(default_factory=list)
+    late: list[Mention] = field(default_factory=list)
+    said: list[Mention] = field(default_factory=list)
+    between: bool | None = None
+    back: bool | None = None
+    loose: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        governor: list[Mention] | None = None
+        used, hedged = True, False
+        for token in _TOKEN.finditer(self.text):
+            if token[1] is not None:
+                mention = self.mentions[int(token[1])]
+                used = True
+                if hedged:
+                    mention = Mention(mention.name, None, mention.noun)
+                self.said.append(mention)
+                if governor is not None:
+                    governor.append(mention)
+                elif not hedged:
+                    (self.early if self.between is None else self.late).append(mention)
+            elif token[4] is not None:
+                hedged = True
+            elif token[3] is not None:
+                governor = None if used else governor
+            else:
+                place, follows = _CUES[token[2]]
+                if not used:
+                    self.loose.append(token[2])
+                governor = None
+                if place == "cause":
+                    governor = []
+                    self.governed.append((governor, follows))
+                used = place != "cause"
+                if place == "link" and not self.early:
+                    self.back = follows
+                elif place != "cause":
+                    self.between = follows
+
+    @property
+    def conclusions(self) -> list[Mention]:
+        """What the sentence says by itself, not as a cause."""
+        return self.late if self.between is not None else self.early
+
+    def conclude(self, before: list[Mention], claims: list[Claim], loose: list[str]) -> None:
+        """Add what the sentence claims, given what the one before it concluded."""
+        effects = self.conclusions
+        causes = [(tuple(group), follows) for group, follows in self.governed]
+        if self.between is not None:
+            causes.append((tuple(self.early), self.between))
+        if self.back is not None:
+            causes.append((tuple(before), self.back))
+        loose += self.loose
+        if causes and (not effects or not all(group for group, _ in causes)):
+            loose.append(self.text)
+            return
+        claims += [Claim(group, effect, kind) for effect in effects for group, kind in causes]
+
+
+def _whole(text: str, start: int, end: int) -> bool:
+    return not (start and text[start - 1].isalnum()) and not text[end : end + 1].isalnum()
+
+
+def _entries(wordings: Mapping[str, Any]) -> Iterator[_Entry]:
+    for name, forms in wordings.items():
+        for amount in forms.get("amounts", ()):
+            head, mark, tail = amount.lower().partition("{n}")
+            if not mark:
+                raise ValueError(f"the wording '{amount}' has no number")
+            yield _Entry(head, tail, name, 0, False)
+        if "amounts" in forms:
+            continue
+        for word in ("false", "true"):
+            for clause in forms[word]["clauses"]:
+                yield _Entry(clause.lower(), None, name, word == "true", False)
+            for noun in forms[word].get("nouns", ()):
+                yield _Entry(noun.lower(), None, name, word == "true", True)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a story is about, as it was read and worked out.
+
+    Attributes:
+        text: The causal model as it stands in the file.
+        model: The causal model.
+        reader: Reads texts by the file's wordings.
+        proof: What the intervention does, by both algorithms.
+        implied: The latent facts that the story implies.
+        worlds: The values of all variables in each world that the facts allow.
+    """
+
+    text: ScmText
+    model: Model
+    reader: Reader
+    proof: Proof
+    implied: Mapping[str, Value]
+    worlds: Sequence[tuple[Mapping[str, Value], Mapping[str, int]]]
+
+    def due(self, *kinds: str) -> dict[str, Value]:
+        """Return the told variables of some kinds of consequences, with their values in fact."""
+        return {
+            c.variable: self.proof.facts[c.variable]
+            for c in self.proof.consequences
+            if c.kind in kinds and c.variable in self.text.told
+        }
+
+    @property
+    def unchanged(self) -> dict[str, Value]:
+        """What is told and must stay (E1)."""
+        return self.due("stays")
+
+    @property
+    def changed(self) -> dict[str, Value]:
+        """What is set, and what is told, is no quantity and must change (E2)."""
+        return {
+            n: v for n, v in self.due("set", "changes").items() if n not in self.text.quantities
+        }
+
+    @property
+    def moved(self) -> dict[str, str]:
+        """The quantities that must move, and which way (E4)."""
+        return {
+            c.variable: c.direction
+            for c in self.proof.consequences
+            if c.kind == "changes" and c.variable in self.text.quantities and c.direction
+        }
+
+    @property
+    def asked(self) -> list[str]:
+        """The criteria that the story asks."""
+        return ["E1", "E2", "E3"] + ["E4"] * bool(self.moved) + ["E5"] * bool(self.implied)
+
+
+_models: "OrderedDict[str, tuple[ScmText, Model, Reader]]" = OrderedDict()
+# The very objects of the proof that was opened last, and what came of them.
+_last: list[tuple[list[Any], tuple[ScmText, Model, Reader]]] = []
+
+
+def _opened(proof: Mapping[str, Any]) -> tuple[ScmText, Model, Reader]:
+    """Return model and reader of a proof; the last few are kept, as a block shares them."""
+    keys = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
+    parts = [proof[name] for name in keys]
+    for same, opened in _last:
+        if all(one is other for one, other in zip(same, parts, strict=True)):
+            return opened
+    key = json.dumps(parts)
+    if key not in _models:
+        text = ScmText(*(proof[name] for name in keys[:-1]))
+        _models[key] = (text, build(text), Reader(proof["wordings"]))
+        if len(_models) > _KEPT:
+            _models.popitem(last=False)
+    _last[:] = [(parts, _models[key])]
+    return _models[key]
+
+
+def situation_of(row: Mapping[str, Any]) -> Facts:
+    """Return what a story is about, from its text, its queries and the causal model of its file.
+
+    Raises:
+        ValueError: If the proof is incomplete or wrong, the text does not tell the facts, the
+            queries do not suppose one and the same thing, or the algorithms disagree.
+    """
+    proof = row.get("Proof")
+    if not isinstance(proof, Mapping):
+        raise ValueError("there is no 'Proof'")
+    try:
+        text, model, reader = _opened(proof)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"'Proof' is incomplete: {error}") from None
+    reading = reader.read(row["Variation text"])
+    facts: dict[str, Value] = {}
+    for name, values in reading.values.items():
+        if len(values) > 1:
+            raise ValueError(f"the story tells '{name}' in two ways")
+        value = next(iter(values))
+        if name not in text.told or value is None:
+            raise ValueError(f"the story tells '{name}', which it should not")
+        facts[name] = value
+    missing = set(text.told) - facts.keys()
+    if missing:
+        raise ValueError(f"the story does not tell '{min(missing)}'")
+    supposed = [reader.intervention(query) for query in row["Query"]]
+    first = supposed[0]
+    if not first or any(one != first for one in supposed):
+        raise ValueError("the queries do not suppose one and the same thing")
+    if any(facts[name] == value for name, value in first.items()):
+        raise ValueError("the queries suppose what is so")
+    try:
+        found = consequences(model, facts, first)
+    except (ImpossibleFacts, Disagreement, ValueError) as error:
+        raise ValueError(str(error)) from None
+    implied = {
+        c.variable: c.before
+        for c in found.consequences
+        if c.variable not in text.told and c.kind == "stays" and c.before is not None
+    }
+    names = [noise.name for noise in model.noises]
+    worlds = [
+        (model.predict(setting), dict(zip(names, setting, strict=True)))
+        for setting in found.posterior.settings
+    ]
+    return Facts(text, model, reader, found, implied, worlds)
+
+
+def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
+    """Return, for every criterion that a story asks, why a text fails it; an empty list if not.
+
+    CoBe, section 3.2.
+    """
+    reading = facts.reader.read(text)
+    values = reading.values
+    found: dict[str, list[str]] = {name: [] for name in facts.asked}
+    for name, value in facts.unchanged.items():
+        if values.get(name, {None}) != {value}:
+            found["E1"].append(f"'{name}' does not stay")
+    for name, value in facts.changed.items():
+        if value in values.get(name, ()):
+            found["E2"].append(f"'{name}' is as it was")
+    told = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
+    found["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
+    found["E3"] += [
+        f"'{claim.effect.name}': {why}"
+        for claim in reading.claims
+        if (why := _untrue(facts, claim, told, facts.proof.intervention))
+    ]
+    for name, way in facts.moved.items():
+        before = facts.proof.facts[name]
+        for now in values.get(name, {None}):
+            if not isinstance(now, int) or not isinstance(before, int):
+                found["E4"].append(f"'{name}' is not told")
+            elif now == before or (now > before) != (way == "up"):
+                found["E4"].append(f"'{name}' does not go {way}")
+    for name, value in facts.implied.items():
+        if any(one not in (value, None) for one in values.get(name, ())):
+            found["E5"].append(f"'{name}' is not {value}")
+    return found
+
+
+def _untrue(
+    facts: Facts,
+    claim: Claim,
+    told: Mapping[str, Value | None],
+    cut: Mapping[str, Value],
+) -> str:
+    """Return why a connector is wrong between what a text asserts; nothing if it is right.
+
+    Across an edge that the intervention cut, only neutral joining is right. "Because" needs that
+    the effect is what its mechanism gives in every world that the facts allow, and would not be
+    without the causes. "Although" needs that the effect is not what the causes further.
+    """
+    effect, names = claim.effect.name, [cause.name for cause in claim.causes]
+    if effect in cut:
+        return "it was set, so that nothing told brings it about or stands against it"
+    mechanism = facts.model.mechanism(effect)
+    if not set(names) <= set(facts.text.told) or not set(names) <= set(mechanism.parents):
+        return f"{names} are not causes of it"
+    if any(told.get(name) is None for name in (*names, effect)):
+        return "what is joined is told in two ways, or left open"
+    quantity = effect in facts.text.quantities
+    furthered = [_furthered(facts.model, name, effect, told[name]) for name in names]
+    if not claim.follows:
+        if quantity or any(value == told[effect] for value in furthered):
+            return f"it comes of {names}, not in spite of them"
+        return ""
+    if not quantity and any(value != told[effect] for value in furthered):
+        return f"it does not come of {names}"
+    for values, noise in facts.worlds:
+        given = [
+            told.get(p, values[p]) if p in facts.text.told else values[p] for p in mechanism.parents
+        ]
+        if any(value is None for value in given):
+            return "a cause of it is left open"
+        terms = [noise[term] for term in mechanism.noise]
+        parents = [value for value in given if value is not None]
+        whole = mechanism.table[(*parents, *terms)]
+        turned = [
+            (not value) if name in names else value
+            for name, value in zip(mechanism.parents, parents, strict=True)
+        ]
+        without = mechanism.table[(*turned, *terms)]
+        if without == whole or (not quantity and whole != told[effect]):
+            return f"it would be so without {names}"
+    return ""
+
+
+def _furthered(model: Model, cause: str, effect: str, value: Value | None) -> bool:
+    """Return which value of an event a value of its cause furthers, read off the mechanism."""
+    mechanism = model.mechanism(effect)
+    place = mechanism.parents.index(cause)
+    there = sum(int(v) for key, v in mechanism.table.items() if key[place])
+    not_there = sum(int(v) for key, v in mechanism.table.items() if not key[place])
+    return bool(value) == (there > not_there)
+
+
+def check_story(row: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with a story, its criteria or its answers; nothing if all is proven.
+
+    Args:
+        row: The story in the form of a file.
+    """
+    try:
+        facts = situation_of(row)
+    except ValueError as error:
+        return [str(error)]
+    problems = list(_record_problems(facts, row))
+    problems += _criteria_problems(facts, row["Evaluation criteria"])
+    reading = facts.reader.read(row["Variation text"])
+    told: dict[str, Value | None] = dict(facts.proof.facts)
+    problems += [f"the story: '{text}' joins nothing" for text in reading.loose]
+    problems += [
+        f"the story: '{claim.effect.name}': {why}"
+        for claim in reading.claims
+        if (why := _untrue(facts, claim, told, {}))
+    ]
+    right, wrong = row.get("Right answers", ()), row.get("Wrong answers", ())
+    if right and right[0]["text"] != row["Representative answer"]:
+        problems.append("the representative answer is not the first right answer")
+    for kind, answers in (("right", right), ("wrong", wrong)):
+        for answer in answers:
+            judged = judge_text(facts, answer["text"])
+            failed = {name for name, why in judged.items() if why}
+            claimed = {name for name, passes in answer["verdicts"].items() if not passes}
+            named = answer.get("fails")
+            if (
+                failed != claimed
+                or answer["verdicts"].keys() != judged.keys()
+                or bool(failed) != (kind == "wrong")
+                or (kind == "wrong" and named not in failed)
+            ):
+                reasons = "; ".join(why for name in sorted(failed) for why in judged[name])
+                problems.append(
+                    f"a {kind} answer fails {', '.join(sorted(failed)) or 'nothing'}, not "
+                    f"{', '.join(sorted(claimed)) or 'nothing'} ({reasons}): {answer['text']}"
+                )
+    return problems
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """What came of proving one story.
+
+    Attributes:
+        problems: What is wrong; nothing if all is proven.
+        answers: How many answers it has.
+        case: Names its graph, mechanisms, facts and intervention; empty without a proof.
+    """
+
+    problems: tuple[str, ...]
+    answers: int
+    case: str
+
+
+def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[int, Proven]]:
+    """Yield, for every row of a file with its line, what came of proving it."""
+    for line, row in rows:
+        try:
+            problems = tuple(check_story(row))
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            problems = (f"the story is incomplete: {type(error).__name__}: {error}",)
+        answers = sum(len(row.get(key) or ()) for key in ("Right answers", "Wrong answers"))
+        yield line, Proven(problems, answers, case_of(row))
+
+
+def case_of(row: Mapping[str, Any]) -> str:
+    """Return what two stories share only if they are one case, told in other words and orders.
+
+    That is the events at the nodes, the graph, the mechanisms, the facts and the intervention.
+    """
+    proof = row.get("Proof")
+    if not isinstance(proof, Mapping):
+        return ""
+    wordings = proof.get("wordings") or {}
+    events = {
+        name: sorted(forms["true"]["nouns"])
+        if "true" in forms and "nouns" in forms["true"]
+        else forms.get("entity", "")
+        for name, forms in wordings.items()
+    }
+    parts = [proof.get(key) for key in ("template", "mechanisms", "facts", "intervention")]
+    return content_id(json.dumps([events, *parts], sort_keys=True), prefix="c")
+
+
+def _record_problems(facts: Facts, row: Mapping[str, Any]) -> Iterator[str]:
+    proof = row["Proof"]
+    if dict(facts.proof.facts) != proof["facts"]:
+        yield f"the text tells {dict(facts.proof.facts)}, the proof {proof['facts']}"
+    if dict(facts.proof.intervention) != proof["intervention"]:
+        yield f"the queries suppose {dict(facts.proof.intervention)}, not {proof['intervention']}"
+    if not facts.unchanged:
+        yield "nothing has to stay"
+    told = {name: facts.model.graph.parents[name] for name in facts.text.told}
+    told = {name: tuple(p for p in parents if p in told) for name, parents in told.items()}
+    terms = [
+        [n for n in facts.text.told if noise.name in facts.model.mechanism(n).noise]
+        for noise in facts.model.noises
+    ]
+    latents = [n for n in facts.model.order if n not in told]
+    terms += [[n for n in facts.model.graph.children[one] if n in told] for one in latents]
+    if row.get("Graph type") != graph_name(told, terms):
+        yield f"the graph is of type '{graph_name(told, terms)}', not '{row.get('Graph type')}'"
+    for one in facts.proof.consequences:
+        claimed = proof["consequences"].get(one.variable)
+        if claimed is None:
+            if one.variable in facts.text.told or one.variable in facts.implied:
+                yield f"the proof says nothing of '{one.variable}'"
+        elif (claimed["kind"], claimed["after"]) != (one.kind, one.after) or (
+            "direction" in claimed and claimed["direction"] != one.direction
+        ):
+            yield f"the proof says {claimed} of '{one.variable}', which is {one.kind}, {one.after}"
+
+
+def _criteria_problems(facts: Facts, criteria: Sequence[str]) -> Iterator[str]:
+    for name, text, due in (
+        ("E1", criteria[0], facts.unchanged),
+        ("E2", criteria[1], facts.changed),
+    ):
+        values = facts.reader.read(text).values
+        if values != {one: {value} for one, value in due.items()}:
+            yield f"{name} is about {values}, not {due}: {text}"
+    rest = list(criteria[2:])
+    numerical = [c.removeprefix(_NUMERICAL) for c in rest if c.startswith(_NUMERICAL)]
+    latent = [c.removeprefix(_LATENT) for c in rest if c.startswith(_LATENT)]
+    if len(rest) != len(numerical) + len(latent) or max(len(numerical), len(latent)) > 1:
+        yield "there are criteria of no known kind, or two of one"
+    if bool(numerical) != bool(facts.moved):
+        yield f"E4 does not say {facts.moved}"
+    for text in numerical:
+        for name, way in facts.moved.items():
+            forms = facts.reader.wordings[name]
+            lowered, figure = text.lower(), _NUMBER.findall(text)
+            here = [one for one, cues in _WAYS.items() if any(cue in lowered for cue in cues)]
+            before = f"{facts.proof.facts[name]:,}"
+            if (
+                not lowered.startswith(forms["entity"].lower())
+                or here != [way]
+                or figure[-1:] != [before]
+            ):
+                yield f"E4 does not say that '{name}' goes {way} from {before}: {text}"
+    values = facts.reader.read(" ".join(latent)).values
+    if values != {name: {value} for name, value in facts.implied.items()}:
+        yield f"E5 does not say {dict(facts.implied)}: {latent}"

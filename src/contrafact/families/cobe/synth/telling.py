@@ -1,0 +1,332 @@
+"""Telling: from what is asserted and which causes are named to English.
+
+Every event has wordings for the story, others for answers and another for criteria (`Wordings`), so
+that a text repeats of another what the two are about, and not what they say of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from contrafact.families.cobe.synth.crossing import Claim, Situation
+from contrafact.families.cobe.synth.lexicon import QUANTITY_WORDINGS, Clause
+from contrafact.families.cobe.synth.plots import Plot
+
+__all__ = [
+    "CLOSINGS",
+    "OPENINGS",
+    "Telling",
+    "Wordings",
+    "criterion_texts",
+    "draw_wordings",
+    "sentence",
+    "tell",
+]
+
+OPENINGS = (
+    "Here is the passage, rewritten for the change you describe:",
+    "Sure! This is how it goes:",
+    "Let me work through what the change touches, and what it leaves alone. The new version reads:",
+    "**Rewritten passage**",
+)
+CLOSINGS = (
+    "The rest of the passage is as you gave it.",
+    "I have kept whatever does not depend on the change.",
+    "Tell me if you would like a longer version!",
+)
+_LINKS = {
+    True: ("As a result", "For that reason", "Because of this", "Therefore", "Consequently"),
+    False: ("Even so", "Nevertheless", "All the same", "Despite this", "In spite of this"),
+}
+_CLAUSES = {
+    True: (
+        *("{cause}, so {effect}.", "{cause}, and so {effect}.", "Because {cause}, {effect}."),
+        *("Since {cause}, {effect}.", "{effect} because {cause}.", "{cause}. {link}, {effect}."),
+        "{effect}, since {cause}.",
+    ),
+    False: (
+        *("{cause}, but {effect}.", "{cause}, yet {effect}.", "Although {cause}, {effect}."),
+        *("Even though {cause}, {effect}.", "{effect}, although {cause}."),
+        *("{cause}. {link}, {effect}.", "{effect} even though {cause}."),
+    ),
+}
+_NOUNS = {
+    True: (
+        "Because of {cause}, {effect}.",
+        "{effect} because of {cause}.",
+        "Due to {cause}, {effect}.",
+    ),
+    False: (
+        "Despite {cause}, {effect}.",
+        "{effect} despite {cause}.",
+        "In spite of {cause}, {effect}.",
+    ),
+}
+_PLAIN = ("{one}, and {other}.", "{one}. {other}.", "{one}; {other}.", "{one}, and {other}.")
+_OPEN = ("It is open whether {clause}.", "Nobody can say whether {clause}.")
+
+
+@dataclass(frozen=True)
+class Wordings:
+    """The wordings of one block, realized: no slot is left in them.
+
+    Attributes:
+        clauses: For every event, its wordings: two of the story, two of answers, one of criteria;
+            each a pair, without trouble and with it.
+        nouns: For every event, pairs of noun phrases: one for the story, one for answers.
+        latents: For every latent, two pairs of clauses for answers and one for criteria.
+        amounts: Of the quantity, the wordings with ``{n}``, in the same five roles.
+        quantity: What the quantity is, and its unit with a blank before it.
+    """
+
+    clauses: Mapping[str, tuple[tuple[Clause, Clause], ...]]
+    nouns: Mapping[str, tuple[tuple[str, str], ...]]
+    latents: Mapping[str, tuple[tuple[Clause, Clause], ...]]
+    amounts: tuple[Clause, ...]
+    quantity: tuple[str, str]
+
+    def record(self, plot: Plot) -> dict[str, object]:
+        """Return them in the form of a file: what each value of a variable may be called."""
+        found: dict[str, object] = {}
+        for name, pairs in self.clauses.items():
+            found[name] = {
+                word: {
+                    "clauses": [pair[value].stated for pair in pairs],
+                    "supposed": [pair[value].supposed for pair in pairs[:2]],
+                    "nouns": [pair[value] for pair in self.nouns[name]],
+                }
+                for value, word in enumerate(("false", "true"))
+            }
+        for name, pairs in self.latents.items():
+            found[name] = {
+                word: {"clauses": [pair[value].stated for pair in pairs]}
+                for value, word in enumerate(("false", "true"))
+            }
+        if plot.measure is not None:
+            entity, unit = self.quantity
+            found[plot.told[-1]] = {
+                "amounts": [one.stated for one in self.amounts],
+                "entity": entity,
+                "unit": unit.strip(),
+            }
+        return found
+
+
+def draw_wordings(plot: Plot, rng: Random) -> Wordings:
+    """Return which wordings of each event serve the story, its answers and its criteria."""
+
+    def filled(clause: Clause, entity: str) -> Clause:
+        return Clause(clause.stated.replace("{x}", entity), clause.supposed.replace("{x}", entity))
+
+    clauses, nouns, latents = {}, {}, {}
+    entities = {name: event.entity.format_map(plot.words) for name, event in plot.events.items()}
+    for name, event in plot.events.items():
+        x = entities[name]
+        picked = rng.sample(event.kind.wordings, 5)
+        clauses[name] = tuple((filled(a, x), filled(b, x)) for a, b in picked)
+        pairs = rng.sample(event.kind.nouns, 2)
+        nouns[name] = tuple((a.replace("{x}", x), b.replace("{x}", x)) for a, b in pairs)
+    for latent, name in plot.latents.items():
+        x = entities[name]
+        # A latent is true where it keeps trouble away: where all is well.
+        shields = rng.sample(plot.events[name].kind.shields, 3)
+        latents[latent] = tuple((filled(bare, x), filled(safe, x)) for safe, bare in shields)
+    quantity = ("", "")
+    amounts: tuple[Clause, ...] = ()
+    if plot.quantity is not None:
+        x = plot.quantity.entity.format_map(plot.words)
+        counted = x.startswith("the number of")
+        quantity = x, "" if counted or not plot.quantity.unit else f" {plot.quantity.unit}"
+        amounts = tuple(
+            Clause(one.stated.format(x=x, n="{n}", unit=quantity[1]), "")
+            for one in rng.sample(QUANTITY_WORDINGS, 5)
+        )
+    return Wordings(clauses, nouns, latents, amounts, quantity)
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What a text shall say.
+
+    Attributes:
+        plot: The plot.
+        wordings: Its wordings.
+        values: What is said of each event; None leaves it open.
+        amount: The quantity's number; unused without one.
+        claims: What connectors shall say.
+        roles: For every event and the quantity, which of its wordings is used.
+        noun: Which pair of noun phrases is used.
+        latent: A latent that is mentioned, with its value and the wording; None for none.
+    """
+
+    plot: Plot
+    wordings: Wordings
+    values: Mapping[str, bool | None]
+    amount: int
+    claims: Sequence[Claim]
+    roles: Mapping[str, int]
+    noun: int
+    latent: tuple[str, bool, int] | None = None
+
+    def clause(self, name: str) -> str:
+        """Return the clause that states a variable."""
+        if name not in self.wordings.clauses:
+            return self.wordings.amounts[self.roles[name]].stated.replace("{n}", f"{self.amount:,}")
+        value = self.values[name]
+        return self.wordings.clauses[name][self.roles[name]][bool(value)].stated
+
+    def reference(self, name: str) -> str:
+        """Return the noun phrase that refers to what was told of an event."""
+        return self.wordings.nouns[name][self.noun][bool(self.values[name])]
+
+
+def sentence(clause: str) -> str:
+    """Return a clause as a sentence of its own."""
+    return f"{clause[0].upper()}{clause[1:]}."
+
+
+def tell(telling: Telling, rng: Random) -> str:
+    """Return a text that says just this."""
+    plot = telling.plot
+    waiting = {claim.effect: claim for claim in telling.claims}
+    parents = {name: gate.parents for name, gate in plot.gates.items()}
+    if plot.measure is not None:
+        parents[plot.told[-1]] = plot.measure.parents
+    order = _ordered(parents, rng)
+    told: set[str] = set()
+    texts: list[str] = []
+    last: tuple[str, ...] = ()
+    links = {kind: rng.sample(words, len(words)) for kind, words in _LINKS.items()}
+    plain: list[str] = []
+
+    def flush() -> None:
+        nonlocal last
+        while plain:
+            one = plain.pop(0)
+            if plain and rng.random() < 0.6:
+                other = plain.pop(0)
+                text = rng.choice(_PLAIN).format(
+                    one=telling.clause(one), other=telling.clause(other)
+                )
+                texts.append(text)
+                last = (other,) if text.count(".") == 2 else (one, other)
+            else:
+                texts.append(f"{telling.clause(one)}.")
+                last = (one,)
+
+    opened = []
+    for name in order:
+        if name in told:
+            continue
+        if name in telling.values and telling.values[name] is None:
+            told.add(name)
+            opened.append(rng.choice(_OPEN).format(clause=telling.clause(name)))
+            continue
+        claim = waiting.get(name)
+        if claim is None:
+            # A cause that a coming sentence is about to tell is kept for it.
+            if (
+                any(
+                    name in one.causes and len(one.causes) == 1 and one.effect not in told
+                    for one in telling.claims
+                )
+                and rng.random() < 0.7
+            ):
+                continue
+            told.add(name)
+            plain.append(name)
+            continue
+        flush()
+        causes = claim.causes
+        new = [cause for cause in causes if cause not in told]
+        if new and len(new) < len(causes):
+            plain.extend(new)
+            flush()
+            told.update(new)
+            new = []
+        effect = telling.clause(name)
+        if new:
+            cause = " and ".join(telling.clause(one) for one in causes)
+            pattern = rng.choice(_CLAUSES[claim.follows])
+        elif set(last) == set(causes) and rng.random() < 0.75:
+            cause, pattern = "", "{link}, {effect}."
+        else:
+            cause = " and ".join(telling.reference(one) for one in causes)
+            pattern = rng.choice(_NOUNS[claim.follows])
+        link = links[claim.follows].pop() if "{link}" in pattern else ""
+        texts.append(pattern.format(cause=cause, effect=effect, link=link))
+        told.update((*causes, name))
+        last = (name,)
+    plain.extend(name for name in order if name not in told)
+    flush()
+    if telling.latent is not None:
+        latent, value, role = telling.latent
+        mention = f"{telling.wordings.latents[latent][role][value].stated}."
+        texts.insert(0 if rng.random() < 0.5 else len(texts), mention)
+    texts.extend(opened)
+    return " ".join(f"{text[0].upper()}{text[1:]}" for text in _capitals(texts))
+
+
+def _capitals(texts: Sequence[str]) -> list[str]:
+    """Begin every sentence with a capital, also those within one of our patterns."""
+    found = []
+    for text in texts:
+        first, stop, second = text.partition(". ")
+        found.append(f"{first}{stop}{second[:1].upper()}{second[1:]}")
+    return found
+
+
+def _ordered(parents: Mapping[str, Sequence[str]], rng: Random) -> list[str]:
+    """Return the variables in a random order, causes before effects."""
+    left = rng.sample(list(parents), len(parents))
+    order: list[str] = []
+    while left:
+        ready = next(n for n in left if all(p in order or p not in parents for p in parents[n]))
+        left.remove(ready)
+        order.append(ready)
+    return order
+
+
+def criterion_texts(
+    one: Situation, wordings: Wordings, latent: Mapping[str, bool], rng: Random
+) -> dict[str, str | None]:
+    """Return the criteria of a story, by the fields of `Story`, in wordings of their own.
+
+    CoBe, section 3.2. ``unchanged`` (E1) is what is told and must stay, ``changed`` (E2) what is
+    set and what must change with it, ``numerical`` (E4) which way the quantity moves from its
+    figure before, ``latent`` (E5) what is implied and never told.
+    """
+    _, _, stays, changes, _ = one.bits
+
+    def told(bits: int) -> str:
+        names = [name for place, name in enumerate(one.facts) if bits >> place & 1]
+        rng.shuffle(names)
+        return " ".join(sentence(wordings.clauses[n][4][one.facts[n]].stated) for n in names)
+
+    numerical = None
+    if one.plot.measure is not None:
+        entity, unit = wordings.quantity
+        up = one.after_quantity > one.before_quantity
+        before = f"{one.before_quantity:,}{unit}"
+        numerical = sentence(rng.choice(_MOVES[up]).format(x=entity, before=before))
+    implied = " ".join(
+        sentence(wordings.latents[name][2][value].stated) for name, value in latent.items()
+    )
+    return {
+        "unchanged": told(stays),
+        "changed": told(changes),
+        "numerical": numerical,
+        "latent": implied or None,
+    }
+
+
+_MOVES = {
+    True: (
+        *("{x} is higher than {before}", "{x} goes up from {before}", "{x} is more than {before}"),
+        "{x} lies above the earlier {before}",
+    ),
+    False: (
+        *("{x} is lower than {before}", "{x} goes down from {before}", "{x} is less than {before}"),
+        "{x} lies below the earlier {before}",
+    ),
+}

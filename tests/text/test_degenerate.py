@@ -1,0 +1,110 @@
+"""Texts that are no answer are found, and edits are left alone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contrafact.text.degenerate import (
+    EQUAL_SIDES,
+    FOREIGN,
+    OF_INPUT,
+    OF_OTHER,
+    OF_PROMPT,
+    Batch,
+    copied_share,
+    language,
+    runs,
+    shown_runs,
+    words,
+)
+
+HEADLINE = "Harbour lenders raise mortgage rates after the bank of Merrowland tightens"
+OTHER = "Ostrava mill reopens under new owners"
+BATCH = Batch([HEADLINE, OTHER, "Copper slips as the smelters of Tarn reopen"])
+PROMPT = f"""Write what could follow. The situation takes an adverse turn.
+Headline: Velda port strike ends
+{{"risk_counterfactual": "Velda port strike flares up again, choking exporters and banks"}}
+<news>{HEADLINE}</news>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("HARBOUR lenders raise mortgage rates, after the Bank of Merrowland tightens.", OF_INPUT),
+        (OTHER, OF_OTHER),
+        ("Velda port strike flares up again, choking exporters and banks", OF_PROMPT),
+        ("Velda port strike flares up again, choking exporters and farmers", OF_PROMPT),
+        ("The situation takes an adverse turn", OF_PROMPT),
+        ("Los bancos suben las tasas de las hipotecas y el mercado se hunde con ellos", FOREIGN),
+        ("Банки повышают ставки", FOREIGN),
+        ("港口銀行提高抵押貸款利率", FOREIGN),
+        ("Harbour lenders cut mortgage rates after the bank of Merrowland tightens", None),
+        ("Harbour lenders raise mortgage rates, choking exporters and banks", None),
+    ],
+)
+def test_every_kind_of_no_answer_has_its_reason(text, reason):
+    assert BATCH.reason(text, HEADLINE, shown=[(PROMPT, "")]) == reason
+
+
+def test_two_sides_that_say_the_same_are_one_text():
+    text = "Harbour lenders stop lending"
+    assert BATCH.reason(text, HEADLINE, other="Harbour lenders stop lending.") == EQUAL_SIDES
+    assert BATCH.reason(text, HEADLINE, other="Harbour lenders lend again") is None
+
+
+def test_an_edit_may_be_another_input_of_the_batch():
+    twin = "Harbour lenders cut mortgage rates after the bank of Merrowland tightens"
+    assert Batch([HEADLINE, twin]).reason(twin, HEADLINE) is None
+    assert Batch([HEADLINE, OTHER]).reason(OTHER, HEADLINE, same=[OTHER]) is None
+
+
+def test_a_draft_that_is_put_into_the_next_prompt_was_not_copied():
+    draft = "Harbour lenders face a wave of defaults"
+    exchanges = [("Draft a risk.", draft), (f"Improve this draft: {draft}", draft)]
+    assert BATCH.reason(draft, HEADLINE, shown=exchanges) is None
+    assert BATCH.reason(draft, HEADLINE, shown=exchanges[1:]) == OF_PROMPT
+
+
+def test_signs_and_currencies_tell_texts_apart():
+    assert words("GDP +1.2%") != words("GDP -1.2%")
+    assert words("$5 bn") != words("€5 bn")
+    assert words("Rates, at last: up!") == words("rates at last up")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Revenues rise Y/Y - Reuters.com", None),
+        ("Ölpreise fallen nach dem Treffen der Opec", "German"),
+        ("Les prix du pétrole chutent dans le monde", "French"),
+        ("Banco de la Nación", None),
+        ("Цены на нефть падают", "CYRILLIC"),
+        ("12%", None),
+    ],
+)
+def test_a_language_is_told_by_its_function_words(text, name):
+    assert language(text) == name
+
+
+def test_a_terse_headline_is_taken_to_be_in_its_batch_language():
+    german = Batch(["Die Börse fällt nach der Rede auf den tiefsten Stand", "Ölpreise fallen"])
+    text = "Die Ölpreise stürzen ab, weil der Markt von den Exporteuren enttäuscht ist"
+    assert german.reason(text, "Ölpreise fallen") is None
+    assert BATCH.reason(text, "Oil slips") == FOREIGN
+
+
+TEXT = st.text(max_size=80)
+
+
+@given(text=TEXT, source=TEXT, prompt=TEXT)
+def test_any_text_has_a_reason_or_none(text, source, prompt):
+    found = Batch([source]).reason(text, source, shown=[(prompt, "")], other=prompt)
+    assert found is None or isinstance(found, str)
+    if words(text) and words(text) == words(source):
+        assert found == OF_INPUT
+
+
+@given(text=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=9).map(" ".join))
+def test_what_a_prompt_holds_whole_is_copied_whole(text):
+    assert copied_share(text, runs(f"x {text} y")) == 1.0
+    assert copied_share(text, shown_runs([("", text), (text, "")])) == 0.0

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import contrafact
-from contrafact.api.results import Page, Result, Run
+from contrafact.api.results import Estimate, Page, Result, Run
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 
@@ -25,7 +25,7 @@ def page() -> str:
     """Return the page."""
     verbs = [name for name in contrafact.__all__ if name[0].islower()]
     parts = [HEAD, "## Verbs", *(_verb(name) for name in verbs), "## Results"]
-    parts += [_class(cls) for cls in (Result, Run, Page)]
+    parts += [_class(cls) for cls in (Result, Run, Estimate, Page)]
     parts += ["## Errors", *(_class(getattr(contrafact, e)) for e in ("InputError", "ModelError"))]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 

@@ -145,6 +145,56 @@ def test_outputs_made_elsewhere_are_judged(models):
         cf.score("finforce", rows, judge_fault=True, **options)
 
 
+def test_a_finished_run_and_a_log_are_judged_again(run, models):
+    found = run(data=HEADLINES[:2])
+    again = cf.score(found, judge="openai-api/fake/second")
+    assert again.items["text"].tolist() == found.items["text"].tolist()
+    assert set(again.verdicts["judge"]) == {models.judge, "openai-api/fake/second"}
+    before = models.stats()["answered"]
+    for source in (found.folder, str(found.folder)):
+        assert cf.score(source, judge="openai-api/fake/second").folder == again.folder
+    assert models.stats()["answered"] == before
+    (log,) = (found.folder / "logs").glob("*.eval")
+    of_log = cf.score(log, judge="openai-api/fake/second", fluency_model="none")
+    assert of_log.items["text"].tolist() == found.items["text"].tolist()
+    for arguments, options, said in (
+        ((found,), {}, "no judge is named"),
+        (("finforce",), {}, "no outputs of finforce are given"),
+        (("nix",), {}, "there is no task 'nix', and no run folder or log of that name"),
+        ((found,), {"judge": models.judge, "system": "x"}, "system has no use where a run"),
+        (("finforce", found), {}, "a run is judged again on its own"),
+        ((found, [{"id": 1}]), {}, "a run is judged again on its own"),
+        (("finforce", [{"id": 1}]), {"temperature": 1}, "temperature is of what generates"),
+        (("finforce", [{"id": 1}]), {"shots": 1}, "shots is of what generates"),
+    ):
+        with pytest.raises(cf.InputError) as caught:
+            cf.score(*arguments, **options)
+        assert said in str(caught.value)
+
+
+def test_many_paid_calls_are_made_on_word_only_and_estimated_without_one(run, models, monkeypatch):
+    monkeypatch.setattr("contrafact.runs.execute.ASK_ABOVE", 4)
+    before = models.stats()["answered"]
+    with pytest.raises(cf.InputError, match="about 5 paid calls; add yes=True"):
+        run(data=HEADLINES[:1])
+    rows = [{"headline": HEADLINES[0], "risk": "It sinks", "opportunity": "It soars"}]
+    for found in (
+        run(data=HEADLINES[:1], estimate=True, model="openai/gpt-4o"),
+        run(limit=1, estimate=True, model="openai/gpt-4o"),
+    ):
+        assert (found.calls, found.paid_calls) == (5, 5)
+        assert found.tokens == found.items[["input_tokens", "output_tokens"]].sum().sum() > 100
+        assert found.dollars == found.items["dollars"].sum() > 0
+        assert found.items["role"].tolist() == ["subject, zero-shot", "judge"]
+        assert f"no price is known of {models.judge}" in found.notes
+    scored = cf.score("finforce", rows, judge=models.judge, fluency_model="none", estimate=True)
+    assert (scored.calls, scored.dollars) == (4, 0)
+    assert models.stats()["answered"] == before
+    done = run(data=HEADLINES[:1], yes=True)
+    # What has finished asks nothing, and needs no word.
+    assert run(data=HEADLINES[:1]).folder == done.folder
+
+
 def test_an_interrupt_stops_the_work_where_an_event_loop_runs(start_service, tmp_path):
     code = (
         "import asyncio, signal, threading, time, os, contrafact as cf\n"

@@ -279,8 +279,8 @@ def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
         agreed = pd.read_csv(tmp_path / "again" / "agreement.csv")
         assert set(agreed["criterion"]) == set(verdicts["criterion"])
         # The server gives both judges the same verdicts.
-        assert agreed.loc[agreed["coefficient"].eq("agreement of pairs"), "estimate"].eq(1).all()
-    if task == "finforce":
+        assert agreed.loc[agreed["coefficient"].eq("Agreement of pairs"), "estimate"].eq(1).all()
+    if task != "rfc-detect":
         assert "Agreement of the panel" in (tmp_path / "again" / "report.html").read_text()
     third = run("score", "run", "--judge", "openai-api/fake/second", "--out", "again")
     assert "no model was called" in third.stdout

@@ -158,6 +158,10 @@ def correct(
 
     from contrafact.stats.correction import ExamRate, correct_rate
 
+    for name, rate in (("sensitivity", sensitivity), ("specificity", specificity)):
+        if not isinstance(rate, Sequence) or len(rate) != 2:
+            hint = f"give {name}=(45, 50) for 45 of 50"
+            raise InputError(f"{name} is {rate!r}, and not a pair of counts", hint=hint)
     try:
         found = correct_rate(
             [float(one) for one in judged],

@@ -15,7 +15,9 @@ from contrafact.text.delimit import visible_html, visible_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Page", "Result", "Run", "paths_of"]
+    from contrafact.family.run import Prepared
+
+__all__ = ["Estimate", "Page", "Result", "Run", "make_estimate", "paths_of"]
 
 SHOWN = 10
 """Rows of a table that a notebook shows; the data frame has them all."""
@@ -175,6 +177,52 @@ class Run(Result):
                     line[shown.heading] = _figure(*values, scale=shown.scale, digits=shown.digits)
             lines.append(line)
         return pd.DataFrame(lines)
+
+
+@dataclass(frozen=True, repr=False)
+class Estimate(Result):
+    """What a run would take; no model was called.
+
+    Attributes:
+        calls: Calls of models.
+        paid_calls: Those of them that cost money.
+        tokens: About how many tokens they send and get back.
+        dollars: About what they cost in US dollars, as far as prices are known: ``notes`` names
+            models without one.
+    """
+
+    calls: int = 0
+    paid_calls: int = 0
+    tokens: int = 0
+    dollars: float = 0.0
+
+
+def make_estimate(prepared: "Prepared") -> Estimate:
+    """Return what a run that is ready to start would take, by model and role."""
+    import pandas as pd
+
+    from contrafact.models.estimate import NOT_COUNTED, paid_calls, unpriced
+
+    rows = prepared.estimate()
+    frame = pd.DataFrame([vars(row) for row in rows])
+    frame["dollars"] = [None if row.dollars is None else float(row.dollars) for row in rows]
+    dollars = float(sum(row.dollars for row in rows if row.dollars is not None))
+    tokens = sum(row.input_tokens + row.output_tokens for row in rows)
+    unknown = unpriced(rows)
+    totals: dict[str, Any] = {
+        "calls": sum(row.calls for row in rows),
+        "paid_calls": paid_calls(rows),
+        "tokens": tokens,
+        "dollars": dollars,
+    }
+    notes = [NOT_COUNTED, *([f"no price is known of {', '.join(unknown)}"] if unknown else [])]
+    return Estimate(
+        title=f"{prepared.settings.task}: estimate, before the first call",
+        items=frame,
+        scores=pd.DataFrame([totals]),
+        notes=notes,
+        **totals,
+    )
 
 
 def paths_of(given: Any) -> list[Path]:

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrafact.api.results import Run
+from contrafact.api.results import Estimate, Run, make_estimate
 from contrafact.api.tables import frame_of, is_path, rows_file
 from contrafact.api.verb import Verb
 from contrafact.errors import InputError, ModelError
@@ -39,11 +39,13 @@ def run(
     prompts: _Path = None,
     preset: str | None = None,
     out: _Path = None,
+    estimate: bool = False,
+    yes: bool = False,
     with_published: bool = False,
     model_args: Mapping[str, Any] | None = None,
     judge_args: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Run:
+) -> Run | Estimate:
     """Evaluate models and methods on a task, as ``contrafact run`` does.
 
     The run has a folder. The same call again calls no model, and a call that was killed goes on.
@@ -62,6 +64,8 @@ def run(
         prompts: Another prompt pack.
         preset: A paper's setting, by name.
         out: Run folder. [runs/TASK-HASH]
+        estimate: Whether to say calls, tokens and cost only, and call no model.
+        yes: Whether more than 1,000 paid calls may be made.
         with_published: Whether the report shows the paper's rows.
         model_args: Provider arguments of the models under test.
         judge_args: Provider arguments of the judges.
@@ -70,10 +74,11 @@ def run(
             command line with underscores.
 
     Returns:
-        The run, with ``items``, ``scores`` and ``report()``.
+        The run, with ``items``, ``scores`` and ``report()``; with ``estimate=True`` an `Estimate`.
 
     Raises:
-        InputError: Something is wrong with what was asked; no model was called.
+        InputError: Something is wrong with what was asked, or there would be many paid calls and
+            ``yes=True`` is not given; no model was called.
         ModelError: Every sample failed. Where some failed, there is a warning, and ``failures``
             lists them.
     """
@@ -94,71 +99,93 @@ def run(
         **options,
     }
     if data is None or is_path(data):
-        config = make_config(task, {**values, "data": data})
-        return _run(prepare(config.settings()), out, with_published)
+        prepared = prepare(make_config(task, {**values, "data": data}).settings())
+        return _act(prepared, _folder(prepared, out), estimate, yes, with_published)
     with rows_file(data) as path:
         prepared = prepare(make_config(task, {**values, "data": path}).settings())
         folder = _folder(prepared, out)
+        if estimate:
+            return make_estimate(prepared)
+        _confirm(prepared, folder, yes)
         kept = _keep_data(prepared, path, folder)
     prepared = prepare(make_config(task, {**values, "data": kept}).settings())
-    return _run(prepared, folder, with_published)
+    return _act(prepared, folder, False, yes, with_published)
 
 
 @Verb
 def score(
-    task: str,
-    data: Any,
+    task: str | PathLike[str] | Run,
+    data: Any = None,
     *,
     judge: _Names = None,
     system: str | None = None,
     columns: Mapping[str, str] | None = None,
+    partial: bool = False,
     items: _Path = None,
     limit: int | None = None,
     prompts: _Path = None,
     out: _Path = None,
+    estimate: bool = False,
+    yes: bool = False,
     with_published: bool = False,
     judge_args: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Run:
-    """Judge and report outputs that were made elsewhere, as ``contrafact score`` does.
+) -> Run | Estimate:
+    """Judge and report outputs that are there already, as ``contrafact score`` does.
 
-    Nothing is generated. The run has a folder, as with `run`.
+    Nothing is generated: ``score(TASK, rows)`` takes outputs that were made elsewhere, and
+    ``score(RUN, judge=…)`` those of a finished run, whose earlier verdicts stand beside the new
+    ones. The new run has a folder, as with `run`.
 
     Args:
-        task: The task.
+        task: The task. Without ``data`` what is judged again: a run, its folder, or a log of
+            Inspect.
         data: The outputs, a row each: a data frame, a list of dicts, or a file.
         judge: Judge; several form a panel.
         system: The system's name, where no column has it.
         columns: By field, the column that it stands in, where its name does not say so.
-        items: A file of the items, where the outputs only name them; ``--data`` of the command.
+        partial: Whether to leave out items that there is no output of.
+        items: A file of the items, where the outputs only name them, or those of the run have
+            moved; ``--data`` of the command.
         limit: Take the first so many items.
         prompts: Another prompt pack.
         out: Run folder. [runs/TASK-HASH]
+        estimate: Whether to say calls, tokens and cost only, and call no model.
+        yes: Whether more than 1,000 paid calls may be made.
         with_published: Whether the report shows the paper's rows.
         judge_args: Provider arguments of the judges.
         options: The task's own options, and how calls are made.
 
     Returns:
-        The run, with ``items``, ``scores`` and ``report()``.
+        The run, with ``items``, ``scores`` and ``report()``; with ``estimate=True`` an `Estimate`.
 
     Raises:
-        InputError: Something is wrong with what was asked, or the outputs are of no known layout.
+        InputError: Something is wrong with what was asked, the outputs are of no known layout, or
+            there would be many paid calls and ``yes=True`` is not given.
         ModelError: Every sample failed.
     """
-    from contrafact.runs.config import BOUNDS, make_config, task_options
+    from contrafact.runs.again import prepare_again, source_and_task
+    from contrafact.runs.config import scoring_config
     from contrafact.runs.score import prepare_score
 
     values = {"judge": judge, "data": items, "limit": limit, "prompts": prompts,
               "judge_args": judge_args, **options}  # fmt: skip
-    config = make_config(task, values).model_dump(exclude_none=True)
-    given: dict[str, Any] = {
-        "judges": config.get("judge", ()),
-        **{name: config[name] for name in ("data", "limit", "prompts", "judge_args")
-           if name in config},
-        "transport": {name: config[name] for name in BOUNDS if name in config},
-        "shared_cache": config.get("cache", False),
-    }  # fmt: skip
-    own = {name: options[name] for name in task_options(task).model_fields if name in options}
+    if data is None:
+        source, name = source_and_task(task.folder if isinstance(task, Run) else task)
+        for argument, given in (("system", system), ("columns", columns), ("partial", partial)):
+            if given:
+                raise InputError(
+                    f"{argument} has no use where a run is judged again", hint="leave it out"
+                )
+        config = scoring_config(name, values)
+        prepared = prepare_again(source, given=config.given(), options=config.own())
+        return _act(prepared, _folder(prepared, out), estimate, yes, with_published)
+    if not isinstance(task, str) or isinstance(data, Run):
+        raise InputError(
+            "a run is judged again on its own, without a task or other outputs",
+            hint="write score(run, judge=…)",
+        )
+    config = scoring_config(task, values)
     if system is None and not is_path(data):
         system = "data"
         names = {fold(name) for name in frame_of(data).columns}
@@ -166,9 +193,15 @@ def score(
             system = None
     with rows_file(data) as file:
         prepared = prepare_score(
-            task, file, system=system, columns=columns, given=given, options=own
+            task,
+            file,
+            system=system,
+            columns=columns,
+            partial=partial,
+            given=config.given(),
+            options=config.own(),
         )
-        return _run(prepared, out, with_published)
+        return _act(prepared, _folder(prepared, out), estimate, yes, with_published)
 
 
 @Verb
@@ -219,12 +252,33 @@ def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
     return kept
 
 
-def _run(prepared: "Prepared", out: _Path, with_published: bool) -> Run:
+def _confirm(prepared: "Prepared", folder: Path, yes: bool) -> None:
+    """Refuse many paid calls that nobody has agreed to.
+
+    Raises:
+        InputError: There would be many.
+    """
+    from contrafact.runs.execute import calls_to_confirm
+
+    plan = [(prepared, folder, prepared.estimate(tokens=False))]
+    if not yes and (calls := calls_to_confirm(plan)):
+        raise InputError(
+            f"this run makes about {calls:,} paid calls",
+            hint="add yes=True to make them, or estimate=True to see what they cost",
+        )
+
+
+def _act(
+    prepared: "Prepared", folder: Path, estimate: bool, yes: bool, with_published: bool
+) -> Run | Estimate:
+    """Run what was prepared, or say what that would take."""
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
     from contrafact.runs.execute import execute
 
-    folder = _folder(prepared, out)
+    if estimate:
+        return make_estimate(prepared)
+    _confirm(prepared, folder, yes)
     result = execute(prepared, folder, prepared.estimate(tokens=False))
     if result.failures:
         failed = ModelError(

@@ -30,8 +30,6 @@ __all__ = [
     "write_report",
 ]
 
-_ASK_ABOVE = 1_000
-
 
 class TaskGroup(LazyGroup):
     """One command a task, of every family that is installed."""
@@ -230,7 +228,8 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
         typer.Exit: with 1 if samples failed.
     """
     from contrafact.cli.show import show_estimate, show_results
-    from contrafact.models.estimate import paid_calls, summed
+    from contrafact.models.estimate import summed
+    from contrafact.runs.execute import calls_to_confirm
     from contrafact.runs.folder import CONFIG
     from contrafact.runs.grid import begin_grid, grid_folder
 
@@ -238,10 +237,12 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
     if config.estimate:
         show_estimate(summed([row for cell in cells for row in cell.estimate()]))
         return
-    estimates = [cell.estimate(tokens=False) for cell in cells]
-    _ask_first(sum(map(paid_calls, estimates)), bool(config.yes))
     folder = config.out or grid_folder(config.task, cells)
     begin_grid(plan, folder)
+    if not config.yes:
+        estimates = [cell.estimate(tokens=False) for cell in cells]
+        places = [folder / cell.folder for cell in plan.cells]
+        _ask_first(calls_to_confirm(zip(cells, places, estimates, strict=True)))
     results = []
     for number, (cell, prepared) in enumerate(zip(plan.cells, cells, strict=True), start=1):
         typer.echo(f"{cell.folder} ({number} of {len(cells)})", err=True)
@@ -312,14 +313,15 @@ def evaluate(
         cell: What tells it from other runs of its grid, if it is of one.
         seen: Follows the run, as `execute` has it.
     """
-    from contrafact.models.estimate import paid_calls
-    from contrafact.runs.execute import default_folder, execute
+    from contrafact.runs.execute import calls_to_confirm, default_folder, execute
     from contrafact.runs.prepare import BUNDLED, preset_notes
 
+    folder = out or default_folder(prepared)
     calls = prepared.estimate(tokens=False)
     for note in preset_notes(prepared.settings.preset):
         typer.echo(f"{prepared.settings.preset}: {note}", err=True)
-    _ask_first(paid_calls(calls), yes)
+    if not yes:
+        _ask_first(calls_to_confirm([(prepared, folder, calls)]))
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)
 
@@ -328,7 +330,7 @@ def evaluate(
             name = prepared.data.name
             typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
 
-    result = execute(prepared, out or default_folder(prepared), calls, ready, cell=cell, seen=seen)
+    result = execute(prepared, folder, calls, ready, cell=cell, seen=seen)
     if not result.ran:
         typer.echo(f"this run had finished: no model was called ({result.folder})")
         return result
@@ -364,12 +366,11 @@ def show_failures(result: "RunResult") -> None:
         typer.echo(f"  {count} x {cause}", err=True)
 
 
-def _ask_first(paid: int, yes: bool) -> None:
+def _ask_first(paid: int) -> None:
     import sys
 
-    if paid <= _ASK_ABOVE or yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return
-    typer.confirm(f"This run makes about {paid:,} paid calls. Go on?", abort=True)
+    if paid and sys.stdin.isatty() and sys.stdout.isatty():
+        typer.confirm(f"This run makes about {paid:,} paid calls. Go on?", abort=True)
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ScoreGroup", "app"]
 
-_COMMON = (
-    *("judge", "data", "limit", "out", "prompts", "estimate", "yes", "with_published"),
-    "judge_args",
-)
-
 
 class ScoreGroup(LazyGroup):
     """One command a task, of every family that is installed; a run's or a log's path besides."""
@@ -45,19 +40,13 @@ class ScoreGroup(LazyGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the task's command; of what is no task, the one that judges a run again."""
-        from contrafact.errors import InputError
         from contrafact.family import task_named
 
         if not args or args[0].startswith("-") or args[0] in self.more_names():
             return super().resolve_command(ctx, args)
-        if not Path(args[0]).exists():
-            raise InputError(
-                f"there is no task '{args[0]}', and no run folder or log of that name",
-                hint=f"use {', '.join(self.more_names())}, or the path of a run",
-            )
-        from contrafact.runs.again import task_of
+        from contrafact.runs.again import source_and_task
 
-        found = task_named(task_of(Path(args[0])))
+        found = task_named(source_and_task(args[0])[1])
         return "RUN", command_of(f"score {found.name} again", _score_again(found)), args
 
 
@@ -157,31 +146,24 @@ def _command(
 ) -> Callable[..., None]:
     """Return a command with its own options, those of runs that judging needs, and the task's."""
     from contrafact.family.settings import TaskOptions, scoring_fields
-    from contrafact.runs.config import BOUNDS
+    from contrafact.runs.config import SCORING, scoring_config
 
     model = task.options.load() if task.options else TaskOptions
-    shared = common_options(*_COMMON, *BOUNDS, "cache")
+    shared = common_options(*SCORING)
     own = {
         name: option_of(name, field, panel="Options of this task")
         for name, field in scoring_fields(model).items()
     }
 
     def command(**values: Any) -> None:
-        options = {name: values.pop(name) for name in own}
-        common = given_options({name: values[name] for name in shared})
-        given: dict[str, Any] = {
-            "judges": tuple(common.get("judge", ())),
-            **{name: common.get(name) for name in ("data", "limit", "prompts", "judge_args")},
-            "transport": {name: common[name] for name in BOUNDS if name in common},
-            "shared_cache": common.get("cache"),
-        }
-        given = {name: value for name, value in given.items() if value not in (None, (), {})}
+        given = given_options({name: values.pop(name) for name in (*shared, *own)})
+        config = scoring_config(task.name, given)
         run_and_report(
-            act(values, given, given_options(options)),
-            values["out"],
-            only_estimate=bool(values["estimate"]),
-            yes=bool(values["yes"]),
-            with_published=bool(values["with_published"]),
+            act(values, config.given(), config.own()),
+            config.out,
+            only_estimate=bool(config.estimate),
+            yes=bool(config.yes),
+            with_published=bool(config.with_published),
         )
 
     parameters = [*first.values(), *shared.values(), *own.values()]

@@ -20,7 +20,7 @@ def show_estimate(rows: "list[CallEstimate]") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from contrafact.models.estimate import paid_calls
+    from contrafact.models.estimate import NOT_COUNTED, paid_calls, unpriced
 
     table = Table(title="Estimate, before the first call")
     for name in ("model", "role"):
@@ -42,17 +42,14 @@ def show_estimate(rows: "list[CallEstimate]") -> None:
     console = Console()
     console.print(table)
     known = sum(row.dollars for row in rows if row.dollars is not None)
-    unknown = sorted({row.model for row in rows if row.dollars is None})
+    unknown = unpriced(rows)
     total = f"{sum(row.calls for row in rows):,} calls, {paid_calls(rows):,} of them paid"
     if paid_calls(rows):
         total += f"; about ${known:.2f}"
     if unknown:
         total += f", and the unknown price of {', '.join(unknown)}"
     console.print(total, highlight=False)
-    console.print(
-        "Tokens are OpenAI's o200k count; reasoning tokens and retries come on top.",
-        highlight=False,
-    )
+    console.print(NOT_COUNTED, highlight=False)
 
 
 _AROUND = 8  # words that are shown on each side of a change

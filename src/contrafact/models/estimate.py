@@ -12,6 +12,7 @@ from contrafact.models.asking import PlannedCall
 from contrafact.models.prices import Tokens, dollars, is_paid
 
 __all__ = [
+    "NOT_COUNTED",
     "SAMPLED",
     "CallEstimate",
     "call_estimate",
@@ -20,12 +21,17 @@ __all__ = [
     "sampled",
     "subject_estimates",
     "summed",
+    "unpriced",
 ]
 
 _T = TypeVar("_T")
 
 SAMPLED = 50
 """Tokens are counted over the real prompts of up to so many items, evenly spread, and scaled."""
+
+
+NOT_COUNTED = "Tokens are OpenAI's o200k count; reasoning tokens and retries come on top."
+"""What is said below an estimate."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,11 @@ def paid_calls(rows: Iterable[CallEstimate]) -> int:
 
 
 _CHARACTERS = 4  # of English in a token, about: what OpenAI's documentation gives
+
+
+def unpriced(rows: Iterable[CallEstimate]) -> list[str]:
+    """Return the models that cost money and whose price is not known."""
+    return sorted({row.model for row in rows if row.dollars is None})
 
 
 def _tokens(text: str) -> int:

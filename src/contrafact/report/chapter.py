@@ -53,6 +53,7 @@ from contrafact.report.estimates import (
     systems_of,
 )
 from contrafact.report.frames import TaskRuns
+from contrafact.report.panel import AGREEMENT_SECTION, panel
 from contrafact.report.tables import (
     comparison_table,
     corrected_table,
@@ -168,7 +169,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         exams=options.exams,
         labels=options.labels,
     )
-    extras = [extra(data) for extra in spec.extras]
+    extras = [*(extra(data) for extra in spec.extras), panel(data)]
     tables = _tables(data, judged, extras)
     figures = _figures(data, extras)
     examples = _examples(data)
@@ -203,8 +204,9 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
     spec = runs.spec
     items = prepare_items(runs.items, spec)
     comparable = comparability(items, spec, runs.meta)
-    spawned = np.random.SeedSequence(options.seed).spawn(len(spec.streams))
-    streams = dict(zip(spec.streams, map(np.random.default_rng, spawned), strict=True))
+    names = tuple(dict.fromkeys((*spec.streams, "panel")))
+    spawned = np.random.SeedSequence(options.seed).spawn(len(names))
+    streams = dict(zip(names, map(np.random.default_rng, spawned), strict=True))
     resamples, level = options.resamples, options.level
     bootstrap = Bootstrap(rng=streams["figures"], resamples=resamples, level=level)
     return ChapterData(
@@ -280,8 +282,12 @@ _OWN_SECTIONS = frozenset(("summary", "examples", "runs", "how"))
 
 def _sections(data: ChapterData, there: set[str]) -> list[Section]:
     """Return the sections of which something is there."""
+    wanted = list(data.spec.sections or _standard_sections(data, there))
+    if not any("panel" in section.shows for section in wanted):
+        place = next((i for i, one in enumerate(wanted) if one.anchor == "errors"), len(wanted))
+        wanted.insert(place, AGREEMENT_SECTION)
     found: list[Section] = []
-    for section in data.spec.sections or _standard_sections(data, there):
+    for section in wanted:
         shows = tuple(key for key in dict.fromkeys(section.shows) if key in there)
         if shows or section.anchor in _OWN_SECTIONS:
             contents = section.contents or section.heading
@@ -298,6 +304,7 @@ def _standard_sections(data: ChapterData, there: set[str]) -> list[Section]:
         *(Section(one.key, one.title, (*chart[one.key], one.key)) for one in others),
         Section("paired", f"Comparisons on the same {data.spec.unit[1]}", ("paired",)),
         Section("judge", "What the judge is worth", ("corrected",)),
+        AGREEMENT_SECTION,
         Section("errors", data.spec.invalid_title, ("invalid", "invalid_reasons")),
     ]
     shown = {key for section in sections for key in section.shows}

@@ -6,6 +6,7 @@ verdicts of earlier judges stand beside those of the new ones.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from contrafact.runs.items import VERDICTS
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import GIVEN_ITEMS, output_fields, scored
 
-__all__ = ["prepare_again", "task_of"]
+__all__ = ["prepare_again", "source_and_task", "task_of"]
 
 
 def task_of(source: Path) -> str:
@@ -51,6 +52,23 @@ def task_of(source: Path) -> str:
             hint=f"name a log of {', '.join(tasks())}",
         )
     return name
+
+
+def source_and_task(named: str | PathLike[str]) -> tuple[Path, str]:
+    """Return where a run or a log that was named is, and its task.
+
+    Raises:
+        InputError: If there is none, or it is of a task that no family here has.
+    """
+    if not Path(named).exists():
+        known = ", ".join(tasks())
+        if str(named) in tasks():
+            raise InputError(f"no outputs of {named} are given", hint="name a file, or give rows")
+        raise InputError(
+            f"there is no task '{named}', and no run folder or log of that name",
+            hint=f"use {known}, or the path of a run",
+        )
+    return Path(named), task_of(Path(named))
 
 
 def prepare_again(

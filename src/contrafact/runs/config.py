@@ -24,7 +24,7 @@ from pydantic import (
 
 from contrafact.errors import InputError
 from contrafact.family import task_named, tasks
-from contrafact.family.settings import RunSettings, TaskOptions
+from contrafact.family.settings import RunSettings, TaskOptions, scoring_fields
 from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.models.secrets import secrets_dropped
 from contrafact.options import SAMPLING, TRANSPORT
@@ -33,6 +33,7 @@ __all__ = [
     "BOUNDS",
     "GENERATION",
     "NOT_IN_A_GRID",
+    "SCORING",
     "RunConfig",
     "config_model",
     "config_schema",
@@ -40,6 +41,7 @@ __all__ = [
     "dump_config",
     "make_config",
     "path_options",
+    "scoring_config",
     "task_options",
 ]
 
@@ -120,17 +122,10 @@ class RunConfig(BaseModel):
     batch: int | None = _option("Use the provider's batch mode, N a batch.", panel=TRANSPORT, ge=1)
     cache: bool | None = _option("Reuse answers of earlier runs.", panel=TRANSPORT)
 
-    def settings(self) -> RunSettings:
-        """Return the settings of the run, with the defaults of its task and of its preset.
-
-        Raises:
-            InputError: As `make_settings`.
-        """
-        set_ = {name: value for name in self.model_fields_set
-                if (value := getattr(self, name)) is not None}  # fmt: skip
-        from contrafact.runs.prepare import make_settings
-
-        given: dict[str, Any] = {
+    def given(self) -> dict[str, Any]:
+        """Return the settings of every run that were given, by the names of `RunSettings`."""
+        set_ = self._given()
+        found: dict[str, Any] = {
             "models": set_.get("model"),
             "judges": set_.get("judge"),
             "methods": set_.get("method"),
@@ -141,9 +136,26 @@ class RunConfig(BaseModel):
             "transport": {name: set_[name] for name in BOUNDS if name in set_},
             "shared_cache": set_.get("cache") or None,
         }
-        given = {name: value for name, value in given.items() if value not in (None, (), {})}
-        own = {name: set_[name] for name in task_options(self.task).model_fields if name in set_}
-        return make_settings(self.task, given, own, self.preset)
+        return {name: value for name, value in found.items() if value not in (None, (), {})}
+
+    def own(self) -> dict[str, Any]:
+        """Return the task's own options that were given, by name."""
+        set_ = self._given()
+        return {name: set_[name] for name in task_options(self.task).model_fields if name in set_}
+
+    def settings(self) -> RunSettings:
+        """Return the settings of the run, with the defaults of its task and of its preset.
+
+        Raises:
+            InputError: As `make_settings`.
+        """
+        from contrafact.runs.prepare import make_settings
+
+        return make_settings(self.task, self.given(), self.own(), self.preset)
+
+    def _given(self) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in self.model_fields_set}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def _of_panel(panel: str) -> tuple[str, ...]:
@@ -161,6 +173,12 @@ BOUNDS = tuple(name for name in _of_panel(TRANSPORT) if name not in
                ("model_args", "judge_args", "cache"))  # fmt: skip
 """What goes into its settings of transport."""
 
+
+SCORING = (
+    *("judge", "data", "limit", "out", "prompts", "estimate", "yes", "with_published"),
+    *("judge_args", *BOUNDS, "cache"),
+)
+"""The options of every run that mean something where nothing is generated."""
 
 NOT_IN_A_GRID = ("task", "out", "estimate", "yes", "with_published")
 """What is said of a grid as a whole."""
@@ -241,6 +259,26 @@ def make_config(
             f"{name}: {said[:1].lower()}{said[1:]} (it is {given[name]!r:.60})",
             "change it",
         ) from None
+
+
+def scoring_config(task: str, values: Mapping[str, Any]) -> RunConfig:
+    """Return the options of a run that generates nothing, checked.
+
+    Args:
+        task: The task.
+        values: The options by name; those that are None count as not given.
+
+    Raises:
+        InputError: As `make_config`, or an option is of what generates.
+    """
+    config = make_config(task, values)
+    known = {*SCORING, *scoring_fields(task_options(task))}
+    for name, value in values.items():
+        if value is not None and name not in known:
+            raise InputError(
+                f"{name} is of what generates, and nothing is generated here", hint="leave it out"
+            )
+    return config
 
 
 def config_schema() -> dict[str, Any]:

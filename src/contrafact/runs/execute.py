@@ -6,7 +6,7 @@ an unfinished sample had an answer to are replayed from a cache that belongs to 
 
 import os
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +25,7 @@ from inspect_ai.solver import TaskState
 from contrafact.console import Progress
 from contrafact.family.method import ChecksModels
 from contrafact.family.run import Prepared
-from contrafact.files.atomic import write_text
+from contrafact.files.atomic import guard_folder, write_text
 from contrafact.files.lock import locked
 from contrafact.models.asking import Ask
 from contrafact.models.estimate import CallEstimate, paid_calls
@@ -45,9 +45,12 @@ from contrafact.runs.folder import (
 from contrafact.runs.items import Failure, write_items
 from contrafact.runs.score import place_outputs
 
-__all__ = ["RunResult", "Seen", "default_folder", "execute"]
+__all__ = ["RunResult", "Seen", "calls_to_confirm", "default_folder", "execute"]
 
 CACHE = "cache"
+
+ASK_ABOVE = 1_000
+"""A run of more paid calls than this is confirmed first."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,23 @@ Seen = Callable[[TaskState, Progress], None]
 def default_folder(prepared: Prepared) -> Path:
     """Return the folder that this run has where none is named: the same for the same run."""
     return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
+
+
+def calls_to_confirm(runs: Iterable[tuple[Prepared, Path, Sequence[CallEstimate]]]) -> int:
+    """Return how many paid calls the user is to confirm first; 0 where there is nothing to ask.
+
+    Args:
+        runs: Every run, its folder and what it is going to ask. One that has finished asks nothing.
+
+    Raises:
+        InputError: If a folder holds another run.
+    """
+    calls = 0
+    for prepared, folder, estimates in runs:
+        if paid := paid_calls(estimates):
+            guard_folder(folder)
+            calls += paid * (begin(folder, prepared, paid).status != "finished")
+    return calls if calls > ASK_ABOVE else 0
 
 
 def execute(

@@ -1,7 +1,7 @@
 """From Inspect's logs to what a run keeps, and back: its tables, its failures, what was used."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.errors import InputError
+from contrafact.family import task_named
 from contrafact.family.run import Evaluated, Prepared
 from contrafact.files.tables import write_frame
 from contrafact.models.asking import redacted
@@ -18,7 +19,9 @@ from contrafact.models.prices import FREE, Tokens, dollars, price_note
 from contrafact.runs.folder import Manifest, read_manifest
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from contrafact.models.whitebox.weights import CausalModel
 
@@ -35,6 +38,7 @@ __all__ = [
     "RunItems",
     "agreement",
     "beside",
+    "cluster_labels",
     "read_items",
     "write_items",
 ]
@@ -129,6 +133,7 @@ def write_items(
     folder: Path, prepared: Prepared, logs: list[EvalLog], scorer: "CausalModel | None"
 ) -> list[Failure]:
     """Write the family's tables, what the models used, and the failures; return the failures."""
+    import numpy as np
     import pandas as pd
 
     evaluated: list[Evaluated] = []
@@ -154,8 +159,12 @@ def write_items(
     write_frame(items, folder / ITEMS)
     if len(verdicts):
         write_frame(verdicts, folder / VERDICTS)
-        if len(agreed := agreement(verdicts)):
-            write_frame(agreed, folder / AGREEMENT)
+        spec = task_named(prepared.settings.task).report.load()
+        agreed = agreement(
+            verdicts, cluster_labels(items, spec.cluster), rng=np.random.default_rng(0)
+        )
+        if len(agreed):
+            write_frame(agreed.drop(columns="method"), folder / AGREEMENT)
     usage += _fluency(folder, scorer)
     table = pd.DataFrame(usage, columns=list(_USAGE))
     write_frame(table.astype(dict.fromkeys(_COUNTS, "Int64")), folder / USAGE)
@@ -191,18 +200,48 @@ def beside(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
     return found
 
 
-def agreement(verdicts: "pd.DataFrame") -> "pd.DataFrame":
+def cluster_labels(
+    items: "pd.DataFrame", cluster: str
+) -> "Callable[[Iterable[object]], NDArray[np.object_]]":
+    """Return what gives the clusters of samples, by their ids.
+
+    Args:
+        items: The per-item table.
+        cluster: The column by which its rows cluster; a table without it clusters by sample.
+    """
+    column = cluster if cluster in items.columns else "sample_id"
+    known = dict(zip(items["sample_id"], items[column], strict=True))
+
+    def labels(samples: Iterable[object]) -> "NDArray[np.object_]":
+        import numpy as np
+
+        return np.array([known.get(one, one) for one in samples], object)
+
+    return labels
+
+
+def agreement(
+    verdicts: "pd.DataFrame",
+    clusters: "Callable[[Iterable[object]], NDArray[np.object_]]",
+    *,
+    rng: "np.random.Generator",
+    resamples: int = 10_000,
+    level: float = 0.95,
+) -> "pd.DataFrame":
     """Return how far several judges agree, by criterion; empty where there is but one.
 
     Args:
         verdicts: Every judge's own verdicts.
+        clusters: Gives the clusters of samples, by their ids.
+        rng: Where randomness comes from.
+        resamples: How many times clusters are drawn.
+        level: Confidence level.
 
     Returns:
         One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate``,
-        ``estimate_low`` and ``estimate_high`` (95%, resampled by ``sample_id``), ``n`` (outputs
-        with two valid verdicts) and ``judges``.
+        ``estimate_low``, ``estimate_high``, ``n`` (outputs with two valid verdicts), ``judges``,
+        and ``method`` of the interval.
     """
-    import numpy as np
     import pandas as pd
 
     from contrafact.stats.agreement import (
@@ -218,29 +257,32 @@ def agreement(verdicts: "pd.DataFrame") -> "pd.DataFrame":
     unit = [name for name in verdicts.columns if name not in said]
     for criterion, own in verdicts.groupby("criterion", sort=False) if len(verdicts) else ():
         passed = own.assign(passed=pd.to_numeric(own["passed"], errors="coerce"))
-        wide = passed.groupby([*unit, "judge"], sort=False)["passed"].first().unstack("judge")
+        wide = passed.groupby([*unit, "judge"])["passed"].first().unstack("judge")
         if wide.shape[1] < 2 or wide.empty:
             continue
         ratings = wide.astype(object).where(wide.notna(), None).to_numpy(object)
-        clusters = wide.index.get_level_values("sample_id").to_numpy(object)
         for name, function in (
-            ("agreement of pairs", percent_agreement),
+            ("Agreement of pairs", percent_agreement),
             ("Gwet's AC1", gwet_ac1),
             ("Fleiss' kappa", fleiss_kappa),
             ("Krippendorff's alpha", krippendorff_alpha),
         ):
             found = with_interval(
-                function, ratings, clusters=clusters, rng=np.random.default_rng(0)
+                function,
+                ratings,
+                clusters=clusters(wide.index.get_level_values("sample_id")),
+                resamples=resamples,
+                level=level,
+                rng=rng,
             )
             rows.append(
                 {
                     "criterion": criterion,
                     "coefficient": name,
-                    "estimate": found.estimate,
-                    "estimate_low": found.low,
-                    "estimate_high": found.high,
+                    **found.columns("estimate"),
                     "n": found.n,
                     "judges": wide.shape[1],
+                    "method": found.method,
                 }
             )
     return pd.DataFrame(rows)

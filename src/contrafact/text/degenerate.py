@@ -41,7 +41,7 @@ REASONS: tuple[str, ...] = (OF_INPUT, EQUAL_SIDES, OF_PROMPT, OF_OTHER, FOREIGN)
 """Every reason that can be given, in the order in which they are looked for."""
 
 # The four thresholds were set on outputs of a small model and on published counterfactuals; what
-# they find, and how often falsely, is in docs/decisions/0018-degenerate-outputs.md.
+# they find, and how often falsely, is in docs/decisions/0020-degenerate-outputs.md.
 RUN = 3
 """So many words in a row that a prompt has as well count as copied from it."""
 COPIED = 0.7

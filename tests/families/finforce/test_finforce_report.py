@@ -12,9 +12,6 @@ from contrafact.families.finforce.report import SPEC
 from contrafact.families.finforce.report_figures import (
     base_distance,
     few_shot_change,
-    member_table,
-    panel,
-    panel_agreement,
     risk_against_opportunity,
 )
 from contrafact.families.finforce.report_figures import (
@@ -24,6 +21,7 @@ from contrafact.family.display import Column, Table, format_number
 from contrafact.family.report import ChapterData, Extra
 from contrafact.report.chapter import Chapter, Options, chapter_data, make_chapter
 from contrafact.report.frames import task_runs
+from contrafact.report.panel import member_table, panel
 from contrafact.report.tables import (
     comparison_table,
     invalid_table,
@@ -31,6 +29,7 @@ from contrafact.report.tables import (
     reason_table,
 )
 from contrafact.report.write import row_groups
+from contrafact.runs.items import agreement, cluster_labels
 from contrafact.stats.paired import holm
 
 Study = Any
@@ -295,7 +294,8 @@ class TestPanel:
     def test_agreement_of_members(self, study: Study) -> None:
         items = study.make_items(headlines=20)
         votes = study.make_panel(items)
-        found = panel_agreement(votes, rng=np.random.default_rng(0), resamples=200)
+        clusters = cluster_labels(items, "sample_id")
+        found = agreement(votes, clusters, rng=np.random.default_rng(0), resamples=200)
         assert len(found) == 8
         pairs = found[found["coefficient"] == "Agreement of pairs"]
         part = votes[votes["criterion"] == "directionality"]
@@ -320,8 +320,10 @@ class TestPanel:
         ]
 
     def test_members_say_how_often_they_say_true(self, study: Study) -> None:
-        votes = study.make_panel(study.make_items(headlines=20))
-        table = member_table(votes, rng=np.random.default_rng(0), resamples=200)
+        items = study.make_items(headlines=20)
+        votes = study.make_panel(items)
+        data = data_of(items, study.make_meta(panel=votes), resamples=200)
+        table = member_table(data, rng=np.random.default_rng(0))
         line = table.frame.set_index("judge").loc["moor/judge"]
         own = votes[votes["judge"].eq("moor/judge") & votes["criterion"].eq("directionality")]
         assert line["directionality_true"] == pytest.approx(own["passed"].mean())

@@ -19,7 +19,6 @@ from contrafact.families.finforce.report_figures import (
     SHORT_NAMES,
     base_distance,
     few_shot_change,
-    panel,
     perplexities,
     risk_against_opportunity,
     side_figures,
@@ -335,7 +334,7 @@ SPEC = ReportSpec(
             source=False,
         ),
     ),
-    extras=(risk_against_opportunity, few_shot_change, base_distance, panel, study, perplexities),
+    extras=(risk_against_opportunity, few_shot_change, base_distance, study, perplexities),
     paired_caption=(
         "The first system minus the second, on the counterfactuals both were asked for: 95% "
         "interval by headline, p-value by flipping the sign of whole headlines, and the same "

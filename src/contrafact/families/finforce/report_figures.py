@@ -1,4 +1,4 @@
-"""FIN-FORCE's own figures in a report: both sides and all draws, panels of judges, few-shot change.
+"""FIN-FORCE's own figures in a report: both sides and all draws, few-shot change.
 
 Every figure is a mean over draws of the examples, and an overall one the mean of the two sides
 (FIN-FORCE, sections 3.5 and B.4): each is computed on the same resampled headlines.
@@ -38,14 +38,7 @@ from contrafact.family.display import (
 )
 from contrafact.family.report import ChapterData, Estimate, Extra, Form, Part
 from contrafact.records import CRITERIA, SIDES
-from contrafact.stats.agreement import (
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    percent_agreement,
-    with_interval,
-)
-from contrafact.stats.intervals import Interval, cluster_bootstrap
+from contrafact.stats.intervals import Interval
 from contrafact.stats.replicates import Replicates, Sampler, mean_over
 
 __all__ = [
@@ -54,9 +47,6 @@ __all__ = [
     "PLAIN_CAPTION",
     "base_distance",
     "few_shot_change",
-    "member_table",
-    "panel",
-    "panel_agreement",
     "perplexities",
     "risk_against_opportunity",
     "side_figures",
@@ -93,12 +83,6 @@ _COLUMNS: dict[Key, str] = {
     ("base_distance", "valid"): "base_distance",
 }
 _BETWEEN = "risk-opportunity"
-_COEFFICIENTS = (
-    ("Agreement of pairs", percent_agreement),
-    ("Gwet's AC1", gwet_ac1),
-    ("Fleiss' kappa", fleiss_kappa),
-    ("Krippendorff's alpha", krippendorff_alpha),
-)
 
 
 @dataclass(frozen=True)
@@ -487,143 +471,6 @@ def perplexities(data: ChapterData) -> Extra:
         headlines,
     )
     return Extra(charts=[chart])
-
-
-def panel(data: ChapterData) -> Extra:
-    """Return how far the members of a panel agree, and how often each says true."""
-    verdicts = data.meta.panel
-    if verdicts is None:
-        return Extra(results={"panel": pd.DataFrame()})
-    how: dict[str, Any] = {"resamples": data.resamples, "level": data.level}
-    found = panel_agreement(verdicts, rng=data.streams["panel"], **how)
-    members = member_table(verdicts, rng=data.bootstrap.rng, **how)
-    if found.empty:
-        return Extra([members], results={"panel": found})
-    columns = (
-        Column("coefficient", "Coefficient", "text"),
-        Column("estimate", "Value", "coefficient"),
-        Column("n", "Texts", "count"),
-        Column("judges", "Judges", "count"),
-    )
-    caption = (
-        "How far the panel's members agree, 95% interval by headline. Where nearly all verdicts "
-        "are the same, kappa and alpha sink although the members agree; AC1 does not."
-    )
-    title = "Agreement of the panel"
-    frame = _bounded(found).assign(criterion=found["criterion"].map(CRITERION_NAMES))
-    table = Table("panel", title, caption, columns, frame, (), "criterion")
-    return Extra([table, members], [_agreement_chart(found)], {"panel": found})
-
-
-def panel_agreement(
-    verdicts: pd.DataFrame,
-    *,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
-) -> pd.DataFrame:
-    """Return the agreement of a panel's members, by criterion and coefficient.
-
-    Args:
-        verdicts: Members' verdicts, as ``ReportMeta.panel`` has them.
-        rng: Where randomness comes from.
-        resamples: How many times headlines are drawn.
-        level: Confidence level.
-
-    Returns:
-        One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate``,
-        ``low``, ``high``, ``n`` (texts with two readable verdicts), ``judges``, ``method``.
-    """
-    rows: list[dict[str, object]] = []
-    unit = ["system", "draw", "sample_id", "side"]
-    for criterion in CRITERIA:
-        part = verdicts[verdicts["criterion"].eq(criterion)]
-        judges = sorted(part["judge"].unique())
-        if len(judges) < 2:
-            continue
-        wide = part.pivot_table(index=unit, columns="judge", values="passed", aggfunc="first")
-        ratings = wide.to_numpy(object, copy=True)
-        ratings[wide.isna().to_numpy()] = None
-        labels = wide.index.get_level_values("sample_id").to_numpy(object)
-        for name, function in _COEFFICIENTS:
-            interval = with_interval(
-                function, ratings, clusters=labels, level=level, resamples=resamples, rng=rng
-            )
-            rows.append(
-                {
-                    "criterion": criterion,
-                    "coefficient": name,
-                    "estimate": interval.estimate,
-                    "low": interval.low,
-                    "high": interval.high,
-                    "n": interval.n,
-                    "judges": len(judges),
-                    "method": interval.method,
-                }
-            )
-    return pd.DataFrame(rows)
-
-
-def member_table(
-    verdicts: pd.DataFrame,
-    *,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
-) -> Table:
-    """Return how often each member of the panel says true, and how often it cannot be read.
-
-    Arguments are those of ``panel_agreement``.
-    """
-    lines: list[dict[str, object]] = []
-    for judge, own in verdicts.groupby("judge", sort=True):
-        line: dict[str, object] = {"judge": judge}
-        for criterion in CRITERIA:
-            part = own[own["criterion"].eq(criterion)]
-            read = part[part["passed"].notna()]
-            interval = cluster_bootstrap(
-                read["passed"].to_numpy(float),
-                read["sample_id"].to_numpy(object),
-                level=level,
-                resamples=resamples,
-                rng=rng,
-            )
-            line |= interval.columns(f"{criterion}_true")
-            line[f"{criterion}_unread"] = int(part["passed"].isna().sum())
-        lines.append(line)
-    columns = [Column("judge", "Judge", "text")]
-    for criterion, name in CRITERION_NAMES.items():
-        columns.append(Column(f"{criterion}_true", "True, %", "share", group=name))
-        columns.append(Column(f"{criterion}_unread", "Unread", "count", group=name))
-    caption = (
-        "The share of readable verdicts that are true, over all systems, with its 95% interval by "
-        "headline, and replies unread."
-    )
-    return Table("members", "Members of the panel", caption, tuple(columns), pd.DataFrame(lines))
-
-
-def _agreement_chart(found: pd.DataFrame) -> GridChart | None:
-    if found["estimate"].isna().all():
-        return None
-    names = list(dict.fromkeys(found["coefficient"]))
-    criteria = list(dict.fromkeys(found["criterion"]))
-    values, lows, highs = (
-        found.pivot(index="coefficient", columns="criterion", values=end)
-        .reindex(index=names, columns=criteria)
-        .to_numpy(float)
-        for end in ("estimate", "low", "high")
-    )
-    return GridChart(
-        "panel_agreement",
-        "Agreement of the panel",
-        "How far the judges of the panel agree, with 95% intervals by headline; 1 is full "
-        "agreement, and for the last three 0 is what chance would give.",
-        "points",
-        names,
-        [CRITERION_NAMES[name] for name in criteria],
-        [Panel("", values, lows, highs, "coefficient")],
-        colours=("opportunity", "third"),
-    )
 
 
 def study(data: ChapterData) -> Extra:

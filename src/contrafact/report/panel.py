@@ -1,0 +1,122 @@
+"""Several judges in one report: how far they agree, and what each of them says, in any family."""
+
+import numpy as np
+import pandas as pd
+
+from contrafact.family.display import Column, GridChart, Panel, Table
+from contrafact.family.report import ChapterData, Extra, Section
+from contrafact.runs.items import agreement, cluster_labels
+from contrafact.stats.intervals import cluster_bootstrap
+
+__all__ = ["AGREEMENT_SECTION", "member_table", "panel"]
+
+AGREEMENT_SECTION = Section(
+    "agreement",
+    "How far the judges agree",
+    ("panel_agreement", "panel", "members"),
+    "Agreement",
+)
+"""Where they are shown in the chapter of a family that names no place for them."""
+
+
+def panel(data: ChapterData) -> Extra:
+    """Return how far several judges agree, and how often each says true; empty where one judged."""
+    verdicts = data.meta.panel
+    if verdicts is None:
+        return Extra()
+    rng, spec = data.streams["panel"], data.spec
+    found = agreement(
+        verdicts,
+        cluster_labels(data.items, spec.cluster),
+        rng=rng,
+        resamples=data.resamples,
+        level=data.level,
+    )
+    members = member_table(data, rng=rng)
+    results = found.rename(columns={"estimate_low": "low", "estimate_high": "high"})
+    if found.empty:
+        return Extra([members], results={"panel": results})
+    noun, level = spec.cluster_noun or spec.unit[0], f"{100 * data.level:g}%"
+    columns = (
+        Column("coefficient", "Coefficient", "text"),
+        Column("estimate", "Value", "coefficient"),
+        Column("n", spec.output[1].capitalize(), "count"),
+        Column("judges", "Judges", "count"),
+    )
+    caption = (
+        f"How far the judges agree, {level} interval by {noun}. Where nearly all verdicts are the "
+        "same, kappa and alpha sink although the judges agree; AC1 does not."
+    )
+    names = _names(data, verdicts)
+    frame = found.assign(criterion=found["criterion"].map(names))
+    table = Table("panel", "Agreement of the panel", caption, columns, frame, (), "criterion")
+    charts = [] if found["estimate"].isna().all() else [_chart(frame, noun, level)]
+    return Extra([table, members], charts, {"panel": results})
+
+
+def member_table(data: ChapterData, *, rng: np.random.Generator) -> Table:
+    """Return how often each judge says true, and how often its reply cannot be read.
+
+    Args:
+        data: The chapter; its panel has verdicts of several judges.
+        rng: Where randomness comes from.
+    """
+    verdicts = data.meta.panel
+    assert verdicts is not None
+    clusters = cluster_labels(data.items, data.spec.cluster)
+    names = _names(data, verdicts)
+    lines: list[dict[str, object]] = []
+    for judge, own in verdicts.groupby("judge", sort=True):
+        line: dict[str, object] = {"judge": judge}
+        for criterion in names:
+            part = own[own["criterion"].eq(criterion)]
+            read = part[part["passed"].notna()]
+            interval = cluster_bootstrap(
+                read["passed"].to_numpy(float),
+                clusters(read["sample_id"]),
+                level=data.level,
+                resamples=data.resamples,
+                rng=rng,
+            )
+            line |= interval.columns(f"{criterion}_true")
+            line[f"{criterion}_unread"] = int(part["passed"].isna().sum())
+        lines.append(line)
+    columns = [Column("judge", "Judge", "text")]
+    for criterion, name in names.items():
+        columns.append(Column(f"{criterion}_true", "True, %", "share", group=name))
+        columns.append(Column(f"{criterion}_unread", "Unread", "count", group=name))
+    caption = (
+        "The share of readable verdicts that are true, over all systems, with its "
+        f"{100 * data.level:g}% interval by {data.spec.cluster_noun or data.spec.unit[0]}, and "
+        "replies unread."
+    )
+    return Table("members", "Members of the panel", caption, tuple(columns), pd.DataFrame(lines))
+
+
+def _names(data: ChapterData, verdicts: pd.DataFrame) -> dict[str, str]:
+    """Return what a reader calls each criterion that was judged, in the order of the spec."""
+    judged = list(dict.fromkeys(verdicts["criterion"]))
+    known = {one.column: one.label for one in data.spec.criteria if one.column in judged}
+    return known | {name: str(name) for name in judged if name not in known}
+
+
+def _chart(found: pd.DataFrame, noun: str, level: str) -> GridChart:
+    names = list(dict.fromkeys(found["coefficient"]))
+    criteria = list(dict.fromkeys(found["criterion"]))
+    values, lows, highs = (
+        found.pivot(index="coefficient", columns="criterion", values=end)
+        .reindex(index=names, columns=criteria)
+        .to_numpy(float)
+        for end in ("estimate", "estimate_low", "estimate_high")
+    )
+    return GridChart(
+        "panel_agreement",
+        "Agreement of the panel",
+        f"How far the judges agree, with {level} intervals by {noun}; 1 is full agreement, and for "
+        "the last three 0 is what chance would give.",
+        "points",
+        names,
+        criteria,
+        [Panel("", values, lows, highs, "coefficient")],
+        colours=("opportunity", "third", "risk", "headline"),
+    )

@@ -16,9 +16,10 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from contrafact.corpus.ledger import Ledger, LedgerEvent, sidecar_path
+from contrafact.corpus.ledger import Ledger, LedgerEvent
 from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
 from contrafact.files.atomic import atomic_path
+from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words import Spots, lexicon

@@ -76,6 +76,16 @@ class _VerbModule(ModuleType):
         return self._verb(*arguments, **options)
 
     @property
+    def __signature__(self) -> Any:
+        from inspect import signature
+
+        return signature(self._verb)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return str(self._verb.__doc__)
+
+    @property
     def aio(self) -> Any:
         """The verb, to be awaited."""
         return self._verb.aio

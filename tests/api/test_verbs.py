@@ -33,8 +33,10 @@ def test_the_face_is_light_and_whole():
 
 def test_a_verb_and_the_subpackage_of_its_name_live_together():
     code = (
-        "import contrafact as cf; first = cf.exam; import contrafact.exam.file as f; "
+        "import inspect, contrafact as cf; first = cf.exam; import contrafact.exam.file as f; "
         "assert f.Exam and cf.exam.file is f\n"
+        "assert inspect.signature(first) == inspect.signature(cf.exam)\n"
+        "assert inspect.getdoc(first) == inspect.getdoc(cf.exam)\n"
         "for call in (first, cf.exam):\n"
         "    try: call('x/y', family='none')\n"
         "    except cf.InputError as error: print(error)\n"

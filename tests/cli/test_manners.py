@@ -80,6 +80,11 @@ WRONG = {
     "demo --out news.jsonl": "news.jsonl/finforce: cannot write there",
     "demo more": "unexpected extra argument",
     "demo --out": "'--out' requires an argument",
+    # diff
+    "diff": "Missing argument 'RUN_A'",
+    "diff folder none": "folder: is not a run folder (no manifest.json)",
+    "diff news.jsonl folder": "news.jsonl: is not a folder",
+    "diff folder folder --rule worse": "Invalid value for '--rule': 'worse' is not one of",
     # run
     "run": "no command is named; see `contrafact run --help`",
     "run nosuch --model M": "there is no task 'nosuch'; use finforce",

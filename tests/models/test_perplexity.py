@@ -47,6 +47,14 @@ def tiny(tiny_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> CausalMod
     return load_causal(str(converted(tiny_gguf, tmp_path_factory.mktemp("cache"))))
 
 
+def close(found: list[float], expected: list[float]) -> None:
+    """As the documentation says: within 1e-5, and a text of one token within 2e-4."""
+    assert found == [
+        pytest.approx(value, rel=2e-4 if text == "Oil" else 1e-5)
+        for text, value in zip(TEXTS, expected, strict=True)
+    ]
+
+
 def values(scores: list[TextPerplexity]) -> list[float]:
     return [score.perplexity for score in scores]
 
@@ -62,7 +70,7 @@ def test_the_real_model_agrees_with_float64(
     smollm: CausalModel, together: list[TextPerplexity]
 ) -> None:
     scores = together
-    assert values(scores) == pytest.approx([in_float64(smollm, text) for text in TEXTS], rel=1e-5)
+    close(values(scores), [in_float64(smollm, text) for text in TEXTS])
     counts = [len(smollm.tokenizer(text, add_special_tokens=False)["input_ids"]) for text in TEXTS]
     assert [score.tokens for score in scores] == counts
     assert not any(score.windowed for score in scores)
@@ -74,7 +82,7 @@ def test_batches_and_order_change_nothing(
 ) -> None:
     # Three of the texts fit 40 tokens together, and the two others are alone.
     small = values(perplexities(TEXTS[::-1], model=smollm, batch_tokens=40))[::-1]
-    assert values(together) == pytest.approx(small, rel=1e-5)
+    close(values(together), small)
 
 
 def test_a_text_alone_is_scored_as_among_others(tiny: CausalModel) -> None:

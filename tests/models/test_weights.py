@@ -13,8 +13,9 @@ import torch
 from inspect_ai.model import GenerateConfig, get_model
 
 from contrafact.errors import InputError
+from contrafact.files.download import cache_dir
 from contrafact.models.whitebox import conversion
-from contrafact.models.whitebox.conversion import converted, default_cache
+from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.weights import (
     CausalModel,
     check_causal,
@@ -199,17 +200,17 @@ def test_missing_pytorch_names_the_mend(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "own"))
-    assert default_cache() == tmp_path / "own" / "weights"
+    assert cache_dir() == tmp_path / "own"
     monkeypatch.delenv("CONTRAFACT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "contrafact" / "weights"
+    assert cache_dir() == tmp_path / "contrafact"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert default_cache() == Path.home() / ".cache" / "contrafact" / "weights"
+    assert cache_dir() == Path.home() / ".cache" / "contrafact"
 
 
 @pytest.mark.slow  # the first time on a machine: they are converted
 def test_the_embedded_weights_load(smollm: CausalModel) -> None:
-    assert smollm.tokenizer.convert_ids_to_tokens(smollm.start_token) == "<|im_start|>"
+    assert smollm.tokenizer.convert_ids_to_tokens(smollm.start_token) == "<|endoftext|>"
     assert (smollm.context, smollm.model.dtype) == (8192, torch.float32)
 
 

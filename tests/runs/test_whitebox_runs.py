@@ -27,8 +27,9 @@ def test_cobe_is_judged_by_the_next_tokens_probabilities(quick_contrafact, tmp_p
     assert told.any()
     assert verdicts.loc[told, "probability"].between(0, 1).all()
     rows = pd.read_csv(tmp_path / "run" / "usage.csv")
-    assert rows["model"].tolist() == [judge]
-    assert rows["cached_tokens"].iloc[0] > 0
+    assert rows["model"].tolist() == [judge, judge]
+    assert rows["role"].tolist() == ["subject", "judge"]
+    assert rows["cached_tokens"].iloc[1] > 0
 
 
 def test_a_judges_provider_arguments_are_the_judges_alone(quick_contrafact, service, judge):

@@ -87,6 +87,7 @@ class Ledger:
         Raises:
             InputError: The file cannot be written, or is not a ledger.
         """
+        existed = self.path.exists()
         try:
             with locked_file(self.path, wait=True), self.path.open("a+b") as stream:
                 if stream.seek(0, os.SEEK_END) != self._size:
@@ -104,6 +105,8 @@ class Ledger:
                     stream.flush()
                     stream.truncate(start)
                     self._size = -1
+                    if not existed:
+                        self.path.unlink(missing_ok=True)
                     raise
                 stream.flush()
                 os.fsync(stream.fileno())

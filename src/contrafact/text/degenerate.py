@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from contrafact.text.delimit import delimit
+
 __all__ = [
     "COPIED",
     "EQUAL_SIDES",
@@ -186,12 +188,13 @@ class Batch:
         said = words(text)
         if not said:
             return None
-        sources = [words(one) for one in own]
-        if said in sources:
+        # A prompt shows the input made safe, and a model may well keep it so.
+        forms = [form for one in own for form in (one, delimit(one))]
+        if said in map(words, forms):
             return OF_INPUT
         if other is not None and said == words(other):
             return EQUAL_SIDES
-        mine = {run for one in own for run in runs(one)}
+        mine = {run for form in forms for run in runs(form)}
         if copied_share(text, shown_runs(shown) - mine) >= COPIED:
             return OF_PROMPT
         if said in self._known and said not in map(words, same):

@@ -9,7 +9,7 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.report import SPEC
-from contrafact.report import estimates, frames
+from contrafact.report import estimates
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.replicates import Bootstrap, Sampler, mean_over
 
@@ -18,7 +18,7 @@ SHARES = ("forward_compatibility", "directionality")
 
 
 def prepare_items(items: pd.DataFrame) -> pd.DataFrame:
-    return frames.prepare_items(items, SPEC)
+    return estimates.prepare_items(items, SPEC)
 
 
 def estimate_figures(items: pd.DataFrame) -> pd.DataFrame:

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -339,6 +340,7 @@ def test_killed_it_goes_on_and_asks_nothing_twice(
         with start_contrafact(*command, "--out", "run", env=environment) as process:
             while len(service.stats()["answered"]) <= 30:
                 assert process.poll() is None, "the command ended before it could be killed"
+                time.sleep(0.05)
             process.kill()
         assert len(service.stats()["answered"]) < 24 * 4
         second = quick_contrafact(*command, "--out", "run", env=environment)

@@ -147,15 +147,15 @@ def test_outputs_made_elsewhere_are_judged(models):
 
 def test_a_finished_run_and_a_log_are_judged_again(run, models):
     found = run(data=HEADLINES[:2])
-    again = cf.score(found, judge="openai-api/fake/second")
+    again = cf.score(found, judge="openai-api/face/second")
     assert again.items["text"].tolist() == found.items["text"].tolist()
-    assert set(again.verdicts["judge"]) == {models.judge, "openai-api/fake/second"}
+    assert set(again.verdicts["judge"]) == {models.judge, "openai-api/face/second"}
     before = models.stats()["answered"]
     for source in (found.folder, str(found.folder)):
-        assert cf.score(source, judge="openai-api/fake/second").folder == again.folder
+        assert cf.score(source, judge="openai-api/face/second").folder == again.folder
     assert models.stats()["answered"] == before
     (log,) = (found.folder / "logs").glob("*.eval")
-    of_log = cf.score(log, judge="openai-api/fake/second", fluency_model="none")
+    of_log = cf.score(log, judge="openai-api/face/second", fluency_model="none")
     assert of_log.items["text"].tolist() == found.items["text"].tolist()
     for arguments, options, said in (
         ((found,), {}, "no judge is named"),

@@ -248,8 +248,9 @@ def test_a_file_that_is_not_gguf_or_only_begins_like_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_missing_package_names_the_fix(
-    package: str, hint: str, monkeypatch: pytest.MonkeyPatch
+    package: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path))
     real = __import__("importlib.util").util.find_spec
     monkeypatch.setattr(
         "importlib.util.find_spec", lambda name, *rest: None if name == package else real(name)

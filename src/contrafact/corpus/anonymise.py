@@ -1,26 +1,78 @@
 """Persons out of news: each named person becomes a placeholder, the same one throughout a set.
 
 FIN-FORCE, ethics statement (personal information in the collected news is anonymised).
+
+Three things name a person. A list of public figures (``figures.toml``, and a user's own) knows names
+and spellings, and which surnames mean the person where they stand alone. What stands around a
+capitalised word tells the rest: an office before it ("Governor Example"), an institution
+("Fed's Example says"), a given name. spaCy's recogniser finds more, where it is installed; it takes
+firms, places and capitalised words for people as well, so a find of its alone is replaced only if
+nothing speaks against it. What is not sure is listed, whatever was done about it.
 """
 
+import itertools
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
+from contrafact.console import say_once
+from contrafact.errors import InputError, installed
 from contrafact.records import NewsItem
 from contrafact.text.parsing import recognised
 
-__all__ = ["Anonymised", "Anonymiser", "Replacement", "kept_names"]
+__all__ = [
+    "Anonymised",
+    "Anonymiser",
+    "Doubt",
+    "Figures",
+    "Mention",
+    "Replacement",
+    "kept_names",
+    "names_of",
+    "public_figures",
+    "read_figures",
+]
 
 _POSSESSIVE = re.compile(r"['’]s?$")
 _DATELINE = re.compile(r"(?:\s+[A-Z]{3,})+$")  # "… by Ana Reyes LONDON"
 _SMALL = re.compile(r"\b[a-z][a-z'’-]+\b")
+_OF = re.compile(r"['’]s? ")  # between an institution and its people
 _COMMON = 2  # times that a word stands in small letters in a set from which it is no surname
+# Letters; an apostrophe is part of a word, but not a possessive.
+_WORD = re.compile(r"[^\W\d_]+(?:['’](?!s\b)[^\W\d_]+)*")
+_SHORT = 3  # letters up to which capitals throughout are an abbreviation: "XI" is not "Xi"
+_AROUND = 40  # characters shown on each side of what is not sure
+
+
+Action = Literal["replace", "leave", "if known"]
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A place in a text that names a person, or may.
+
+    Attributes:
+        start: Where the name begins.
+        end: Where it ends.
+        text: The name as it stands there.
+        person: Who that is, by full name in lower case, where the list of figures says so.
+        action: What is to be done: ``if known`` replaces a surname alone where its bearer is named
+            in full in the item or, alone of that surname, in the set.
+        doubt: Why it is not sure; empty if it is.
+    """
+
+    start: int
+    end: int
+    text: str
+    person: str | None = None
+    action: Action = "replace"
+    doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,17 +91,124 @@ class Replacement:
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """A place that a person has to look at."""
+
+    item_id: str
+    """The item as it was."""
+    field: str
+    """``title`` or ``summary``."""
+    start: int
+    """Where the name began in the field as it was."""
+    name: str
+    done: str
+    """``left`` or ``replaced``."""
+    why: str
+    context: str
+    """What stands around it."""
+
+
+@dataclass(frozen=True)
 class Anonymised:
     """A news item without its persons; its id is that of its new contents."""
 
     item: NewsItem
     replaced: tuple[Replacement, ...]
+    doubts: tuple[Doubt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Public figures by the words of their names.
+
+    Attributes:
+        forms: Full name, by the words of each form of it that is sure, in lower case.
+        alone: Full names, by a surname that may also mean somebody or something else.
+        spelled: Forms of one short word, as they are written.
+    """
+
+    forms: Mapping[tuple[str, ...], str]
+    alone: Mapping[str, tuple[str, ...]]
+    spelled: frozenset[str]
+
+    @classmethod
+    def of(cls, entries: Iterable[str]) -> "Figures":
+        """Return the figures of some entries, as ``figures.toml`` describes them.
+
+        Raises:
+            ValueError: For an entry without a name.
+        """
+        forms: dict[tuple[str, ...], str] = {}
+        alone: dict[str, list[str]] = {}
+        spelled: set[str] = set()
+        for entry in entries:
+            spellings = [spelling.strip() for spelling in entry.split("|")]
+            person = _key(spellings[0].replace("*", ""))
+            for spelling in spellings:
+                words = _WORD.findall(spelling.replace("*", ""))
+                if not words:
+                    raise ValueError(f"'{entry}' is no name")
+                marked = [word for word in spelling.split() if word.endswith("*")]
+                forms[tuple(map(_same, words))] = person
+                for word in marked:
+                    forms.setdefault(tuple(map(_same, _WORD.findall(word))), person)
+                    spelled.update(_WORD.findall(word))
+                if not marked and len(words) > 1:
+                    alone.setdefault(_same(words[-1]), []).append(person)
+                elif len(words) == 1:
+                    spelled.update(words)
+        lone = {word: tuple(dict.fromkeys(who)) for word, who in alone.items()}
+        return cls(forms, {w: p for w, p in lone.items() if (w,) not in forms}, frozenset(spelled))
+
+    def joined(self, other: "Figures") -> "Figures":
+        """Return both lists as one; the other's word counts where they differ."""
+        return Figures(
+            {**self.forms, **other.forms},
+            {**self.alone, **other.alone},
+            self.spelled | other.spelled,
+        )
+
+
+@cache
+def public_figures() -> Figures:
+    """Return the figures that ship with the program."""
+    text = resources.files("contrafact.corpus").joinpath("figures.toml").read_text("utf-8")
+    return Figures.of(name for names in tomllib.loads(text).values() for name in names)
+
+
+def read_figures(path: Path) -> Figures:
+    """Return the figures of a user's file: a name a line, written as in ``figures.toml``.
+
+    Empty lines and lines that begin with ``#`` are passed over.
+
+    Raises:
+        InputError: The file cannot be read, or a line has no name in it.
+    """
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", file=path, hint="name a text file") from error
+    found = Figures({}, {}, frozenset())
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        try:
+            found = found.joined(Figures.of([line]))
+        except ValueError as error:
+            hint = "write a name a line, such as: Janet Yellen* | J. Yellen"
+            raise InputError("is no name", file=path, line=number, hint=hint) from error
+    return found
 
 
 @cache
 def _data() -> dict[str, frozenset[str]]:
     text = resources.files("contrafact.corpus").joinpath("persons.toml").read_text("utf-8")
-    return {name: frozenset(map(_plain, words)) for name, words in tomllib.loads(text).items()}
+    data = tomllib.loads(text)
+    # Institutions are looked for as they are written.
+    return {
+        name: frozenset(words if name == "institutions" else map(_plain, words))
+        for name, words in data.items()
+    }
 
 
 def kept_names() -> frozenset[str]:
@@ -61,23 +220,21 @@ def kept_names() -> frozenset[str]:
 class Anonymiser:
     """Replaces persons' names, and remembers who got which placeholder.
 
-    Persons are what spaCy's recogniser calls PERSON. It misses some and takes firms, places and
-    capitalised words for people, so two kinds of its finds are left as they are and listed as
-    doubtful: a single word that is nobody's name in full anywhere in the set, and a name whose last
-    word the set also has in small letters. The rest is replaced. All of it is a proposal, to be
-    read. A surname alone is the person of that surname in the same item, or else in the set, if
-    there is just one; two people of one full name are one person here.
+    A surname alone is the person of that surname in the same item, or else in the set, if there is
+    just one; two people of one full name are one person here. All of it is a proposal, to be read.
 
     Attributes:
         keep: Further names to leave as they are.
         also: Names to replace although they are doubtful.
+        figures: Public figures; those that ship with the program, if not given.
         persons: Placeholder by full name in lower case, in the order of their first mention.
             Whoever has this can undo the work: keep it private.
-        doubtful: How often each doubtful name was met and left.
+        doubtful: How often each name that was left as doubtful was met.
     """
 
     keep: Sequence[str] = ()
     also: Sequence[str] = ()
+    figures: Figures = field(default_factory=public_figures)
     persons: dict[str, str] = field(default_factory=dict)
     doubtful: Counter[str] = field(default_factory=Counter)
 
@@ -85,67 +242,297 @@ class Anonymiser:
         """Return each item without its persons, in order."""
         listed = list(items)
         kept = kept_names() | {_plain(name) for name in self.keep}
+        also = frozenset(map(_plain, self.also))
         texts = [text for item in listed for text in (item.title, item.summary)]
-        found = [list(_mentions(document, kept)) for document in recognised(texts, batch_size=64)]
         small = Counter(word for text in texts for word in _SMALL.findall(text))
+        found = [
+            names_of(text, self.figures, small, kept=kept, also=also, document=document)
+            for text, document in zip(texts, _documents(texts), strict=True)
+        ]
         full = {
-            _key(name)
+            one.person or _key(one.text)
             for mentions in found
-            for _, _, name in mentions
-            if len(_words(name)) > 1 and not self._is_doubtful(name, small)
+            for one in mentions
+            if one.action == "replace" and " " in _key(one.text)
         }
         for number, item in enumerate(listed):
             pair = {"title": found[2 * number], "summary": found[2 * number + 1]}
-            yield self._without(item, pair, full, small)
-
-    def _is_doubtful(self, name: str, small: Counter[str]) -> bool:
-        if _plain(name) in {_plain(other) for other in self.also}:
-            return False
-        return small[_key(name).split()[-1]] >= _COMMON
+            yield self._without(item, pair, full)
 
     def _without(
-        self,
-        item: NewsItem,
-        found: dict[str, list[tuple[int, int, str]]],
-        full: set[str],
-        small: Counter[str],
+        self, item: NewsItem, found: Mapping[str, Sequence[Mention]], full: set[str]
     ) -> Anonymised:
-        here = {_key(name) for mentions in found.values() for _, _, name in mentions} & full
+        here = {
+            one.person or _key(one.text)
+            for mentions in found.values()
+            for one in mentions
+            if one.action == "replace"
+        }
         replaced: list[Replacement] = []
+        doubts: list[Doubt] = []
         texts: dict[str, str] = {}
         for place, mentions in found.items():
             text = str(getattr(item, place))
             pieces, at = [], 0
-            for start, end, name in mentions:
-                person = self._person(name, here, full)
-                if person is None or self._is_doubtful(name, small):
-                    self.doubtful[name] += 1
+            for one in mentions:
+                person = _bearer(one, here, full)
+                if one.doubt and not (person and one.action == "if known"):
+                    context = text[max(0, one.start - _AROUND) : one.end + _AROUND]
+                    done = "replaced" if person else "left"
+                    doubts.append(
+                        Doubt(item.id, place, one.start, one.text, done, one.doubt, context)
+                    )
+                if person is None:
+                    self.doubtful[one.text] += 1
                     continue
                 after = self.persons.setdefault(person, f"[PERSON {len(self.persons) + 1}]")
-                replaced.append(Replacement(item.id, place, start, end, name, after))
-                pieces += [text[at:start], after]
-                at = end
+                replaced.append(Replacement(item.id, place, one.start, one.end, one.text, after))
+                pieces += [text[at : one.start], after]
+                at = one.end
             texts[place] = "".join([*pieces, text[at:]])
         if not replaced:
-            return Anonymised(item, ())
+            return Anonymised(item, (), tuple(doubts))
         given = item.model_dump(exclude={"id", *texts})
-        return Anonymised(NewsItem.of(texts["title"], texts["summary"], **given), tuple(replaced))
+        without = NewsItem.of(texts["title"], texts["summary"], **given)
+        return Anonymised(without, tuple(replaced), tuple(doubts))
 
-    def _person(self, name: str, here: set[str], full: set[str]) -> str | None:
-        """Return who a name means, by full name; none for a single word that is nobody's name."""
-        key = _key(name)
-        if " " in key:
+
+def names_of(
+    text: str,
+    figures: Figures,
+    small: Mapping[str, int] | None = None,
+    *,
+    kept: frozenset[str] = frozenset(),
+    also: frozenset[str] = frozenset(),
+    document: Any = None,
+) -> list[Mention]:
+    """Return the places of a text that name a person, or may, in order and without overlap.
+
+    Args:
+        text: A title or a summary.
+        figures: Public figures.
+        small: How often words stand in small letters in the whole set: those are hardly names.
+        kept: Names that are no person's, in lower case.
+        also: Names that are a person's though they are doubtful, in lower case.
+        document: The text as spaCy's recogniser reads it; none without spaCy.
+    """
+    words = _words_of(text)
+    spans = [
+        *_of_figures(words, text, figures),
+        *_by_office(words, text),
+        *_by_given_name(words, text),
+        *_by_recogniser(document, kept, small or {}),
+        *_by_what_is_said(words, text, figures),
+    ]
+    away = [
+        (match.start(), match.end())
+        for name in kept
+        if name in text.casefold()
+        for match in re.finditer(rf"\b{re.escape(name)}(?!\w)", text.casefold())
+    ]
+    chosen: list[Mention] = []
+    for one in spans:  # those that come first know best
+        if any(start <= one.start and one.end <= end for start, end in away):
+            continue
+        if any(one.start < other.end and other.start < one.end for other in chosen):
+            continue
+        if _plain(one.text) in also:
+            one = replace(one, action="replace", doubt="")
+        chosen.append(one)
+    return sorted(chosen, key=lambda one: one.start)
+
+
+@dataclass(frozen=True)
+class _Token:
+    start: int
+    end: int
+    word: str
+    gap: str
+    """What stands between it and the next one."""
+
+    @property
+    def key(self) -> str:
+        return _same(self.word)
+
+    @property
+    def named(self) -> bool:
+        """Whether it can be a name: a capital and small letters, no word of headlines."""
+        return (
+            len(self.word) > 1
+            and self.word[0].isupper()
+            and not self.word.isupper()
+            and self.key not in _data()["ordinary"]
+        )
+
+    @property
+    def joins(self) -> bool:
+        """Whether the next word can belong to the same name."""
+        return self.gap in (" ", ". ", "-", ".", "\u00a0")
+
+
+def _words_of(text: str) -> list[_Token]:
+    found = list(_WORD.finditer(text))
+    if not found:
+        return []
+    ends = [*(match.start() for match in found[1:]), len(text)]
+    return [
+        _Token(match.start(), match.end(), match[0], text[match.end() : end])
+        for match, end in zip(found, ends, strict=True)
+    ]
+
+
+def _of_figures(words: Sequence[_Token], text: str, figures: Figures) -> Iterator[Mention]:
+    """Yield figures by a form that is sure, the longest form first."""
+    at = 0
+    while at < len(words):
+        length = next(
+            (n for n in range(min(_LONGEST, len(words) - at), 0, -1)
+             if _is_form(words[at : at + n], figures)),
+            0,
+        )  # fmt: skip
+        if not length:
+            at += 1
+            continue
+        first, last = words[at], words[at + length - 1]
+        before = words[at - 1] if at else None
+        # Somebody else of that surname: "Hunter Biden".
+        relative = (
+            length == 1 and before is not None and before.gap == " "
+            and before.named and before.key in _data()["given"]
+        )  # fmt: skip
+        if not relative:
+            person = figures.forms[tuple(one.key for one in words[at : at + length])]
+            yield Mention(first.start, last.end, text[first.start : last.end], person)
+        at += length
+
+
+_LONGEST = 5  # words of the longest form of a figure's name
+
+
+def _is_form(words: Sequence[_Token], figures: Figures) -> bool:
+    if tuple(one.key for one in words) not in figures.forms:
+        return False
+    if not all(one.joins for one in words[:-1]):
+        return False
+    if len(words) > 1:
+        return words[-1].word[0].isupper()
+    (word,) = (one.word for one in words)
+    return word in figures.spelled or (word.isupper() and len(word) > _SHORT)
+
+
+def _by_office(words: Sequence[_Token], text: str) -> Iterator[Mention]:
+    """Yield names behind an office ("Governor Example") or an institution ("Fed's Example says")."""
+    for at, (before, one) in enumerate(itertools.pairwise(words), start=1):
+        if not one.named:
+            continue
+        office = before.key in _data()["roles"] and before.gap in (" ", ". ")
+        house = _OF.fullmatch(before.gap) and any(
+            text[: before.end].endswith(name) for name in _data()["institutions"]
+        )
+        if not office and not house:
+            continue
+        end = at
+        if one.key in _data()["given"] and one.gap == " " and at + 1 < len(words):
+            end += words[at + 1].named
+        last = words[end]
+        # In title case the next word has a capital as well, and may be what is done.
+        after = words[end + 1] if last.gap == " " and end + 1 < len(words) else None
+        if after is not None and after.word[0].isupper() and after.key not in _data()["says"]:
+            continue
+        yield Mention(one.start, last.end, text[one.start : last.end])
+
+
+def _by_given_name(words: Sequence[_Token], text: str) -> Iterator[Mention]:
+    """Yield a given name with the surname behind it, initials and particles between them."""
+    for at, first in enumerate(words[:-1]):
+        if first.key not in _data()["given"] or not first.named or first.gap != " ":
+            continue
+        end = at + 1
+        while end < len(words) - 1 and words[end].joins and _is_between(words[end]):
+            end += 1
+        last = words[end]
+        if not last.named or last.key in _data()["firm"] or last.key in _data()["suffixes"]:
+            continue
+        follows = words[end + 1] if last.joins and end + 1 < len(words) else None
+        if follows is not None and follows.key in _data()["firm"]:
+            continue
+        yield Mention(first.start, last.end, text[first.start : last.end])
+
+
+def _is_between(word: _Token) -> bool:
+    return len(word.word) == 1 or word.word.casefold() in _PARTICLES
+
+
+_PARTICLES = frozenset("de del della da di do dos van von der den bin al el la le".split())
+
+
+def _by_recogniser(
+    document: Any, kept: frozenset[str], small: Mapping[str, int]
+) -> Iterator[Mention]:
+    """Yield what spaCy takes for persons; what speaks against it is the doubt."""
+    if document is None:
+        return
+    for start, end, name in _recognised(document, kept):
+        words = _words(name)
+        if len(words) < 2:
+            yield Mention(start, end, name, action="if known", doubt="one word, recognised alone")
+        elif any(word in _data()["ordinary"] for word in words) or small.get(words[-1], 0) >= _COMMON:
+            yield Mention(start, end, name, action="leave", doubt="has a word that is no name")
+        elif words[0] in _data()["given"]:
+            yield Mention(start, end, name)
+        else:
+            yield Mention(start, end, name, doubt="nothing but the recogniser takes it for a name")
+
+
+def _by_what_is_said(
+    words: Sequence[_Token], text: str, figures: Figures
+) -> Iterator[Mention]:
+    """Yield single words that may be a person: a figure's surname, or who says something."""
+    for at, one in enumerate(words):
+        if not one.named or one.key in _data()["firm"]:
+            continue
+        following = words[at + 1] if at + 1 < len(words) else None
+        known = figures.alone.get(one.key, ())
+        if known and one.key not in _data()["common_surnames"]:
+            who = " or ".join(name.title() for name in known[:3])
+            why = f"a surname alone; may be {who}"
+            yield Mention(one.start, one.end, one.word, action="if known", doubt=why)
+        elif following is not None and one.gap == " " and following.word in _data()["says"]:
+            yield Mention(
+                one.start, one.end, one.word, action="if known", doubt="says or does what people do"
+            )
+
+
+def _bearer(one: Mention, here: set[str], full: set[str]) -> str | None:
+    """Return who a mention is, by full name; none where it is to be left."""
+    if one.person is not None:
+        return one.person
+    key = _key(one.text)
+    if one.action == "leave":
+        return None
+    if " " in key:
+        return key
+    for known in (here, full):
+        bearers = [person for person in known if " " in person and key == person.split()[-1]]
+        if len(bearers) == 1:
+            return bearers[0]
+        if bearers:
             return key
-        for known in (here, full):
-            bearers = [person for person in known if key == person.split()[-1]]
-            if len(bearers) == 1:
-                return bearers[0]
-            if bearers:
-                return key
-        return key if _plain(name) in {_plain(other) for other in self.also} else None
+    return key if one.action == "replace" else None
 
 
-def _mentions(document: Any, kept: frozenset[str]) -> Iterator[tuple[int, int, str]]:
+def _documents(texts: Sequence[str]) -> Iterable[Any]:
+    """Return the texts as spaCy reads them; without spaCy nothing for each, and say so."""
+    if installed("spacy"):
+        return recognised(texts, batch_size=64)
+    say_once(
+        "persons are found by the list of public figures, offices and given names alone; more are "
+        "found with spaCy (pip install 'contrafact[nlp]')"
+    )
+    return [None] * len(texts)
+
+
+def _recognised(document: Any, kept: frozenset[str]) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and text of each person's name, without titles and possessives."""
     for entity in document.ents:
         if entity.label_ != "PERSON":
@@ -174,6 +561,7 @@ def _is_no_person(text: str, kept: frozenset[str]) -> bool:
         or (len(words) == 1 and text.isupper())
         or text[0].islower()
         or text.split()[-1][0].islower()
+        or (len(words) == 1 and words[0] in _data()["ordinary"])
     )
 
 
@@ -188,3 +576,8 @@ def _key(text: str) -> str:
 
 def _plain(text: str) -> str:
     return " ".join(_POSSESSIVE.sub("", text.casefold().replace("’", "'")).split())
+
+
+def _same(word: str) -> str:
+    """Return a word as it is compared: in small letters, with one kind of apostrophe."""
+    return word.casefold().replace("’", "'")

@@ -2,7 +2,8 @@
 
 The body is the one that Inspect's ``openai-api`` provider sends over HTTP, so that a model gives
 the same answers in process and behind a server; ``top_k`` and ``cache_prompt``, which OpenAI's
-protocol lacks and llama.cpp's takes, are added where they are set.
+protocol lacks and llama.cpp's takes, are added where they are set, and so is how long a list is
+(`OneItemArray`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,12 +17,14 @@ from inspect_ai.model import (
     messages_to_openai,
 )
 from inspect_ai.tool import ToolInfo
+from inspect_ai.util import JSONSchema
 
 from contrafact.errors import InputError
 from contrafact.text.delimit import tokenizable
 
 __all__ = [
     "GUIDED_CHOICE",
+    "OneItemArray",
     "check_arguments",
     "check_request",
     "clean_value",
@@ -175,6 +178,17 @@ def clean_value(value: Any) -> Any:
     return value
 
 
+class OneItemArray(JSONSchema):
+    """The schema of a list of just one item.
+
+    Inspect's schemas have no word for how long a list is. Models that are run here are held to it;
+    services are sent the list without it, which is all that several of them take.
+    """
+
+    minItems: int = 1  # noqa: N815 - JSON Schema's keyword
+    maxItems: int = 1  # noqa: N815
+
+
 def _response_format(config: GenerateConfig) -> dict[str, Any] | None:
     schema = config.response_schema
     if schema is None:
@@ -183,7 +197,9 @@ def _response_format(config: GenerateConfig) -> dict[str, Any] | None:
         "type": "json_schema",
         "json_schema": {
             "name": schema.name,
-            "schema": _sent(schema.json_schema.model_dump(exclude_none=True)),
+            "schema": _sent(
+                schema.json_schema.model_dump(exclude_none=True, serialize_as_any=True)
+            ),
             "description": schema.description,
             "strict": schema.strict,
         },

@@ -13,6 +13,7 @@ from inspect_ai.util import JSONSchema
 from contrafact.family.method import Method
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered
+from contrafact.models.requests import OneItemArray
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
@@ -125,7 +126,8 @@ def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
     """
     pair = _object({name: JSONSchema(type="string") for name in (*before, *pair_keys())})
     if nested:
-        pair = _object({WRAPPER: JSONSchema(type="array", items=pair)})
+        # A list that may go on is where a small model goes round in circles.
+        pair = _object({WRAPPER: OneItemArray(type="array", items=pair)})
     return ResponseSchema(name="counterfactuals", json_schema=pair, strict=True)
 
 
@@ -148,7 +150,8 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     """Return the two counterfactuals in a reply (FIN-FORCE, table 8's output formats).
 
     The flat object and the paper's ``{"Counterfactuals": [{…}]}`` are both read; so are the
-    published data's longer key names. A side without text is invalid; the other still counts.
+    published data's longer key names. A side without text is invalid; the other still counts. A pair
+    that the list repeats counts once, and is a repair; a list of different pairs is invalid.
     """
     reply = read_json_object(output.completion)
     if reply.value is None:
@@ -160,7 +163,11 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     value: dict[str, Any] = {_plain(key): item for key, item in reply.value.items()}
     for wrapper in ("counterfactuals", "scenarios"):
         inner = value.get(wrapper)
-        if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict):
+        if isinstance(inner, list) and inner and isinstance(inner[0], dict):
+            if any(other != inner[0] for other in inner[1:]):
+                return Generation.none("several different pairs of counterfactuals", trace)
+            if len(inner) > 1:
+                repairs.append("repeated pair")
             value = {_plain(key): item for key, item in inner[0].items()}
         elif isinstance(inner, dict):
             value = {_plain(key): item for key, item in inner.items()}

@@ -259,18 +259,26 @@ def anonymise(
     also: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A doubtful name to replace as well.")
     ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="More public figures, a name a line: 'Ann Example* | A. Example'."
+        ),
+    ] = None,
 ) -> None:
     """Put a placeholder for each named person, the same one throughout the file.
 
-    FILE.persons.jsonl says what was replaced where, and by what: it undoes the work, so keep it
-    private. A recogniser makes mistakes both ways; names it is less sure of are left and listed.
+    Persons are known by a list of public figures, by the office or the given name before a name,
+    and with spaCy by its recogniser. OUT.doubtful.jsonl lists what is not sure, for a person to
+    look at. OUT.persons.jsonl says what was replaced where, and by what: it undoes the work, so
+    keep it private.
 
     Example: contrafact news anonymise news.jsonl --out anonymous.jsonl
     """
     from dataclasses import asdict
 
     from contrafact.console import Progress
-    from contrafact.corpus.anonymise import Anonymiser
+    from contrafact.corpus.anonymise import Anonymiser, public_figures, read_figures
     from contrafact.corpus.news_items import news_record
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import sidecar_path
@@ -278,17 +286,21 @@ def anonymise(
 
     guard_output(out, file)
     rows = _load(file)
-    worker = Anonymiser(keep=keep or (), also=also or ())
+    figures = public_figures().joined(read_figures(names)) if names else public_figures()
+    worker = Anonymiser(keep=keep or (), also=also or (), figures=figures)
     records: list[dict[str, Any]] = []
     replaced: list[dict[str, Any]] = []
+    doubts: list[dict[str, Any]] = []
     with Progress("items", len(rows)) as steps:
         for row, done in zip(rows, worker.run(row.item for row in rows), strict=True):
             records.append(news_record(done.item, row.fields))
             replaced += [
                 {**asdict(change), "new_item_id": done.item.id} for change in done.replaced
             ]
+            doubts += map(asdict, done.doubts)
             steps.step()
     write_rows(sidecar_path(out, "persons"), replaced)
+    write_rows(sidecar_path(out, "doubtful"), doubts)
     write_rows(out, records)
     changed = len({change["item_id"] for change in replaced})
     typer.echo(
@@ -296,6 +308,7 @@ def anonymise(
         f"in {changed:,} of {len(rows):,} items"
     )
     typer.echo(f"{out}.persons.jsonl: what was replaced by what; keep it private")
+    typer.echo(f"{out}.doubtful.jsonl: {len(doubts):,} places that a person has to look at")
     if worker.doubtful:
         shown = ", ".join(name for name, _ in worker.doubtful.most_common(12))
         more = ", …" if len(worker.doubtful) > 12 else ""

@@ -2,9 +2,9 @@
 
 FIN-FORCE, ethics statement (personal information in the collected news is anonymised).
 
-Three things name a person. A list of public figures (``figures.toml``, and a user's own) knows names
-and spellings, and which surnames mean the person where they stand alone. What stands around a
-capitalised word tells the rest: an office before it ("Governor Example"), an institution
+Three things name a person. A list of public figures (``figures.toml``, and a user's own) knows
+names and spellings, and which surnames mean the person where they stand alone. What stands around
+a capitalised word tells the rest: an office before it ("Governor Example"), an institution
 ("Fed's Example says"), a given name. spaCy's recogniser finds more, where it is installed; it takes
 firms, places and capitalised words for people as well, so a find of its alone is replaced only if
 nothing speaks against it. What is not sure is listed, whatever was done about it.
@@ -13,6 +13,7 @@ nothing speaks against it. What is not sure is listed, whatever was done about i
 import itertools
 import re
 import tomllib
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,7 +43,7 @@ __all__ = [
 _POSSESSIVE = re.compile(r"['’]s?$")
 _DATELINE = re.compile(r"(?:\s+[A-Z]{3,})+$")  # "… by Ana Reyes LONDON"
 _SMALL = re.compile(r"\b[a-z][a-z'’-]+\b")
-_OF = re.compile(r"['’]s? ")  # between an institution and its people
+_OF = re.compile(r"(?:['’]|&?#39;)s? ")  # between an institution and its people
 _COMMON = 2  # times that a word stands in small letters in a set from which it is no surname
 # Letters; an apostrophe is part of a word, but not a possessive.
 _WORD = re.compile(r"[^\W\d_]+(?:['’](?!s\b)[^\W\d_]+)*")
@@ -317,12 +318,13 @@ def names_of(
         document: The text as spaCy's recogniser reads it; none without spaCy.
     """
     words = _words_of(text)
+    offices = list(_by_office(words, text))
     spans = [
         *_of_figures(words, text, figures),
-        *_by_office(words, text),
+        *offices,
         *_by_given_name(words, text),
-        *_by_recogniser(document, kept, small or {}),
-        *_by_what_is_said(words, text, figures),
+        *_by_recogniser(document, text, kept, small or {}),
+        *_by_what_is_said(words, figures, document),
     ]
     away = [
         (match.start(), match.end())
@@ -332,7 +334,9 @@ def names_of(
     ]
     chosen: list[Mention] = []
     for one in spans:  # those that come first know best
-        if any(start <= one.start and one.end <= end for start, end in away):
+        # An office says more than that the word also names a place: "SNB's Jordan".
+        shielded = one not in offices or " " in one.text
+        if shielded and any(start <= one.start and one.end <= end for start, end in away):
             continue
         if any(one.start < other.end and other.start < one.end for other in chosen):
             continue
@@ -371,7 +375,11 @@ class _Token:
 
 
 def _words_of(text: str) -> list[_Token]:
-    found = list(_WORD.finditer(text))
+    found = [
+        match
+        for match in _WORD.finditer(text)
+        if not (match[0] in ("s", "S") and text[: match.start()].endswith(("'", "’", "#39;")))
+    ]
     if not found:
         return []
     ends = [*(match.start() for match in found[1:]), len(text)]
@@ -421,7 +429,8 @@ def _is_form(words: Sequence[_Token], figures: Figures) -> bool:
 
 
 def _by_office(words: Sequence[_Token], text: str) -> Iterator[Mention]:
-    """Yield names behind an office ("Governor Example") or an institution ("Fed's Example says")."""
+    """Yield names behind an office ("Governor Example") or a house ("Fed's Example says")."""
+    title_case = not any(len(one.word) > _SHORT and one.word.islower() for one in words)
     for at, (before, one) in enumerate(itertools.pairwise(words), start=1):
         if not one.named:
             continue
@@ -432,14 +441,19 @@ def _by_office(words: Sequence[_Token], text: str) -> Iterator[Mention]:
         if not office and not house:
             continue
         end = at
-        if one.key in _data()["given"] and one.gap == " " and at + 1 < len(words):
+        if one.gap == " " and at + 1 < len(words) and words[at + 1].key not in _data()["says"]:
             end += words[at + 1].named
         last = words[end]
         # In title case the next word has a capital as well, and may be what is done.
         after = words[end + 1] if last.gap == " " and end + 1 < len(words) else None
         if after is not None and after.word[0].isupper() and after.key not in _data()["says"]:
             continue
-        yield Mention(one.start, last.end, text[one.start : last.end])
+        name = text[one.start : last.end]
+        if title_case and after is None and last is one:
+            doubt = "behind an office, where every word has a capital"
+            yield Mention(one.start, last.end, name, action="if known", doubt=doubt)
+        else:
+            yield Mention(one.start, last.end, name)
 
 
 def _by_given_name(words: Sequence[_Token], text: str) -> Iterator[Mention]:
@@ -463,44 +477,76 @@ def _is_between(word: _Token) -> bool:
     return len(word.word) == 1 or word.word.casefold() in _PARTICLES
 
 
-_PARTICLES = frozenset("de del della da di do dos van von der den bin al el la le".split())
+_PARTICLES = frozenset(
+    (
+        "de",
+        "del",
+        "della",
+        "da",
+        "di",
+        "do",
+        "dos",
+        "van",
+        "von",
+        "der",
+        "den",
+        "bin",
+        "al",
+        "el",
+        "la",
+    )
+)
 
 
 def _by_recogniser(
-    document: Any, kept: frozenset[str], small: Mapping[str, int]
+    document: Any, text: str, kept: frozenset[str], small: Mapping[str, int]
 ) -> Iterator[Mention]:
-    """Yield what spaCy takes for persons; what speaks against it is the doubt."""
+    """Yield what spaCy takes for persons, and is not ordinary words: sure with a given name that is
+    known, or behind an office."""
     if document is None:
         return
     for start, end, name in _recognised(document, kept):
         words = _words(name)
+        before = _words(text[max(0, start - _AROUND) : start])
         if len(words) < 2:
             yield Mention(start, end, name, action="if known", doubt="one word, recognised alone")
-        elif any(word in _data()["ordinary"] for word in words) or small.get(words[-1], 0) >= _COMMON:
-            yield Mention(start, end, name, action="leave", doubt="has a word that is no name")
-        elif words[0] in _data()["given"]:
-            yield Mention(start, end, name)
-        else:
-            yield Mention(start, end, name, doubt="nothing but the recogniser takes it for a name")
-
-
-def _by_what_is_said(
-    words: Sequence[_Token], text: str, figures: Figures
-) -> Iterator[Mention]:
-    """Yield single words that may be a person: a figure's surname, or who says something."""
-    for at, one in enumerate(words):
-        if not one.named or one.key in _data()["firm"]:
+        elif words[-1] in _data()["ordinary"]:
             continue
-        following = words[at + 1] if at + 1 < len(words) else None
+        elif (
+            words[0] in _data()["given"]
+            or before[-1:] == ["by"]
+            or (before and before[-1] in _data()["roles"])
+        ):
+            yield Mention(start, end, name)
+        elif small.get(words[-1], 0) < _COMMON:
+            doubt = "recognised as a person, without a given name that is known"
+            yield Mention(start, end, name, action="leave", doubt=doubt)
+
+
+def _by_what_is_said(words: Sequence[_Token], figures: Figures, document: Any) -> Iterator[Mention]:
+    """Yield single words that may be a person: a figure's surname, or who says something."""
+    others = [
+        (entity.start_char, entity.end_char)
+        for entity in (document.ents if document is not None else ())
+        if entity.label_ not in ("PERSON", "WORK_OF_ART")
+    ]
+    for one, after in itertools.zip_longest(words, words[1:]):
+        if not one.named or one.key in _data()["firm"] or one.key in _data()["roles"]:
+            continue
         known = figures.alone.get(one.key, ())
         if known and one.key not in _data()["common_surnames"]:
             who = " or ".join(name.title() for name in known[:3])
             why = f"a surname alone; may be {who}"
-            yield Mention(one.start, one.end, one.word, action="if known", doubt=why)
-        elif following is not None and one.gap == " " and following.word in _data()["says"]:
-            yield Mention(
-                one.start, one.end, one.word, action="if known", doubt="says or does what people do"
-            )
+        elif (
+            after is not None
+            and one.gap == " "
+            and after.word in _data()["says"]
+            and not any(start <= one.start < end for start, end in others)
+        ):
+            why = "does what people do in headlines"
+        else:
+            continue
+        yield Mention(one.start, one.end, one.word, action="if known", doubt=why)
 
 
 def _bearer(one: Mention, here: set[str], full: set[str]) -> str | None:
@@ -579,5 +625,6 @@ def _plain(text: str) -> str:
 
 
 def _same(word: str) -> str:
-    """Return a word as it is compared: in small letters, with one kind of apostrophe."""
-    return word.casefold().replace("’", "'")
+    """Return a word as it is compared: small letters, no accents, one kind of apostrophe."""
+    parts = unicodedata.normalize("NFKD", word.casefold().replace("’", "'"))
+    return "".join(part for part in parts if not unicodedata.combining(part))

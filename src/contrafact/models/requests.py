@@ -185,8 +185,8 @@ class OneItemArray(JSONSchema):
     services are sent the list without it, which is all that several of them take.
     """
 
-    minItems: int = 1  # noqa: N815 - JSON Schema's keyword
-    maxItems: int = 1  # noqa: N815
+    minItems: int = 1
+    maxItems: int = 1
 
 
 def _response_format(config: GenerateConfig) -> dict[str, Any] | None:

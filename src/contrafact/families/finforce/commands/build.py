@@ -39,6 +39,10 @@ def screen(
     anonymise: Annotated[
         bool, typer.Option("--anonymise", help="Put placeholders for persons first.")
     ] = False,
+    names: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --anonymise: more public figures, a name a line."),
+    ] = None,
     prompts: Prompts = None,
     structured: Structured = True,
     max_connections: MaxConnections = 16,
@@ -47,8 +51,9 @@ def screen(
     """Propose which headlines report market events, and of which category, for people to decide.
 
     Rules decide where a headline's form leaves no doubt, the model is asked about the rest, and
-    what neither settles is left open. FILE.sheet.csv is the sheet to decide on; duplicates stand
-    in FILE.dropped.jsonl, everything in FILE.ledger.jsonl. Killed and run again, it goes on.
+    what neither settles is left open. FILE.sheet.csv is the sheet to decide on, with the names that
+    --anonymise was not sure of; duplicates stand in FILE.dropped.jsonl, everything in
+    FILE.ledger.jsonl. Killed and run again, it goes on.
 
     Example: contrafact finforce screen news.jsonl --out screened.jsonl --model openai/gpt-4o
     """
@@ -68,13 +73,15 @@ def screen(
 
     if out.is_dir():
         raise InputError("is a folder", file=out, hint="name a file in it")
+    if names is not None and not anonymise:
+        raise InputError("--names goes with --anonymise", hint="add it, or leave --names out")
     pack = open_pack(prompts)
     template = None
     if model is not None:
         from contrafact.families.finforce.screen import screening_template
 
         template = screening_template(pack)
-    candidates, dropped, events = _candidates(file, against or [], near, anonymise)
+    candidates, dropped, events = _candidates(file, against or [], near, anonymise, names)
     settings = {
         "input": hash_of([[one.id, one.item.model_dump()] for one in candidates]),
         "model": model,
@@ -112,10 +119,10 @@ def screen(
 
 
 def _candidates(
-    file: str, against: list[Path], near: float, anonymise: bool
+    file: str, against: list[Path], near: float, anonymise: bool, names: Path | None
 ) -> "tuple[list[Candidate], list[dict[str, Any]], list[Any]]":
     """Return the headlines that are no duplicates, and what was left out, with its events."""
-    from contrafact.corpus.anonymise import Anonymiser
+    from contrafact.corpus.anonymise import Anonymiser, public_figures, read_figures
     from contrafact.corpus.duplicates import Text, find_duplicates
     from contrafact.corpus.ledger import LedgerEvent
     from contrafact.corpus.news_items import NewsNotes, news_rows
@@ -126,11 +133,25 @@ def _candidates(
     for sentence in notes.lines():
         typer.echo(f"{file}: {sentence}", err=True)
     items = [row.item for row in rows]
+    unsure = [""] * len(items)
     if anonymise:
-        worker = Anonymiser()
-        items = [done.item for done in worker.run(items)]
-        typer.echo(f"{len(worker.persons):,} persons replaced", err=True)
-    everyone = [Candidate.of(item, row.fields) for item, row in zip(items, rows, strict=True)]
+        figures = public_figures().joined(read_figures(names)) if names else public_figures()
+        worker = Anonymiser(figures=figures)
+        done = list(worker.run(items))
+        items = [one.item for one in done]
+        unsure = [
+            "; ".join(f"{d.name} ({d.done}: {d.why})" for d in one.doubts if d.field == "title")
+            for one in done
+        ]
+        doubtful = sum(map(bool, unsure))
+        typer.echo(
+            f"{len(worker.persons):,} persons replaced; {doubtful:,} headlines with a name to check",
+            err=True,
+        )
+    everyone = [
+        Candidate.of(item, row.fields, names_to_check=check)
+        for item, row, check in zip(items, rows, unsure, strict=True)
+    ]
     others = [Text(row.item.id, row.item.title) for path in against for row in news_rows(str(path))]
     texts = [Text(one.id, one.item.title, one.item.url) for one in everyone]
     found = {d.position: d for d in find_duplicates(texts, others, threshold=near)}

@@ -464,6 +464,9 @@ def _by_given_name(words: Sequence[_Token], text: str) -> Iterator[Mention]:
         end = at + 1
         while end < len(words) - 1 and words[end].joins and _is_between(words[end]):
             end += 1
+        # A second given name, and the surname behind it: "Anna Maria Example".
+        if words[end].key in _data()["given"] and words[end].gap == " " and end + 1 < len(words):
+            end += words[end + 1].named and words[end + 1].key not in _data()["says"]
         last = words[end]
         if not last.named or last.key in _data()["firm"] or last.key in _data()["suffixes"]:
             continue
@@ -511,7 +514,9 @@ def _by_recogniser(
         if len(words) < 2:
             yield Mention(start, end, name, action="if known", doubt="one word, recognised alone")
         elif words[-1] in _data()["ordinary"]:
-            continue
+            if words[0] in _data()["given"]:
+                doubt = "ends in a word of headlines"
+                yield Mention(start, end, name, action="leave", doubt=doubt)
         elif (
             words[0] in _data()["given"]
             or before[-1:] == ["by"]

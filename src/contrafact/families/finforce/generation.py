@@ -150,8 +150,8 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     """Return the two counterfactuals in a reply (FIN-FORCE, table 8's output formats).
 
     The flat object and the paper's ``{"Counterfactuals": [{…}]}`` are both read; so are the
-    published data's longer key names. A side without text is invalid; the other still counts. A pair
-    that the list repeats counts once, and is a repair; a list of different pairs is invalid.
+    published data's longer key names. A side without text is invalid; the other still counts. A
+    pair that the list repeats counts once, and is a repair; a list of different pairs is invalid.
     """
     reply = read_json_object(output.completion)
     if reply.value is None:

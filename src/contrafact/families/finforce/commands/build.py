@@ -143,11 +143,8 @@ def _candidates(
             "; ".join(f"{d.name} ({d.done}: {d.why})" for d in one.doubts if d.field == "title")
             for one in done
         ]
-        doubtful = sum(map(bool, unsure))
-        typer.echo(
-            f"{len(worker.persons):,} persons replaced; {doubtful:,} headlines with a name to check",
-            err=True,
-        )
+        listed = f"{sum(map(bool, unsure)):,} headlines with a name to check"
+        typer.echo(f"{len(worker.persons):,} persons replaced; {listed}", err=True)
     everyone = [
         Candidate.of(item, row.fields, names_to_check=check)
         for item, row, check in zip(items, rows, unsure, strict=True)

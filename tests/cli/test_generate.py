@@ -456,3 +456,68 @@ def test_the_embedded_model_writes_and_resumes_nothing(quick_contrafact, short_p
     assert [row["headline"] for row in rows] == NEWS[:2]
     assert all(row["valid"] or row["error"] for row in rows)
     assert "no model was called" in quick_contrafact(*arguments, env=environment).stdout
+
+
+def test_what_is_no_headline_is_told_with_its_line(generate, tmp_path):
+    rows = [NEWS[0], "NULL", "31.5", "https://example.com/a-story", "2031-05-01", "www.example.com"]
+    (tmp_path / "in.csv").write_text("headline,n\n" + "".join(f"{text},1\n" for text in rows))
+    done = generate("in.csv", "--out", "out.csv")
+    assert done.returncode == 0
+    for expected in (
+        "in.csv:3: there is no headline: the cell says NULL",
+        "in.csv:4: the headline is a number",
+        "in.csv:5: the headline is a link, and links are not followed",
+        "in.csv:6: the headline is a number",
+        "in.csv:7: the headline is a link, and links are not followed",
+        "6 rows: 1 valid, 5 without a headline to work on",
+    ):
+        assert expected in done.stderr
+
+
+def test_a_headline_that_comes_again_is_asked_about_once(generate, service, tmp_path):
+    headlines(tmp_path / "in.jsonl", [NEWS[0], NEWS[1], NEWS[0], f" {NEWS[0]} ", NEWS[0].upper()])
+    done = generate("in.jsonl", "--out", "out.jsonl", "--judge", service.judge)
+    assert done.returncode == 0, done.stderr
+    rows = read(tmp_path / "out.jsonl")
+    assert rows[0]["risk_counterfactual"] == rows[2]["risk_counterfactual"]
+    assert rows[0]["risk_directionality"] == rows[2]["risk_directionality"] is not None
+    distinct = len({row["id"] for row in rows})
+    assert distinct == 3  # capitals make another headline, spaces around one do not
+    # Each prompt once: one of the writer and four of the judge for each headline.
+    answered = service.stats()["answered"]
+    assert len(answered) == 5 * distinct
+    assert set(answered.values()) == {1}
+
+
+def test_the_first_rows_alone_are_taken_from_a_file_and_from_a_pipe(generate, tmp_path):
+    headlines(tmp_path / "in.jsonl")
+    assert generate("in.jsonl", "--out", "out.jsonl", "--limit", "2").returncode == 0
+    assert [row["headline"] for row in read(tmp_path / "out.jsonl")] == NEWS[:2]
+    piped = generate("-", "--out", "-", "--limit", "2", input=(tmp_path / "in.jsonl").read_text())
+    assert len(piped.stdout.splitlines()) == 2
+
+
+def test_an_estimate_calls_nothing_and_counts_a_repeated_headline_once(generate, service, tmp_path):
+    headlines(tmp_path / "in.jsonl", [*NEWS, NEWS[0]])
+    told = generate("in.jsonl", "--out", "out.jsonl", "--judge", service.judge, "--estimate")
+    assert told.returncode == 0, told.stderr
+    assert "25 calls" in told.stdout
+    assert not service.stats()["answered"]
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_file_in_the_published_layout_gets_its_headline_as_a_column(generate, tmp_path):
+    rows = [{"item_index": n, "input_item": {"headline": text}} for n, text in enumerate(NEWS[:2])]
+    write(tmp_path / "in.jsonl", rows)
+    assert generate("in.jsonl", "--out", "out.csv").returncode == 0
+    assert [row["headline"] for row in read(tmp_path / "out.csv")] == NEWS[:2]
+    piped = generate("-", "--out", "-", input=(tmp_path / "in.jsonl").read_text())
+    assert [json.loads(line)["headline"] for line in piped.stdout.splitlines()] == NEWS[:2]
+
+
+def test_the_provider_is_given_its_arguments_and_a_wrong_one_is_told(quick_contrafact, tmp_path):
+    headlines(tmp_path / "in.jsonl")
+    arguments = ("generate", "in.jsonl", "--model", "embedded/smollm2-135m", "--out", "out.jsonl")
+    result = quick_contrafact(*arguments, "-M", "thread=1")
+    assert "thread" in one_line(result)
+    assert "KEY=VALUE" in one_line(quick_contrafact(*arguments, "-M", "threads"))

@@ -46,8 +46,8 @@ def generate(
         seed: Seed of the draw of examples.
         prompts: Another prompt pack.
         out: A file to write (CSV, JSONL, Parquet): killed and called again, it goes on.
-        options: ``temperature``, ``top_p``, ``max_tokens``, ``structured``, ``max_connections``,
-            ``max_retries``, ``timeout``, ``attempt_timeout``.
+        options: ``limit``, ``temperature``, ``top_p``, ``max_tokens``, ``structured``,
+            ``max_connections``, ``max_retries``, ``timeout``, ``attempt_timeout``.
 
     Returns:
         ``items``: the columns given, then ``risk_counterfactual``, ``opportunity_counterfactual``,
@@ -62,7 +62,7 @@ def generate(
 
     from contrafact.families.finforce.commands.generate import generate as command
 
-    known = ("temperature", "top_p", "max_tokens", "structured", "max_connections")
+    known = ("limit", "temperature", "top_p", "max_tokens", "structured", "max_connections")
     _known(options, (*known, "max_retries", "timeout", "attempt_timeout"))
     judges = [judge] if isinstance(judge, str) else list(judge)
     with rows_file(data, text="headline") as file, _output(out, "scenarios.jsonl") as made:
@@ -78,6 +78,7 @@ def generate(
                 shots_from=_path(shots_from),
                 seed=seed,
                 prompts=_path(prompts),
+                yes=True,
                 **options,
             )
         except typer.Exit:

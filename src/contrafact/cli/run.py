@@ -227,8 +227,8 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
     Raises:
         typer.Exit: with 1 if samples failed.
     """
-    from contrafact.cli.show import show_estimate, show_results
-    from contrafact.models.estimate import summed
+    from contrafact.cli.show import show_results
+    from contrafact.models.estimate import ask_first, show_estimate, summed
     from contrafact.runs.execute import calls_to_confirm
     from contrafact.runs.folder import CONFIG
     from contrafact.runs.grid import begin_grid, grid_folder
@@ -242,7 +242,7 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
     if not config.yes:
         estimates = [cell.estimate(tokens=False) for cell in cells]
         places = [folder / cell.folder for cell in plan.cells]
-        _ask_first(calls_to_confirm(zip(cells, places, estimates, strict=True)))
+        ask_first(calls_to_confirm(zip(cells, places, estimates, strict=True)))
     results = []
     for number, (cell, prepared) in enumerate(zip(plan.cells, cells, strict=True), start=1):
         typer.echo(f"{cell.folder} ({number} of {len(cells)})", err=True)
@@ -273,7 +273,8 @@ def run_and_report(
     Raises:
         typer.Exit: with 1 if samples failed.
     """
-    from contrafact.cli.show import show_agreement, show_estimate, show_results
+    from contrafact.cli.show import show_agreement, show_results
+    from contrafact.models.estimate import show_estimate
 
     if only_estimate:
         show_estimate(prepared.estimate())
@@ -313,6 +314,7 @@ def evaluate(
         cell: What tells it from other runs of its grid, if it is of one.
         seen: Follows the run, as `execute` has it.
     """
+    from contrafact.models.estimate import ask_first
     from contrafact.runs.execute import calls_to_confirm, default_folder, execute
     from contrafact.runs.prepare import BUNDLED, preset_notes
 
@@ -321,7 +323,7 @@ def evaluate(
     for note in preset_notes(prepared.settings.preset):
         typer.echo(f"{prepared.settings.preset}: {note}", err=True)
     if not yes:
-        _ask_first(calls_to_confirm([(prepared, folder, calls)]))
+        ask_first(calls_to_confirm([(prepared, folder, calls)]))
     for note in prepared.data.notes:
         typer.echo(f"{prepared.data.name}: {note}", err=True)
 
@@ -364,13 +366,6 @@ def show_failures(result: "RunResult") -> None:
     )
     for cause, count in sorted(causes.items(), key=lambda pair: -pair[1])[:5]:
         typer.echo(f"  {count} x {cause}", err=True)
-
-
-def _ask_first(paid: int) -> None:
-    import sys
-
-    if paid and sys.stdin.isatty() and sys.stdout.isatty():
-        typer.confirm(f"This run makes about {paid:,} paid calls. Go on?", abort=True)
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:

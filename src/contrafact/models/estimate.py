@@ -12,13 +12,16 @@ from contrafact.models.asking import PlannedCall
 from contrafact.models.prices import Tokens, dollars, is_paid
 
 __all__ = [
+    "ASK_ABOVE",
     "NOT_COUNTED",
     "SAMPLED",
     "CallEstimate",
+    "ask_first",
     "call_estimate",
     "judge_estimates",
     "paid_calls",
     "sampled",
+    "show_estimate",
     "subject_estimates",
     "summed",
     "unpriced",
@@ -29,6 +32,9 @@ _T = TypeVar("_T")
 SAMPLED = 50
 """Tokens are counted over the real prompts of up to so many items, evenly spread, and scaled."""
 
+
+ASK_ABOVE = 1_000
+"""More paid calls than this are asked about on a terminal, before the first."""
 
 NOT_COUNTED = "Tokens are OpenAI's o200k count; reasoning tokens and retries come on top."
 """What is said below an estimate."""
@@ -166,6 +172,58 @@ def judge_estimates(
 def paid_calls(rows: Iterable[CallEstimate]) -> int:
     """Return how many calls cost money."""
     return sum(row.calls for row in rows if row.paid)
+
+
+def show_estimate(rows: Sequence[CallEstimate]) -> None:
+    """Print calls, tokens and cost by model and role."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="Estimate, before the first call")
+    for name in ("model", "role"):
+        table.add_column(name, overflow="fold")
+    for name in ("calls", "tokens in", "tokens out", "US dollars"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        cost = (
+            "free" if not row.paid else "unknown" if row.dollars is None else f"{row.dollars:.2f}"
+        )
+        table.add_row(
+            row.model,
+            row.role,
+            f"{row.calls:,}",
+            f"{row.input_tokens:,}",
+            f"{row.output_tokens:,}",
+            cost,
+        )
+    console = Console()
+    console.print(table)
+    known = sum(row.dollars for row in rows if row.dollars is not None)
+    unknown = unpriced(rows)
+    total = f"{sum(row.calls for row in rows):,} calls, {paid_calls(rows):,} of them paid"
+    if paid_calls(rows):
+        total += f"; about ${known:.2f}"
+    if unknown:
+        total += f", and the unknown price of {', '.join(unknown)}"
+    console.print(total, highlight=False)
+    console.print(NOT_COUNTED, highlight=False)
+
+
+def ask_first(calls: int) -> None:
+    """Ask on a terminal whether so many paid calls shall be made; elsewhere go on.
+
+    Args:
+        calls: How many; none are not asked about.
+
+    Raises:
+        typer.Abort: The answer is no.
+    """
+    import sys
+
+    import typer
+
+    if calls and sys.stdin.isatty() and sys.stdout.isatty():
+        typer.confirm(f"This run makes about {calls:,} paid calls. Go on?", abort=True)
 
 
 _CHARACTERS = 4  # of English in a token, about: what OpenAI's documentation gives

@@ -28,7 +28,7 @@ from contrafact.family.run import Prepared
 from contrafact.files.atomic import guard_folder, write_text
 from contrafact.files.lock import locked
 from contrafact.models.asking import Ask
-from contrafact.models.estimate import CallEstimate, paid_calls
+from contrafact.models.estimate import ASK_ABOVE, CallEstimate, paid_calls
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
 from contrafact.runs.config import config_text
@@ -48,9 +48,6 @@ from contrafact.runs.score import place_outputs
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "default_folder", "execute"]
 
 CACHE = "cache"
-
-ASK_ABOVE = 1_000
-"""A run of more paid calls than this is confirmed first."""
 
 
 @dataclass(frozen=True)

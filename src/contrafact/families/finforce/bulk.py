@@ -10,6 +10,7 @@ Rows of a pipe are taken as they arrive, so that scenarios go out while the inpu
 
 import asyncio
 import io
+import re
 import shutil
 import sys
 import tempfile
@@ -62,6 +63,8 @@ __all__ = [
     "check_columns",
     "collect",
     "column_names",
+    "headlines_of",
+    "is_nested",
     "result_frame",
     "row_problem",
     "standard_input",
@@ -71,6 +74,10 @@ MAX_HEADLINE = 2_000
 # Rows that are begun, finished ones that wait for their turn among them, per row worked on. One
 # slow row then holds up the output, and not the work.
 _BEGUN = 4
+# Headlines whose scenarios are remembered for rows that repeat them; a stream has no end.
+_REMEMBERED = 100_000
+_NUMBER = re.compile(r"[\s\d.,:;/%$€£¥₹+()-]+")  # dates and amounts among them
+_LINK = re.compile(r"\s*(?:https?://|www\.)\S+\s*", re.IGNORECASE)
 _VERDICTS = tuple(f"{side}_{name}" for side in SIDES for name in CRITERIA)
 
 
@@ -112,6 +119,8 @@ class BulkJob:
         columns: By field, what the input calls its column, where they differ.
         batch: All headlines of the input, for scenarios that are another row's headline; none where
             they are not known before they arrive.
+        asked: What came of each headline of late, by its id: rows that repeat one share it, so that
+            it is asked about once.
     """
 
     method: Method[Headline, Generation]
@@ -121,6 +130,7 @@ class BulkJob:
     at_once: int = 16
     columns: Mapping[str, str] = field(default_factory=dict)
     batch: Batch | None = None
+    asked: dict[str, "asyncio.Future[Mapping[str, Any]]"] = field(default_factory=dict)
 
     async def run(
         self, rows: Iterable[tuple[int, Mapping[str, Any]]], done: Mapping[int, ResultRow]
@@ -186,37 +196,49 @@ class BulkJob:
             raise problem
 
     async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
-        added: dict[str, Any] = dict.fromkeys(added_columns(judged=self.judging is not None))
-        added["valid"] = False
         text, _ = _headline_of(row, self.columns)
+        nested = is_nested(row)
+        added: dict[str, Any] = dict.fromkeys(
+            added_columns(judged=self.judging is not None, headline=nested)
+        )
+        added["valid"] = False
+        if nested:
+            added["headline"] = text if isinstance(text, str) else None
         if problem := row_problem(text):
             added["error"] = problem
             return ResultRow(position, line, row, added, "bad")
         headline = Headline.of(replace_surrogates(str(text)))
         added["id"] = headline.id
+        shared = self.asked.get(headline.id)
+        if shared is None:
+            shared = self.asked[headline.id] = asyncio.ensure_future(self._made(headline))
+            while len(self.asked) > _REMEMBERED:
+                del self.asked[next(iter(self.asked))]
         try:
-            await self._fill(headline, added)
+            added |= await asyncio.shield(shared)
         except Exception as error:  # noqa: BLE001 - a failed call is this row's result, shown there
+            self.asked.pop(headline.id, None)  # the next one of a stream may have more luck
             added["error"] = f"call failed: {failure_cause(error)}"
             return ResultRow(position, line, row, added, "failed")
         outcome = "valid" if added["valid"] else "degenerate" if added["degenerate"] else "invalid"
         return ResultRow(position, line, row, added, outcome)
 
-    async def _fill(self, headline: Headline, added: dict[str, Any]) -> None:
+    async def _made(self, headline: Headline) -> Mapping[str, Any]:
+        """Return our columns of a headline, but for what only its row can say."""
         generation = await run_method(self.method, headline, self.ask, batch=self.batch)
-        for side in SIDES:
-            added[f"{side}_counterfactual"] = generation.texts[side]
-        added["repairs"] = ", ".join(generation.repairs) or None
+        made: dict[str, Any] = {f"{side}_counterfactual": generation.texts[side] for side in SIDES}
+        made["repairs"] = ", ".join(generation.repairs) or None
         none = [f"{side} {why}" for side, why in generation.degenerate.items()]
-        added["degenerate"] = "; ".join(none) or None
+        made["degenerate"] = "; ".join(none) or None
         if generation.invalid:
-            added["error"] = "; ".join(dict.fromkeys(generation.invalid.values()))
+            made["error"] = "; ".join(dict.fromkeys(generation.invalid.values()))
         if self.judging is not None:
             judged = await self.judging.judge(self.judges, headline, generation.texts)
             for side, verdicts in judged.items():
                 for name in CRITERIA:
-                    added[f"{side}_{name}"] = verdicts.panel[name].passed
-        added["valid"] = not (generation.invalid or generation.degenerate)
+                    made[f"{side}_{name}"] = verdicts.panel[name].passed
+        made["valid"] = not (generation.invalid or generation.degenerate)
+        return made
 
 
 async def collect(
@@ -329,9 +351,20 @@ class BulkOutput:
         return written
 
 
-def added_columns(*, judged: bool) -> list[str]:
-    """Return the names of the columns that are added to the input's own."""
-    names = ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "degenerate"]
+def is_nested(row: Mapping[str, Any]) -> bool:
+    """Return whether a row has its headline inside ``input_item``, as the published supplement."""
+    return isinstance(row.get("input_item"), dict)
+
+
+def added_columns(*, judged: bool, headline: bool = False) -> list[str]:
+    """Return the names of the columns that are added to the input's own.
+
+    Args:
+        judged: Whether there are verdicts.
+        headline: Whether rows have their headline where it is no column (`is_nested`).
+    """
+    names = ["headline"] if headline else []
+    names += ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "degenerate"]
     names += ["repairs", "error"]
     return names + list(_VERDICTS) if judged else names
 
@@ -354,12 +387,18 @@ def row_problem(text: object) -> str | None:
     """Return why a row has no headline to work on, or none if it has one."""
     if isinstance(text, str) and not text.strip():
         return "the headline is empty"
+    if isinstance(text, str) and is_absent(text):
+        return f"there is no headline: the cell says {text.strip()}"
     if is_absent(text):
         return "there is no headline"
     if not isinstance(text, str):
         return "the headline is not text"
     if not printable(text).strip():
         return "the headline has no visible character"
+    if _NUMBER.fullmatch(text):
+        return "the headline is a number"
+    if _LINK.fullmatch(text):
+        return "the headline is a link, and links are not followed"
     if len(text) > MAX_HEADLINE:
         return f"the headline is over {MAX_HEADLINE:,} characters ({len(text):,})"
     return None
@@ -392,6 +431,20 @@ def check_columns(
             line=line,
             hint="name the column 'headline', 'title' or 'text', or say --columns headline=NAME",
         )
+
+
+def headlines_of(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]
+) -> list[Headline]:
+    """Return the headlines of rows that can be worked on, each once.
+
+    Args:
+        rows: The rows with their lines.
+        columns: By field, what the file calls its column, where they differ.
+    """
+    texts = (_headline_of(row, columns)[0] for _, row in rows)
+    found = [Headline.of(replace_surrogates(str(text))) for text in texts if not row_problem(text)]
+    return list({headline.id: headline for headline in found}.values())
 
 
 def batch_of(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]) -> Batch:
@@ -458,8 +511,7 @@ def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 def _headline_of(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[object, bool]:
     """Return a row's headline, and whether it has a column for one."""
-    item = row.get("input_item")  # the published supplement's layout
-    given = fold_row(item if isinstance(item, dict) else rename_row(row, columns)[0])
+    given = fold_row(row["input_item"] if is_nested(row) else rename_row(row, columns)[0])
     column = column_of(given, "headline")
     return (None, False) if column is None else (given[column], True)
 

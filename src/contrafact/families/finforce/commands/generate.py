@@ -1,14 +1,17 @@
 """``contrafact generate``: headlines in, scenarios out, in bulk."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from contrafact.options import (
+    TRANSPORT,
     AttemptTimeout,
+    JudgeArguments,
     MaxConnections,
     MaxRetries,
     MaxTokens,
@@ -17,12 +20,20 @@ from contrafact.options import (
     Temperature,
     Timeout,
     TopP,
+    key_values,
 )
 
 if TYPE_CHECKING:
     from contrafact.families.finforce.bulk import BulkJob, BulkOutput, ResultRow
+    from contrafact.families.finforce.generation import Generation
+    from contrafact.families.finforce.judging import Judging
+    from contrafact.family.method import Method
+    from contrafact.models.estimate import CallEstimate
+    from contrafact.records import Headline
 
 __all__ = ["generate"]
+
+_VERDICT_TOKENS = 12  # of a judge's reply, about
 
 
 def generate(
@@ -57,6 +68,9 @@ def generate(
     shots_from: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Pool of examples; our own if none.")
     ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Take the first N rows.")
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, metavar="S", help="Seed of the draw of examples.")
     ] = 0,
@@ -69,10 +83,27 @@ def generate(
     max_retries: MaxRetries = None,
     timeout: Timeout = None,
     attempt_timeout: AttemptTimeout = None,
+    model_args: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-M",
+            metavar="KEY=VALUE",
+            rich_help_panel=TRANSPORT,
+            help="Provider argument of the model.",
+        ),
+    ] = None,
+    judge_args: JudgeArguments = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say calls, tokens and cost, and call nothing.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Make many paid calls without a question.")
+    ] = False,
 ) -> None:
     """Write a risk and an opportunity scenario for every headline of a file, in order.
 
-    Bad rows are reported by line and kept, with an error column. Killed and run again, it goes on.
+    A headline that comes again is asked about once. Bad rows are reported by line and kept, with an
+    error column. Killed and run again, it goes on.
 
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv
@@ -110,6 +141,8 @@ def generate(
     pool = load_headlines(shots_from) if shots_from else bundled_shots()
     context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,))
     chosen = METHODS.make(spec, context)
+    arguments = {"-M": key_values("-M", model_args)}
+    arguments["--judge-arg"] = key_values("--judge-arg", judge_args)
     judging = Judging(pack, structured=structured) if judge else None
     settings = {
         "method": spec,
@@ -122,6 +155,7 @@ def generate(
         "structured": structured,
         **{name.replace("_", "-"): value for name, value in sampling.items()},
         **({"columns": names} if names else {}),
+        **{option: given for option, given in arguments.items() if given},
     }
 
     def job() -> "BulkJob":
@@ -131,32 +165,39 @@ def generate(
         from contrafact.models.asking import Ask
         from contrafact.models.opening import call_config, open_model
 
-        open_weights(chosen, [model], {})
+        open_weights(chosen, [model], arguments["-M"])
         calls = call_config(
             max_connections,
             max_retries=max_retries,
             timeout=timeout,
             attempt_timeout=attempt_timeout,
         )
-        writer = open_model(model, config=calls.merge(GenerateConfig(**given)))
+        writer = open_model(model, config=calls.merge(GenerateConfig(**given)), **arguments["-M"])
         return BulkJob(
             method=chosen,
             ask=Ask(writer, structured=structured),
             judging=judging,
-            judges=tuple(open_model(name, config=calls) for name in judge or ()),
+            judges=tuple(
+                open_model(name, config=calls, **arguments["--judge-arg"]) for name in judge or ()
+            ),
             at_once=max_connections,
             columns=names,
         )
 
-    if out == "-":
-        _stream(job(), file)
+    if out == "-" and not estimate:
+        _stream(job(), file, limit)
         return
-    from contrafact.families.finforce.bulk import BulkOutput, check_columns
+    from contrafact.families.finforce.bulk import BulkOutput, check_columns, headlines_of
+    from contrafact.models.estimate import ASK_ABOVE, ask_first, paid_calls, show_estimate
 
     # Read whole before the first call: a file that breaks off half-way is reported now, for free.
     table = open_table(file, decimals=False)
-    rows = list(table.rows)
+    rows = list(islice(table.rows, limit))
     check_columns(rows, source_name(file), names)
+    if estimate:
+        headlines = headlines_of(rows, names)
+        show_estimate(_estimate(chosen, judging, model, judge or [], headlines))
+        return
     if Path(out).suffix.lower() == ".xlsx":
         from contrafact.files.workbooks import check_cells
 
@@ -165,10 +206,42 @@ def generate(
     if output.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
+    if not yes:
+        left = [row for place, row in enumerate(rows) if place not in output.done()]
+        calls = _estimate(
+            chosen, judging, model, judge or [], headlines_of(left, names), tokens=False
+        )
+        paid = paid_calls(calls)
+        ask_first(paid if paid > ASK_ABOVE else 0)
     _to_file(job(), file, output)
 
 
-def _stream(job: "BulkJob", file: str) -> None:
+def _estimate(
+    method: "Method[Headline, Generation]",
+    judging: "Judging | None",
+    model: str,
+    judges: "Sequence[str]",
+    headlines: "Sequence[Headline]",
+    *,
+    tokens: bool = True,
+) -> "list[CallEstimate]":
+    """Return what the scenarios of some headlines cost, one estimate a model and role."""
+    from contrafact.models.estimate import judge_estimates, sampled, subject_estimates
+    from contrafact.records import SIDES
+
+    some = sampled(headlines)
+    times = len(headlines) / max(1, len(some))
+    plans = {method.name: [call for one in some for call in method.plan(one)]}
+    rows = subject_estimates([model], plans, {method.name: times}, tokens=tokens)
+    if judging is not None:
+        asked = [
+            text for one in some for side in SIDES for text in judging.prompts(one, side, one.text)
+        ]
+        rows += judge_estimates(judges, asked, times, reply_tokens=_VERDICT_TOKENS, tokens=tokens)
+    return rows
+
+
+def _stream(job: "BulkJob", file: str, limit: int | None) -> None:
     import asyncio
     import os
 
@@ -176,7 +249,6 @@ def _stream(job: "BulkJob", file: str) -> None:
 
     from contrafact.errors import InputError
     from contrafact.families.finforce.bulk import (
-        added_columns,
         arriving_rows,
         collect,
         column_names,
@@ -185,19 +257,18 @@ def _stream(job: "BulkJob", file: str) -> None:
     from contrafact.files.tables import open_table, render_jsonl, source_name
 
     tally = _Tally(file)
-    added = added_columns(judged=job.judging is not None)
     taken: set[str] = set()
 
     def each(row: "ResultRow") -> None:
         taken.update(row.given)
-        values = row.merged(column_names(added, taken))
+        values = row.merged(column_names(row.added, taken))
         sys.stdout.buffer.write(render_jsonl(pd.DataFrame([values], dtype=object)).encode())
         sys.stdout.buffer.flush()
         tally.add(row)
 
     rows = arriving_rows(standard_input()) if file == "-" else open_table(file, decimals=False).rows
     try:
-        asyncio.run(collect(job, rows, {}, each))
+        asyncio.run(collect(job, islice(rows, limit), {}, each))
     except BrokenPipeError:
         # The reader of our output went away; there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -213,7 +284,7 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
     import asyncio
     from dataclasses import replace
 
-    from contrafact.families.finforce.bulk import added_columns, batch_of, collect
+    from contrafact.families.finforce.bulk import added_columns, batch_of, collect, is_nested
 
     with output:
         done = output.done()
@@ -229,7 +300,8 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
 
         with tally:
             asyncio.run(collect(job, output.rows, done, each))
-        output.write(results, added_columns(judged=job.judging is not None))
+        nested = any(is_nested(row) for _, row in output.rows)
+        output.write(results, added_columns(judged=job.judging is not None, headline=nested))
         if not tally.causes:
             output.finish()
     tally.end(output.out)

@@ -76,6 +76,14 @@ def test_fluency_lapses_where_perplexity_is_far_above_the_headlines(
     assert classify(HEADLINE, "x", perplexity=50.0).fluency_lapse is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["thousands of jobs", "billions of dollars", "dozens of carriers", "Hundreds of ships", "a few"],
+)
+def test_a_size_without_a_figure_is_no_numeric_prediction(text: str) -> None:
+    assert not classify(HEADLINE, f"Pact puts {text} at risk").numeric_prediction
+
+
 def test_a_new_figure_is_a_numeric_prediction() -> None:
     assert classify(HEADLINE, "Germany and Japan pact cuts freight rates by 5%").numeric_prediction
     assert classify(HEADLINE, "Germany and Japan pact halved rates").numeric_prediction

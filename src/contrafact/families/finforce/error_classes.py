@@ -75,8 +75,8 @@ class ErrorClasses:
             names, 0 to 1; None if the headline names none.
         fantastical_edit: The headline's entities are gone; None if it names none.
         fluency_lapse: Its perplexity is far above the headline's; None if either is not scored.
-        numeric_prediction: It states a quantity that the headline does not, which the task
-            forbids.
+        numeric_prediction: It states a figure that the headline does not, which the task forbids;
+            a size without one ("thousands of jobs") is none.
     """
 
     edit_distance: float
@@ -160,7 +160,10 @@ def _classify(
         entities_lost=lost,
         fantastical_edit=None if lost is None else lost > ENTITIES_LOST,
         fluency_lapse=_fluency_lapse(perplexity, headline_perplexity),
-        numeric_prediction=bool(new_quantities(headline, counterfactual)),
+        # "Thousands of jobs" names a size and predicts no number.
+        numeric_prediction=any(
+            quantity.value is not None for quantity in new_quantities(headline, counterfactual)
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from contrafact.prompts import PromptPack
 __all__ = [
     "Answer",
     "CheckedReply",
+    "Judging",
     "ReadReply",
     "TrainingItem",
     "TrainingMeasure",
@@ -95,6 +96,23 @@ class TrainingMeasure:
     drawn: bool = False
 
 
+class Judging(Protocol):
+    """How a family has answers judged."""
+
+    async def __call__(
+        self, pack: PromptPack, judge: str, item: str, answer: Answer
+    ) -> dict[str, float]:
+        """Return what the judge finds of one answer, by measure; a verdict unread is left out.
+
+        Args:
+            pack: Where the rubrics are.
+            judge: Inspect's name of the judge.
+            item: The item's text.
+            answer: The answer to it.
+        """
+        ...
+
+
 class TrainingPrompts(Protocol):
     """What a model is asked in a training, from one prompt pack."""
 
@@ -133,6 +151,7 @@ class TrainingSpec:
         methods: Methods whose answers can be preferred, besides the model's own replies.
         method_input: An item as those methods take it.
         method_answer: The answer in what they give; None where it is invalid.
+        judged: What a judge finds of valid answers, by measure; none where the family has no judge.
     """
 
     item: str
@@ -151,3 +170,4 @@ class TrainingSpec:
     methods: Methods
     method_input: Callable[[str], Any]
     method_answer: Callable[[Any], Answer | None]
+    judged: Judging | None = None

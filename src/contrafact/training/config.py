@@ -194,6 +194,11 @@ class TrainConfig(_Part):
         default="smollm2-135m", description="Scores perplexity, the same for all; none for none."
     )
 
+    verdicts_by: str | None = Field(
+        default=None,
+        description="Inspect model that judges held-out answers by the family's criteria; none.",
+    )
+
     @field_validator("model", "fluency_model")
     @classmethod
     def _one_name(cls, name: str | None) -> str | None:

@@ -3,6 +3,7 @@
 Every checkpoint answers the same items under the same noise, so that two are compared item by item.
 """
 
+import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from contrafact.family.training import TrainingMeasure, TrainingSpec
+from contrafact.errors import ModelError
+from contrafact.family.training import ReadReply, TrainingMeasure, TrainingSpec
 from contrafact.files.journal import Journal
+from contrafact.models.asking import failure_cause
 from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel
@@ -108,6 +111,7 @@ def evaluate(
     )
     own = [replies[f"held out {id}"] for id in ids]
     read = [spec.read(reply.text, reply.ended) for reply in own]
+    verdicts = _verdicts(context, dict(zip(ids, items, strict=True)), read, journal)
     perplexity: dict[str, float] = {}
     if scorer is not None:
         parts = (text for one in read for text in one.texts.values() if text)
@@ -124,6 +128,7 @@ def evaluate(
             "clean": float(answer is not None and not one.repairs),
             "score": checked.score,
             **checked.values,
+            **verdicts.get(id, {}),
         }
         if answer is not None:
             of_parts = [perplexity.get(text, math.nan) for text in answer.values()]
@@ -132,6 +137,42 @@ def evaluate(
                 values["delta_perplexity"] = change
         made.append(HeldOutReply(id, item, reply.text, reply.ended, one.texts, one.invalid, values))
     return made
+
+
+_AT_ONCE = 16  # answers that a judge is asked about at the same time
+
+
+def _verdicts(
+    context: TrainingContext,
+    items: Mapping[str, str],
+    read: Sequence[ReadReply],
+    journal: Journal,
+) -> dict[str, dict[str, float]]:
+    """Return what the judge of held-out answers finds of each valid one, by the item's id.
+
+    Raises:
+        ModelError: Calls failed; the same command makes them again, and no other.
+    """
+    judge, judged = context.config.verdicts_by, context.spec.judged
+    if judge is None or judged is None:
+        return {}
+    answers = {
+        f"verdict {id}": (item, one.answer)
+        for (id, item), one in zip(items.items(), read, strict=True)
+        if one.answer is not None
+    }
+
+    async def verdict(key: str) -> dict[str, float]:
+        item, answer = answers[key]
+        return await judged(context.pack, judge, item, answer)
+
+    failures = asyncio.run(journal.fill(answers, verdict, at_once=_AT_ONCE))
+    if failures:
+        raise ModelError(
+            f"{len(failures)} of {len(answers)} judgements failed:",
+            [failure_cause(error) for error in failures.values()],
+        )
+    return {key.removeprefix("verdict "): journal.known[key] for key in answers}
 
 
 def measure_checkpoint(

@@ -30,6 +30,7 @@ from contrafact.family.training import Answer, TrainingSpec
 from contrafact.files.download import sha256_of
 from contrafact.files.lock import locked
 from contrafact.files.tables import write_rows
+from contrafact.models.opening import call_config, open_model
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.training.config import TrainConfig, family_words
 from contrafact.training.context import (
@@ -55,7 +56,7 @@ from contrafact.training.preferences import Preference, ScoredCandidate, pair_up
 from contrafact.training.results import write_results
 from contrafact.training.trainers import check_targets, check_trainers, prefer, warm_up
 
-__all__ = ["Iteration", "Outcome", "train"]
+__all__ = ["Iteration", "Outcome", "check_judge", "train"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ def train(
     with locked(out):
         context = TrainingContext(config, spec, out, say, progress)
         open_method(context)
+        check_judge(context)
         _identify(context)
         run_stage(out / "data", lambda folder: _share_data(context, folder))
         _evaluate(context, "base", config.model)
@@ -119,10 +121,29 @@ def train(
     return Outcome(tuple(checkpoints), tuple(metrics), tuple(saturation), saturated)
 
 
+def check_judge(context: TrainingContext) -> None:
+    """Check that held-out answers can be judged by who is named, before anything is trained.
+
+    Raises:
+        InputError: The family has no judge of answers, or there is no such model.
+    """
+    judge = context.config.verdicts_by
+    if judge is None:
+        return
+    if context.spec.judged is None:
+        raise InputError(
+            f"answers of {context.config.family} are not judged", hint="leave verdicts_by out"
+        )
+    open_model(judge, config=call_config(1))
+
+
 def _identify(context: TrainingContext) -> None:
     """Write down which training this is, or hold the folder to be of this one."""
     # How many iterations there are may be raised later; files count by their content.
-    config = context.config.model_dump(mode="json", exclude={"iterations", "data", "prompts"})
+    unsaid = {"verdicts_by"} if context.config.verdicts_by is None else set()
+    config = context.config.model_dump(
+        mode="json", exclude={"iterations", "data", "prompts", *unsaid}
+    )
     data = context.config.data
     if data is not None and not data.is_file():
         raise InputError("there is no such file", file=data, hint="check --data or the config")

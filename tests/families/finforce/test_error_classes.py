@@ -78,7 +78,13 @@ def test_fluency_lapses_where_perplexity_is_far_above_the_headlines(
 
 @pytest.mark.parametrize(
     "text",
-    ["thousands of jobs", "billions of dollars", "dozens of carriers", "Hundreds of ships", "a few"],
+    [
+        "thousands of jobs",
+        "billions of dollars",
+        "dozens of carriers",
+        "Hundreds of ships",
+        "a few",
+    ],
 )
 def test_a_size_without_a_figure_is_no_numeric_prediction(text: str) -> None:
     assert not classify(HEADLINE, f"Pact puts {text} at risk").numeric_prediction

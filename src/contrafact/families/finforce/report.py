@@ -18,6 +18,7 @@ from contrafact.families.finforce.report_figures import (
     PLAIN_CAPTION,
     SHORT_NAMES,
     base_distance,
+    error_classes,
     few_shot_change,
     perplexities,
     risk_against_opportunity,
@@ -334,7 +335,10 @@ SPEC = ReportSpec(
             source=False,
         ),
     ),
-    extras=(risk_against_opportunity, few_shot_change, base_distance, study, perplexities),
+    extras=(
+        *(risk_against_opportunity, few_shot_change, base_distance, study, perplexities),
+        error_classes,
+    ),
     paired_caption=(
         "The first system minus the second, on the counterfactuals both were asked for: 95% "
         "interval by headline, p-value by flipping the sign of whole headlines, and the same "

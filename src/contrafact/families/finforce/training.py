@@ -33,7 +33,7 @@ from contrafact.family.training import (
     TrainingSpec,
 )
 from contrafact.prompts import PromptPack
-from contrafact.records import SIDES, Headline, Side, content_id
+from contrafact.records import CRITERIA, SIDES, Headline, Side, content_id
 from contrafact.text.delimit import delimit
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.parsing import entities_many
@@ -45,6 +45,7 @@ __all__ = [
     "CheckedPair",
     "PairPrompts",
     "check_pairs",
+    "judge_pair",
     "load_items",
     "pair_reply",
     "read_headline",
@@ -146,6 +147,36 @@ def read_reply(text: str, ended: bool = True) -> ReadReply:
     )
     invalid = "; ".join(dict.fromkeys(read.invalid.values())) or None
     return ReadReply({side: read.texts[side] for side in SIDES}, invalid, read.repairs)
+
+
+_JUDGE_CALLS = 16  # under way at the same time
+
+
+async def judge_pair(pack: PromptPack, judge: str, item: str, answer: Answer) -> dict[str, float]:
+    """Return the share of both sides that a judge passes, by criterion (figure 5).
+
+    A side whose verdict cannot be read is left out, and a criterion without any verdict as well.
+
+    Args:
+        pack: Where the rubrics are.
+        judge: Inspect's name of the judge.
+        item: The headline.
+        answer: The counterfactual of each side.
+    """
+    from contrafact.families.finforce.judging import Judging
+    from contrafact.models.opening import call_config, open_model
+
+    model = open_model(judge, config=call_config(_JUDGE_CALLS))
+    texts: dict[Side, str | None] = {side: answer[side] for side in SIDES}
+    found = await Judging(pack).judge([model], Headline.of(item), texts)
+    shares = {}
+    for name in CRITERIA:
+        passed = [
+            verdict for side in SIDES if (verdict := found[side].panel[name].passed) is not None
+        ]
+        if passed:
+            shares[name] = sum(passed) / len(passed)
+    return shares
 
 
 def _pair_of(generation: Generation) -> Answer | None:
@@ -328,9 +359,12 @@ TRAINING = TrainingSpec(
         TrainingMeasure("direction", "Direction", share=True, drawn=True),
         TrainingMeasure("subject", "Subject kept", share=True),
         TrainingMeasure("edit_distance", "Edit distance"),
+        TrainingMeasure("forward_compatibility", "Fwd-Compat.", share=True, drawn=True),
+        TrainingMeasure("directionality", "Dir.", share=True, drawn=True),
     ),
     methods=METHODS,
     method_input=Headline.of,
     method_answer=_pair_of,
+    judged=judge_pair,
 )
 """What training needs of this family."""

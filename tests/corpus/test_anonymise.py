@@ -90,6 +90,8 @@ def titles(*texts, **options):
         ("SNB's Jordan sees upward risk", "SNB's [PERSON 1] sees upward risk"),
         ("MPC#39;s Ravindra Bhalekar sees risks", "MPC#39;s [PERSON 1] sees risks"),
         ("Rival hires Samantha Okonkwo as chief", "Rival hires [PERSON 1] as chief"),
+        ("Anna Street Ilmarinen sells shares", "[PERSON 1] sells shares"),
+        ("Boss Anna Maria Ilmarinen leaves", "Boss [PERSON 1] leaves"),
     ],
 )
 def test_public_figures_and_people_in_office_are_replaced(headline, anonymous, spacy, monkeypatch):

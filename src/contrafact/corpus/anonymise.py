@@ -467,6 +467,9 @@ def _by_given_name(words: Sequence[_Token], text: str) -> Iterator[Mention]:
         # A second given name, and the surname behind it: "Anna Maria Example".
         if words[end].key in _data()["given"] and words[end].gap == " " and end + 1 < len(words):
             end += words[end + 1].named and words[end + 1].key not in _data()["says"]
+        # A word of firms between two names is a name: "Anna Street Example".
+        if words[end].key in _data()["firm"] and words[end].gap == " " and end + 1 < len(words):
+            end += words[end + 1].named and words[end + 1].key not in _data()["says"]
         last = words[end]
         if not last.named or last.key in _data()["firm"] or last.key in _data()["suffixes"]:
             continue

@@ -33,6 +33,8 @@ FOR = [
     ("Unemployment rate in Norvania rises to 5%", "Labour & employment"),
     ("Short interest in Veltra Corp. grows by 20%", "Financial markets & asset performance"),
     ("Veltra shares tumble to a low of the year", "Financial markets & asset performance"),
+    ("Nordax LLC Trims Stake in Veltra (NYSE:VLT)", "Financial markets & asset performance"),
+    ("Veltra (LON:VLT) Trading 4.2% Higher", "Financial markets & asset performance"),
     ("Nordax completes acquisition of a valve maker", "Corporate strategy & operations"),
     ("Norvania imposes tariffs on steel", "Geopolitical & regulatory developments"),
 ]
@@ -43,6 +45,8 @@ AGAINST = [
     "5 cheap stocks to buy now",
     "Industrial pump market to reach $40 billion by 2031",
     "7 reasons to sell your gold",
+    "Guest post: the trouble with cheap money",
+    "The 5 best dividend stocks right now",
     "Weekly horoscope for the thrifty",
     "Up 3%",
 ]
@@ -54,6 +58,8 @@ NEITHER = [
     "Veltra shares fall as inflation rises",  # two categories
     "Veltra shares jump after profits double",  # the price, or the profits?
     "ECB to seek ways to help small banks",
+    "Week ahead: ECB holds rates, Veltra shares fall",
+    "Inflation slows: what to watch this week",
 ]
 
 
@@ -385,3 +391,26 @@ def test_bad_usage_of_release_is_one_line(quick_contrafact, raw, tmp_path):
         assert result.returncode == 2
         assert said in result.stderr
         assert len(result.stderr.splitlines()) == 1
+
+
+def test_names_that_the_anonymiser_is_not_sure_of_stand_in_the_sheet(quick_contrafact, tmp_path):
+    titles = ["Lagarde and Modi meet in Oslo", "Cohen & Steers lifts its payout to owners"]
+    (tmp_path / "raw.jsonl").write_text("".join(json.dumps({"title": t}) + "\n" for t in titles))
+    (tmp_path / "own.txt").write_text("Oslo Example | Oslo\n")
+    command = ("finforce", "screen", "raw.jsonl", "--anonymise", "--out", "s.jsonl")
+    done = quick_contrafact(*command, "--names", "own.txt")
+    assert done.returncode == 0, done.stderr
+    assert "1 headlines with a name to check" in done.stderr
+    first, second = rows(tmp_path / "s.jsonl")
+    assert first["headline"] == "[PERSON 1] and [PERSON 2] meet in [PERSON 3]"
+    assert second["names_to_check"].startswith("Cohen (left: a surname alone; may be Steve Cohen")
+    with (tmp_path / "s.jsonl.sheet.csv").open(newline="", encoding="utf-8") as stream:
+        assert [row["names_to_check"] for row in csv.DictReader(stream)] == [
+            "",
+            second["names_to_check"],
+        ]
+    without = quick_contrafact(
+        "finforce", "screen", "raw.jsonl", "--out", "t.jsonl", "--names", "own.txt"
+    )
+    assert without.returncode == 2
+    assert "--names goes with --anonymise" in without.stderr

@@ -265,6 +265,14 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
         raise typer.Exit(1)
 
 
+def show_preset_notes(prepared: "Prepared") -> None:
+    """Say what the preset of a run, if it has one, cannot do or takes for granted."""
+    from contrafact.runs.prepare import preset_notes
+
+    for note in preset_notes(prepared.settings.preset):
+        typer.echo(f"{prepared.settings.preset}: {note}", err=True)
+
+
 def run_and_report(
     prepared: "Prepared", out: Path | None, *, only_estimate: bool, yes: bool, with_published: bool
 ) -> None:
@@ -277,6 +285,7 @@ def run_and_report(
     from contrafact.models.estimate import show_estimate
 
     if only_estimate:
+        show_preset_notes(prepared)
         show_estimate(prepared.estimate())
         return
     result = evaluate(prepared, out, yes=yes)
@@ -316,12 +325,11 @@ def evaluate(
     """
     from contrafact.models.estimate import ask_first
     from contrafact.runs.execute import calls_to_confirm, default_folder, execute
-    from contrafact.runs.prepare import BUNDLED, preset_notes
+    from contrafact.runs.prepare import BUNDLED
 
     folder = out or default_folder(prepared)
     calls = prepared.estimate(tokens=False)
-    for note in preset_notes(prepared.settings.preset):
-        typer.echo(f"{prepared.settings.preset}: {note}", err=True)
+    show_preset_notes(prepared)
     if not yes:
         ask_first(calls_to_confirm([(prepared, folder, calls)]))
     for note in prepared.data.notes:

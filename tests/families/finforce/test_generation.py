@@ -1,15 +1,23 @@
 """Reading a reply into two counterfactuals: each side valid, or invalid with its reason."""
 
+import asyncio
 import json
 import re
 
 import pytest
-from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessageAssistant,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelOutput,
+)
 
 from contrafact.families.finforce.data import bundled_headlines
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.families.finforce.methods import METHODS
 from contrafact.family.method import MethodContext
+from contrafact.models.requests import request_body
 
 PAIR = {"opportunity_counterfactual": "Ore prices soar", "risk_counterfactual": "Ore prices sink"}
 
@@ -117,3 +125,22 @@ def test_an_unanswered_call_is_invalid_on_both_sides():
     generation = Generation.none("prompt too long")
     assert set(generation.texts.values()) == {None}
     assert generation.invalid == {"risk": "prompt too long", "opportunity": "prompt too long"}
+
+
+def test_a_pair_that_the_list_repeats_counts_once_and_different_pairs_are_invalid():
+    repeated = read_pair(reply(json.dumps({"Counterfactuals": [PAIR, PAIR]})))
+    assert repeated.texts["risk"] == "Ore prices sink"
+    assert repeated.repairs == ("repeated pair",)
+    other = {**PAIR, "risk_counterfactual": "Ore prices halve"}
+    several = read_pair(reply(json.dumps({"Counterfactuals": [PAIR, other]})))
+    assert several.texts == {"risk": None, "opportunity": None}
+    assert "several different pairs" in several.invalid["risk"]
+
+
+def test_a_model_run_here_is_held_to_one_pair_and_a_service_is_sent_the_plain_list():
+    schema = pair_schema("original_headline", nested=True)
+    config = GenerateConfig(response_schema=schema)
+    body = asyncio.run(request_body("m", [ChatMessageUser(content="x")], config))
+    sent = body["response_format"]["json_schema"]["schema"]["properties"]["Counterfactuals"]
+    assert (sent["minItems"], sent["maxItems"]) == (1, 1)
+    assert "Items" not in json.dumps(schema.json_schema.model_dump(exclude_none=True))

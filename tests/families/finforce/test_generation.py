@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from inspect_ai.model import (
@@ -13,9 +14,11 @@ from inspect_ai.model import (
     ModelOutput,
 )
 
+from contrafact.cli.show import edit_text
 from contrafact.families.finforce.data import bundled_headlines
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.families.finforce.methods import METHODS
+from contrafact.families.finforce.task import shown_texts
 from contrafact.family.method import MethodContext
 from contrafact.models.requests import request_body
 
@@ -144,3 +147,16 @@ def test_a_model_run_here_is_held_to_one_pair_and_a_service_is_sent_the_plain_li
     sent = body["response_format"]["json_schema"]["schema"]["properties"]["Counterfactuals"]
     assert (sent["minItems"], sent["maxItems"]) == (1, 1)
     assert "Items" not in json.dumps(schema.json_schema.model_dump(exclude_none=True))
+
+
+def test_a_text_that_is_no_counterfactual_is_shown_with_its_reason():
+    texts = {"risk": "Ore prices steady", "opportunity": None}
+    made = {
+        "texts": texts,
+        "invalid": {"opportunity": "cut off at the token limit"},
+        "degenerate": {"risk": "repeats its input"},
+    }
+    state = SimpleNamespace(store={"generation": made}, input_text="Ore prices steady")
+    lines = [edit_text(one, coloured=False).plain for one in shown_texts(state)]
+    assert lines[1] == "  risk: Ore prices steady  (repeats its input)"
+    assert lines[2] == "  opportunity: none: cut off at the token limit"

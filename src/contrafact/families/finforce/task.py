@@ -230,7 +230,13 @@ def shown_texts(state: TaskState) -> list[ShownText]:
     return [
         ShownText("headline", headline),
         *(
-            ShownText(side, headline, made["texts"][side], invalid=made["invalid"].get(side) or "")
+            ShownText(
+                side,
+                headline,
+                made["texts"][side],
+                note=made.get("degenerate", {}).get(side) or "",
+                invalid=made["invalid"].get(side) or "",
+            )
             for side in SIDES
         ),
     ]

@@ -10,7 +10,7 @@ TASKS = ("finforce", "rfc-detect", "rfc-diagnose", "cobe")
 
 
 @pytest.mark.slow
-def test_the_demo_ends_with_tables_and_a_report_that_warns_of_its_judge(quick_contrafact, tmp_path):
+def test_the_demo_ends_with_tables_and_a_report_of_examined_verifiers(quick_contrafact, tmp_path):
     arguments = ("demo", "--out", "here", "--headlines", "1", "--pairs", "2", "--stories", "1")
     result = quick_contrafact(*arguments)
     assert result.returncode == 0, result.stderr
@@ -21,10 +21,15 @@ def test_the_demo_ends_with_tables_and_a_report_that_warns_of_its_judge(quick_co
     assert "headline: " in texts
     assert "risk: " in texts
     assert "opportunity: " in texts
-    assert "The judge is the embedded model" in result.stdout
+    assert "The embedded model is among the systems" in result.stdout
     assert max(map(len, table.partition("2 of 4")[0].splitlines())) <= 80
     text = (here / "report.html").read_text(encoding="utf-8")
-    assert "The judge is the embedded model" in text
+    assert "verifier/rules" in text
+    assert "verifier/proof" in text
+    assert {path.name for path in here.glob("exam-*.json")} == {
+        "exam-cobe.json",
+        "exam-finforce.json",
+    }
     assert "://" not in text.replace("http://www.w3.org/", "")
     results = json.loads((here / "results.json").read_text())["tasks"]
     assert tuple(results) == TASKS

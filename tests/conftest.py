@@ -1,5 +1,6 @@
 """Shared by all tests. In CI a skipped test is a failed one: CI installs what tests need."""
 
+import errno
 import gc
 import json
 import os
@@ -89,8 +90,8 @@ def contrafact(tmp_path: Path) -> Run:
 class Forks:
     """The process whose forks are commands."""
 
-    def __init__(self, server: socket.socket):
-        self.server = server
+    def __init__(self, server: socket.socket, address: str):
+        self.server, self.address = server, address
         self.answers = server.makefile("r", encoding="utf-8")
 
     def ask(self, files: Sequence[int] = (), **request: object) -> int | None:
@@ -98,30 +99,34 @@ class Forks:
         return json.loads(self.answers.readline())
 
 
-@contextmanager
-def forking(**environment: str) -> Iterator[Forks]:
-    """Start what commands are forks of, with more in its environment."""
-    ours, theirs = socket.socketpair()
-    program = Path(__file__).parent / "support" / "fork_server.py"
-    command = [sys.executable, str(program), str(theirs.fileno())]
-    with subprocess.Popen(command, pass_fds=[theirs.fileno()], env={**os.environ, **environment}):
-        theirs.close()
-        with ours:
-            forks = Forks(ours)
-            assert forks.answers.readline() == "ready\n"
-            yield forks
-            forks.answers.close()
-
-
 @pytest.fixture(scope="session")
 def _forks() -> Iterator[Forks]:
-    with forking() as forks:
+    """One such process for all workers: the first that needs it starts it."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", os.getpid())
+    address = f"\0contrafact-tests-{run}"
+    process = None
+    with socket.socket(socket.AF_UNIX) as listening:
+        try:
+            listening.bind(address)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+        else:
+            listening.listen()
+            program = Path(__file__).parent / "support" / "fork_server.py"
+            number = listening.fileno()
+            process = subprocess.Popen(
+                [sys.executable, str(program), str(number)], pass_fds=[number]
+            )
+    with socket.socket(socket.AF_UNIX) as server:
+        while server.connect_ex(address):  # another worker has its name and does not listen yet
+            time.sleep(0.01)
+        forks = Forks(server, address)
+        assert forks.answers.readline() == "ready\n"
         yield forks
-
-
-@pytest.fixture(scope="session")
-def start_forks():
-    return forking
+        forks.answers.close()
+    if process is not None:
+        process.wait()
 
 
 class Started:
@@ -233,22 +238,31 @@ def run_fork(
     return subprocess.CompletedProcess(list(arguments), code, *said)
 
 
-@pytest.fixture(scope="session")
-def run_in_fork():
-    return run_fork
-
-
 @pytest.fixture
 def quick_contrafact(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, _forks: Forks
 ) -> Run:
-    """Run the command line in a process that has its imports already: for many short runs."""
+    """Run the command line in a process that has its imports already: for many short runs.
+
+    What ``PYTHONPATH`` names in its environment is as if it were installed.
+    """
 
     def run(*arguments: str, env: dict[str, str] | None = None, input: str | bytes = ""):
         streams = tmp_path_factory.mktemp("streams")
         return run_fork(_forks, arguments, folder=tmp_path, streams=streams, env=env, input=input)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def contrafact_program(tmp_path_factory: pytest.TempPathFactory, _forks: Forks) -> Path:
+    """A program ``contrafact`` for shell scripts; what it runs is such a fork."""
+    path = tmp_path_factory.mktemp("bin") / "contrafact"
+    client = Path(__file__).parent / "support" / "fork_client.py"
+    address = _forks.address.removeprefix("\0")
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} -IS {client} {address} "$@"\n')
+    path.chmod(0o755)
+    return path
 
 
 SERVER = Path(__file__).parent / "support" / "openai_server.py"
@@ -269,7 +283,14 @@ class Service:
         self.judge = "openai-api/fake/judge"
 
     def stats(self) -> dict[str, dict[str, int]]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats", timeout=10) as reply:
+        return self._get("stats")
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        self._get("forget")
+
+    def _get(self, what: str) -> Any:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{what}", timeout=10) as reply:
             return json.loads(reply.read())
 
 
@@ -286,10 +307,17 @@ def serving(*arguments: str) -> Iterator[Service]:
             process.wait(timeout=10)
 
 
-@pytest.fixture
-def service() -> Iterator[Service]:
+@pytest.fixture(scope="session")
+def _service() -> Iterator[Service]:
     with serving() as running:
         yield running
+
+
+@pytest.fixture
+def service(_service: Service) -> Service:
+    """A model server without faults; it has counted nothing yet."""
+    _service.forget()
+    return Service(_service.port)
 
 
 @pytest.fixture(scope="session")

@@ -44,24 +44,13 @@ def python_path(package):
     return os.pathsep.join([str(package), *filter(None, sys.path)])
 
 
-@pytest.fixture(scope="module")
-def forks(python_path, start_forks):
-    with start_forks(PYTHONPATH=python_path) as forks:
-        yield forks
-
-
 @pytest.fixture
-def flip(forks, run_in_fork, tmp_path, tmp_path_factory):
+def flip(quick_contrafact, python_path):
     """Run a command with the family installed, in a folder of its own."""
 
     def run(*words, env=None):
-        return run_in_fork(
-            forks,
-            words,
-            folder=tmp_path,
-            streams=tmp_path_factory.mktemp("streams"),
-            env={**os.environ, "COLUMNS": "200", **(env or {})},
-        )
+        added = {"COLUMNS": "200", "PYTHONPATH": python_path}
+        return quick_contrafact(*words, env={**os.environ, **(env or {}), **added})
 
     return run
 

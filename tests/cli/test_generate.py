@@ -444,12 +444,14 @@ def test_a_cause_is_told_without_the_secrets_of_the_environment(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_embedded_model_writes_and_resumes_nothing(quick_contrafact, short_prompts, tmp_path):
+def test_the_embedded_model_writes_and_resumes_nothing(
+    quick_contrafact, short_prompts, chance_path, tmp_path
+):
     headlines(tmp_path / "in.csv.jsonl", NEWS[:2])
     arguments = ("generate", "in.csv.jsonl", "--model", "embedded/smollm2-135m",
                  "--out", "out.jsonl", "--temperature", "0", "--max-tokens", "40",
                  "--prompts", str(short_prompts))  # fmt: skip
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": chance_path}
     done = quick_contrafact(*arguments, env=environment)
     assert done.returncode == 0, done.stderr
     rows = read(tmp_path / "out.jsonl")

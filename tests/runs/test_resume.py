@@ -6,8 +6,6 @@ import pandas as pd
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-from contrafact.models.gguf import embedded_weights
-
 
 def arguments(model, judge, out, *more):
     return (
@@ -63,14 +61,14 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(
 
 @pytest.mark.slow
 def test_a_killed_run_of_the_embedded_model_gives_the_same_tables(
-    quick_contrafact, start_contrafact, short_prompts, tmp_path
+    quick_contrafact, start_contrafact, short_prompts, chance_weights, tmp_path
 ):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    (tmp_path / "weights.gguf").symlink_to(embedded_weights())
+    (tmp_path / "weights.gguf").symlink_to(chance_weights)
     model = "embedded/./weights.gguf"  # by path, as people name their own files
     more = (
-        "--limit", "2", "--fluency-model", "none", "--method", "few-shot", "--max-tokens", "120",
-        "--prompts", str(short_prompts),
+        "--limit", "4", "--fluency-model", "none", "--method", "few-shot", "--max-tokens", "120",
+        "--prompts", str(short_prompts), "--temperature", "1", "--seed", "1",
     )  # fmt: skip
     assert quick_contrafact(*arguments(model, model, whole, *more)).returncode == 0
     cache = killed / "cache"

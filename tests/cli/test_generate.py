@@ -335,7 +335,7 @@ def until(process, ready) -> None:
 def test_killed_and_run_again_it_goes_on(
     quick_contrafact, start_contrafact, start_service, tmp_path
 ):
-    texts = [f"News item {n}" for n in range(24)]
+    texts = [f"News item {n}" for n in range(12)]
     headlines(tmp_path / "in.jsonl", texts)
     with start_service("--latency", "0.2") as service:
 
@@ -347,7 +347,7 @@ def test_killed_and_run_again_it_goes_on(
 
         arguments = ("generate", *command("out.csv"))
         with start_contrafact(*arguments, env=service.environment) as process:
-            until(process, lambda: len(service.stats()["answered"]) > 40)
+            until(process, lambda: len(service.stats()["answered"]) > 20)
             process.send_signal(signal.SIGKILL)
         assert not (tmp_path / "out.csv").exists()
         other = quick_contrafact(
@@ -358,7 +358,7 @@ def test_killed_and_run_again_it_goes_on(
         stats = service.stats()["answered"]
         unkilled = quick_contrafact("generate", *command("whole.csv"), env=service.environment)
     assert result.returncode == unkilled.returncode == 0, result.stderr
-    assert len(stats) == 24 * 5
+    assert len(stats) == 12 * 5
     # What was on its way when the process died may be asked again: three rows' calls at most.
     assert sum(stats.values()) - len(stats) <= 12
     assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()

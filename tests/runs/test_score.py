@@ -330,7 +330,7 @@ def test_killed_it_goes_on_and_asks_nothing_twice(
     rows = [
         {**row, "headline": f"{row['headline']} in {town}"}
         for row in WIDE
-        for town in ("Osk", "Ulm", "Vaal", "Tern", "Hale", "Lund", "Brno", "Ghent")
+        for town in ("Osk", "Ulm", "Vaal", "Tern")
     ]
     lines(tmp_path / "o.jsonl", rows)
     with start_service("--latency", "0.3") as service:
@@ -338,15 +338,15 @@ def test_killed_it_goes_on_and_asks_nothing_twice(
                    "--max-connections", "4")  # fmt: skip
         environment = service.environment
         with start_contrafact(*command, "--out", "run", env=environment) as process:
-            while len(service.stats()["answered"]) <= 30:
+            while len(service.stats()["answered"]) <= 15:
                 assert process.poll() is None, "the command ended before it could be killed"
                 time.sleep(0.05)
             process.kill()
-        assert len(service.stats()["answered"]) < 24 * 4
+        assert len(service.stats()["answered"]) < 12 * 4
         second = quick_contrafact(*command, "--out", "run", env=environment)
         assert second.returncode == 0, second.stderr
         answered = service.stats()["answered"]
-        assert len(answered) == 24 * 4
+        assert len(answered) == 12 * 4
         assert sum(count > 1 for count in answered.values()) <= 4
         whole = quick_contrafact(*command, "--out", "whole", env=environment)
         assert whole.returncode == 0, whole.stderr

@@ -180,9 +180,9 @@ class Started:
     def communicate(self, timeout: float = 600) -> tuple[Any, Any]:
         if self.stdin is not None:
             self.stdin.close()
-        told = [file.read() if file is not None else None for file in (self.stdout, self.stderr)]
+        shown = [file.read() if file is not None else None for file in (self.stdout, self.stderr)]
         self.wait(timeout)
-        return told[0], told[1]
+        return shown[0], shown[1]
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
@@ -234,8 +234,8 @@ def run_fork(
         }
         child = forks.ask([given.fileno(), out.fileno(), err.fileno()], **request)
     code = forks.ask(wait=child, blocks=True)
-    said = (path.read_text(encoding="utf-8") for path in files[1:])
-    return subprocess.CompletedProcess(list(arguments), code, *said)
+    shown = (path.read_text(encoding="utf-8") for path in files[1:])
+    return subprocess.CompletedProcess(list(arguments), code, *shown)
 
 
 @pytest.fixture

@@ -60,9 +60,9 @@ def test_a_demo_that_is_stopped_reports_what_there_is_and_goes_on(
                 break
         assert not (tmp_path / "here" / "report.html").exists()
         started.send_signal(signal.SIGINT)
-        _, told = started.communicate()
-    assert started.returncode == 130, told
-    assert "what there is: here/report.html" in told
+        _, shown = started.communicate()
+    assert started.returncode == 130, shown
+    assert "what there is: here/report.html" in shown
     results = json.loads((tmp_path / "here" / "finforce" / "results.json").read_text())
     (asked,) = {row["asked"] for row in results["invalid"]}
     assert asked in range(2, 16, 2)  # two sides of each headline that had ended

@@ -142,8 +142,8 @@ def test_a_grid_with_a_judge_an_exam_and_a_study(flip, service, tmp_path):
     judge, writer = service.model, service.model
     grid = ("--method", "plain", "--method", "mark-then-edit", "--method", "human")
     common = ("--model", writer, "--judge", judge, *grid, "--fluency-model", "none")
-    told = flip("run", "flip", *common, "--limit", "6", "--estimate", env=env)
-    assert "judge" in told.stdout and told.returncode == 0, told.stderr
+    shown = flip("run", "flip", *common, "--limit", "6", "--estimate", env=env)
+    assert "judge" in shown.stdout and shown.returncode == 0, shown.stderr
     result = flip("run", "flip", *common, "--limit", "6", "--outputs", "2", "--out", "run", env=env)
     assert result.returncode == 0, result.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")

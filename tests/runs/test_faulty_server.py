@@ -60,7 +60,7 @@ def outcome(run):
     return set(items["sample_id"]), failed
 
 
-def test_a_service_that_is_not_there_is_a_failure_told_in_one_line(
+def test_a_service_that_is_not_there_is_a_failure_reported_in_one_line(
     quick_contrafact, service, tmp_path
 ):
     environment = {**service.environment, "FAKE_BASE_URL": "http://127.0.0.1:9/v1"}
@@ -74,7 +74,7 @@ def test_a_service_that_is_not_there_is_a_failure_told_in_one_line(
     assert "Traceback" not in result.stderr
 
 
-def test_a_missing_key_is_told_before_the_first_call(quick_contrafact, service):
+def test_a_missing_key_is_reported_before_the_first_call(quick_contrafact, service):
     environment = {k: v for k, v in service.environment.items() if k != "FAKE_API_KEY"}
     result = quick_contrafact("run", "finforce", "--model", service.model, env=environment)
     assert result.returncode == 2

@@ -81,17 +81,17 @@ def test_a_model_behind_a_service_is_refused_in_one_line(quick_contrafact, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--method", "lm-counterfactuals", "--temperature", "0"), "no noise to hold"),
         (("--method", "lm-counterfactuals", "--top-k", "4"), "--top-k does not reach"),
         (("--method", "lm-counterfactuals:noise=loud"), "noise is shared or fresh"),
     ],
 )
-def test_options_that_cannot_be_are_one_line(quick_contrafact, options, said):
+def test_options_that_cannot_be_are_one_line(quick_contrafact, options, message):
     result = quick_contrafact("run", "finforce", "--model", MODEL, *options)
     assert result.returncode == 2
-    assert said in result.stderr and result.stderr.count("\n") == 1
+    assert message in result.stderr and result.stderr.count("\n") == 1
 
 
 def test_an_estimate_counts_the_three_texts_and_loads_nothing(quick_contrafact):

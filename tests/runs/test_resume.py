@@ -68,7 +68,7 @@ def test_a_killed_run_of_the_embedded_model_gives_the_same_tables(
     (tmp_path / "weights.gguf").symlink_to(chance_weights)
     model = "embedded/./weights.gguf"  # by path, as people name their own files
     more = (
-        "--limit", "4", "--fluency-model", "none", "--method", "few-shot", "--max-tokens", "250",
+        "--limit", "2", "--fluency-model", "none", "--method", "few-shot", "--max-tokens", "250",
         "--temperature", "1", "--seed", "1",
     )  # fmt: skip
     assert quick_contrafact(*arguments(model, model, whole, *more)).returncode == 0

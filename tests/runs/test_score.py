@@ -130,8 +130,8 @@ def test_the_order_of_rows_and_repeated_ones_change_no_output(tmp_path_factory, 
     given_rows = [*rows, *(rows[i] for i in copies)]
     made = score(folder, given_rows, system="x")
     assert texts_of(made) == texts_of(score(folder, LONG, system="x"))
-    said = " ".join(made.data.notes)
-    assert (f"{len(copies)} repeated and taken once" in said) == bool(copies)
+    shown = " ".join(made.data.notes)
+    assert (f"{len(copies)} repeated and taken once" in shown) == bool(copies)
 
 
 def test_what_cannot_be_used_is_counted_with_its_line(tmp_path):
@@ -153,10 +153,10 @@ def test_what_cannot_be_used_is_counted_with_its_line(tmp_path):
         (6, "the draw is 'zero'"),
     ]
     assert "is no item of the data" in made.given.left_out[2].reason
-    said = "\n".join(made.data.notes)
+    shown = "\n".join(made.data.notes)
     for line in ("(line 3)", "(line 4)", "(line 5)", "(line 6)", "once (line 7)"):
-        assert line in said
-    assert "x: 1 of 3 outputs are missing, counted as invalid" in said
+        assert line in shown
+    assert "x: 1 of 3 outputs are missing, counted as invalid" in shown
     (second,) = (o for k, o in made.given.systems["x"].outputs.items() if o["texts"]["risk"]
                  == PAIRS[1][1])  # fmt: skip
     assert second["invalid"] == {"opportunity": "the opportunity counterfactual is empty"}
@@ -274,9 +274,9 @@ def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
         verdicts = pd.read_parquet(tmp_path / "again" / "verdicts.parquet")
         assert set(verdicts["judge"]) == {service.judge, "openai-api/fake/second"}
         for criterion in verdicts["criterion"].unique():
-            beside = again[f"{criterion} · {service.judge}"]
+            kept = again[f"{criterion} · {service.judge}"]
             expected = table(tmp_path / "run")[criterion]
-            pd.testing.assert_series_equal(beside, expected, check_names=False)
+            pd.testing.assert_series_equal(kept, expected, check_names=False)
         agreed = pd.read_csv(tmp_path / "again" / "agreement.csv")
         assert set(agreed["criterion"]) == set(verdicts["criterion"])
         # The server gives both judges the same verdicts.

@@ -1,10 +1,10 @@
 """Runs the command line in forks of one process that has imported it: real processes, no waiting.
 
 As a program it accepts clients at the listening Unix socket whose number it is given, serves each
-in a fork of its own, and ends when the last of them has gone. A request is one JSON object a line. With
-``arguments``, the ``environment`` and the working ``folder`` come three open files, standard input,
-output and error, and the answer is the process's id; with ``wait``, such an id, the answer is its
-exit code, or null if it still runs and is not to be waited for.
+in a fork of its own, and ends when the last of them has gone. A request is one JSON object a line.
+With ``arguments``, the ``environment`` and the working ``folder`` come three open files, standard
+input, output and error, and the answer is the process's id; with ``wait``, such an id, the answer
+is its exit code, or null if it still runs and is not to be waited for.
 """
 
 import functools
@@ -19,7 +19,6 @@ import socket
 import sys
 from contextlib import suppress
 from typing import Any
-
 
 packages_distributions = functools.cache(importlib.metadata.packages_distributions)
 
@@ -82,9 +81,10 @@ def _import() -> None:
     importlib.metadata.packages_distributions = packages_distributions
     importlib.metadata.version = functools.cache(importlib.metadata.version)
 
-    import contrafact
     from inspect_ai.model import ModelAPI
     from tenacity import wait_random
+
+    import contrafact
 
     # A model server of tests need not be spared: calls that fail are made again after a moment, not
     # after seconds.

@@ -35,8 +35,8 @@ def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(
     result = inspect(
         "eval", "contrafact/finforce", "--model", MODEL, "--model-role", f"grader={MODEL}",
         "-T", f"data={news}", "-T", f"prompts={short_prompts}", "--limit", "1", "-M",
-        "threads=1", "--max-tokens", "160", "--temperature", "1", "--seed", "1", "--display", "plain",
-        cwd=tmp_path, PYTHONPATH=os.pathsep.join([chance_path, *filter(None, sys.path)]),
+        "threads=1", "--max-tokens", "160", "--temperature", "1", "--seed", "1",
+        "--display", "plain", cwd=tmp_path, PYTHONPATH=os.pathsep.join([chance_path, *filter(None, sys.path)]),
     )  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
     (info,) = list_eval_logs(str(tmp_path / "logs"))
@@ -54,7 +54,7 @@ def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(
             assert [member["judge"] for member in verdict["members"]] == [MODEL]
 
 
-def test_without_a_grader_nothing_is_asked_and_the_mend_is_told(tmp_path):
+def test_without_a_grader_nothing_is_asked_and_the_hint_is_shown(tmp_path):
     (log,) = inspect_eval(
         "contrafact/finforce", model=MODEL, limit=1, display="none", log_dir=str(tmp_path)
     )
@@ -84,7 +84,7 @@ def test_judging_can_be_left_out_by_a_task_argument(tmp_path):
     }
 
 
-def test_a_wrong_task_argument_is_told_before_anything_runs(tmp_path):
+def test_a_wrong_task_argument_is_reported_before_anything_runs(tmp_path):
     with pytest.raises(Exception, match="finforce has no method 'zero-shoot'"):
         inspect_eval(
             "contrafact/finforce",

@@ -46,7 +46,7 @@ LIKED = "Ċabc"  # of a byte model that ends its lines
         ),
     ],
 )
-def test_a_headline_is_read_from_plain_text_and_mending_is_said(text, line, repairs):
+def test_a_headline_is_read_from_plain_text_and_repairs_are_reported(text, line, repairs):
     assert read_line(text, "risk", ended=True) == (line, None, repairs)
 
 
@@ -85,7 +85,7 @@ def test_names_of_models_with_weights_are_told_from_services(model, name):
     assert weights_name(model) == name
 
 
-def test_a_pack_without_the_prompts_is_told_before_anything_is_loaded(tmp_path):
+def test_a_pack_without_the_prompts_is_reported_before_anything_is_loaded(tmp_path):
     export_default_pack(tmp_path / "pack")
     (tmp_path / "pack" / "finforce" / "lm-counterfactuals-risk.jinja").unlink()
     context = MethodContext(pack=open_pack(tmp_path / "pack"))

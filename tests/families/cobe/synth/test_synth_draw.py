@@ -162,7 +162,7 @@ def test_stories_with_something_open_hold_and_leave_it_open():
                 assert all(c.lower() in drawn.right[-1].text.lower() for c in clauses)
 
 
-def test_a_latent_fact_is_never_told_nor_quoted_as_unchanged():
+def test_a_latent_fact_is_never_stated_nor_quoted_as_unchanged():
     for drawn in draw_stories(TEMPLATES, 200, 8):
         if drawn.story.latent:
             for fact in drawn.story.latent.split(". "):
@@ -181,7 +181,7 @@ def test_choosing_templates():
         domain_named("Cooking")
 
 
-def test_asking_for_more_stories_than_a_template_holds_is_told(tmp_path):
+def test_asking_for_more_stories_than_a_template_holds_is_reported(tmp_path):
     from contrafact.families.cobe.synth.template import load_templates
 
     (tmp_path / "small.toml").write_text(

@@ -12,10 +12,12 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
+import tenacity
 from hypothesis import settings
 
 # Tests share two cores. Threads of llama.cpp and PyTorch that wait for each other on busy cores
@@ -65,6 +67,8 @@ def _offline(tmp_path_factory: pytest.TempPathFactory):
             patch.delenv(name)
     patch.setenv("HF_HUB_OFFLINE", "1")
     patch.setenv("NO_COLOR", "1")
+    if engine := sys.modules.get("inspect_ai.model"):  # as in support/fork_server.py
+        patch.setattr(engine.ModelAPI, "retry_wait", lambda _: tenacity.wait_random(0, 0.2))
     yield
     patch.undo()
 
@@ -222,12 +226,14 @@ def run_fork(
     streams: Path,
     env: dict[str, str] | None = None,
     input: str | bytes = "",
+    program: str = "contrafact",
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; its input and output are files in a folder of their own."""
     files = [streams / name for name in ("in", "out", "err")]
     files[0].write_bytes(input.encode() if isinstance(input, str) else input)
     with files[0].open("rb") as given, files[1].open("wb") as out, files[2].open("wb") as err:
         request = {
+            "program": program,
             "arguments": arguments,
             "environment": dict(os.environ) if env is None else env,
             "folder": str(folder),
@@ -247,11 +253,17 @@ def quick_contrafact(
     What ``PYTHONPATH`` names in its environment is as if it were installed.
     """
 
-    def run(*arguments: str, env: dict[str, str] | None = None, input: str | bytes = ""):
+    def run(*arguments: str, **options: Any):
         streams = tmp_path_factory.mktemp("streams")
-        return run_fork(_forks, arguments, folder=tmp_path, streams=streams, env=env, input=input)
+        return run_fork(_forks, arguments, folder=tmp_path, streams=streams, **options)
 
     return run
+
+
+@pytest.fixture
+def quick_inspect(quick_contrafact: Run) -> Run:
+    """Run Inspect's command line in such a process."""
+    return partial(quick_contrafact, program="inspect")
 
 
 @pytest.fixture(scope="session")

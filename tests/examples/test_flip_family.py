@@ -184,11 +184,13 @@ def test_wrong_input_is_one_line(flip, tmp_path):
         assert flip("run", "flip", "--model", "m/x", *words).returncode == 2
 
 
-def test_inspect_runs_the_task_and_the_example_s_own_tests_pass(with_flip, package):
+def test_inspect_runs_the_task_and_the_example_s_own_tests_pass(
+    quick_inspect, with_flip, python_path, package
+):
     task = f"{package}/contrafact_flip/run.py@flip"
-    inspect = str(Path(sys.executable).with_name("inspect"))
     words = ("eval", task, "--model", "none", "-T", "method=human")
-    result = with_flip(inspect, *words, "-T", "judged=false", "--display", "plain")
+    environment = {**os.environ, "COLUMNS": "200", "PYTHONPATH": python_path}
+    result = quick_inspect(*words, "-T", "judged=false", "--display", "plain", env=environment)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "valid" in result.stdout
     words = ("-q", "-p", "no:cacheprovider", "-n0", "--import-mode=importlib")

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -290,7 +288,7 @@ def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
 
 @pytest.mark.slow
 def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
-    quick_contrafact, service, tmp_path
+    quick_contrafact, quick_inspect, service, tmp_path
 ):
     lines(tmp_path / "o.jsonl", WIDE)
     first = quick_contrafact("score", "finforce", "o.jsonl", *QUIET, "--out", "scored")
@@ -302,11 +300,11 @@ def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
     again = quick_contrafact(*command, env=service.environment)
     assert again.returncode == 0, again.stderr
     assert table(tmp_path / "again")["directionality"].notna().all()
-    done = subprocess.run(
-        [sys.executable, "-m", "inspect_ai", "score", str(log),
-         "--scorer", "contrafact/counterfactuals", "--model-role", f"grader={service.judge}",
-         "--action", "overwrite", "--output-file", str(tmp_path / "scored.eval")],
-        env=service.environment, capture_output=True, text=True, check=False,
+    done = quick_inspect(
+        "score", str(log),
+        "--scorer", "contrafact/counterfactuals", "--model-role", f"grader={service.judge}",
+        "--action", "overwrite", "--output-file", str(tmp_path / "scored.eval"),
+        env=service.environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     metrics = read_eval_log(str(tmp_path / "scored.eval")).results.scores[0].metrics
@@ -314,10 +312,9 @@ def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
     assert metrics["directionality"].value == pytest.approx(passed)
     assert metrics["directionality_stderr"].value >= 0
     # Without a judge, Inspect says so in one line.
-    alone = subprocess.run(
-        [sys.executable, "-m", "inspect_ai", "eval", "contrafact/finforce", "--model", "none",
-         "--limit", "1", "--log-dir", str(tmp_path / "logs")],
-        env=service.environment, capture_output=True, text=True, check=False,
+    alone = quick_inspect(
+        "eval", "contrafact/finforce", "--model", "none", "--limit", "1",
+        "--log-dir", str(tmp_path / "logs"), env=service.environment,
     )  # fmt: skip
     assert "no judge is bound to the role 'grader'" in alone.stdout
     assert "Traceback" not in alone.stdout + alone.stderr

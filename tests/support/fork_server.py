@@ -2,9 +2,10 @@
 
 As a program it accepts clients at the listening Unix socket whose number it is given, serves each
 in a fork of its own, and ends when the last of them has gone. A request is one JSON object a line.
-With ``arguments``, the ``environment`` and the working ``folder`` come three open files, standard
-input, output and error, and the answer is the process's id; with ``wait``, such an id, the answer
-is its exit code, or null if it still runs and is not to be waited for.
+With ``arguments``, for ``contrafact`` or another ``program``, the ``environment`` and the working
+``folder`` come three open files, standard input, output and error, and the answer is the process's
+id; with ``wait``, such an id, the answer is its exit code, or null if it still runs and is not to
+be waited for.
 """
 
 import functools
@@ -177,8 +178,12 @@ def _run(request: dict[str, Any], files: list[int]) -> None:
         sys.path[:0] = added
         _forget_what_is_installed()
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - the parent's was read
-    sys.argv = ["contrafact", *request["arguments"]]
-    from contrafact.cli.main import main as command
+    program = request.get("program", "contrafact")
+    sys.argv = [program, *request["arguments"]]
+    if program == "inspect":
+        from inspect_ai._cli.main import main as command
+    else:
+        from contrafact.cli.main import main as command
 
     try:
         command()

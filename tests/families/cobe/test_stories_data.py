@@ -1,4 +1,4 @@
-"""Stories in and out: what is wrong is reported by line and key, what is odd noted, nothing lost."""
+"""Stories in and out: faults are reported by line and key, what is odd is noted, nothing lost."""
 
 import json
 

@@ -36,7 +36,8 @@ def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(
         "eval", "contrafact/finforce", "--model", MODEL, "--model-role", f"grader={MODEL}",
         "-T", f"data={news}", "-T", f"prompts={short_prompts}", "--limit", "1", "-M",
         "threads=1", "--max-tokens", "160", "--temperature", "1", "--seed", "1",
-        "--display", "plain", cwd=tmp_path, PYTHONPATH=os.pathsep.join([chance_path, *filter(None, sys.path)]),
+        "--display", "plain", cwd=tmp_path,
+        PYTHONPATH=os.pathsep.join([chance_path, *filter(None, sys.path)]),
     )  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
     (info,) = list_eval_logs(str(tmp_path / "logs"))

@@ -29,15 +29,15 @@ def test_graph_and_domain_choose(quick_contrafact, tmp_path):
     assert {(row["Graph type"], row["Domain"]) for row in rows} == {("diamond", "Engineering")}
 
 
-def test_wrong_choices_are_told_in_one_line(quick_contrafact, tmp_path):
-    for words, told in (
+def test_wrong_choices_are_reported_in_one_line(quick_contrafact, tmp_path):
+    for words, message in (
         (("--graph", "tree"), "there is no graph type 'tree'; use one of chain"),
         (("--domain", "Cooking"), "there is no domain 'Cooking'; use one of Health"),
         (("--templates", "nowhere"), "nowhere: has no templates"),
     ):
         run = quick_contrafact("cobe", "synth", "--n", "1", "--out", "x.json", *words)
         assert run.returncode == 2
-        assert told in run.stderr
+        assert message in run.stderr
         assert run.stderr.count("\n") == 1
     assert not (tmp_path / "x.json").exists()
 

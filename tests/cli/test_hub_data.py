@@ -61,7 +61,7 @@ def test_a_run_is_pinned_and_its_manifest_says_to_what(call, hub, service, tmp_p
     assert len(hub.asked) == before
 
 
-def test_bundled_samples_are_said_once_before_the_first_call(call, service):
+def test_bundled_samples_are_reported_once_before_the_first_call(call, service):
     done = call(
         *("run", "finforce", "--model", service.model, "--fluency-model", "none"),
         *("--limit", "1", "--out", "r"),
@@ -114,7 +114,7 @@ def test_a_release_is_published_with_its_card(call, hub, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("run", "cobe", "--data", "hf://"), "is no address of a dataset; write hf://OWNER/NAME"),
         (("run", "cobe", "--data", "hf://news"), "is no address of a dataset"),
@@ -151,7 +151,7 @@ def test_a_release_is_published_with_its_card(call, hub, tmp_path):
         (("rfc", "release", "s.jsonl", "--out", "r", "--public"), "--public goes with --push"),
     ],
 )
-def test_what_is_wrong_is_one_line(call, tmp_path, arguments, said):
+def test_what_is_wrong_is_one_line(call, tmp_path, arguments, message):
     more = ("--model", "mockllm/model") if arguments[0] == "run" else ()
-    assert said in one_line(call(*arguments, *more))
+    assert message in one_line(call(*arguments, *more))
     assert not (tmp_path / "r").exists()

@@ -48,8 +48,8 @@ def test_a_run_folder_repeats_itself(run, service, tmp_path):
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "a" / "run" / "config.yaml").read_text()
     assert "sk-of-nobody" not in text and "# Left out of model_args" in text
-    said = yaml.safe_load(text)
-    assert said["data"] == "../../news.csv" and said["draws"] == 2 and said["temperature"] == 0.3
+    shown = yaml.safe_load(text)
+    assert shown["data"] == "../../news.csv" and shown["draws"] == 2 and shown["temperature"] == 0.3
     # In a new folder, from another place, without the secret: the same run.
     again = run("--config", "a/run/config.yaml", "--out", "b")
     assert again.returncode == 0, again.stderr
@@ -118,12 +118,12 @@ def test_toml_and_json_say_the_same(run, suffix, tmp_path):
         text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
     done = run("--temperature", "0", config=text, suffix=suffix)
     assert done.returncode == 0, done.stderr
-    said = json.loads((tmp_path / "made" / "manifest.json").read_text())["settings"]
-    assert said["generation"] == {"max_tokens": 50, "temperature": 0}
+    shown = json.loads((tmp_path / "made" / "manifest.json").read_text())["settings"]
+    assert shown["generation"] == {"max_tokens": 50, "temperature": 0}
     wrong = run(config=text.replace("max_tokens", "max_tokns"), suffix=suffix)
     place = 1 + next(i for i, line in enumerate(text.splitlines()) if "max_tokens" in line)
-    said = f"run{suffix}:{place}: finforce has no option 'max_tokns'; did you mean 'max_tokens'?"
-    assert said in wrong.stderr
+    shown = f"run{suffix}:{place}: finforce has no option 'max_tokns'; did you mean 'max_tokens'?"
+    assert shown in wrong.stderr
 
 
 WRONG = {
@@ -158,10 +158,10 @@ WRONG = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_in_a_file_is_one_line(run, service, what, tmp_path):
-    text, said = WRONG[what]
+    text, shown = WRONG[what]
     done = run(config=text)
     assert done.returncode == 2 and done.stdout == ""
-    assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert shown in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert service.stats()["answered"] == {}
     assert [path.name for path in tmp_path.iterdir()] == ["run.yaml"]
 
@@ -170,7 +170,7 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
     (tmp_path / "busy").mkdir()
     (tmp_path / "busy" / "mine.txt").write_text("mine")
     grid = BEGIN + "grid: {seed: [1, 2]}\n"
-    for arguments, config, said in (
+    for arguments, config, message in (
         (("--config", "none.yaml"), None, "none.yaml: there is no such config; check the path"),
         (("--config", "none.yaml", "--out", "x"), None, "none.yaml: there is no such config"),
         (("--config",), None, "--config"),
@@ -183,7 +183,7 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
             (tmp_path / "run.yaml").write_text(config)
         more = ("--config", "run.yaml") if arguments[0] in ("--limit", "--out") else ()
         done = run(*more, *arguments)
-        assert done.returncode == 2 and said in done.stderr, (arguments, done.stderr)
+        assert done.returncode == 2 and message in done.stderr, (arguments, done.stderr)
         assert done.stderr.count("\n") == 1
 
 

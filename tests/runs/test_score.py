@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -130,8 +128,8 @@ def test_the_order_of_rows_and_repeated_ones_change_no_output(tmp_path_factory, 
     given_rows = [*rows, *(rows[i] for i in copies)]
     made = score(folder, given_rows, system="x")
     assert texts_of(made) == texts_of(score(folder, LONG, system="x"))
-    said = " ".join(made.data.notes)
-    assert (f"{len(copies)} repeated and taken once" in said) == bool(copies)
+    shown = " ".join(made.data.notes)
+    assert (f"{len(copies)} repeated and taken once" in shown) == bool(copies)
 
 
 def test_what_cannot_be_used_is_counted_with_its_line(tmp_path):
@@ -153,10 +151,10 @@ def test_what_cannot_be_used_is_counted_with_its_line(tmp_path):
         (6, "the draw is 'zero'"),
     ]
     assert "is no item of the data" in made.given.left_out[2].reason
-    said = "\n".join(made.data.notes)
+    shown = "\n".join(made.data.notes)
     for line in ("(line 3)", "(line 4)", "(line 5)", "(line 6)", "once (line 7)"):
-        assert line in said
-    assert "x: 1 of 3 outputs are missing, counted as invalid" in said
+        assert line in shown
+    assert "x: 1 of 3 outputs are missing, counted as invalid" in shown
     (second,) = (o for k, o in made.given.systems["x"].outputs.items() if o["texts"]["risk"]
                  == PAIRS[1][1])  # fmt: skip
     assert second["invalid"] == {"opportunity": "the opportunity counterfactual is empty"}
@@ -274,9 +272,9 @@ def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
         verdicts = pd.read_parquet(tmp_path / "again" / "verdicts.parquet")
         assert set(verdicts["judge"]) == {service.judge, "openai-api/fake/second"}
         for criterion in verdicts["criterion"].unique():
-            beside = again[f"{criterion} · {service.judge}"]
+            kept = again[f"{criterion} · {service.judge}"]
             expected = table(tmp_path / "run")[criterion]
-            pd.testing.assert_series_equal(beside, expected, check_names=False)
+            pd.testing.assert_series_equal(kept, expected, check_names=False)
         agreed = pd.read_csv(tmp_path / "again" / "agreement.csv")
         assert set(agreed["criterion"]) == set(verdicts["criterion"])
         # The server gives both judges the same verdicts.
@@ -290,7 +288,7 @@ def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
 
 @pytest.mark.slow
 def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
-    quick_contrafact, service, tmp_path
+    quick_contrafact, quick_inspect, service, tmp_path
 ):
     lines(tmp_path / "o.jsonl", WIDE)
     first = quick_contrafact("score", "finforce", "o.jsonl", *QUIET, "--out", "scored")
@@ -302,11 +300,11 @@ def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
     again = quick_contrafact(*command, env=service.environment)
     assert again.returncode == 0, again.stderr
     assert table(tmp_path / "again")["directionality"].notna().all()
-    done = subprocess.run(
-        [sys.executable, "-m", "inspect_ai", "score", str(log),
-         "--scorer", "contrafact/counterfactuals", "--model-role", f"grader={service.judge}",
-         "--action", "overwrite", "--output-file", str(tmp_path / "scored.eval")],
-        env=service.environment, capture_output=True, text=True, check=False,
+    done = quick_inspect(
+        "score", str(log),
+        "--scorer", "contrafact/counterfactuals", "--model-role", f"grader={service.judge}",
+        "--action", "overwrite", "--output-file", str(tmp_path / "scored.eval"),
+        env=service.environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     metrics = read_eval_log(str(tmp_path / "scored.eval")).results.scores[0].metrics
@@ -314,10 +312,9 @@ def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
     assert metrics["directionality"].value == pytest.approx(passed)
     assert metrics["directionality_stderr"].value >= 0
     # Without a judge, Inspect says so in one line.
-    alone = subprocess.run(
-        [sys.executable, "-m", "inspect_ai", "eval", "contrafact/finforce", "--model", "none",
-         "--limit", "1", "--log-dir", str(tmp_path / "logs")],
-        env=service.environment, capture_output=True, text=True, check=False,
+    alone = quick_inspect(
+        "eval", "contrafact/finforce", "--model", "none", "--limit", "1",
+        "--log-dir", str(tmp_path / "logs"), env=service.environment,
     )  # fmt: skip
     assert "no judge is bound to the role 'grader'" in alone.stdout
     assert "Traceback" not in alone.stdout + alone.stderr
@@ -330,7 +327,7 @@ def test_killed_it_goes_on_and_asks_nothing_twice(
     rows = [
         {**row, "headline": f"{row['headline']} in {town}"}
         for row in WIDE
-        for town in ("Osk", "Ulm", "Vaal", "Tern", "Hale", "Lund", "Brno", "Ghent")
+        for town in ("Osk", "Ulm", "Vaal", "Tern")
     ]
     lines(tmp_path / "o.jsonl", rows)
     with start_service("--latency", "0.3") as service:
@@ -338,15 +335,15 @@ def test_killed_it_goes_on_and_asks_nothing_twice(
                    "--max-connections", "4")  # fmt: skip
         environment = service.environment
         with start_contrafact(*command, "--out", "run", env=environment) as process:
-            while len(service.stats()["answered"]) <= 30:
+            while len(service.stats()["answered"]) <= 15:
                 assert process.poll() is None, "the command ended before it could be killed"
                 time.sleep(0.05)
             process.kill()
-        assert len(service.stats()["answered"]) < 24 * 4
+        assert len(service.stats()["answered"]) < 12 * 4
         second = quick_contrafact(*command, "--out", "run", env=environment)
         assert second.returncode == 0, second.stderr
         answered = service.stats()["answered"]
-        assert len(answered) == 24 * 4
+        assert len(answered) == 12 * 4
         assert sum(count > 1 for count in answered.values()) <= 4
         whole = quick_contrafact(*command, "--out", "whole", env=environment)
         assert whole.returncode == 0, whole.stderr

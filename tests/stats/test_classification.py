@@ -184,12 +184,12 @@ def test_of_two_labels_one_against_the_rest_is_the_area_itself_bounds_and_all():
 
 
 def test_one_against_the_rest_refuses_what_does_not_pair_up():
-    for gold, scores, told in (
+    for gold, scores, message in (
         ("ab", [[0.5, 0.5]], "2 labels for 1"),
         ("ac", [[0.5, 0.5]] * 2, "not in the label space"),
         ("ab", [[0.5, math.nan]] * 2, "NaN"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             auroc_one_vs_rest(gold, scores, "ab", None, rng=rng(), resamples=5)
     alone = auroc_one_vs_rest("aa", [[0.5, 0.5]] * 2, "ab", None, rng=rng(), resamples=5)
     assert math.isnan(alone.estimate)
@@ -218,7 +218,7 @@ def test_the_order_of_rows_changes_no_seeded_figure():
 
 
 @pytest.mark.parametrize(
-    ("gold", "predicted", "labels", "told"),
+    ("gold", "predicted", "labels", "message"),
     [
         (["a"], ["c"], ("a", "b"), "not in the label space"),
         ([None], ["a"], ("a", "b"), "not in the label space"),
@@ -226,8 +226,8 @@ def test_the_order_of_rows_changes_no_seeded_figure():
         (["a"], ["a"], ("a", "a"), "occurs twice"),
     ],
 )
-def test_what_cannot_be_counted_is_refused(gold, predicted, labels, told):
-    with pytest.raises(ValueError, match=told):
+def test_what_cannot_be_counted_is_refused(gold, predicted, labels, message):
+    with pytest.raises(ValueError, match=message):
         confusion_matrix(gold, predicted, labels)
 
 

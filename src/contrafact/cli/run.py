@@ -196,13 +196,12 @@ def _command(task: "Task") -> Callable[..., None]:
 def _run(task: str, values: dict[str, Any]) -> None:
     from contrafact.files.config import read_config
     from contrafact.runs.config import make_config
-    from contrafact.runs.prepare import prepare
 
     path: Path | None = values.pop("config")
     given = given_options(values)
     if path is None:
         config = make_config(task, given)
-        prepared = prepare(config.settings())
+        prepared = config.prepare()
     else:
         from contrafact.runs.grid import make_plan, prepare_cells
 

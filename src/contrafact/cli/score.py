@@ -67,7 +67,7 @@ def group() -> None:
 
 
 def _file(
-    file: Annotated[
+    outputs: Annotated[
         Path,
         typer.Argument(metavar="FILE", help="Outputs (JSON, JSONL, CSV, Parquet, XLSX)."),
     ],
@@ -90,7 +90,7 @@ def _file(
 
 
 def _again(
-    source: Annotated[
+    run: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run folder, or a log of Inspect (.eval).")
     ],
 ) -> None:
@@ -98,24 +98,9 @@ def _again(
 
 
 def _score_file(task: "Task") -> Callable[..., None]:
-    def act(values: dict[str, Any], given: dict[str, Any], options: dict[str, Any]) -> Any:
-        from contrafact.files.fields import named_columns
-        from contrafact.runs.score import prepare_score
-
-        return prepare_score(
-            task.name,
-            values["file"],
-            system=values["system"],
-            columns=named_columns(values["columns"]),
-            partial=values["partial"],
-            given=given,
-            options=options,
-        )
-
     return _command(
         task,
         inspect.signature(_file, eval_str=True).parameters,
-        act,
         f"Judge and report outputs made elsewhere: {task.summary.rstrip('.')}\n\n"
         "Nothing is generated. Killed and started again, it goes on.\n\n"
         f"Example: contrafact score {task.name} outputs.jsonl --system mine --limit 10",
@@ -123,15 +108,9 @@ def _score_file(task: "Task") -> Callable[..., None]:
 
 
 def _score_again(task: "Task") -> Callable[..., None]:
-    def act(values: dict[str, Any], given: dict[str, Any], options: dict[str, Any]) -> Any:
-        from contrafact.runs.again import prepare_again
-
-        return prepare_again(values["source"], given=given, options=options)
-
     return _command(
         task,
         inspect.signature(_again, eval_str=True).parameters,
-        act,
         f"Judge a finished run or log of {task.name} again, generating nothing.\n\n"
         "Verdicts of earlier judges stand beside the new ones, with their agreement.\n\n"
         "Example: contrafact score RUN --judge J2",
@@ -141,12 +120,11 @@ def _score_again(task: "Task") -> Callable[..., None]:
 def _command(
     task: "Task",
     first: Mapping[str, inspect.Parameter],
-    act: Callable[[dict[str, Any], dict[str, Any], dict[str, Any]], Any],
     said: str,
 ) -> Callable[..., None]:
     """Return a command with its own options, those of runs that judging needs, and the task's."""
     from contrafact.family.settings import TaskOptions, scoring_fields
-    from contrafact.runs.config import SCORING, scoring_config
+    from contrafact.runs.config import SCORING, make_config
 
     model = task.options.load() if task.options else TaskOptions
     shared = common_options(*SCORING)
@@ -156,10 +134,9 @@ def _command(
     }
 
     def command(**values: Any) -> None:
-        given = given_options({name: values.pop(name) for name in (*shared, *own)})
-        config = scoring_config(task.name, given)
+        config = make_config(task.name, given_options(values))
         run_and_report(
-            act(values, config.given(), config.own()),
+            config.prepare(),
             config.out,
             only_estimate=bool(config.estimate),
             yes=bool(config.yes),

@@ -116,7 +116,11 @@ def prepare_score(
         reading.take(line, row)
     if settings.data is None:
         items, notes = _items_of(run, reading)
-    return _prepared(run, settings, file, items, notes, reading, partial)
+    source = {
+        "outputs": file, "system": system, "columns": dict(columns or {}),
+        "partial": partial or None,
+    }  # fmt: skip
+    return _prepared(run, settings, file, items, notes, reading, partial, source)
 
 
 def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
@@ -298,6 +302,7 @@ def _prepared(
     notes: Sequence[str],
     reading: _Reading,
     partial: bool,
+    source: Mapping[str, Any],
 ) -> Prepared:
     """Return the run that scores what was read."""
     if not reading.parts or not items:
@@ -328,6 +333,7 @@ def _prepared(
         asked,
         [row for _, row in reading.items] if brought else None,
         tuple(reading.left_out),
+        source=source,
     )
     said = [*notes, *_notes(reading, systems, len(asked), len(limited) < len(items))]
     data = file_record(file if settings.data is None else settings.data, len(limited), said)

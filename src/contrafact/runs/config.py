@@ -484,9 +484,7 @@ def config_text(
         known = {"task", *source, *score_model(settings.task).model_fields}
         values = {**{name: one for name, one in values.items() if name in known}, **source}
     left_out = [
-        name
-        for name, given in args.items()
-        if name in values and secrets_dropped(given) != given
+        name for name, given in args.items() if name in values and secrets_dropped(given) != given
     ]
     head = (
         "# The run of this folder; contrafact run --config config.yaml --out DIR repeats it.\n"

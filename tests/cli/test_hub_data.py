@@ -171,9 +171,7 @@ def test_a_release_is_published_with_its_card_and_metadata(call, hub, tmp_path, 
     assert again.returncode == 0 and not hub.faults, again.stderr
     assert len(hub.datasets["harbour/made"]) == 2
     hub.faults = [("/api/repos/create", 404)]
-    line = one_line(
-        call(*release, "--version", "1.0.2", "--out", "d", fresh=True, HF_TOKEN=TOKEN)
-    )
+    line = one_line(call(*release, "--version", "1.0.2", "--out", "d", fresh=True, HF_TOKEN=TOKEN))
     assert "hf://harbour/made: the hub" in line and "404" in line, line
     assert (tmp_path / "d" / "croissant.json").exists()
     assert len(hub.datasets["harbour/made"]) == 2

@@ -313,6 +313,19 @@ def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
     passed = table(tmp_path / "again")["directionality"].mean()
     assert metrics["directionality"].value == pytest.approx(passed)
     assert metrics["directionality_stderr"].value >= 0
+    # A log that was judged says itself by what: no scorer is named.
+    (judged,) = list_eval_logs(str(tmp_path / "again" / "baseline-logs"))
+    done = subprocess.run(
+        [sys.executable, "-m", "inspect_ai", "score", judged.name.removeprefix("file://"),
+         "--model-role", "grader=openai-api/fake/other", "--action", "append",
+         "--output-file", str(tmp_path / "twice.eval")],
+        env=service.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    twice = read_eval_log(str(tmp_path / "twice.eval"))
+    names = ["contrafact/counterfactuals", "contrafact/counterfactuals1"]
+    assert [score.name for score in twice.results.scores] == names
+    assert list(twice.samples[0].scores) == names
     # Without a judge, Inspect says so in one line.
     alone = subprocess.run(
         [sys.executable, "-m", "inspect_ai", "eval", "contrafact/finforce", "--model", "none",

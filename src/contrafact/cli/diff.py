@@ -126,9 +126,9 @@ def show_diff(found: "RunDiff", *, shown: int) -> None:
     )
     from contrafact.report.write import row_groups
 
+    # What two figures cannot be held against each other for stands before their names.
+    typer.echo("".join(f"note: {_plain(note)}\n" for note in found.notes), nl=False)
     typer.echo(f"A: {_plain(found.names[0])}\nB: {_plain(found.names[1])}")
-    for note in found.notes:
-        typer.echo(f"note: {_plain(note)}")
     settings = settings_table(found)
     if settings is None:
         typer.echo("settings: the same")

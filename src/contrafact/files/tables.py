@@ -46,6 +46,7 @@ __all__ = [
     "render_csv",
     "render_jsonl",
     "source_name",
+    "table_bytes",
     "table_file",
     "write_frame",
     "write_rows",
@@ -259,27 +260,36 @@ def write_frame(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
             file=path,
             hint=f"name the file {', '.join(TABLE_SUFFIXES[:-1])} or {TABLE_SUFFIXES[-1]}",
         )
-    dialect = dialect or Dialect()
     with atomic_path(path) as temporary:
-        if suffix in (".csv", ".tsv"):
-            delimiter = "\t" if suffix == ".tsv" else dialect.delimiter
-            text = render_csv(frame, delimiter).encode()
-            temporary.write_bytes((BOM if dialect.mark else b"") + text)
-        elif suffix == ".jsonl":
-            temporary.write_bytes(render_jsonl(frame).encode())
-        elif suffix == ".xlsx":
-            names = [str(column) for column in frame.columns]
-            cells = (tuple(_native(value) for value in row) for row in _rows(frame))
-            temporary.write_bytes(workbook_bytes(names, cells, path))
-        else:
-            # Parquet refuses lone surrogates.
-            whole = frame.copy()
-            for column in whole.columns:
-                if whole[column].dtype == object or str(whole[column].dtype).startswith("str"):
-                    whole[column] = whole[column].map(
-                        lambda value: replace_surrogates(value) if isinstance(value, str) else value
-                    )
-            whole.to_parquet(temporary, engine="pyarrow", index=False)
+        temporary.write_bytes(table_bytes(frame, path, dialect))
+
+
+def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None = None) -> bytes:
+    """Return what `write_frame` writes of a table to a file of this name.
+
+    Raises:
+        InputError: More than a sheet holds.
+    """
+    suffix, dialect = Path(path).suffix.lower(), dialect or Dialect()
+    if suffix in (".csv", ".tsv"):
+        delimiter = "\t" if suffix == ".tsv" else dialect.delimiter
+        return (BOM if dialect.mark else b"") + render_csv(frame, delimiter).encode()
+    if suffix == ".jsonl":
+        return render_jsonl(frame).encode()
+    if suffix == ".xlsx":
+        names = [str(column) for column in frame.columns]
+        cells = (tuple(_native(value) for value in row) for row in _rows(frame))
+        return workbook_bytes(names, cells, path)
+    # Parquet refuses lone surrogates.
+    whole = frame.copy()
+    for column in whole.columns:
+        if whole[column].dtype == object or str(whole[column].dtype).startswith("str"):
+            whole[column] = whole[column].map(
+                lambda value: replace_surrogates(value) if isinstance(value, str) else value
+            )
+    sink = io.BytesIO()
+    whole.to_parquet(sink, engine="pyarrow", index=False)
+    return sink.getvalue()
 
 
 def json_line(row: Mapping[str, Any]) -> str:

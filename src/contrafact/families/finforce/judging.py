@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from inspect_ai.model import CachePolicy, Model
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
-from contrafact.family.task import rate_of
+from contrafact.family.task import log_scorer, rate_of
 from contrafact.judges.judge import judge_once, judges_of_role
 from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
 from contrafact.models.asking import cache_policy
@@ -25,7 +25,10 @@ from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import CRITERIA, SIDES, Criterion, Headline, Side, Verdict
 from contrafact.text.delimit import delimit
 
-__all__ = ["FAULTS", "Judging", "counterfactuals", "criteria_of", "rates"]
+__all__ = ["FAULTS", "SCORER", "Judging", "counterfactuals", "criteria_of", "rates"]
+
+SCORER = "counterfactuals"
+"""The scorer's name in logs, behind the package's."""
 
 # The two error classes of figure 4 that need judgement; asked only on request.
 FAULTS: tuple[str, str] = ("trivial_consequences", "financially_unrealistic")
@@ -116,7 +119,7 @@ class Judging:
         )
 
 
-@metric(name="rates")
+@metric(name="counterfactual_rates")
 def rates() -> Metric:
     """Rates over samples: valid counterfactuals, and each criterion in two forms.
 
@@ -155,7 +158,7 @@ def rates() -> Metric:
     return compute
 
 
-@scorer(metrics=[rates()], name="counterfactuals")
+@log_scorer(SCORER, rates())
 def counterfactuals(
     judged: bool = True,
     judge_faults: bool = False,

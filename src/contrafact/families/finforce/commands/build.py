@@ -62,6 +62,7 @@ def screen(
         screened_row,
         sheet_row,
     )
+    from contrafact.files.delimited import Dialect
     from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import write_frame
     from contrafact.prompts import open_pack
@@ -105,6 +106,7 @@ def screen(
         write_frame(
             pd.DataFrame([sheet_row(row) for row in rows], columns=list(SHEET_COLUMNS)),
             f"{out}.sheet.csv",
+            Dialect(mark=True),
         )
         write_stage(out, rows, [*events, *map(proposal_event, rows)], dropped=dropped)
         journal.finish()

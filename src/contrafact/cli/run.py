@@ -321,16 +321,20 @@ def evaluate(
         typer.echo(f"{prepared.settings.preset}: {note}", err=True)
     if not yes:
         _ask_first(calls_to_confirm([(prepared, folder, calls)]))
-    for note in prepared.data.notes:
-        typer.echo(f"{prepared.data.name}: {note}", err=True)
+
+    def tell() -> None:
+        for note in prepared.data.notes:
+            typer.echo(f"{prepared.data.name}: {note}", err=True)
 
     def ready() -> None:
+        tell()
         if prepared.data.name == BUNDLED and not samples:
             name = prepared.data.name
             typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
 
     result = execute(prepared, folder, calls, ready, cell=cell, seen=seen)
     if not result.ran:
+        tell()
         typer.echo(f"this run had finished: no model was called ({result.folder})")
         return result
     for note in prepared.notes:

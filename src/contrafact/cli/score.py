@@ -34,6 +34,19 @@ class ScoreGroup(LazyGroup):
 
         return command_of(f"score {name}", _score_file(task_named(name)))
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Read the command line; options from a file are `run --config`'s."""
+        from contrafact.errors import InputError
+
+        if args and args[0].partition("=")[0] == "--config":
+            raise InputError(
+                "what is scored by the options of a file is run by another command",
+                hint="use contrafact run --config FILE",
+            )
+        return super().make_context(info_name, args, parent, **extra)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the tasks, family by family."""
         return self.more_names()

@@ -558,8 +558,8 @@ def _rulers(
         who = listed(systems) if len(names) > 1 else "A and B"
         if a and b:
             yield (
-                f"Different rulers: {who} were judged by {a} in A and by {b} in B. What is judged is "
-                "left out, since its difference would be the judges' as well; to compare it, "
+                f"Different rulers: {who} were judged by {a} in A and by {b} in B. What is judged "
+                "is left out, since its difference would be the judges' as well; to compare it, "
                 "judge one of the runs by the other's judge: contrafact score RUN --judge J."
             )
         else:

@@ -452,6 +452,12 @@ def _notes(
         if beyond:
             notes.append(f"{beyond} outputs of items beyond --limit left out")
     for name, own in systems.items():
+        reasons = Counter(str(one.get("invalid")) for one in own.outputs.values())
+        if own.outputs and not own.judged_outputs:
+            notes.append(
+                f"{name}: none of its {len(own.outputs)} outputs can be read: "
+                f"{reasons.most_common(1)[0][0]}"
+            )
         missing = units * own.draws - taken[name]
         if missing:
             notes.append(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import mlcroissant
 import pytest
+import yaml
 from tests.support.hub_server import TOKEN, HubServer
 
 from contrafact.corpus.datasets import datasets
@@ -64,6 +65,26 @@ def test_a_run_is_pinned_and_its_manifest_says_to_what(call, hub, service, tmp_p
     before = len(hub.asked)
     assert "this run had finished" in call(*asked).stdout
     assert len(hub.asked) == before
+
+
+def test_outputs_of_the_hub_are_scored_and_the_folder_repeats_that(call, hub, tmp_path):
+    rows = [{"headline": one, "risk": f"{one}, badly", "opportunity": f"{one}, well"}
+            for one in NEWS]  # fmt: skip
+    commit = hub.commit(REPO, {"made.jsonl": "".join(json.dumps(row) + "\n" for row in rows)})
+    done = call(
+        "score", "finforce", f"hf://{REPO}", "--fluency-model", "none", "--out", "a", fresh=True
+    )
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
+    assert manifest["data"]["source"] == f"hf://{REPO}@{commit}" and manifest["data"]["items"] == 2
+    said = yaml.safe_load((tmp_path / "a" / "config.yaml").read_text())
+    assert said["outputs"] == f"hf://{REPO}@{commit}"
+    again = call("run", "--config", "a/config.yaml", "--out", "b")
+    assert again.returncode == 0, again.stderr
+    second = json.loads((tmp_path / "b" / "manifest.json").read_text())
+    assert second["identity"] == manifest["identity"]
+    line = one_line(call("score", "finforce", f"hf://{REPO}:none", "--out", "c"))
+    assert "there is no split 'none'" in line
 
 
 def test_bundled_samples_are_said_once_before_the_first_call(call, service):

@@ -82,7 +82,10 @@ def group() -> None:
 def _file(
     outputs: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Outputs (JSON, JSONL, CSV, Parquet, XLSX)."),
+        typer.Argument(
+            metavar="FILE",
+            help="Outputs (JSON, JSONL, CSV, Parquet, XLSX), a published set, or hf://OWNER/NAME.",
+        ),
     ],
     system: Annotated[
         str | None,

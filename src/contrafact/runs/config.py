@@ -465,7 +465,7 @@ def config_text(
     args = {"model_args": settings.model_args, "judge_args": settings.judge_args}
     values = {
         "task": settings.task,
-        **(source or {}),
+        **_named_source(source or {}),
         "model": list(settings.models),
         "judge": list(settings.judges),
         "method": list(settings.methods),
@@ -482,7 +482,8 @@ def config_text(
     }
     if source is not None:
         known = {"task", *source, *score_model(settings.task).model_fields}
-        values = {**{name: one for name, one in values.items() if name in known}, **source}
+        own_names = {name: one for name, one in values.items() if name in known}
+        values = {**own_names, **_named_source(source)}
     left_out = [
         name for name, given in args.items() if name in values and secrets_dropped(given) != given
     ]
@@ -494,6 +495,12 @@ def config_text(
         head += f"# The preset {settings.preset} filled in settings; they are all here.\n"
     head += "".join(f"# Left out of {name}: what looks like a secret.\n" for name in left_out)
     return head + dump_config(values, folder)
+
+
+def _named_source(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what says which outputs are scored, those that were downloaded by their name."""
+    outputs = source.get("outputs")
+    return {**source, "outputs": _named_data(outputs)} if isinstance(outputs, str) else {**source}
 
 
 def _named_data(origin: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from contrafact.corpus.named import data_source
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.given import (
@@ -84,7 +85,8 @@ def prepare_score(
 
     Args:
         task: The task.
-        file: The outputs: a row each, or what the task's layouts say.
+        file: The outputs: a row each, or what the task's layouts say; or a published set's name,
+            or a dataset of the hub, as `data_source` takes them.
         system: The system's name, where no column has it; the file's name by default.
         columns: By field, the column that it stands in, where its name does not say so.
         partial: Whether items of which the file has no output at all are left out, instead of
@@ -100,6 +102,8 @@ def prepare_score(
     settings = make_settings(task, {"methods": (), **(given or {})}, options or {})
     if str(file) == "-":
         raise InputError("outputs are not read from standard input", hint="name a file")
+    source = data_source(file)
+    file = source.path
     run = task_named(task).run.load()
     known = (*run.output_fields, *_EVERY_ROW)
     for name in columns or ():
@@ -116,11 +120,24 @@ def prepare_score(
         reading.take(line, row)
     if settings.data is None:
         items, notes = _items_of(run, reading)
-    source = {
-        "outputs": file, "system": system, "columns": dict(columns or {}),
+    asked = {
+        "outputs": source.origin or file,
+        "system": system,
+        "columns": dict(columns or {}),
         "partial": partial or None,
-    }  # fmt: skip
-    return _prepared(run, settings, file, items, notes, reading, partial, source)
+    }
+    prepared = _prepared(run, settings, file, items, notes, reading, partial, asked)
+    return _with_source(prepared, source.origin)
+
+
+def _with_source(prepared: Prepared, origin: str) -> Prepared:
+    """Return the run, whose manifest says where the outputs were downloaded from."""
+    if not origin:
+        return prepared
+    told = {name: one.model_copy(update={"source": origin})
+            for name, one in prepared.files.items()}  # fmt: skip
+    data = prepared.data if told else prepared.data.model_copy(update={"source": origin})
+    return replace(prepared, files=told, data=data)
 
 
 def place_outputs(prepared: Prepared, folder: Path) -> Prepared:

@@ -174,6 +174,16 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
         (("--config", "none.yaml"), None, "none.yaml: there is no such config; check the path"),
         (("--config", "none.yaml", "--out", "x"), None, "none.yaml: there is no such config"),
         (("--config",), None, "--config"),
+        (
+            ("--config-schema", "finforce"),
+            None,
+            "--config-schema is the schema of all tasks' files",
+        ),
+        (
+            ("--config-schema", "--config", "none.yaml"),
+            None,
+            "write contrafact run --config-schema",
+        ),
         (("cobe", "--config", "run.yaml"), BEGIN, "run.yaml:1: is a config of finforce, not of "),
         (("--limit", "0"), BEGIN, "--limit"),
         (("--out", "busy"), grid, "busy: is not empty and no grid's folder"),

@@ -90,11 +90,16 @@ def group(
 
     Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
-    if context.invoked_subcommand is not None:
-        return
     from contrafact.errors import InputError
     from contrafact.family import tasks
 
+    if config_schema and (context.invoked_subcommand is not None or config is not None):
+        raise InputError(
+            "--config-schema is the schema of all tasks' files, and runs nothing",
+            hint="write contrafact run --config-schema",
+        )
+    if context.invoked_subcommand is not None:
+        return
     if config_schema:
         import json
 
@@ -107,7 +112,7 @@ def group(
 
 def _with_task(args: list[str]) -> list[str]:
     """Return a command line with the task of its config file, where it names none itself."""
-    if not args or not args[0].startswith("-"):
+    if not args or not args[0].startswith("-") or "--config-schema" in args:
         return args
     from contrafact.errors import InputError
     from contrafact.family import tasks

@@ -219,7 +219,9 @@ class TestSharedItems:
         bare[[m.name for m in SPEC.measures if m.judged and m.name in bare]] = float("nan")
         found = diff_runs(two[0], make_run(tmp_path / "b", bare), resamples=20)
         assert found.notes[0].startswith("Only A was judged, by lakeside/judge-1: what is judged")
-        assert any(note.startswith("Only A has Perplexity") for note in found.notes), found.notes
+        assert any(note.startswith("Only A has Perplexity: Mean") for note in found.notes), (
+            found.notes
+        )
         assert "perplexity" not in set(found.differences["measure"])
         swapped = diff_runs(tmp_path / "b", two[0], resamples=20)
         assert swapped.notes[0].startswith("Only B was judged")

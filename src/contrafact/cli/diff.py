@@ -185,7 +185,8 @@ def _show_data(found: "RunDiff") -> None:
 
 def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
     """Yield the lines of the first flipped outputs, both texts below each other."""
-    from contrafact.report.diff_page import item_name, measure_label, state
+    from contrafact.report.diff import measure_label
+    from contrafact.report.diff_page import item_name, state
 
     several = len(found.pairs) > 1
     for flip in found.flips[:shown]:

@@ -45,6 +45,7 @@ __all__ = [
     "diff_runs",
     "flip_measures",
     "match_systems",
+    "measure_label",
     "pair_data",
 ]
 
@@ -272,6 +273,13 @@ def pair_data(diff: RunDiff, pair: SystemPair) -> ChapterData:
         streams=dict.fromkeys(diff.spec.streams, rng),
         bootstrap=Bootstrap(rng=rng, resamples=1, level=diff.level),
     )
+
+
+def measure_label(measure: Measure, form: str = "") -> str:
+    """Return what a measure is called in a line: its group, its label, its form."""
+    parts = [part.removesuffix(", %") for part in (measure.group, measure.label) if part]
+    name = ": ".join(parts)
+    return f"{name} (strict)" if form == "strict" else name
 
 
 def match_systems(
@@ -585,7 +593,7 @@ def _on_one_side(
                 for name in (pair.second, pair.first)
             ]
             if has[0] != has[1]:
-                found["A" if has[0] else "B"][measure.label.removesuffix(", %")] = None
+                found["A" if has[0] else "B"][measure_label(measure)] = None
     for side, labels in found.items():
         if labels:
             yield f"Only {side} has {listed(list(labels))}: there is nothing to compare it with."

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,6 +16,7 @@ from contrafact.files.atomic import atomic_path, os_problem, write_text
 from contrafact.files.delimited import (
     BOM,
     Dialect,
+    Encoding,
     decode_line,
     read_delimited,
     text_lines,
@@ -170,7 +171,7 @@ def open_table(
     suffix = "" if file == "-" else Path(file).suffix.lower()
     stream = _open(file, source_name(file) if name == source_name(path) else name)
     named = KNOWN_NAMES | {fold(have) for have in (columns or {}).values()}
-    dialect = Dialect()
+    dialect, encoding = Dialect(), Encoding()
     try:
         head = stream.read(65536)
         text = head.removeprefix(BOM).lstrip(_SPACE)
@@ -182,7 +183,7 @@ def open_table(
             if head.startswith(mark) and kind != "parquet":
                 raise InputError(found, file=name, hint=hint)
         if kind in (None, "json", "jsonl"):
-            stream, _ = utf8_stream(stream, name, legacy=False)
+            stream, encoding = utf8_stream(stream, name, legacy=False)
             text = stream.read(65536).removeprefix(BOM).lstrip(_SPACE)
             kind = kind or {b"[": "json", b"{": "jsonl"}.get(text[:1], "csv")
         stream.seek(0)
@@ -196,6 +197,8 @@ def open_table(
             dialect, rows = read_delimited(
                 stream, name, tabs=suffix == ".tsv", delimiter=delimiter, named=named
             )
+            if encoding.name == "UTF-16":  # Excel's "Unicode text", whose name says nothing
+                dialect = replace(dialect, mark=True)
             if decimals and dialect.delimiter != ",":
                 rows = with_decimal_points(rows)
         elif kind == "json" and text[:1] != b"{":

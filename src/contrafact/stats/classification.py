@@ -169,9 +169,9 @@ def jackknife_errors(
     """
     codes = {cluster: i for i, cluster in enumerate(dict.fromkeys(clusters))}
     width = len(labels) * (len(labels) + 1)
-    own = np.zeros((len(codes), width))
-    places = [codes[cluster] for cluster in clusters]
-    np.add.at(own, (places, _cells(gold, predicted, labels)), 1)
+    rows = np.array([codes[cluster] for cluster in clusters], dtype=np.int64)
+    cells = rows * width + _cells(gold, predicted, labels)
+    own = np.bincount(cells, minlength=len(codes) * width).reshape(len(codes), width)
     without = (own.sum(axis=0) - own).reshape(-1, len(labels), len(labels) + 1)
     number = len(codes)
     if number < 2:

@@ -345,7 +345,7 @@ def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path
         ("release pairs.jsonl --out full", "full: holds something else"),
         ("hydrate twice.jsonl --out o.jsonl", "twice.jsonl:1: no rewritten text"),
         ("statistics pairs.jsonl folder/pairs.jsonl --out s", "two files are called 'pairs'"),
-        ("study sample pairs.jsonl --out s.xlsx", "s.xlsx: a study's sheet is a CSV file"),
+        ("study sample pairs.jsonl --out s.txt", "s.txt: a study's sheet is a CSV or"),
         ("study score none.csv", "no key lies next to this sheet"),
     ],
 )

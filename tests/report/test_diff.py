@@ -198,7 +198,10 @@ class TestSharedItems:
     ) -> None:
         own = items[items["system"].eq(SECOND)].assign(judge="moor/judge")
         found = diff_runs(two[0], make_run(tmp_path / "b", own), resamples=20)
-        assert "was judged by lakeside/judge-1 in A and by moor/judge in B" in found.notes[0]
+        said = (
+            "Different rulers: A and B were judged by lakeside/judge-1 in A and by moor/judge in B"
+        )
+        assert found.notes[0].startswith(said)
         judged = {measure.name for measure in SPEC.measures if measure.judged}
         assert judged.isdisjoint(found.differences["measure"])
         assert judged.isdisjoint(found.flip_counts["measure"])
@@ -206,6 +209,21 @@ class TestSharedItems:
         pairs = [(pair.first, pair.second) for pair in found.pairs]
         with pytest.raises(InputError, match="cannot be compared"):
             find_regressions([check], found.differences, pairs)
+
+    def test_a_measure_of_one_side_is_named(
+        self, items: pd.DataFrame, two: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        own = items[items["system"].eq(SECOND)]
+        bare = own.assign(judge=None, perplexity=float("nan"))
+        bare[[m.name for m in SPEC.measures if m.judged and m.name in bare]] = float("nan")
+        found = diff_runs(two[0], make_run(tmp_path / "b", bare), resamples=20)
+        assert found.notes[0].startswith("Only A was judged, by lakeside/judge-1: what is judged")
+        assert any(note.startswith("Only A has Perplexity: Mean") for note in found.notes), (
+            found.notes
+        )
+        assert "perplexity" not in set(found.differences["measure"])
+        swapped = diff_runs(tmp_path / "b", two[0], resamples=20)
+        assert swapped.notes[0].startswith("Only B was judged")
 
 
 class TestFlips:

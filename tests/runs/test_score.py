@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from inspect_ai.log import list_eval_logs, read_eval_log
 
 from contrafact.errors import InputError
+from contrafact.family import task_named
 from contrafact.files.tables import write_frame
 from contrafact.runs.score import prepare_score
 
@@ -116,6 +117,98 @@ def test_columns_may_have_names_of_their_own(tmp_path):
     assert texts_of(made) == texts_of(score(tmp_path, WIDE, system="x"))
     with pytest.raises(InputError, match=r"no layout of finforce \(found: titre, bearish_text"):
         score(tmp_path, rows)
+
+
+PAIRS_OF_RFC = SAMPLES / "rfc" / "samples" / "pairs.jsonl"
+
+
+def labels_of_rows(tmp_path, task, rows, suffix=".jsonl"):
+    """By system and sample, the answer that would be scored."""
+    file = tmp_path / f"labels{suffix}"
+    write_frame(pd.DataFrame(rows), file)
+    made = prepare_score(task, file, given={"data": PAIRS_OF_RFC})
+    return {
+        (name, sample): output
+        for name, system in made.given.systems.items()
+        for (sample, _), output in system.outputs.items()
+    }
+
+
+def test_labels_come_as_words_truth_values_and_replies_by_id_or_text(tmp_path):
+    run = task_named("rfc-detect").run.load()
+    units = run.units(run.load(PAIRS_OF_RFC)[0])
+    said = {unit.id: "true" if n % 3 else "false" for n, unit in enumerate(units)}
+    ways = {
+        ".csv": [{"id": u.id, "label": said[u.id].upper()} for u in units],
+        ".xlsx": [{"Item ID": u.id, "Prediction": said[u.id] == "true"} for u in units],
+        ".parquet": [{"paragraph": u.shown, "label": said[u.id]} for u in units],
+        ".jsonl": [{"id": u.id, "reply": f"It reads so.\n{said[u.id]}"} for u in units],
+    }
+    for suffix, rows in ways.items():
+        found = labels_of_rows(tmp_path, "rfc-detect", rows, suffix)
+        assert {sample: one["predicted"] for (_, sample), one in found.items()} == said, suffix
+    several = [{"system": name, **row} for name in ("one", "two Ö") for row in ways[".csv"]]
+    assert len(labels_of_rows(tmp_path, "rfc-detect", several)) == 2 * len(units)
+
+
+@pytest.mark.parametrize(
+    ("fields", "p_true"),
+    [
+        ({"label": "true", "p_true": 0.8}, 0.8),
+        ({"label": "false", "p_false": 0.8}, 0.2),
+        ({"label": "true", "probability": 0.8}, 0.8),
+        ({"label": "false", "Confidence": "0.8"}, 0.2),
+        ({"label": "false", "p_true": 0.1, "p_false": 0.9, "confidence": 0.5}, 0.1),
+    ],
+)
+def test_a_probability_is_of_a_label_or_of_the_one_given(tmp_path, fields, p_true):
+    run = task_named("rfc-detect").run.load()
+    rows = [{"id": unit.id, **fields} for unit in run.units(run.load(PAIRS_OF_RFC)[0])]
+    for one in labels_of_rows(tmp_path, "rfc-detect", rows, ".csv").values():
+        assert one["probabilities"]["true"] == pytest.approx(p_true)
+
+
+def test_a_diagnosis_names_its_pair_by_id_or_rewrite_and_has_all_probabilities_or_none(tmp_path):
+    run = task_named("rfc-diagnose").run.load()
+    units = run.units(run.load(PAIRS_OF_RFC)[0])
+    by_id = [{"id": u.id, "label": u.gold.capitalize()} for u in units]
+    by_text = [{"original": u.pair.original, "rewritten": u.pair.rewritten, "reply": u.gold}
+               for u in units]  # fmt: skip
+    for rows in (by_id, by_text):
+        found = labels_of_rows(tmp_path, "rfc-diagnose", rows)
+        assert {s: one["predicted"] for (_, s), one in found.items()} == {
+            unit.id: unit.gold for unit in units
+        }
+    whole = {"p_numerical": 0.1, "p_flipping": 0.2, "p_sentiment": 0.3, "p_causal": 0.4}
+    for fields, some in ((whole, True), ({"p_causal": 0.4}, False)):
+        rows = [{"id": unit.id, "label": "causal", **fields} for unit in units]
+        found = labels_of_rows(tmp_path, "rfc-diagnose", rows)
+        assert {one["probabilities"] is not None for one in found.values()} == {some}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"label": 1}, "the label is '1'; write one of true, false"),
+        ({"label": "true", "p_true": "70%"}, "p_true is '70%'; give a probability from 0 to 1"),
+        ({"label": "true", "probability": 7}, "probability is '7'; give a probability from 0"),
+    ],
+)
+def test_a_label_or_probability_that_nobody_can_tell_is_one_line(tmp_path, row, said):
+    run = task_named("rfc-detect").run.load()
+    first, *_ = run.units(run.load(PAIRS_OF_RFC)[0])
+    with pytest.raises(InputError) as caught:
+        labels_of_rows(tmp_path, "rfc-detect", [{"id": first.id, **row}])
+    assert said in str(caught.value)
+    with pytest.raises(InputError, match="is a pair, and detection shows its two paragraphs"):
+        labels_of_rows(tmp_path, "rfc-detect", [{"id": first.pair.id, "label": "true"}])
+
+
+def test_a_system_of_which_nothing_can_be_read_is_said(tmp_path):
+    run = task_named("rfc-detect").run.load()
+    rows = [{"id": unit.id, "label": "fake"} for unit in run.units(run.load(PAIRS_OF_RFC)[0])]
+    made = score(tmp_path, rows, "rfc-detect", given={"data": PAIRS_OF_RFC}, system="x")
+    assert made.data.notes == ["o.jsonl: x: none of its 48 outputs can be read: no label"]
 
 
 # ---- nothing is dropped in silence
@@ -311,6 +404,19 @@ def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
     passed = table(tmp_path / "again")["directionality"].mean()
     assert metrics["directionality"].value == pytest.approx(passed)
     assert metrics["directionality_stderr"].value >= 0
+    # A log that was judged says itself by what: no scorer is named.
+    (judged,) = list_eval_logs(str(tmp_path / "again" / "baseline-logs"))
+    done = subprocess.run(
+        [sys.executable, "-m", "inspect_ai", "score", judged.name.removeprefix("file://"),
+         "--model-role", "grader=openai-api/fake/other", "--action", "append",
+         "--output-file", str(tmp_path / "twice.eval")],
+        env=service.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    twice = read_eval_log(str(tmp_path / "twice.eval"))
+    named = {score.name for score in twice.results.scores}
+    assert named == {"contrafact/counterfactuals", "counterfactuals"}
+    assert twice.samples[0].scores.keys() == named
     # Without a judge, Inspect says so in one line.
     alone = quick_inspect(
         "eval", "contrafact/finforce", "--model", "none", "--limit", "1",

@@ -77,6 +77,9 @@ class HubServer:
         if isinstance(fault, int):
             self.send(handler, fault, b'{"error": "at this moment"}')
             return
+        if fault == "drop" and handler.command == "POST":
+            handler.close_connection = True
+            return
         repository = self.repository_in(path)
         token = handler.headers.get("Authorization") == f"Bearer {TOKEN}"
         if repository in self.gated and not token:

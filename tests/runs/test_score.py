@@ -406,11 +406,11 @@ def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
     assert metrics["directionality_stderr"].value >= 0
     # A log that was judged says itself by what: no scorer is named.
     (judged,) = list_eval_logs(str(tmp_path / "again" / "baseline-logs"))
-    done = subprocess.run(
-        [sys.executable, "-m", "inspect_ai", "score", judged.name.removeprefix("file://"),
-         "--model-role", "grader=openai-api/fake/other", "--action", "append",
-         "--output-file", str(tmp_path / "twice.eval")],
-        env=service.environment, capture_output=True, text=True, check=False,
+    done = quick_inspect(
+        "score", judged.name.removeprefix("file://"),
+        "--model-role", "grader=openai-api/fake/other", "--action", "append",
+        "--output-file", str(tmp_path / "twice.eval"),
+        env=service.environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     twice = read_eval_log(str(tmp_path / "twice.eval"))

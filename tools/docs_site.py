@@ -58,9 +58,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
     if GALLERY.is_dir():
-        for path in sorted(GALLERY.rglob("*")):
+        for path in sorted(GALLERY.glob("*")):
             if path.suffix in (".html", ".png"):
-                uri = f"gallery/{path.relative_to(GALLERY).as_posix()}"
+                uri = f"gallery/{path.name}"
                 files.append(File.generated(config, uri, abs_src_path=str(path)))
     return files
 

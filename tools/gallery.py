@@ -45,10 +45,10 @@ REPORTS = (
     Report(
         "detect",
         "Was this paragraph tampered with?",
-        "The 24 bundled pairs, each paragraph alone. A model asked in two ways, next to three "
+        "The 24 bundled pairs, each paragraph alone. A model next to three "
         "baselines that ask none: what looks like skill has to beat them.",
         (
-            "run rfc-detect --model {model} --method plain --method likelihood --method majority "
+            "run rfc-detect --model {model} --method plain --method majority "
             "--method surface --method coherence --temperature 0 --out runs/detect",
         ),
         "runs/detect/report.html",
@@ -58,8 +58,8 @@ REPORTS = (
         "Which manipulation was it?",
         "The same pairs, original and rewrite side by side, with the confusion of the four kinds.",
         (
-            "run rfc-diagnose --model {model} --method likelihood "
-            "--method likelihood:calibrate=true --method surface --out runs/diagnose",
+            "run rfc-diagnose --model {model} --method plain --method majority --method surface "
+            "--temperature 0 --out runs/diagnose",
         ),
         "runs/diagnose/report.html",
     ),
@@ -70,7 +70,7 @@ REPORTS = (
         "counts what is no counterfactual, and compares the two by a paired test.",
         (
             "run finforce --model {model} --judge {model} --method zero-shot --method guided "
-            "--limit 12 --temperature 0 --max-tokens 200 --fluency-model none --out runs/scenarios",
+            "--limit 8 --temperature 0 --max-tokens 200 --fluency-model none --out runs/scenarios",
         ),
         "runs/scenarios/report.html",
     ),
@@ -80,10 +80,10 @@ REPORTS = (
         "Stories with proven answers, edited and judged; the judge sat an exam on other stories, "
         "and its rates are shown raw and corrected, or with the reason why they cannot be.",
         (
-            "cobe synth --n 8 --seed 7 --out stories.jsonl",
-            "run cobe --model {model} --judge {model} --data stories.jsonl --limit 8 "
-            "--temperature 0 --max-tokens 160 --out runs/stories",
-            "exam --judge {model} --family cobe --n 100 --no-order --out exam.json",
+            "cobe synth --n 4 --seed 7 --out stories.jsonl",
+            "run cobe --model {model} --judge {model} --data stories.jsonl --limit 4 "
+            "--temperature 0 --max-tokens 120 --out runs/stories",
+            "exam --judge {model} --family cobe --n 60 --no-order --out exam.json",
             "report runs/stories --exam exam.json --out corrected",
         ),
         "corrected/report.html",
@@ -94,9 +94,10 @@ REPORTS = (
         "Two prompts, the same paragraphs: what flipped, and the paired difference. The same "
         "command fails a build on a regression.",
         (
-            "run rfc-detect --model {model} --method plain --temperature 0 --out runs/before",
-            "run rfc-detect --model {model} --method stepwise --temperature 0 --max-tokens 120 "
-            "--limit 24 --out runs/after",
+            "run rfc-detect --model {model} --method plain --temperature 0 --limit 12 "
+            "--out runs/before",
+            "run rfc-detect --model {model} --method stepwise --temperature 0 --max-tokens 100 "
+            "--limit 12 --out runs/after",
             "diff runs/before runs/after --html comparison.html",
         ),
         "comparison.html",

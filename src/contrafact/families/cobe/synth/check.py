@@ -7,42 +7,23 @@ was made, and shares no code with `realization`: the text is searched for the cl
 phrases of the template, and the words between them are read by rules for English connectors.
 """
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from contrafact.families.cobe.synth.cases import Case, prove
+from contrafact.families.cobe.synth.reading import (
+    MARK,
+    NUMBER,
+    SENTENCE_END,
+    Sentence,
+    is_whole,
+    masked,
+)
 from contrafact.families.cobe.synth.template import Asserted, Phrase, Template, Words
 
 __all__ = ["Claim", "Lexicon", "Mention", "Reading", "check_story", "read"]
-
-_NUMBER = re.compile(r"\d[\d,]*")
-_MARK = "\x00"
-_CAUSE = {True: ("because of", "due to", "because", "since")}
-_CAUSE[False] = ("in spite of", "even though", "although", "despite")
-_LINK = {
-    True: (
-        *("for that reason", "because of this", "as a result", "consequently", "accordingly"),
-        "therefore",
-    ),
-    False: (
-        *("in spite of this", "despite this", "nevertheless", "nonetheless", "all the same"),
-        "even so",
-    ),
-}
-_BETWEEN = {True: ("and so", "so"), False: ("but", "yet")}
-_CUES = {
-    cue: (place, follows)
-    for place, table in (("cause", _CAUSE), ("link", _LINK), ("between", _BETWEEN))
-    for follows, cues in table.items()
-    for cue in cues
-}
-_TOKEN = re.compile(
-    rf"{_MARK}(\d+){_MARK}|\b({'|'.join(sorted(_CUES, key=len, reverse=True))})\b|(,)"
-)
-_SENTENCE = re.compile(r"[.!?:\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +81,12 @@ class Lexicon:
     def __init__(self, template: Template, words: Words) -> None:
         self.words = words
         self.entries = tuple(_entries(template, words))
-        self._read: dict[str, _Sentence] = {}
+        self._read: dict[str, Sentence[Mention]] = {}
 
-    def sentence(self, text: str) -> "_Sentence":
+    def sentence(self, text: str) -> Sentence[Mention]:
         """Return what a sentence says. The answers of a story have most sentences in common."""
         if text not in self._read:
-            self._read[text] = _Sentence(*_masked(self, text))
+            self._read[text] = Sentence(*_masked(self, text), _left_open)
         return self._read[text]
 
 
@@ -115,11 +96,15 @@ def read(lexicon: Lexicon, text: str) -> Reading:
     claims: list[Claim] = []
     loose: list[str] = []
     before: list[Mention] = []
-    for part in _SENTENCE.split(text):
+    for part in SENTENCE_END.split(text):
         sentence = lexicon.sentence(part)
         if sentence.mentions:
             mentions += sentence.mentions
-            sentence.conclude(before, claims, loose)
+            claims += [
+                Claim(cause, effect, follows)
+                for group, effect, follows in sentence.claims(before, loose)
+                for cause in group
+            ]
             before = sentence.conclusions
     return Reading(tuple(mentions), tuple(claims), tuple(loose))
 
@@ -127,104 +112,26 @@ def read(lexicon: Lexicon, text: str) -> Reading:
 def _masked(lexicon: Lexicon, text: str) -> tuple[str, tuple[Mention, ...]]:
     """Return a sentence with marks for what it mentions, and the mentions."""
     lowered = text.lower()
-    pieces, last = [], 0
-    found = _mentions(lexicon, lowered)
-    for index, (start, end, _) in enumerate(found):
-        pieces += [lowered[last:start], f"{_MARK}{index}{_MARK}"]
-        last = end
-    return "".join([*pieces, lowered[last:]]), tuple(mention for _, _, mention in found)
-
-
-def _mentions(lexicon: Lexicon, lowered: str) -> list[tuple[int, int, Mention]]:
-    """Return every mention with its start and end; of two that overlap, the earlier and longer."""
     found = []
     for entry in lexicon.entries:
         start = lowered.find(entry.head)
         while start >= 0:
             end, number = start + len(entry.head), None
             if entry.tail is not None:
-                digits = _NUMBER.match(lowered, end)
+                digits = NUMBER.match(lowered, end)
                 fits = digits is not None and lowered.startswith(entry.tail, digits.end())
                 if digits is not None and fits:
                     number = int(digits[0].replace(",", ""))
                     end = digits.end() + len(entry.tail)
-            if (entry.tail is None or number is not None) and _whole(lowered, start, end):
+            if (entry.tail is None or number is not None) and is_whole(lowered, start, end):
                 asserted = Asserted(entry.value, number, entry.beyond)
                 found.append((start, end, Mention(entry.name, asserted, entry.noun)))
             start = lowered.find(entry.head, start + 1)
-    found.sort(key=lambda hit: (hit[0], -hit[1]))
-    kept: list[tuple[int, int, Mention]] = []
-    for hit in found:
-        if not kept or hit[0] >= kept[-1][1]:
-            kept.append(hit)
-    return kept
+    return masked(lowered, found)
 
 
-@dataclass
-class _Sentence:
-    """One sentence: which mentions are causes under a connector, and which stand by themselves.
-
-    "because X" and "although X" govern what follows them up to a comma; "so" and "but" stand
-    between what is said before them and after; "as a result" and "even so" look back to the
-    sentence before, or to what is said before them in the same one.
-    """
-
-    text: str
-    mentions: tuple[Mention, ...]
-    governed: list[tuple[Mention, bool]] = field(default_factory=list)
-    early: list[Mention] = field(default_factory=list)
-    late: list[Mention] = field(default_factory=list)
-    between: bool | None = None
-    back: bool | None = None
-    loose: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        governor: tuple[bool, str] | None = None
-        used = True
-        for token in _TOKEN.finditer(self.text):
-            if token[1] is not None:
-                mention = self.mentions[int(token[1])]
-                used = True
-                if governor:
-                    self.governed.append((mention, governor[0]))
-                else:
-                    (self.early if self.between is None else self.late).append(mention)
-            elif token[3] is not None:
-                governor = None if used else governor
-            else:
-                place, follows = _CUES[token[2]]
-                if not used:
-                    self.loose.append(token[2])
-                governor = (follows, token[2]) if place == "cause" else None
-                used = place != "cause"
-                if place == "link" and not self.early:
-                    self.back = follows
-                elif place != "cause":
-                    self.between = follows
-
-    @property
-    def conclusions(self) -> list[Mention]:
-        """What the sentence says by itself, not as a cause."""
-        return self.late if self.between is not None else self.early
-
-    def conclude(self, before: list[Mention], claims: list[Claim], loose: list[str]) -> None:
-        """Add what the sentence claims, given what the one before it concluded."""
-        effects = self.conclusions
-        causes = list(self.governed)
-        if self.between is not None:
-            causes += [(mention, self.between) for mention in self.early]
-        if self.back is not None:
-            causes += [(mention, self.back) for mention in before]
-            if not before:
-                loose.append(self.text)
-        loose += self.loose
-        if causes and not effects:
-            loose.append(self.text)
-        claims += [Claim(cause, effect, kind) for effect in effects for cause, kind in causes]
-
-
-def _whole(text: str, start: int, end: int) -> bool:
-    return not (start and text[start - 1].isalnum()) and not text[end : end + 1].isalnum()
+def _left_open(mention: Mention) -> Mention:
+    raise ValueError(f"a hand-written plot leaves '{mention.name}' open")
 
 
 def _entries(template: Template, words: Words) -> Iterator[_Entry]:
@@ -241,8 +148,8 @@ def _entries(template: Template, words: Words) -> Iterator[_Entry]:
 
 
 def _entry(phrase: Phrase, words: Words, name: str, value: str, *, beyond: bool = False) -> _Entry:
-    text = phrase.realized({**words, "n": _MARK}).lower()
-    head, mark, tail = text.partition(_MARK)
+    text = phrase.realized({**words, "n": MARK}).lower()
+    head, mark, tail = text.partition(MARK)
     return _Entry(head, tail if mark else None, name, value, beyond, False)
 
 

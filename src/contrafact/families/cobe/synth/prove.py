@@ -12,12 +12,19 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from contrafact.causal.counterfactual import Disagreement, ImpossibleFacts, Proof, consequences
 from contrafact.causal.model import Model, Value
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
+from contrafact.families.cobe.synth.reading import (
+    NUMBER,
+    SENTENCE_END,
+    Sentence,
+    is_whole,
+    masked,
+)
 from contrafact.records import content_id
 
 __all__ = [
@@ -29,36 +36,13 @@ __all__ = [
     "Reading",
     "case_of",
     "check_story",
+    "false_claims",
     "judge_text",
+    "left_open",
     "prove_rows",
     "situation_of",
 ]
 
-_NUMBER = re.compile(r"\d[\d,]*")
-_MARK = "\x00"
-_CAUSE = {True: ("because of", "due to", "because", "since")}
-_CAUSE[False] = ("in spite of", "even though", "although", "despite")
-_LINK = {
-    True: (
-        *("for that reason", "because of this", "as a result", "consequently", "accordingly"),
-        "therefore",
-    ),
-    False: (
-        *("in spite of this", "despite this", "nevertheless", "nonetheless", "all the same"),
-        "even so",
-    ),
-}
-_BETWEEN = {True: ("and so", "so"), False: ("but", "yet")}
-_CUES = {
-    cue: (place, follows)
-    for place, table in (("cause", _CAUSE), ("link", _LINK), ("between", _BETWEEN))
-    for follows, cues in table.items()
-    for cue in cues
-}
-_TOKEN = re.compile(
-    rf"{_MARK}(\d+){_MARK}|\b({'|'.join(sorted(_CUES, key=len, reverse=True))})\b|(,)|\b(whether)\b"
-)
-_SENTENCE = re.compile(r"[.!?:\n]+")
 _NUMERICAL, _LATENT = "Numerical change expected: ", "Latent: "
 _WAYS = {
     "up": ("is higher than", "goes up from", "is more than", "lies above the earlier"),
@@ -80,6 +64,11 @@ class Mention:
     name: str
     value: Value | None
     noun: bool
+
+
+def left_open(mention: Mention) -> Mention:
+    """Return a mention of which nothing is asserted."""
+    return Mention(mention.name, None, mention.noun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +145,20 @@ class Reader:
         return self._known[text]
 
     def _read(self, text: str) -> Reading:
-        masked, mentions = self._masked(text.lower())
+        text, mentions = self.masked(text.lower())
         before: list[Mention] = []
         claims: list[Claim] = []
         loose: list[str] = []
-        said: list[Mention] = []
-        for part in _SENTENCE.split(masked):
-            sentence = _Sentence(part, mentions)
-            if sentence.said:
-                sentence.conclude(before, claims, loose)
+        found: list[Mention] = []
+        for part in SENTENCE_END.split(text):
+            sentence = Sentence(part, mentions, left_open)
+            if sentence.mentions:
+                claims += [Claim(*claim) for claim in sentence.claims(before, loose)]
                 before = sentence.conclusions
-                said += sentence.said
-        return Reading(tuple(said), tuple(claims), tuple(loose))
+                found += sentence.mentions
+        return Reading(tuple(found), tuple(claims), tuple(loose))
 
-    def _masked(self, lowered: str) -> tuple[str, list[Mention]]:
+    def masked(self, lowered: str) -> tuple[str, tuple[Mention, ...]]:
         """Return a text with marks for what it mentions, and the mentions."""
         hits: list[tuple[int, int, Mention]] = []
         for entry in self.entries:
@@ -177,26 +166,16 @@ class Reader:
             while start >= 0:
                 end, value = start + len(entry.head), entry.value
                 if entry.tail is not None:
-                    digits = _NUMBER.match(lowered, end)
+                    digits = NUMBER.match(lowered, end)
                     if digits is not None and lowered.startswith(entry.tail, digits.end()):
                         value = int(digits[0].replace(",", "").rstrip(","))
                         end = digits.end() + len(entry.tail)
                     else:
                         end = -1
-                if end > 0 and _whole(lowered, start, end):
+                if end > 0 and is_whole(lowered, start, end):
                     hits.append((start, end, Mention(entry.name, value, entry.noun)))
                 start = lowered.find(entry.head, start + 1)
-        # Of two that overlap, the earlier, and of those that begin together, the longer.
-        hits.sort(key=lambda hit: (hit[0], -hit[1]))
-        pieces: list[str] = []
-        found: list[Mention] = []
-        last = 0
-        for start, end, mention in hits:
-            if start >= last:
-                pieces += [lowered[last:start], f"{_MARK}{len(found)}{_MARK}"]
-                found.append(mention)
-                last = end
-        return "".join([*pieces, lowered[last:]]), found
+        return masked(lowered, hits)
 
     def intervention(self, query: str) -> dict[str, Value] | None:
         """Return what a query supposes; None where it supposes something else."""
@@ -219,81 +198,6 @@ class Reader:
             else:
                 return None
         return found
-
-
-@dataclass
-class _Sentence:
-    """One sentence: which mentions are causes under a connector, and which stand by themselves.
-
-    "because X" and "although X" govern what follows them up to a comma; "so" and "but" stand
-    between what is said before them and after; "as a result" and "even so" look back to the
-    sentence before, or to what is said before them in the same one.
-    """
-
-    text: str
-    mentions: Sequence[Mention]
-    governed: list[tuple[list[Mention], bool]] = field(default_factory=list)
-    early: list[Mention] = field(default_factory=list)
-    late: list[Mention] = field(default_factory=list)
-    said: list[Mention] = field(default_factory=list)
-    between: bool | None = None
-    back: bool | None = None
-    loose: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        governor: list[Mention] | None = None
-        used, hedged = True, False
-        for token in _TOKEN.finditer(self.text):
-            if token[1] is not None:
-                mention = self.mentions[int(token[1])]
-                used = True
-                if hedged:
-                    mention = Mention(mention.name, None, mention.noun)
-                self.said.append(mention)
-                if governor is not None:
-                    governor.append(mention)
-                elif not hedged:
-                    (self.early if self.between is None else self.late).append(mention)
-            elif token[4] is not None:
-                hedged = True
-            elif token[3] is not None:
-                governor = None if used else governor
-            else:
-                place, follows = _CUES[token[2]]
-                if not used:
-                    self.loose.append(token[2])
-                governor = None
-                if place == "cause":
-                    governor = []
-                    self.governed.append((governor, follows))
-                used = place != "cause"
-                if place == "link" and not self.early:
-                    self.back = follows
-                elif place != "cause":
-                    self.between = follows
-
-    @property
-    def conclusions(self) -> list[Mention]:
-        """What the sentence says by itself, not as a cause."""
-        return self.late if self.between is not None else self.early
-
-    def conclude(self, before: list[Mention], claims: list[Claim], loose: list[str]) -> None:
-        """Add what the sentence claims, given what the one before it concluded."""
-        effects = self.conclusions
-        causes = [(tuple(group), follows) for group, follows in self.governed]
-        if self.between is not None:
-            causes.append((tuple(self.early), self.between))
-        if self.back is not None:
-            causes.append((tuple(before), self.back))
-        loose += self.loose
-        if causes and (not effects or not all(group for group, _ in causes)):
-            loose.append(self.text)
-            return
-        claims += [Claim(group, effect, kind) for effect in effects for group, kind in causes]
-
-
-def _whole(text: str, start: int, end: int) -> bool:
-    return not (start and text[start - 1].isalnum()) and not text[end : end + 1].isalnum()
 
 
 def _entries(wordings: Mapping[str, Any]) -> Iterator[_Entry]:
@@ -454,11 +358,7 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
             found["E2"].append(f"'{name}' is as it was")
     told = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
     found["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
-    found["E3"] += [
-        f"'{claim.effect.name}': {why}"
-        for claim in reading.claims
-        if (why := _untrue(facts, claim, told, facts.proof.intervention))
-    ]
+    found["E3"] += false_claims(facts, reading.claims, told)
     for name, way in facts.moved.items():
         before = facts.proof.facts[name]
         for now in values.get(name, {None}):
@@ -470,6 +370,23 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
         if any(one not in (value, None) for one in values.get(name, ())):
             found["E5"].append(f"'{name}' is not {value}")
     return found
+
+
+def false_claims(
+    facts: Facts, claims: Iterable[Claim], told: Mapping[str, Value | None]
+) -> list[str]:
+    """Return why connectors of an answer are wrong; nothing for those that are right.
+
+    Args:
+        facts: What the story is about.
+        claims: What the connectors say.
+        told: What the answer asserts of each variable, of which it asserts one thing.
+    """
+    return [
+        f"'{claim.effect.name}': {why}"
+        for claim in claims
+        if (why := _untrue(facts, claim, told, facts.proof.intervention))
+    ]
 
 
 def _untrue(
@@ -663,7 +580,7 @@ def _criteria_problems(facts: Facts, criteria: Sequence[str]) -> Iterator[str]:
     for text in numerical:
         for name, way in facts.moved.items():
             forms = facts.reader.wordings[name]
-            lowered, figure = text.lower(), _NUMBER.findall(text)
+            lowered, figure = text.lower(), NUMBER.findall(text)
             here = [one for one, cues in _WAYS.items() if any(cue in lowered for cue in cues)]
             before = f"{facts.proof.facts[name]:,}"
             if (

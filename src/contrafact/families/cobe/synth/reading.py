@@ -1,0 +1,153 @@
+"""How a checker reads the English between what a text asserts: marks, connectors, sentences.
+
+The checkers of hand-written plots and of composed stories look for different wordings, and read
+what joins them by the same rules.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+__all__ = ["CUES", "MARK", "NUMBER", "SENTENCE_END", "Sentence", "is_whole", "masked"]
+
+M = TypeVar("M")
+
+NUMBER = re.compile(r"\d[\d,]*")
+MARK = "\x00"
+"""Stands on both sides of the index of a mention, in place of its words."""
+SENTENCE_END = re.compile(r"[.!?:\n]+")
+
+_CAUSE = {
+    True: ("because of", "due to", "because", "since"),
+    False: ("in spite of", "even though", "although", "despite"),
+}
+_LINK = {
+    True: (
+        *("for that reason", "because of this", "as a result", "consequently", "accordingly"),
+        "therefore",
+    ),
+    False: (
+        *("in spite of this", "despite this", "nevertheless", "nonetheless", "all the same"),
+        "even so",
+    ),
+}
+_BETWEEN = {True: ("and so", "so"), False: ("but", "yet")}
+CUES = {
+    cue: (place, follows)
+    for place, table in (("cause", _CAUSE), ("link", _LINK), ("between", _BETWEEN))
+    for follows, cues in table.items()
+    for cue in cues
+}
+"""By connector, where its cause stands and whether it says that the effect follows."""
+_TOKEN = re.compile(
+    rf"{MARK}(\d+){MARK}|\b({'|'.join(sorted(CUES, key=len, reverse=True))})\b|(,)|\b(whether)\b"
+)
+
+
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Tell whether a place in a text begins and ends with a word."""
+    return not (start and text[start - 1].isalnum()) and not text[end : end + 1].isalnum()
+
+
+def masked(lowered: str, hits: list[tuple[int, int, M]]) -> tuple[str, tuple[M, ...]]:
+    """Return a text with marks for what it mentions, and the mentions in their order.
+
+    Args:
+        lowered: The text.
+        hits: Start, end and mention of every wording found. Of two that overlap, the earlier
+            counts, and of those that begin together, the longer.
+    """
+    pieces: list[str] = []
+    found: list[M] = []
+    last = 0
+    for start, end, mention in sorted(hits, key=lambda hit: (hit[0], -hit[1])):
+        if start >= last:
+            pieces += [lowered[last:start], f"{MARK}{len(found)}{MARK}"]
+            found.append(mention)
+            last = end
+    return "".join([*pieces, lowered[last:]]), tuple(found)
+
+
+class Sentence(Generic[M]):
+    """One sentence: which mentions are causes under a connector, and which stand by themselves.
+
+    "because X" and "although X" govern what follows them up to a comma; "so" and "but" stand
+    between what is said before them and after; "as a result" and "even so" look back to the
+    sentence before, or to what is said before them in the same one. What comes after "whether" is
+    left open.
+
+    Args:
+        text: The sentence, with marks for mentions.
+        mentions: What the marks stand for.
+        opened: Makes of a mention one whose value is left open.
+
+    Attributes:
+        mentions: Everything that it asserts or leaves open, in its order.
+        governed: The groups of mentions under a connector of cause, and whether it says that
+            the effect follows.
+        conclusions: What the sentence says by itself, not as a cause.
+        loose: Connectors that join nothing.
+    """
+
+    def __init__(self, text: str, mentions: Sequence[M], opened: Callable[[M], M]) -> None:
+        self.text = text
+        self.mentions: list[M] = []
+        self.governed: list[tuple[list[M], bool]] = []
+        self.loose: list[str] = []
+        self._early: list[M] = []
+        self._late: list[M] = []
+        self._between: bool | None = None
+        self._back: bool | None = None
+        governor: list[M] | None = None
+        used, hedged = True, False
+        for token in _TOKEN.finditer(text):
+            if token[1] is not None:
+                used = True
+                mention = mentions[int(token[1])]
+                if hedged:
+                    mention = opened(mention)
+                self.mentions.append(mention)
+                if governor is not None:
+                    governor.append(mention)
+                elif not hedged:
+                    (self._early if self._between is None else self._late).append(mention)
+            elif token[4] is not None:
+                hedged = True
+            elif token[3] is not None:
+                governor = None if used else governor
+            else:
+                place, follows = CUES[token[2]]
+                if not used:
+                    self.loose.append(token[2])
+                governor = None
+                if place == "cause":
+                    governor = []
+                    self.governed.append((governor, follows))
+                used = place != "cause"
+                if place == "link" and not self._early:
+                    self._back = follows
+                elif place != "cause":
+                    self._between = follows
+
+    @property
+    def conclusions(self) -> list[M]:
+        """What the sentence says by itself, not as a cause."""
+        return self._late if self._between is not None else self._early
+
+    def claims(self, before: Sequence[M], loose: list[str]) -> list[tuple[tuple[M, ...], M, bool]]:
+        """Return causes, effect and whether it follows, for each claim of the sentence.
+
+        Args:
+            before: What the sentence before it concluded.
+            loose: Gets the connectors that join nothing.
+        """
+        causes = [(tuple(group), follows) for group, follows in self.governed]
+        if self._between is not None:
+            causes.append((tuple(self._early), self._between))
+        if self._back is not None:
+            causes.append((tuple(before), self._back))
+        loose += self.loose
+        if causes and (not self.conclusions or not all(group for group, _ in causes)):
+            loose.append(self.text)
+            return []
+        return [(group, effect, kind) for effect in self.conclusions for group, kind in causes]

@@ -135,6 +135,7 @@ def test_versions_lie_side_by_side(site):
     assert f"{contrafact.__version__}/" in (site.parent / "index.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_readme_begins_with_what_its_code_prints(capsys):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     quoted = re.search(r"((?:^> .*\n)+)", readme, re.MULTILINE)[1].replace("> ", "")
@@ -147,10 +148,14 @@ def test_the_readme_begins_with_what_its_code_prints(capsys):
     assert after in capsys.readouterr().out
 
 
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *ignored):
+        """Say nothing of what was asked for."""
+
+
 @pytest.fixture(scope="module")
 def served(site):
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site.parent)
-    handler.log_message = lambda *_: None
+    handler = functools.partial(Quiet, directory=site.parent)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -164,8 +169,8 @@ def open_page(chromium):
     """Open pages of the site; none may say that something went wrong, or ask another server."""
     opened = []
 
-    def open_one(address, width=1280):
-        page = chromium.new_page(viewport={"width": width, "height": 800})
+    def open_one(address, width=1280, scheme="light"):
+        page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
         said, asked = [], []
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
@@ -204,15 +209,16 @@ KINDS = (
     "api/stats/",
     "contracts/",
     "comparison/",
-    "glossary/",
     "gallery/",
 )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(width, served, open_page, axe):
-    page = open_page(served, width)
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(
+    width, scheme, served, open_page, axe
+):
+    page = open_page(served, width, scheme)
     for kind in KINDS:
         page.goto(f"{served}{kind}")
         page.evaluate(axe)

@@ -74,6 +74,11 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     return markdown.replace("<!-- gallery -->", gallery_list())
 
 
+def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
+    """Name the search dialog for screen readers, which the theme leaves without a name."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
 def on_post_build(*, config: MkDocsConfig) -> None:
     """List the versions that lie side by side, newest first, and lead the root to the newest."""
     site = Path(config.site_dir)

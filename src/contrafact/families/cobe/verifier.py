@@ -28,12 +28,16 @@ from contrafact.judges.verifier import Decision, Subject
 from contrafact.text.tokens import normal, stem
 from contrafact.text.words.terms import base_forms
 
-__all__ = ["EXTRA", "FreeReader", "FreeReading", "decide", "proof"]
+__all__ = ["EXTRA", "READ", "FreeReader", "FreeReading", "decide", "proof"]
 
 EXTRA = 4
 """Content words that a clause may have besides those of the wording it is read as (ours)."""
 
+READ = 0.5
+"""Share of a response's clauses that must be read before it is said to do nothing wrong (ours)."""
+
 _KEPT = 64
+_DARK = "\x01"  # before a clause that was not read
 _PIECE = re.compile(
     rf"({MARK}\d+{MARK}|[.!?:;,\n]+"
     rf"|\b(?:{'|'.join(sorted(map(re.escape, CUES), key=len, reverse=True))}"
@@ -173,15 +177,30 @@ class FreeReader:
                 moves.setdefault(way[0], set()).add(way[1])
             else:
                 unread.append(" ".join(piece.split()))
+                pieces[place] = f"{_DARK}{piece}"
+        for place in range(1, len(pieces), 2):
+            # "The frost hit the market" says of the market what nobody has read, not of the frost.
+            around = pieces[place - 1] + pieces[place + 1]
+            if pieces[place].startswith(MARK) and _DARK in around:
+                index = int(pieces[place].strip(MARK))
+                if mentions[index].noun:
+                    mentions[index] = left_open(mentions[index])
         said: list[Mention] = []
         claims: list[Claim] = []
         loose: list[str] = []
         before: list[Mention] = []
+        dark = dark_before = False
         for part in SENTENCE_END.split("".join(pieces)):
             sentence = Sentence(part, mentions, left_open)
+            # A clause that was not read may be a cause, or an effect, of what stands next to it.
+            dark = _DARK in part or (dark and not sentence.mentions)
             if sentence.mentions:
-                claims += [Claim(*claim) for claim in sentence.claims(before, loose)]
-                before = sentence.conclusions
+                found = [Claim(*claim) for claim in sentence.claims(before, loose)]
+                if found and (dark or dark_before):
+                    loose.append(part)
+                else:
+                    claims += found
+                before, dark_before = sentence.conclusions, dark
                 said += sentence.mentions
         ways = {name: frozenset(found) for name, found in moves.items()}
         return FreeReading(tuple(said), tuple(claims), tuple(loose), ways, tuple(unread))
@@ -310,6 +329,8 @@ def decide(facts: Facts, reader: FreeReader, response: str) -> dict[str, Decisio
     open_ones = [name for name in missing if list(in_doubt([name]))]
     silent = [name for name in facts.changed if not told[name]]
     moves = {name: _ways(facts, reading, name) for name in facts.moved}
+    read = len(reading.mentions)
+    dark = ["little of it can be read"] if read < READ * (read + len(reading.unread)) else []
     return {
         "E1": verdict(
             [
@@ -345,7 +366,7 @@ def decide(facts: Facts, reader: FreeReader, response: str) -> dict[str, Decisio
         ),
         "E3": verdict(
             false_claims(facts, reading.claims, _single(reading)),
-            (f"cannot read what '{_shown(text)}' joins" for text in reading.loose),
+            [*(f"cannot read what '{_shown(text)}' joins" for text in reading.loose), *dark],
             "every connector is right" if reading.claims else "no connector is wrong",
         ),
         "E4": verdict(
@@ -363,7 +384,7 @@ def decide(facts: Facts, reader: FreeReader, response: str) -> dict[str, Decisio
                 for name, value in facts.implied.items()
                 if told[name] - {value, None}
             ),
-            in_doubt(name for name in facts.implied if not told[name]),
+            [*in_doubt(name for name in facts.implied if not told[name]), *dark],
             "nothing that is implied is denied",
         ),
     }
@@ -386,7 +407,7 @@ def _single(reading: FreeReading) -> dict[str, Value | None]:
 
 
 def _shown(part: str) -> str:
-    return " ".join(re.sub(rf"{MARK}\d+{MARK}", "…", part).split())
+    return " ".join(re.sub(rf"{MARK}\d+{MARK}", "…", part.replace(_DARK, "")).split())
 
 
 def _clause(reader: FreeReader, name: str, value: Value) -> str:

@@ -143,7 +143,8 @@ def test_the_readme_begins_with_what_its_code_prints(capsys):
     before = " ".join(re.sub(r"\*\*.*?\*\*|~~", "", quoted).split())
     code = re.search(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)[1]
     assert before in code
-    assert len([line for line in code.splitlines() if line.strip()]) == 3
+    imports, _, lines = code.partition("\n\n")
+    assert imports == "import contrafact as cf" and len(lines.splitlines()) == 3
     exec(code, {})
     assert after in capsys.readouterr().out
 

@@ -206,9 +206,7 @@ KINDS = (
     "tutorials/evaluator/",
     "concepts/correction/",
     "commands/run/",
-    "catalogue/",
     "api/stats/",
-    "contracts/",
     "comparison/",
     "gallery/",
 )

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" UV_TORCH_BACKEND=$${UV_TORCH_BACKEND:-cpu} \
   $(or $(shell command -v uv),$(BIN)/uv)
 
-.PHONY: demo test lint format bench verify clean
+.PHONY: demo test lint format bench verify docs docs-serve gallery clean
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -52,5 +52,17 @@ bench: $(VENV)/.dev
 verify: $(VENV)/.dev
 	$(BIN)/python -m contrafact.families.cobe.synth.verify
 
+# The site, built strictly into site/VERSION, beside the versions that are there already.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean \
+	  --site-dir site/$$($(BIN)/python -c 'import contrafact; print(contrafact.__version__)')
+
+# The reports of the site's gallery, from real runs of the embedded model: some minutes, once.
+gallery: $(VENV)/.dev
+	$(BIN)/python tools/gallery.py build/gallery
+
+docs-serve: docs
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8001
+
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo build site

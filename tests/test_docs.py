@@ -175,7 +175,7 @@ def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
 
 
 def test_the_example_rule_works_as_the_page_says(quick_contrafact, tmp_path):
-    page = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
     (source,) = re.findall(r"```python\n(\"\"\"A house rule.*?)```", page, re.DOTALL)
     (tmp_path / "house_rules").mkdir()
     (tmp_path / "house_rules" / "advice.py").write_text(source, encoding="utf-8")
@@ -188,7 +188,7 @@ def test_the_example_rule_works_as_the_page_says(quick_contrafact, tmp_path):
     lines = "".join(json.dumps(pair) + "\n" for pair in pairs)
     (tmp_path / "pairs.jsonl").write_text(lines, encoding="utf-8")
     paths = os.pathsep.join(filter(None, (".", os.environ.get("PYTHONPATH"))))
-    for words in commands(ROOT / "docs" / "contracts.md"):
+    for words in commands(ROOT / "docs" / "check.md"):
         done = quick_contrafact(*words, env={**os.environ, "PYTHONPATH": paths})
         if "--rule" not in words:
             continue

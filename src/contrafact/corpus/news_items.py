@@ -133,7 +133,7 @@ def load_news(path: str | Path, notes: NewsNotes | None = None) -> list[NewsItem
 
 
 def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]:
-    """Return the news items of a file as :func:`load_news` does, each with its whole row."""
+    """Return the news items of a file as `load_news` does, each with its whole row."""
     return list(stream_news(path, notes))
 
 

@@ -182,7 +182,7 @@ def fetch(
 def fetch_json(
     url: str, *, attempts: int = ATTEMPTS, sleep: Callable[[float], None] = time.sleep
 ) -> object:
-    """Return what ``url`` answers, read as JSON; tried again as :func:`fetch` does.
+    """Return what ``url`` answers, read as JSON; tried again as `fetch` does.
 
     Raises:
         InputError: Not found or refused, no connection, not JSON.
@@ -202,7 +202,7 @@ def fetch_text(
     attempts: int = ATTEMPTS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Return what ``url`` answers as text; tried again as :func:`fetch` does.
+    """Return what ``url`` answers as text; tried again as `fetch` does.
 
     Args:
         url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only.

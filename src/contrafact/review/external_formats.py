@@ -4,7 +4,7 @@ Label Studio: JSON (a list of tasks with ``annotations``), JSON-MIN and CSV (a r
 the controls' names as columns). Potato: JSON Lines, CSV, TSV and Parquet of its exporters (a row
 per item and user, ``labels`` or a column per scheme), the ``user_state.json`` that it keeps of each
 person, and the ``annotated_instances.jsonl`` of earlier versions. What becomes of them in a review
-is decided in :mod:`contrafact.review.import_annotations`.
+is decided in `contrafact.review.import_annotations`.
 """
 
 import json

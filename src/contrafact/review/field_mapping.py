@@ -137,7 +137,7 @@ def read_gold(
     """Return a file's items for training: fields, and known answers from columns of that name.
 
     Raises:
-        InputError: As :func:`read_items`; or the project has no training, or a row no answer.
+        InputError: As `read_items`; or the project has no training, or a row no answer.
     """
     stage = next((stage for stage in project.stages if stage.kind == "training"), None)
     if stage is None:
@@ -168,7 +168,7 @@ def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, A
     Families say which of their rows hold several items; an output that a run found invalid is none.
 
     Args:
-        row: The row, values as :func:`json_value` gives them.
+        row: The row, values as `json_value` gives them.
         project: The project.
 
     Raises:

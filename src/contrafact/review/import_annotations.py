@@ -71,7 +71,7 @@ def import_annotations(
 
     Args:
         state: The review.
-        annotations: As :func:`contrafact.review.external_formats.read_annotations` returns them.
+        annotations: As `contrafact.review.external_formats.read_annotations` returns them.
         who: Who imports them.
         tool: Where they were made.
         file: The file they come in, for messages and for the history.

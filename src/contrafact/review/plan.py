@@ -3,9 +3,9 @@
 Items come with what a judge said of them (or with their way through a review) and with a group: a
 system, a category. A wave of labels is drawn from those that have none, each item in proportion to
 how far its label is expected to lie from what is expected, times what it weighs in the figures,
-with a uniform share added; see :mod:`contrafact.stats.sampling`. The probabilities are
-kept, and :func:`figures_of` turns labels into figures that are right whatever was expected; see
-:mod:`contrafact.stats.sampling`.
+with a uniform share added; see `contrafact.stats.sampling`. The probabilities are
+kept, and `figures_of` turns labels into figures that are right whatever was expected; see
+`contrafact.stats.sampling`.
 """
 
 import math

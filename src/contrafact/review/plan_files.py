@@ -214,7 +214,7 @@ def labels_in_rows(
 def read_labels(
     path: str | Path, frame: Frame, *, field: str | None = None, positive: Sequence[str] = ()
 ) -> Labels:
-    """Return a frame's labels from a file of them; see :func:`labels_in_rows`."""
+    """Return a frame's labels from a file of them; see `labels_in_rows`."""
     rows = list(read_rows(path))
     return labels_in_rows(rows, frame, source_name(path), field=field, positive=positive)
 
@@ -227,7 +227,7 @@ def true_labels(
     field: str,
     positive: Sequence[str] = (),
 ) -> NDArray[np.float64]:
-    """Return every item's label, 0 or 1, shape (items,); see :func:`labels_in_rows`.
+    """Return every item's label, 0 or 1, shape (items,); see `labels_in_rows`.
 
     Raises:
         InputError: An item has none.

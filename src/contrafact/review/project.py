@@ -1,7 +1,7 @@
 """A review project: what is asked, of whom, in which stages, and which rule leads where.
 
 Four projects ship as TOML files, and a user writes another without code. Everything that can be
-wrong with one is found when it is read: :func:`validate_project` checks statements about its rules,
+wrong with one is found when it is read: `validate_project` checks statements about its rules,
 so they hold of every item that will ever go through it.
 """
 

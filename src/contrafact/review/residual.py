@@ -3,7 +3,7 @@
 Two annotators who pass a wrong item agree, so that no disagreement shows it. How often that
 happens follows from how often they disagree, who is found to be right where somebody else looks
 again (the audit's random sample, the adjudication), and how many items are wrong to begin with:
-:mod:`contrafact.stats.votes` draws all of that together.
+`contrafact.stats.votes` draws all of that together.
 
 What it takes for granted:
 

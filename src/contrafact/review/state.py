@@ -1,9 +1,9 @@
 """The present state of a review, as it follows from its events.
 
-Events say what happened, in order; they are only ever added. :meth:`ReviewState.apply` takes one
+Events say what happened, in order; they are only ever added. `ReviewState.apply` takes one
 after another and decides nothing: the same events give the same state on any machine. What may
-happen next is decided in :mod:`contrafact.review.workflow` and :mod:`contrafact.review.assignment`,
-whose functions make events with a :class:`Recorder`.
+happen next is decided in `contrafact.review.workflow` and `contrafact.review.assignment`,
+whose functions make events with a `Recorder`.
 """
 
 import json

@@ -1,8 +1,8 @@
 """The workflow: decisions, the transitions that follow from them, audits, and a manager's control.
 
-Pure: no clock, no chance, no database. Functions with a :class:`ReviewState` check, apply events to
+Pure: no clock, no chance, no database. Functions with a `ReviewState` check, apply events to
 it, and return them for the store; they refuse before they change anything. Functions with a
-:class:`Recorder` are steps of those. The time and the randomness are arguments.
+`Recorder` are steps of those. The time and the randomness are arguments.
 
 RFC-BENCH, sections 2.2.3 and 2.2.4, table 2; FIN-FORCE, section 3.3; CoBe, appendix C.3.
 """

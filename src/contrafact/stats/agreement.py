@@ -2,7 +2,7 @@
 
 Ratings come as a table of (items, raters), any hashable categories, None (or NaN) where a rater
 did not rate an item. Every coefficient here is a function of sums over items, so that its
-bootstrap is one matrix product (:func:`with_interval`).
+bootstrap is one matrix product (`with_interval`).
 
 Which to quote: where one category is rare, kappa and alpha can be near 0 while raters agree on
 almost everything, since the agreement expected by chance is then near 1 as well (Feinstein and
@@ -206,7 +206,7 @@ def gwet_ac1(
 
     Chance agreement is ``sum(share * (1 - share)) / (q - 1)`` over q categories (Gwet, British
     Journal of Mathematical and Statistical Psychology 61, 2008); missing ratings as in
-    :func:`fleiss_kappa`.
+    `fleiss_kappa`.
 
     Args:
         ratings: Shape (items, raters), None where missing.
@@ -288,7 +288,7 @@ def with_interval(
     """Return a coefficient of this module with a bootstrap interval over items or clusters.
 
     Raters are taken as given: the interval speaks of other items, not of other raters. Bounds are
-    the expanded percentile interval of :mod:`contrafact.stats.intervals`. Categories are those of
+    the expanded percentile interval of `contrafact.stats.intervals`. Categories are those of
     the whole table, in every resample.
 
     Args:

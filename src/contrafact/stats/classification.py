@@ -14,7 +14,7 @@ Matthews' coefficient is 0 where all items, or all predictions, are of one class
 
 Two raters. `binary_figures` measures one rater against another that is taken for the truth, for
 two categories. Precision, recall and specificity are shares of items and have Wilson intervals at
-the effective number of items (:mod:`contrafact.stats.intervals`); F1 is none, and its interval
+the effective number of items (`contrafact.stats.intervals`); F1 is none, and its interval
 resamples clusters.
 """
 
@@ -70,7 +70,7 @@ class Classification:
         labels: The label space, in the order of the matrix.
         confusion: Counts, shape (labels, labels + 1): gold by predicted, invalid in the last
             column.
-        figures: By measure (of :data:`MEASURES`) and form, the estimate with its interval; shares
+        figures: By measure (of `MEASURES`) and form, the estimate with its interval; shares
             from 0 to 1, Matthews' coefficient from -1 to 1.
         invalid_rate: The share of items whose prediction was no label.
     """
@@ -105,7 +105,7 @@ def measures(confusion: ArrayLike, form: Form = "valid") -> dict[str, NDArray[np
         form: Whether invalid predictions are left out or wrong.
 
     Returns:
-        By name of :data:`MEASURES`, an array of the leading shape; NaN where nothing is left to
+        By name of `MEASURES`, an array of the leading shape; NaN where nothing is left to
         measure.
     """
     matrix = np.asarray(confusion, dtype=np.float64)
@@ -258,7 +258,7 @@ def resampled_measures(
 ) -> dict[str, NDArray[np.float64]]:
     """Return the measures of given resamples of the items.
 
-    :func:`classification` draws its own, by their distribution over the cells of the confusion
+    `classification` draws its own, by their distribution over the cells of the confusion
     matrix, which is faster still; this is for resamples that others have drawn.
 
     Args:
@@ -269,10 +269,10 @@ def resampled_measures(
         form: Whether invalid predictions are left out or wrong.
 
     Returns:
-        By name of :data:`MEASURES`, an array of shape (resamples,).
+        By name of `MEASURES`, an array of shape (resamples,).
 
     Raises:
-        ValueError: As :func:`confusion_matrix`, or if ``drawn`` is not two-dimensional.
+        ValueError: As `confusion_matrix`, or if ``drawn`` is not two-dimensional.
         IndexError: If a place is not one of an item.
     """
     places = np.asarray(drawn)

@@ -9,7 +9,7 @@ bootstrap divides by n where the variance needs n - 1, and uses a normal quantil
 The interval here is the *expanded* percentile interval (Hesterberg, What Teachers Should Know About
 the Bootstrap, The American Statistician 69(4), 2015): the tail at which resamples are cut is chosen
 so that for a mean it agrees with the t interval. From some hundreds of clusters on it is the plain
-percentile interval. Under :data:`MIN_CLUSTERS` clusters no bounds are given.
+percentile interval. Under `MIN_CLUSTERS` clusters no bounds are given.
 
 What a 95% interval covers, in simulations of 1,500 studies with clusters of two values that
 correlate by one half: with normal values, means 91% at 5 clusters and 93 to 95% from 6 on, medians
@@ -20,7 +20,7 @@ values. Proportions near 0 or 1 cover less than they say with few clusters, too.
 Clusters are drawn with replacement, many times at once. A statistic that is a function of sums over
 clusters (a mean, a ratio, an agreement coefficient) needs only those sums of each resample, so a
 resample costs one row of a matrix product and no loop. Work goes in chunks of about
-:data:`CHUNK_CELLS` numbers, whatever the number of resamples.
+`CHUNK_CELLS` numbers, whatever the number of resamples.
 
 Proportions are of clustered outcomes: how often a judge is right, say, on several texts per story.
 Near 0 or 1, where judges' rates lie, a bootstrap interval of a proportion is too narrow. Here the
@@ -243,7 +243,7 @@ def cluster_bootstrap(
 
     Returns:
         The interval, in the unit of ``values``. Without values the estimate is NaN; with fewer
-        than :data:`MIN_CLUSTERS` clusters the bounds are.
+        than `MIN_CLUSTERS` clusters the bounds are.
 
     Raises:
         ValueError: On NaN or infinity, weights that are not positive, lengths that differ, an
@@ -294,7 +294,7 @@ def interval_from_resamples(
 
     Returns:
         The interval. Its bounds are NaN, and its method says why, where there are fewer than
-        :data:`MIN_CLUSTERS` clusters, where the statistic is undefined on more than ``1 - level``
+        `MIN_CLUSTERS` clusters, where the statistic is undefined on more than ``1 - level``
         of the resamples, and where a statistic that should vary came out the same on all of them.
     """
 

@@ -109,9 +109,9 @@ def paired_comparison(
     """Compare two systems' values on the same items, cluster by cluster.
 
     The interval of the mean difference resamples clusters (the expanded percentile interval of
-    :mod:`contrafact.stats.intervals`). The p-value is the share of sign patterns over clusters
+    `contrafact.stats.intervals`). The p-value is the share of sign patterns over clusters
     whose mean difference is at least as far from 0 as the one seen: of all patterns where at most
-    :data:`EXACT_CLUSTERS` clusters differ, else of ``resamples`` random ones and the one seen,
+    `EXACT_CLUSTERS` clusters differ, else of ``resamples`` random ones and the one seen,
     so that it is never 0 and never too small (Phipson and Smyth, Statistical Applications in
     Genetics and Molecular Biology 9(1), 2010). Clusters whose differences sum to 0 move no
     pattern's mean and are left out of the patterns.
@@ -179,7 +179,7 @@ def _sign_flip_p_value(
 def mcnemar(a: ArrayLike, b: ArrayLike) -> McNemarResult:
     """Return McNemar's test of two systems' outcomes, exact and mid-p.
 
-    Items are taken for independent; where they come in clusters, :func:`paired_comparison` is
+    Items are taken for independent; where they come in clusters, `paired_comparison` is
     the test. Where the two never differ there is no evidence, and both p-values are 1.
 
     Args:

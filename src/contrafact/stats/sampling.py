@@ -204,7 +204,7 @@ def horvitz_thompson_mean(
     Sarndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, section 5.7).
 
     The interval resamples clusters with replacement, weights and all, as
-    :func:`contrafact.stats.intervals.cluster_bootstrap` does. It speaks of the process the
+    `contrafact.stats.intervals.cluster_bootstrap` does. It speaks of the process the
     population came from and makes no correction for a finite population, so where a large share
     of the population was drawn it is wider than that population's own mean needs.
 

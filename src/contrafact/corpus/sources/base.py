@@ -236,7 +236,7 @@ class Client:
 
 @contextmanager
 def open_client(source: Source, *, pause: float) -> Iterator[Client]:
-    """Yield an :class:`Client` for a source, with a connection of its own."""
+    """Yield an `Client` for a source, with a connection of its own."""
     timeout = httpx.Timeout(30.0, connect=15.0)
     agent = {"User-Agent": "contrafact (research; one request at a time)"}
     with httpx.Client(timeout=timeout, headers=agent, follow_redirects=False) as client:

@@ -13,7 +13,7 @@ __all__ = ["Files"]
 
 
 class Files:
-    """Files of news, in any layout that :func:`contrafact.corpus.news_items.load_news` reads.
+    """Files of news, in any layout that `contrafact.corpus.news_items.load_news` reads.
 
     Args:
         paths: The files.

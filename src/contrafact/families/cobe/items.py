@@ -98,7 +98,7 @@ def item_rows(
         judge: The judges' names, joined; None where nobody judged.
 
     Returns:
-        One dictionary per sample that has a score, with the keys of :data:`ITEM_COLUMNS`.
+        One dictionary per sample that has a score, with the keys of `ITEM_COLUMNS`.
     """
     rows = []
     for sample in log_samples:

@@ -123,7 +123,7 @@ def check_items(items: Iterable[RawItem]) -> CheckReport:
     headlines, misleading characters, a repeated headline that differs, another classification.
 
     Args:
-        items: The rows, from :func:`contrafact.families.finforce.data.raw_items`.
+        items: The rows, from `contrafact.families.finforce.data.raw_items`.
     """
     tally = _Tally()
     for item in items:

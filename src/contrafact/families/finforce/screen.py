@@ -419,7 +419,7 @@ async def ask_screening(
     Args:
         headlines: Texts by id.
         model: The model that labels.
-        template: The prompt, from :func:`screening_template`.
+        template: The prompt, from `screening_template`.
         journal: Where replies are kept as they come.
         at_once: Calls under way at the same time.
         structured: Whether to ask the provider for JSON by schema.

@@ -87,14 +87,14 @@ class Baseline:
 
 
 def pair_features(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-    """Return :data:`PAIR_FEATURES` of (original, rewritten) pairs, shape (pairs, features)."""
+    """Return `PAIR_FEATURES` of (original, rewritten) pairs, shape (pairs, features)."""
     found = [surface(original, rewritten) for original, rewritten in pairs]
     rows = [[float(getattr(one, name)) for name in PAIR_FEATURES] for one in found]
     return np.array(rows, dtype=np.float64).reshape(len(pairs), len(PAIR_FEATURES))
 
 
 def text_features(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return :data:`TEXT_FEATURES` of texts, shape (texts, features)."""
+    """Return `TEXT_FEATURES` of texts, shape (texts, features)."""
     rows = []
     for text in texts:
         words = _WORD.findall(text)

@@ -83,7 +83,7 @@ def items_frame(
         shots: The log's ``metadata["shots"]``.
 
     Returns:
-        One dictionary per sample that has a score, with the keys of :data:`ITEM_COLUMNS`.
+        One dictionary per sample that has a score, with the keys of `ITEM_COLUMNS`.
     """
     rows = []
     for sample in log_samples:
@@ -125,7 +125,7 @@ def item_row(
     error_class: str | None,
     reply: str | None,
 ) -> dict[str, Any]:
-    """Return one row, its keys :data:`ITEM_COLUMNS`; the module's text says what each holds."""
+    """Return one row, its keys `ITEM_COLUMNS`; the module's text says what each holds."""
     pair = item.pair
     return {
         "task": item.task,

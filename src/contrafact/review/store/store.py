@@ -2,7 +2,7 @@
 
 A change locks its review, brings the state up to date with what others did, lets the workflow
 decide, and writes the events and the present state in one transaction. What was acknowledged is in
-the database; what failed half way never happened. :func:`verify` proves that the present state is
+the database; what failed half way never happened. `verify` proves that the present state is
 what the events say.
 """
 
@@ -92,7 +92,7 @@ class Store:
         """Open a review, or give the one of that name other guidelines.
 
         Raises:
-            NotAllowed: See :func:`contrafact.review.setup.define_project`.
+            NotAllowed: See `contrafact.review.setup.define_project`.
         """
         if not setup.is_valid_name(review):
             raise NotAllowed(f"{review[:40]!a} is no name for a review")
@@ -121,7 +121,7 @@ class Store:
         active: bool = True,
         trained: bool = False,
     ) -> None:
-        """Give somebody roles; see :func:`contrafact.review.setup.set_roles`."""
+        """Give somebody roles; see `contrafact.review.setup.set_roles`."""
         self.change(
             review,
             lambda s, now, _: (
@@ -151,11 +151,11 @@ class Store:
         return self.change(review, decide)
 
     def next(self, review: str, who: str) -> Assignment | None:
-        """Give somebody the next item; see :func:`contrafact.review.assignment.assign`."""
+        """Give somebody the next item; see `contrafact.review.assignment.assign`."""
         return self.change(review, lambda s, now, rng: assign(s, who, now, rng, lease=self._lease))
 
     def work(self, review: str, who: str, look: Callable[[ReviewState, Assignment | None], T]) -> T:
-        """Give somebody the next item as :meth:`next` does, and return what ``look`` makes of it.
+        """Give somebody the next item as `next` does, and return what ``look`` makes of it.
 
         ``look`` sees the state with the item given out, before anybody else changes it; it may not
         change the state itself.
@@ -185,8 +185,8 @@ class Store:
         """Take a decision, in training or not, and return whether it is new.
 
         Raises:
-            NotAllowed: As :func:`contrafact.review.workflow.answer` and
-                :func:`contrafact.review.assignment.answer_training`.
+            NotAllowed: As `contrafact.review.workflow.answer` and
+                `contrafact.review.assignment.answer_training`.
             InputError: The answers are not whole.
         """
         if request is not None and not setup.is_valid_name(request):
@@ -216,7 +216,7 @@ class Store:
         return self.change(review, decide)
 
     def undo(self, review: str, who: str, *, request: str | None = None) -> None:
-        """Take somebody's last decision back; see :func:`contrafact.review.workflow.undo`."""
+        """Take somebody's last decision back; see `contrafact.review.workflow.undo`."""
         self.change(
             review,
             lambda s, now, _: (
@@ -226,7 +226,7 @@ class Store:
         )
 
     def settle(self, review: str, *, force: str | None = None) -> None:
-        """Release what is due; see :func:`contrafact.review.workflow.settle`."""
+        """Release what is due; see `contrafact.review.workflow.settle`."""
         self.change(review, lambda s, now, rng: (None, workflow.settle(s, now, rng, force=force)))
 
     def read(self, review: str, look: Callable[[ReviewState], T]) -> T:

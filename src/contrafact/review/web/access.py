@@ -1,8 +1,8 @@
 """Who may do what: dependencies of routes. Every route's role is checked on the server.
 
-A route says what it needs by the types of its arguments: :data:`TheAccount` for anybody who is
-signed in, :data:`TheManager` for managers, :data:`TheReview` for the review in its path as managers
-see it, :data:`TheMember` for people of that review, :data:`TheAdjudicator` for those of them who
+A route says what it needs by the types of its arguments: `TheAccount` for anybody who is
+signed in, `TheManager` for managers, `TheReview` for the review in its path as managers
+see it, `TheMember` for people of that review, `TheAdjudicator` for those of them who
 adjudicate. The app checks the token of every form, so no route has to.
 
 Importing this module makes ``{review:review}`` known in the paths of routes.

@@ -244,7 +244,7 @@ class Lexicon:
     def find_many(
         self, texts: Sequence[str], lists: Iterable[str] | None = None
     ) -> list[list[Match]]:
-        """Return what :meth:`find` returns for each text, in one pass over all of them."""
+        """Return what `find` returns for each text, in one pass over all of them."""
         found: list[list[Match]] = [[] for _ in texts]
         hits = self._matcher.scan(texts)
         rows, readings = self._kept(texts, hits, lists)
@@ -272,7 +272,7 @@ class Lexicon:
         return found
 
     def spots(self, texts: Sequence[str], lists: Iterable[str] | None = None) -> Spots:
-        """Return what :meth:`find_many` finds as columns: several times faster for many texts."""
+        """Return what `find_many` finds as columns: several times faster for many texts."""
         hits = self._matcher.scan(texts)
         rows, readings = self._kept(texts, hits, lists)
         terms = self._term_of[readings]

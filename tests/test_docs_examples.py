@@ -1,0 +1,103 @@
+"""Every example of the tutorials, the concepts, the recipes and the questions runs as it stands.
+
+A page's blocks are taken in order, in a folder of the page's own: a block with a file's name as its
+title is that file; of a console block every command is run; Python is executed; and what is said to
+be printed has been. Models are those of a server on loopback.
+"""
+
+import os
+import re
+import shlex
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+EMBEDDED = "embedded/smollm2-135m"
+PAGES = [
+    *(page for page in sorted((DOCS / "tutorials").glob("*.md")) if page.stem != "index"),
+    *sorted((DOCS / "concepts").glob("*.md")),
+    DOCS / "recipes.md",
+    DOCS / "faq.md",
+]
+_FENCE = re.compile(
+    r"^```(?P<kind>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<body>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    kind: str
+    title: str
+    body: str
+
+
+def blocks(page: Path) -> list[Block]:
+    found = _FENCE.finditer(page.read_text(encoding="utf-8"))
+    return [Block(one["kind"], one["title"] or "", one["body"]) for one in found]
+
+
+def command_lines(block: Block) -> list[str]:
+    lines = block.body.replace("\\\n", " ").splitlines()
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
+@pytest.fixture(scope="module")
+def running(start_service):
+    with start_service() as one:
+        yield one
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_the_examples_of_a_page_run_as_they_stand(
+    page, running, quick_contrafact, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    paths = os.pathsep.join(filter(None, (".", os.environ.get("PYTHONPATH"))))
+    environment = {**running.environment, "PYTHONPATH": paths}
+    printed, names = "", {}
+    for block in blocks(page):
+        if block.title == "prints":
+            for line in block.body.splitlines():
+                assert line in printed, f"this was not printed: {line}"
+        elif block.kind == "console":
+            for line in command_lines(block):
+                done = run(line, running, quick_contrafact, environment)
+                printed += done.stdout + done.stderr
+                code = int(block.title.removeprefix("ends with ") or 0)
+                assert done.returncode == code, f"$ {line}\n{done.stdout}{done.stderr}"
+        elif block.title:
+            target = tmp_path / block.title
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(block.body, encoding="utf-8")
+        elif block.kind == "python":
+            exec(block.body, names)
+        elif block.kind == "toml":
+            tomllib.loads(block.body)
+
+
+def run(line, running, quick_contrafact, environment):
+    """Run a line of a page, with the models of the server in the place of the embedded one."""
+    line, pipe, given = line.removeprefix("PYTHONPATH=. "), "", ""
+    if line.startswith("printf "):
+        given, pipe, line = line.partition(" | ")
+        given = shlex.split(given)[1].replace("\\n", "\n")
+    words = shlex.split(line)
+    assert words.pop(0) == "contrafact", f"an example that is not the program's: {line}"
+    for number, word in enumerate(words):
+        if word.startswith(EMBEDDED):
+            of_judge = words[number - 1] == "--judge"
+            words[number] = running.judge if of_judge else running.model
+    return quick_contrafact(*words, env=environment, **({"input": given} if pipe else {}))
+
+
+def test_an_example_that_fails_would_be_found(running, quick_contrafact):
+    done = run("contrafact rfc check none.jsonl", running, quick_contrafact, running.environment)
+    assert done.returncode == 2
+    kinds = {block.kind for page in PAGES for block in blocks(page)}
+    assert {"console", "python", "csv"} <= kinds
+    assert sum(len(command_lines(block)) for page in PAGES for block in blocks(page)) > 30

@@ -1,0 +1,228 @@
+"""The documentation as a site: built strictly, whole, without dead ends, and read in a browser."""
+
+import functools
+import http.server
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+from tests.support.browser import axe, chromium
+
+import contrafact
+
+__all__ = ["axe", "chromium"]
+
+pytest.importorskip("mkdocs", reason="mkdocs is not installed")
+pytest.importorskip("material", reason="mkdocs-material is not installed")
+
+ROOT = Path(__file__).parents[1]
+GALLERY = [
+    {"title": "T", "text": "One.", "commands": "$ contrafact demo", "page": "gallery/t.html"}
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site of this version; its gallery holds one page that was not made here."""
+    folder = tmp_path_factory.mktemp("site")
+    gallery = folder / "gallery"
+    gallery.mkdir()
+    (gallery / "gallery.json").write_text(json.dumps(GALLERY), encoding="utf-8")
+    (gallery / "t.html").write_text("<!doctype html><title>t</title>", encoding="utf-8")
+    target = folder / "site" / contrafact.__version__
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)],
+        cwd=ROOT,
+        env={**os.environ, "CONTRAFACT_GALLERY": str(gallery), "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return target
+
+
+class Links(HTMLParser):
+    """What a page names: addresses it leads to, addresses it loads, and its own anchors."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.leads, self.loads, self.anchors, self.words = [], [], set(), []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        known = dict(attributes)
+        self.anchors.update(filter(None, (known.get("id"), known.get("name"))))
+        if tag == "a" and known.get("href"):
+            self.leads.append(known["href"])
+        if tag in ("script", "img", "iframe") and known.get("src"):
+            self.loads.append(known["src"])
+        if tag == "link" and known.get("rel") not in ("canonical", "next", "prev"):
+            self.loads.append(known["href"])
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {page: Links(page) for page in site.rglob("*.html") if page.name != "404.html"}
+
+
+def test_no_link_and_no_anchor_leads_nowhere(site, pages):
+    dead = []
+    for page, links in pages.items():
+        for address in (*links.leads, *links.loads):
+            if urlsplit(address).scheme:
+                continue
+            path, anchor = urldefrag(unquote(address))
+            target = (page.parent / path).resolve() if path else page
+            target = target / "index.html" if target.is_dir() else target
+            known = pages[target].anchors if target in pages else {anchor}
+            if not target.is_file() or (anchor and anchor not in known):
+                dead.append((page.relative_to(site).as_posix(), address))
+    assert dead == []
+    assert sum(len(links.leads) for links in pages.values()) > 3_000
+
+
+def test_a_page_loads_nothing_from_elsewhere(pages):
+    for page, links in pages.items():
+        assert not [one for one in links.loads if urlsplit(one).scheme or one[:2] == "//"], page
+
+
+def test_every_page_is_in_the_navigation(site, pages):
+    shown = {
+        (site / "index.html").parent.joinpath(unquote(urldefrag(one)[0])).resolve()
+        for one in pages[site / "index.html"].leads
+        if not urlsplit(one).scheme
+    }
+    for page in pages:
+        inside = page.relative_to(site).parts
+        if page.name == "index.html" and inside[0] != "gallery":
+            assert page.parent in shown, f"{page.relative_to(site)} is in no menu"
+
+
+def test_every_command_has_a_page_with_its_options_and_its_example(pages, site):
+    from contrafact.families.finforce.methods import METHODS
+
+    text = "".join(pages[site / "commands" / "run" / "index.html"].words)
+    for shown in ("contrafact run finforce --model", "--limit N", "--fluency-model F"):
+        assert shown in text
+    text = "".join(pages[site / "catalogue" / "index.html"].words)
+    for name in (*METHODS.names(), "directionality", "pairwise_accuracy"):
+        assert name in text
+    commands = {page.parent.name for page in (site / "commands").glob("*/index.html")}
+    assert {"demo", "run", "report", "diff", "exam", "rfc", "cobe", "review"} <= commands
+
+
+def test_the_api_pages_show_signatures_and_arguments(pages, site):
+    text = "".join(pages[site / "api" / "stats" / "index.html"].words)
+    assert "correct_rate" in text and "paired_comparison" in text and "Parameters" in text
+
+
+def test_versions_lie_side_by_side(site):
+    listed = json.loads((site.parent / "versions.json").read_text("utf-8"))
+    assert listed == [
+        {"version": contrafact.__version__, "title": contrafact.__version__, "aliases": ["latest"]}
+    ]
+    assert f"{contrafact.__version__}/" in (site.parent / "index.html").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_the_readme_begins_with_what_its_code_prints(capsys):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    quoted = re.search(r"((?:^> .*\n)+)", readme, re.MULTILINE)[1].replace("> ", "")
+    after = " ".join(re.sub(r"~~.*?~~|\*\*", "", quoted).split())
+    before = " ".join(re.sub(r"\*\*.*?\*\*|~~", "", quoted).split())
+    code = re.search(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)[1]
+    assert before in code
+    imports, _, lines = code.partition("\n\n")
+    assert imports == "import contrafact as cf" and len(lines.splitlines()) == 3
+    exec(code, {})
+    assert after in capsys.readouterr().out
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *ignored):
+        """Say nothing of what was asked for."""
+
+
+@pytest.fixture(scope="module")
+def served(site):
+    handler = functools.partial(Quiet, directory=site.parent)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/{contrafact.__version__}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Open pages of the site; none may say that something went wrong, or ask another server."""
+    opened = []
+
+    def open_one(address, width=1280, scheme="light"):
+        page = chromium.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        said, asked = [], []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address)
+        opened.append((page, said, asked))
+        return page
+
+    yield open_one
+    for page, said, asked in opened:
+        page.close()
+        assert said == []
+        assert {urlsplit(url).hostname for url in asked} <= {"127.0.0.1", None}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ["judge", "resume", "cost"])
+def test_search_finds(word, served, open_page):
+    page = open_page(served)
+    page.keyboard.press("s")
+    page.keyboard.type(word)
+    found = page.locator(".md-search-result__item")
+    found.first.wait_for()
+    assert word in found.first.inner_text().lower()
+    with page.expect_navigation():
+        found.first.locator("a").first.click()
+    assert word in page.locator("article").inner_text().lower()
+
+
+KINDS = (
+    "",
+    "tutorials/evaluator/",
+    "concepts/correction/",
+    "commands/run/",
+    "api/stats/",
+    "comparison/",
+    "gallery/",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(
+    width, scheme, served, open_page, axe
+):
+    page = open_page(served, width, scheme)
+    for kind in KINDS:
+        page.goto(f"{served}{kind}")
+        page.evaluate(axe)
+        found = page.evaluate("axe.run()")
+        shown = [(v["id"], [n["html"] for n in v["nodes"]]) for v in found["violations"]]
+        assert shown == [], f"{kind}: {json.dumps(shown, indent=1)}"
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"{kind} is {wide} wide"

@@ -16,7 +16,8 @@ from contrafact.errors import InputError
 from contrafact.family.display import Column, Example, Table
 from contrafact.report import build
 from contrafact.report.build import ReportPaths
-from contrafact.report.chapter import Options, chapter_data, draw_examples, marked_text
+from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.examples import draw_examples, marked_text
 from contrafact.report.frames import task_runs
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 

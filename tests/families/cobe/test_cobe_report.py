@@ -20,7 +20,8 @@ from contrafact.family.run import PackRecord
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.report.build import build_report
-from contrafact.report.chapter import Options, chapter_data, draw_examples, make_chapter
+from contrafact.report.chapter import Options, chapter_data, make_chapter
+from contrafact.report.examples import draw_examples
 from contrafact.report.estimates import prepare_items
 from contrafact.report.frames import task_runs
 

@@ -22,7 +22,8 @@ from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import MANIPULATIONS
 from contrafact.report.build import build_report
-from contrafact.report.chapter import Options, chapter_data, draw_examples, marked_text
+from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.examples import draw_examples, marked_text
 from contrafact.report.frames import task_runs
 from contrafact.report.tables import measure_table, standard_tables
 

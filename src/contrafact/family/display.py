@@ -135,7 +135,13 @@ def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") ->
 
 
 def verdict(
-    pairs: pd.DataFrame, first: str, second: str, *, measure: str, called: str = "the two"
+    pairs: pd.DataFrame,
+    first: str,
+    second: str,
+    *,
+    measure: str,
+    called: str = "the two",
+    form: str = "valid",
 ) -> str:
     """Return a sentence, a space before it, on whether two systems differ; empty if unknown.
 
@@ -143,12 +149,13 @@ def verdict(
         pairs: The paired comparisons.
         first: A system.
         second: Another.
-        measure: What is compared of them, in its valid form.
+        measure: What is compared of them.
         called: What the sentence calls them.
+        form: In which form.
     """
     if pairs.empty:
         return ""
-    held = pairs["measure"].eq(measure) & pairs["form"].eq("valid")
+    held = pairs["measure"].eq(measure) & pairs["form"].eq(form)
     either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
         pairs["first"].eq(second) & pairs["second"].eq(first)
     )

@@ -337,7 +337,7 @@ class Explorer:
     """What the item explorer shows of a row, besides what it takes from the rest of the spec.
 
     It filters by system, by whether an output is an answer, by every criterion and by every measure
-    whose column holds 1.0 and 0.0, and sorts by every other measure that is a column of the items:
+    whose column holds 1.0 and 0.0 and is better when high, and sorts by every other measure that is a column of the items:
     by what an output cost, where a measure says so. An item's column ``details``, a mapping or the
     JSON of one, is shown as labels and texts.
 
@@ -346,6 +346,7 @@ class Explorer:
             that are columns where it is empty.
         classes: Columns and labels of error classes: 1.0 where an output is of the class, or the
             class's name.
+        flags: Columns and labels of a yes or no, where a measure's label does not say it.
         numbers: Columns and labels of numbers to sort by, besides measures.
         before: The column that texts are marked against; the examples' where it is empty.
         text: The column of the text that is shown; the output's own where it is empty.
@@ -355,6 +356,7 @@ class Explorer:
 
     filters: tuple[tuple[str, str], ...] = ()
     classes: tuple[tuple[str, str], ...] = ()
+    flags: tuple[tuple[str, str], ...] = ()
     numbers: tuple[tuple[str, str], ...] = ()
     before: str = ""
     text: str = ""

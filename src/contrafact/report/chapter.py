@@ -156,7 +156,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         warnings=warnings(data, judged),
         tables=tables,
         figures=figures,
-        explorer=pack_items(data, runs.calls),
+        explorer=pack_items(data, runs.calls, best=opening.best),
         examples=examples,
         examples_caption=Markup(spec.examples.caption).format(
             count=count(len(examples), "example"), seed=options.seed

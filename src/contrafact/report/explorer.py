@@ -62,13 +62,16 @@ def unpack(packed: str) -> Any:
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
-def pack_items(data: ChapterData, calls: pd.DataFrame | None, *, most: int = MOST_ITEMS) -> Packed:
+def pack_items(
+    data: ChapterData, calls: pd.DataFrame | None, *, best: str = "", most: int = MOST_ITEMS
+) -> Packed:
     """Return the outputs of a chapter as its explorer shows them.
 
     Args:
         data: The chapter's data.
         calls: What was sent to models and what they sent back, as
             `contrafact.runs.items.RunItems` has it.
+        best: The system that stands beside others until another is chosen; the first where empty.
         most: How many outputs at most. Of more, whole units are drawn at random, so that systems
             can be set side by side.
     """
@@ -87,6 +90,7 @@ def pack_items(data: ChapterData, calls: pd.DataFrame | None, *, most: int = MOS
         "unit": data.spec.unit,
         "output": data.spec.output,
         "systems": data.systems,
+        "best": list(data.systems).index(best) if best in data.systems else 0,
         "system": _codes(items["system"], data.systems),
         "item": items.groupby(unit, sort=False).ngroup().tolist(),
         **_texts(items, data),
@@ -174,8 +178,10 @@ def _flags(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
     named = {one.column: one.short or one.label for one in spec.criteria}
     for measure in spec.measures:
         column = measure.column_of("valid")
-        if measure.units is None and measure.compute is None and column != "valid":
+        rate = measure.units is None and measure.compute is None and measure.better == "high"
+        if rate and column != "valid":
             named.setdefault(column, measure.label.removesuffix(", %"))
+    named |= dict(spec.explorer.flags)
     judged = {one.column for one in spec.criteria}
     found = []
     for column, label in named.items():

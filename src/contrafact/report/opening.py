@@ -19,9 +19,11 @@ from contrafact.family.display import (
     format_number,
     listed,
     tied,
+    verdict,
     with_interval,
 )
 from contrafact.family.report import ChapterData, Form, Measure
+from contrafact.report.estimates import NO_MODEL
 from contrafact.report.examples import make_example, shown_example
 from contrafact.stats.replicates import Bootstrap
 
@@ -82,6 +84,7 @@ class Opening:
         axis: What stands at the ends of its axis.
         bars: Its lines, the best first.
         cases: A good and a bad example, as far as there are such.
+        best: The system that stands first.
         results: The same for machines.
     """
 
@@ -92,16 +95,22 @@ class Opening:
     axis: tuple[str, str]
     bars: Sequence[Bar]
     cases: Sequence[Case]
+    best: str
     results: dict[str, object]
 
 
 @dataclass(frozen=True)
 class _Finding:
-    """The figures that the opening speaks of, the best first; no measure for sound outputs."""
+    """The figures that the opening speaks of; no measure for sound outputs.
+
+    ``rows`` are those of all systems, the best first; ``ranked`` those of systems that ask a model,
+    where there are such.
+    """
 
     measure: Measure | None
     form: Form
     rows: pd.DataFrame
+    ranked: pd.DataFrame
     phrase: str
     kind: Kind
 
@@ -114,10 +123,10 @@ def sound(items: pd.DataFrame) -> "pd.Series[bool]":
 def make_opening(data: ChapterData) -> Opening:
     """Return how a chapter opens."""
     found = _finding(data)
-    best = tied(found.rows, "system", found.kind)
+    best = tied(found.ranked, "system", found.kind)
     title = found.phrase[0].upper() + found.phrase[1:]
     bars, axis, caption = _drawing(data, found)
-    first = found.rows.iloc[0]
+    first = found.ranked.iloc[0]
     sentence = _sentence(data, found, best)
     return Opening(
         sentence=sentence,
@@ -127,6 +136,7 @@ def make_opening(data: ChapterData) -> Opening:
         axis=axis,
         bars=bars,
         cases=_cases(data, found, best),
+        best=best[0],
         results={
             "sentence": sentence,
             "measure": None if found.measure is None else found.measure.name,
@@ -156,9 +166,20 @@ def _finding(data: ChapterData) -> _Finding:
         rows = rows.sort_values("estimate", ascending=measure.better == "low", kind="stable")
         phrase = measure.phrase or measure.label.removesuffix(", %").removesuffix(" %")
         form: Form = "strict" if strict else first
-        return _Finding(measure, form, rows.reset_index(drop=True), phrase, measure.kind)
-    return _Finding(None, "all", _soundness(data), f"share of {spec.output[1]} that {_SOUND}",
-                    "share")  # fmt: skip
+        return _Finding(measure, form, rows, _asking(rows, data), phrase, measure.kind)
+    rows = _soundness(data)
+    phrase = f"share of {spec.output[1]} that {_SOUND}"
+    return _Finding(None, "all", rows, _asking(rows, data), phrase, "share")
+
+
+def _asking(rows: pd.DataFrame, data: ChapterData) -> pd.DataFrame:
+    """Return the figures of systems that ask a model; all where none does."""
+    own = rows[~rows["system"].isin(_modelless(data))]
+    return own if len(own) else rows
+
+
+def _modelless(data: ChapterData) -> set[str]:
+    return set(data.items.loc[data.items["model"].eq(NO_MODEL), "system"])
 
 
 def _soundness(data: ChapterData) -> pd.DataFrame:
@@ -185,7 +206,7 @@ def _soundness(data: ChapterData) -> pd.DataFrame:
 
 
 def _sentence(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
-    spec, rows = data.spec, found.rows
+    spec, rows = data.spec, found.ranked
     asked, valid = data.asked_and_valid
     if not valid:
         none = f"None of the {count(asked, *spec.output)} that were asked for could be read"
@@ -241,7 +262,12 @@ def _named(names: Sequence[str]) -> str:
 
 def _more(data: ChapterData, found: _Finding, best: Sequence[str]) -> list[str]:
     """Return what can be said of the differences, of answers that are none, and of fluency."""
-    said = [_differences(data, found, best), _counts(data)]
+    said = [
+        _differences(data, found, best),
+        _without_model(data, found, best),
+        _other_form(data, found, best),
+        _counts(data),
+    ]
     if found.measure is None:
         said.append(_fluency(data))
     return [one for one in said if one]
@@ -250,7 +276,7 @@ def _more(data: ChapterData, found: _Finding, best: Sequence[str]) -> list[str]:
 def _differences(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
     """Say from which other systems the best can be told, by the paired comparisons."""
     measure, pairs = found.measure, data.pairs
-    others = [str(name) for name in found.rows["system"] if name not in best]
+    others = [str(name) for name in found.ranked["system"] if name not in best]
     if measure is None or pairs.empty or len(best) > 1 or not others:
         return ""
     held = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
@@ -275,6 +301,36 @@ def _differences(data: ChapterData, found: _Finding, best: Sequence[str]) -> str
         f"It differs from {_named(apart)} by more than chance would make; these data do not tell "
         f"it apart from {_named(alike)}{rest}"
     )
+
+
+def _without_model(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
+    """Say how far the best system that asks no model comes."""
+    rows = found.rows[found.rows["system"].isin(_modelless(data))]
+    if found.measure is None or rows.empty or best[0] in set(rows["system"]):
+        return ""
+    first = rows.iloc[0]
+    shown = with_interval(first, data.spec.clusters, found.kind)
+    told = verdict(
+        data.pairs, best[0], str(first["system"]), measure=found.measure.name, form=found.form
+    )
+    return f"Without any model, {first['system']} has {shown}.{told}"
+
+
+def _other_form(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
+    """Say who stands first over valid outputs alone, where that is another."""
+    if found.measure is None or found.form != "strict" or not _one_judge(data, found):
+        return ""
+    rows = data.overall(found.measure.name, "valid")
+    rows = rows[rows["system"].isin(found.ranked["system"])]
+    if len(rows) < 2:
+        return ""
+    up = found.measure.better == "low"
+    rows = rows.sort_values("estimate", ascending=up, kind="stable")
+    first = tied(rows, "system", found.kind)
+    if set(first) & set(best):
+        return ""
+    shown = with_interval(rows.iloc[0], data.spec.clusters, found.kind)
+    return f"Over valid outputs alone {_named(first)} would stand first, with {shown}."
 
 
 def _counts(data: ChapterData) -> str:
@@ -329,9 +385,9 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, 
         low, high = float(row["low"]), float(row["high"])
         own = data.items[data.items["system"].eq(system)]
         text = format_number(estimate, kind) + ("%" if kind == "share" else "")
-        between = "" if math.isnan(low) else (
-            f"{format_number(low, kind)} to {format_number(high, kind)}"
-        )  # fmt: skip
+        between = f"{format_number(low, kind)} to {format_number(high, kind)}"
+        if math.isnan(low):
+            between = "no interval"
         elsewhere = float(other.get(system, float("nan")))
         same = math.isnan(elsewhere) or format_number(elsewhere, kind) == text.rstrip("%")
         bars.append(
@@ -357,8 +413,8 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, 
         caption += " The ring is the figure over valid outputs alone, the form that papers print."
     if left := len(found.rows) - len(rows):
         caption += f" {count(left, 'system')} more in the tables."
-    ends = [format_number(end, kind) + ("%" if kind == "share" else "") for end in (start, end)]
-    return bars, (ends[0], ends[1]), caption
+    ends = ("0%", "100%") if kind == "share" else (f"{start:.3g}", f"{end:.3g}")
+    return bars, ends, caption
 
 
 def _rests_on(rows: pd.DataFrame) -> str:
@@ -396,16 +452,21 @@ def _cases(data: ChapterData, found: _Finding, best: Sequence[str]) -> list[Case
     """
     items, rng = data.items, data.streams["opening"]
     passes, answers = _passes(data, found), sound(items)
+    if data.spec.examples.build is not None:
+        # An example shows a whole unit: it is good where all of it is.
+        unit = ["system", "draw", *(data.spec.examples.by or data.spec.key)]
+        passes = passes.groupby([items[name] for name in unit]).transform("min")
     good = items[answers & passes.eq(1)]
     own = good[good["system"].isin(best)]
     good = own if len(own) else good
+    asking = ~items["system"].isin(_modelless(data) - set(best))
     bad = next(
         (
             items[held]
             for held in (
-                answers & passes.eq(0),
-                items["degenerate"].notna(),
-                items["valid"].eq(0),
+                answers & asking & passes.eq(0),
+                asking & items["degenerate"].notna(),
+                asking & items["valid"].eq(0),
             )
             if held.any()
         ),

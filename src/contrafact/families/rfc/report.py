@@ -557,6 +557,7 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
                 ("predicted", "Answer"),
             ),
             classes=(("error_class", "Error class"),),
+            flags=(("right", "Right"),),
             numbers=tuple((column, f"p({label})") for label, column in PROBABILITIES.items()),
             before="original",
             text="rewritten",

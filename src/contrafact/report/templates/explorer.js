@@ -253,7 +253,7 @@
       if (index.systems.length > 1) {
         this.beside = this.select("Set beside",
           [["", "nothing"], ...index.systems.map((name, code) => [String(code), name])], () => true);
-        this.beside.value = "1";
+        this.beside.value = String(index.best);
       }
       this.status = el("p", { class: "status", role: "status" });
       const clear = el("button", { type: "button" }, "Clear filters");
@@ -356,7 +356,8 @@
     line(place) {
       const { index } = this;
       const row = this.rows[place];
-      const text = valueOf(index.answer, row) || valueOf(index.text, row) || valueOf(index.why, row) || "";
+      const said = index.state[row] === 1 ? valueOf(index.why, row) : valueOf(index.answer, row);
+      const text = [said, valueOf(index.text, row)].filter(Boolean).join(" · ");
       const signs = index.flags.map((flag) => ({ 1: "✓", 0: "✗", 2: "?" })[flag.codes[row]] || "·").join("");
       const state = index.state[row];
       const made = el("div", {
@@ -365,7 +366,8 @@
         "aria-setsize": this.rows.length, "aria-posinset": place + 1,
       },
       el("span", { class: "of" }, el("span", { class: "name" }, shown(index.systems[index.system[row]])),
-        el("span", { class: "signs" }, state ? STATES[state] : signs)),
+        el("span", { class: "signs", title: this.index.flags.map((flag) => flag.label).join(", ") },
+          state ? STATES[state] : signs)),
       el("span", { class: "start" }, shown(text.slice(0, 160) || "–")));
       made.style.transform = `translateY(${place * ROW}px)`;
       return made;
@@ -380,8 +382,10 @@
       }
       const [before, text] = [valueOf(index.before, row), valueOf(index.text, row)];
       const answers = index.answer.values.length > 0;
-      const head = el("div", { class: "head" },
-        el("p", { class: "where" }, shown(valueOf(index.where, row))));
+      const where = valueOf(index.where, row);
+      const told = index.filters.filter((one) => valueOf(one, row) !== null && !where.includes(valueOf(one, row)))
+        .map((one) => `${one.label}: ${valueOf(one, row)}`);
+      const head = el("div", { class: "head" }, el("p", { class: "where" }, shown([where, ...told].join(" · "))));
       if (answers && text !== null) head.append(...marked(before, text, index.diff));
       else if (before !== null) head.append(el("p", { class: "headline text" }, shown(before)));
       const facts = index.facts.filter((one) => valueOf(one, row) !== null);
@@ -390,7 +394,7 @@
       const rows = [row];
       if (this.beside && this.beside.value !== "") {
         let other = Number(this.beside.value);
-        // Beside itself a system would say nothing: the first stands there.
+        // Beside itself a system would say nothing: another stands there.
         if (other === index.system[row]) other = other ? 0 : 1;
         const found = this.partners.get(`${index.item[row]} ${other}`);
         if (found !== undefined) rows.push(found);

@@ -25,6 +25,7 @@ from contrafact.family.display import (
 from contrafact.family.report import ChapterData, Form, Measure
 from contrafact.report.estimates import NO_MODEL
 from contrafact.report.examples import make_example, shown_example
+from contrafact.stats.intervals import MIN_CLUSTERS
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = ["Bar", "Case", "Opening", "make_opening", "sound"]
@@ -277,7 +278,8 @@ def _differences(data: ChapterData, found: _Finding, best: Sequence[str]) -> str
     """Say from which other systems the best can be told, by the paired comparisons."""
     measure, pairs = found.measure, data.pairs
     others = [str(name) for name in found.ranked["system"] if name not in best]
-    if measure is None or pairs.empty or len(best) > 1 or not others:
+    several = data.comparable.several
+    if measure is None or pairs.empty or len(best) > 1 or not others or not several:
         return ""
     held = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
     mine = pairs[held & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]
@@ -405,7 +407,7 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, 
     level = format_number(data.level * 100, "count")
     noun = data.spec.cluster_noun or data.spec.unit[0]
     caption = f"The dot is the figure, the line its {level}% interval by {noun}."
-    if all(math.isnan(bar.left) for bar in bars):
+    if (rows[data.spec.clusters] < MIN_CLUSTERS).all():
         caption = f"The dot is the figure; there are too few {data.spec.clusters} for intervals."
     if found.form == "strict":
         caption += " What is invalid or no answer counts as wrong."

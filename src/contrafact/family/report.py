@@ -337,9 +337,9 @@ class Explorer:
     """What the item explorer shows of a row, besides what it takes from the rest of the spec.
 
     It filters by system, by whether an output is an answer, by every criterion and by every measure
-    whose column holds 1.0 and 0.0 and is better when high, and sorts by every other measure that is a column of the items:
-    by what an output cost, where a measure says so. An item's column ``details``, a mapping or the
-    JSON of one, is shown as labels and texts.
+    whose column holds 1.0 and 0.0 and is better when high, and sorts by every other measure that is
+    a column of the items: by what an output cost, where a measure says so. An item's column
+    ``details``, a mapping or the JSON of one, is shown as labels and texts.
 
     Attributes:
         filters: Columns and labels of what tells items apart; the key's parts and the breakdowns

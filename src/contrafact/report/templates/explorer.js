@@ -267,7 +267,7 @@
         const row = event.target.closest("[role=option]");
         if (row) this.choose(Number(row.dataset.place));
       });
-      this.detail = el("div", { class: "detail", role: "region", tabindex: "-1",
+      this.detail = el("div", { class: "detail", role: "group", tabindex: "-1",
         "aria-label": `The chosen ${index.output[0]}` });
       this.detail.addEventListener("keydown", (event) => {
         if (event.key === "Escape") this.list.focus();
@@ -454,7 +454,7 @@
           const which = calls.length > 1 ? ` ${i + 1} of ${calls.length}` : "";
           for (const [name, text] of [["Prompt", prompt], ["Reply", reply]])
             box.append(el("p", { class: "which" }, name + which),
-              el("pre", { dir: "auto", tabindex: "0", "aria-label": name + which, role: "region" },
+              el("pre", { dir: "auto", tabindex: "0", "aria-label": name + which, role: "group" },
                 ...(text ? visible(text, true) : ["(empty)"])));
         }
       });

@@ -169,7 +169,7 @@ def _filters(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
     if items["draw"].nunique() > 1:
         wanted = (*wanted, ("draw", "Draw"))
     found = [{"label": label, **_coded(_column(items, name))} for name, label in wanted]
-    return [one for one in found if len(one["values"]) > 1]  # type: ignore[arg-type]
+    return [one for one in found if len(one["values"]) > 1]
 
 
 def _flags(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:

@@ -161,7 +161,8 @@ class TestPage:
         assert "The judge is the embedded model" in before
 
     def test_shows_examples_invalid_outputs_and_what_was_run(self, page: str) -> None:
-        assert page.count('<article class="example">') == 20
+        _, _, drawn = page.partition('id="examples"')
+        assert drawn.count('<article class="example">') == 20
         assert "<ins>" in page
         text = "".join(read(page).text)
         for fact in (
@@ -279,7 +280,7 @@ class TestExamples:
         items["headline"] = "Ostrel Bank names a new chief"
         items["text"] = "Ostrel Bank loses its chief" + " and waits" * 9_000
         items["invalid_reason"] = None
-        edit, left_out = marked_text(self.drawn(items, study.make_meta())[0].cards[0], 1_200)
+        edit, left_out, _ = marked_text(self.drawn(items, study.make_meta())[0].cards[0], 1_200)
         assert "<del>names a new</del>" in edit
         assert "<ins>loses its</ins>" in edit
         assert left_out > 80_000

@@ -15,8 +15,13 @@ from contrafact.family.display import (
     format_number,
 )
 from contrafact.family.report import Measure
+<<<<<<< HEAD
 from contrafact.report.diff import Flip, RunDiff, pair_data
 from contrafact.report.examples import output_chips, shown_example
+=======
+from contrafact.report.chapter import marked_text, output_chips, run_facts, shorten
+from contrafact.report.diff import Flip, RunDiff, measure_label, pair_data
+>>>>>>> main
 from contrafact.report.html import page_environment
 from contrafact.report.regression import Finding
 from contrafact.report.words import run_facts
@@ -27,7 +32,6 @@ __all__ = [
     "differences_table",
     "flips_table",
     "item_name",
-    "measure_label",
     "render_diff",
     "settings_table",
     "state",
@@ -39,13 +43,6 @@ SHOWN_ON_PAGE = 200
 
 _ITEM_IDS = 40
 _VERSION = 1
-
-
-def measure_label(measure: Measure, form: str = "") -> str:
-    """Return what a measure is called in a line: its group, its label, its form."""
-    parts = [part.removesuffix(", %") for part in (measure.group, measure.label) if part]
-    name = ": ".join(parts)
-    return f"{name} (strict)" if form == "strict" else name
 
 
 def state(measure: Measure, value: float) -> str:

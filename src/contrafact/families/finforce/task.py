@@ -28,7 +28,7 @@ from contrafact.families.finforce.generation import (
     read_pair,
     read_side,
 )
-from contrafact.families.finforce.judging import FAULTS, Judging, counterfactuals
+from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.family import ShownText
@@ -36,7 +36,7 @@ from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import method_solver
+from contrafact.family.task import method_solver, score_of
 from contrafact.models.asking import cache_policy
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
@@ -268,8 +268,8 @@ def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:
 
 
 def _panels(sample: EvalSample) -> dict[str, Any]:
-    score = (sample.scores or {})["counterfactuals"]
-    found: dict[str, Any] = (score.metadata or {}).get("verdicts", {})
+    score = score_of(sample, SCORER)
+    found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts", {})
     return found
 
 

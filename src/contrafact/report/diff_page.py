@@ -15,13 +15,8 @@ from contrafact.family.display import (
     format_number,
 )
 from contrafact.family.report import Measure
-<<<<<<< HEAD
-from contrafact.report.diff import Flip, RunDiff, pair_data
-from contrafact.report.examples import output_chips, shown_example
-=======
-from contrafact.report.chapter import marked_text, output_chips, run_facts, shorten
 from contrafact.report.diff import Flip, RunDiff, measure_label, pair_data
->>>>>>> main
+from contrafact.report.examples import output_chips, shown_example
 from contrafact.report.html import page_environment
 from contrafact.report.regression import Finding
 from contrafact.report.words import run_facts

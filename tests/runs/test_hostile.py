@@ -48,6 +48,7 @@ class Page(HTMLParser):
     def __init__(self, text: str):
         super().__init__()
         self.wrong: list[str] = []
+        self.scripts = 0
         self.feed(text)
         self.close()
 

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.browser import axe, chromium
+
+__all__ = ["axe", "chromium"]
 
 _MADE_UP = Path(__file__).parents[1] / "support" / "made_up_headlines.py"
 

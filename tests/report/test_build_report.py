@@ -1,6 +1,8 @@
 """A whole report: its files, its page, and hostile text that stays text."""
 
+import base64
 import csv
+import hashlib
 import io
 import json
 import re
@@ -16,7 +18,8 @@ from contrafact.errors import InputError
 from contrafact.family.display import Column, Example, Table
 from contrafact.report import build
 from contrafact.report.build import ReportPaths
-from contrafact.report.chapter import Options, chapter_data, draw_examples, marked_text
+from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.examples import draw_examples, marked_text
 from contrafact.report.frames import task_runs
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
@@ -93,11 +96,15 @@ def test_every_table_and_figure_is_written(built: ReportPaths) -> None:
 
 
 class TestPage:
-    def test_runs_nothing_and_asks_for_nothing(self, page: str) -> None:
+    def test_runs_only_its_own_script_and_asks_for_nothing(self, page: str) -> None:
         reader = read(page)
-        assert not {"script", "iframe", "object", "embed", "form", "link", "base"} & set(
-            reader.tags
-        )
+        assert not {"iframe", "object", "embed", "form", "link", "base"} & set(reader.tags)
+        (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"script-src 'sha256-{digest}'; style-src" in page
+        for packed in re.findall(r"<script [^>]*>(.*?)</script>", page, re.DOTALL):
+            assert re.fullmatch(r"[A-Za-z0-9+/=]+", packed)
+        assert len(re.findall("<script", page)) == reader.tags.count("script")
         assert not [name for name, _ in reader.attributes if name.startswith("on")]
         for name, value in reader.attributes:
             if name in ("src", "srcset", "href", "action", "data", "poster"):
@@ -110,7 +117,7 @@ class TestPage:
         contents = [value for name, value in reader.attributes if name == "content"]
         assert policy
         assert any("default-src 'none'" in (value or "") for value in contents)
-        assert not any("script-src" in (value or "") for value in contents)
+        assert not any("unsafe-eval" in (value or "") for value in contents)
 
     def test_is_well_formed(self, page: str) -> None:
         reader = read(page)
@@ -135,7 +142,9 @@ class TestPage:
         paths = build_report(items, study.make_meta(), tmp_path, resamples=100)
         shown = paths.page.read_text(encoding="utf-8")
         reader = read(shown)
-        assert not {"script", "svg"} & set(reader.tags)
+        assert "svg" not in reader.tags
+        kinds = re.findall(r"<script(.*?)>", shown)
+        assert [kind for kind in kinds if 'type="text/plain"' not in kind] == [""]
         assert reader.ill == []
         assert reader.open == []
         text = "".join(reader.text)
@@ -145,14 +154,15 @@ class TestPage:
         assert not re.search(r"[\u202a-\u202e\u2066-\u2069\u200b\u2060\u00ad\x00\x1b]", shown)
         assert "U+202E" in shown
         assert "شركة ميرا" in shown
-        assert "<script>" not in page
+        assert "<script>alert" not in page
 
     def test_a_judge_that_is_the_embedded_model_is_warned_of(self, page: str) -> None:
         before, _, _ = page.partition('id="summary"')
         assert "The judge is the embedded model" in before
 
     def test_shows_examples_invalid_outputs_and_what_was_run(self, page: str) -> None:
-        assert page.count('<article class="example">') == 20
+        _, _, drawn = page.partition('id="examples"')
+        assert drawn.count('<article class="example">') == 20
         assert "<ins>" in page
         text = "".join(read(page).text)
         for fact in (
@@ -270,7 +280,7 @@ class TestExamples:
         items["headline"] = "Ostrel Bank names a new chief"
         items["text"] = "Ostrel Bank loses its chief" + " and waits" * 9_000
         items["invalid_reason"] = None
-        edit, left_out = marked_text(self.drawn(items, study.make_meta())[0].cards[0], 1_200)
+        edit, left_out, _ = marked_text(self.drawn(items, study.make_meta())[0].cards[0], 1_200)
         assert "<del>names a new</del>" in edit
         assert "<ins>loses its</ins>" in edit
         assert left_out > 80_000

@@ -31,7 +31,7 @@ _STYLE = (
 
 @dataclass(frozen=True, repr=False)
 class Page:
-    """A page of HTML that opens offline and runs nothing; a notebook shows it in a frame.
+    """A page of HTML that opens offline; a notebook shows it in a frame that runs no script.
 
     Attributes:
         html: The page.

@@ -46,6 +46,7 @@ __all__ = [
     "most_invalid",
     "one_answer",
     "percent",
+    "tied",
     "verdict",
     "with_figures",
     "with_interval",
@@ -134,7 +135,13 @@ def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") ->
 
 
 def verdict(
-    pairs: pd.DataFrame, first: str, second: str, *, measure: str, called: str = "the two"
+    pairs: pd.DataFrame,
+    first: str,
+    second: str,
+    *,
+    measure: str,
+    called: str = "the two",
+    form: str = "valid",
 ) -> str:
     """Return a sentence, a space before it, on whether two systems differ; empty if unknown.
 
@@ -142,12 +149,13 @@ def verdict(
         pairs: The paired comparisons.
         first: A system.
         second: Another.
-        measure: What is compared of them, in its valid form.
+        measure: What is compared of them.
         called: What the sentence calls them.
+        form: In which form.
     """
     if pairs.empty:
         return ""
-    held = pairs["measure"].eq(measure) & pairs["form"].eq("valid")
+    held = pairs["measure"].eq(measure) & pairs["form"].eq(form)
     either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
         pairs["first"].eq(second) & pairs["second"].eq(first)
     )
@@ -165,15 +173,38 @@ def verdict(
     return f" On the same items, {finding} (paired test, {p} after Holm's adjustment)."
 
 
-def most_invalid(items: pd.DataFrame) -> tuple[str, str] | None:
-    """Return the system with the largest share of invalid rows, and that share; None without any.
+def tied(rows: pd.DataFrame, name: str, kind: Kind = "share") -> list[str]:
+    """Return what stands first among some figures: several where they read the same.
+
+    Args:
+        rows: Figures, the best first; at least one.
+        name: The column of what they are of.
+        kind: How they read.
+    """
+    read = [format_number(float(value), kind) for value in rows["estimate"]]
+    return [str(one) for one, text in zip(rows[name], read, strict=True) if text == read[0]]
+
+
+def most_invalid(items: pd.DataFrame, several: str) -> str:
+    """Return a clause on whose outputs are invalid most often; empty where none is.
 
     Args:
         items: Rows with ``system`` and ``valid`` (1.0 or 0.0).
+        several: What outputs are called.
     """
-    shares = 1 - items.groupby("system", sort=False)["valid"].mean()
-    worst = shares[shares > 0].sort_values(ascending=False, kind="stable")
-    return None if worst.empty else (str(worst.index[0]), percent(float(worst.iloc[0])))
+    shares = (1 - items.groupby("system", sort=False)["valid"].mean()).rename("estimate")
+    falling = shares.sort_values(ascending=False, kind="stable").reset_index()
+    share = percent(float(falling["estimate"].iloc[0]))
+    if not falling["estimate"].iloc[0]:
+        return ""
+    worst = tied(falling, "system")
+    if len(falling) == 1:
+        return f"they are {share} of those of {worst[0]}"
+    if len(worst) == len(falling):
+        return f"every system has as many, {share} of its {several}"
+    if len(worst) == 1:
+        return f"most come from {worst[0]} ({share} of its {several})"
+    return f"most come from {listed(worst)} ({share} of the {several} of each)"
 
 
 def embedded_system(items: pd.DataFrame) -> Warnings:
@@ -238,6 +269,9 @@ def leaders(
     systems = [str(system) for system in rows["system"].iloc[:2]]
     if len(rows) == 1:
         return alone.format(system=systems[0], figure=shown[0])
+    if len(same := tied(rows, "system", kind)) > 1:
+        who = "all systems" if len(same) == len(rows) else listed(same)
+        return f"{best} is shared by {who}: {shown[0]}."
     two = " and ".join(systems) if called == "names" else "the two"
     return (
         f"{best} is that of {systems[0]}, {shown[0]}; next comes {systems[1]} with {shown[1]}."
@@ -253,28 +287,26 @@ def invalid_sentence(items: pd.DataFrame, invalid: tuple[str, str], kept: str) -
         invalid: What an output is called, one and several.
         kept: What the two forms rest on where none is invalid.
     """
-    worst, (one, several) = most_invalid(items), invalid
+    one, several = invalid
+    worst = most_invalid(items, several)
     degenerate = items.loc[items["degenerate"].notna(), "system"].value_counts()
     if len(degenerate):
-        most = degenerate.index[0]
         text = (
             f"{degenerate.sum():,} {several if degenerate.sum() > 1 else one} can be read and "
             f"{'are' if degenerate.sum() > 1 else 'is'} no answer: copies of the input, of another "
             "or of an example, equal sides, another language. The strict columns count "
             f"{'them' if degenerate.sum() > 1 else 'it'} as wrong"
         )
-        text += f"; most come from {most}." if 1 < len(degenerate) < degenerate.sum() else "."
-        return text if worst is None else f"{text} {_worst(worst, several)}"
-    if worst is None:
+        one_has_most = len(degenerate) > 1 and degenerate.iloc[0] > degenerate.iloc[1]
+        text += f"; most come from {degenerate.index[0]}." if one_has_most else "."
+        return f"{text} {_worst(worst, several)}" if worst else text
+    if not worst:
         return f"No {one} was invalid, so the strict and the valid form rest on the same {kept}."
     return _worst(worst, several)
 
 
-def _worst(worst: tuple[str, str], several: str) -> str:
-    return (
-        f"Invalid {several} are counted as wrong in the strict columns: most come from {worst[0]} "
-        f"({worst[1]} of its {several})."
-    )
+def _worst(clause: str, several: str) -> str:
+    return f"Invalid {several} are counted as wrong in the strict columns: {clause}."
 
 
 @dataclass(frozen=True)
@@ -311,6 +343,8 @@ class Table:
 
     The frame has one row per line and one column per ``Column.key``, and may have ``source``
     ("own" or "published") and the column named by ``group_by``, whose values head groups of lines.
+    ``clusters`` names the column that counts what a line rests on: among lines that rest on one
+    cluster each, no best is marked.
     """
 
     key: str
@@ -321,6 +355,7 @@ class Table:
     notes: tuple[str, ...] = ()
     group_by: str | None = None
     published_label: str = ""
+    clusters: str = ""
 
     def without_empty_columns(self, keep: Collection[str] = ()) -> "Table":
         """Return the table without the columns that hold no value at all.

@@ -37,6 +37,7 @@ __all__ = [
     "Comparable",
     "Estimate",
     "Examples",
+    "Explorer",
     "Extra",
     "Form",
     "JudgedColumn",
@@ -132,6 +133,7 @@ class Measure:
         units: From rows to other rows, where it is a mean over something else than the items: both
             members of a pair, all outputs for one input. They have the cluster's column and the
             measure's, and ``system`` where the rows have it.
+        phrase: What it is called in a sentence: "average of the two scores"; the label where empty.
         key: The columns that name a row, where ``units`` makes others.
         compute: How it is computed of some rows where it is no mean; None gives no figure.
     """
@@ -148,6 +150,7 @@ class Measure:
     ranked: bool = True
     compared: str = ""
     family: str = ""
+    phrase: str = ""
     units: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     key: tuple[str, ...] = ()
     compute: Callable[[Part, Form], Interval | None] | None = None
@@ -330,6 +333,38 @@ class Examples:
 
 
 @dataclass(frozen=True)
+class Explorer:
+    """What the item explorer shows of a row, besides what it takes from the rest of the spec.
+
+    It filters by system, by whether an output is an answer, by every criterion and by every measure
+    whose column holds 1.0 and 0.0 and is better when high, and sorts by every other measure that is
+    a column of the items: by what an output cost, where a measure says so. An item's column
+    ``details``, a mapping or the JSON of one, is shown as labels and texts.
+
+    Attributes:
+        filters: Columns and labels of what tells items apart; the key's parts and the breakdowns
+            that are columns where it is empty.
+        classes: Columns and labels of error classes: 1.0 where an output is of the class, or the
+            class's name.
+        flags: Columns and labels of a yes or no, where a measure's label does not say it.
+        numbers: Columns and labels of numbers to sort by, besides measures.
+        before: The column that texts are marked against; the examples' where it is empty.
+        text: The column of the text that is shown; the output's own where it is empty.
+        answer: The column of an answer, in families whose output is no text.
+        note: The column of what a system said besides.
+    """
+
+    filters: tuple[tuple[str, str], ...] = ()
+    classes: tuple[tuple[str, str], ...] = ()
+    flags: tuple[tuple[str, str], ...] = ()
+    numbers: tuple[tuple[str, str], ...] = ()
+    before: str = ""
+    text: str = ""
+    answer: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
     """A section of a chapter; it is left out where nothing of it is there.
 
@@ -378,6 +413,7 @@ class Comparable:
         one_fluency_model: Whether all perplexities come from one model.
         one_set: Whether all systems were asked about the same items.
         fluency_models: The fluency models, in order.
+        several: Whether there are several clusters: of one, no system is better than another.
     """
 
     judged: bool
@@ -386,11 +422,13 @@ class Comparable:
     one_fluency_model: bool
     one_set: bool
     fluency_models: tuple[str, ...]
+    several: bool = True
 
     def marks(self, measure: Measure) -> bool:
         """Whether the best of a measure may be marked."""
         judge = self.one_judge or not measure.judged
-        return measure.ranked and judge and (self.one_fluency_model or not measure.fluency)
+        ranked = measure.ranked and self.several
+        return ranked and judge and (self.one_fluency_model or not measure.fluency)
 
 
 @dataclass(frozen=True)
@@ -515,7 +553,7 @@ class ReportSpec:
         headings: What stands above the columns of each form.
         tables: The tables of measures; one of all, and one by each breakdown, where none is given.
         extras: What only this family has.
-        paired_caption: How to read the paired comparisons.
+        paired: What paired comparisons are on, where that is not the units: "the items".
         invalid_title: The title of the table of invalid outputs.
         invalid_caption: How to read it.
         invalid_columns: Its columns, where there are more than outputs asked for, valid, invalid.
@@ -523,6 +561,9 @@ class ReportSpec:
         invalid_shown: Columns and headings of the invalid outputs that are shown.
         reasons: The table of reasons.
         examples: What an example looks like.
+        explorer: What the item explorer shows besides.
+        headline: The measures of which the chapter's first sentence may speak: of the first that
+            has figures. Those that are shares and have a better direction where it is empty.
         facts: Facts at the top, before those that every chapter has.
         summary: The first sentences, where they are not the engine's.
         warnings: What must be known first, where it is not what the engine says.
@@ -563,7 +604,7 @@ class ReportSpec:
     )
     tables: tuple[MeasureTable, ...] = ()
     extras: tuple[Callable[[ChapterData], Extra], ...] = ()
-    paired_caption: str = ""
+    paired: str = ""
     invalid_title: str = "Invalid outputs"
     invalid_caption: str = ""
     invalid_columns: tuple[Column, ...] = ()
@@ -571,6 +612,8 @@ class ReportSpec:
     invalid_shown: tuple[tuple[str, str], ...] = (("sample_id", "Sample"), ("system", "System"))
     reasons: Reasons = field(default_factory=Reasons)
     examples: Examples = field(default_factory=Examples)
+    explorer: Explorer = field(default_factory=Explorer)
+    headline: tuple[str, ...] = ()
     facts: Callable[[ChapterData], Sequence[Fact]] | None = None
     summary: Callable[[ChapterData], Sequence[str]] | None = None
     warnings: Callable[[ChapterData], Warnings] | None = None

@@ -15,10 +15,11 @@ from contrafact.family.display import (
     format_number,
 )
 from contrafact.family.report import Measure
-from contrafact.report.chapter import marked_text, output_chips, run_facts, shorten
 from contrafact.report.diff import Flip, RunDiff, measure_label, pair_data
+from contrafact.report.examples import output_chips, shown_example
 from contrafact.report.html import page_environment
 from contrafact.report.regression import Finding
+from contrafact.report.words import run_facts
 
 __all__ = [
     "SHOWN_ON_PAGE",
@@ -311,14 +312,7 @@ def _shown(diff: RunDiff) -> Iterator[dict[str, object]]:
     limit = diff.spec.examples.limit
     for flip in diff.flips[:SHOWN_ON_PAGE]:
         example = _example(flip, data[flip.pair], diff)
-        yield {
-            "where": example.where,
-            "direction": flip.direction,
-            "text": shorten(example.text, limit),
-            "facts": [(label, shorten(text, limit)) for label, text in example.facts],
-            "cards": [(card, *marked_text(card, limit)) for card in example.cards],
-            "answers": example.answers,
-        }
+        yield {"direction": flip.direction, **shown_example(example, limit)}
 
 
 def _example(flip: Flip, data: Any, diff: RunDiff) -> Example:

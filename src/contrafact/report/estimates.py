@@ -190,6 +190,7 @@ def comparability(items: pd.DataFrame, spec: ReportSpec, meta: ReportMeta) -> Co
         one_fluency_model=len(meta.fluency_models) <= 1,
         one_set=len(sets) == 1,
         fluency_models=meta.fluency_models,
+        several=items[spec.cluster].nunique() > 1,
     )
 
 

@@ -29,6 +29,8 @@ class TaskRuns:
         spec: What its chapter shows.
         items: Its per-item frame over all runs; the columns are the family's.
         meta: What the runs are.
+        calls: What was sent to models and what they sent back, as `RunItems` has it; None where no
+            run kept it.
     """
 
     task: str
@@ -36,20 +38,25 @@ class TaskRuns:
     spec: ReportSpec
     items: pd.DataFrame
     meta: ReportMeta
+    calls: pd.DataFrame | None = None
 
 
-def task_runs(task: str, items: pd.DataFrame, meta: ReportMeta) -> TaskRuns:
+def task_runs(
+    task: str, items: pd.DataFrame, meta: ReportMeta, calls: pd.DataFrame | None = None
+) -> TaskRuns:
     """Return the runs of a task, with what its family says of it.
 
     Args:
         task: The task.
         items: Its per-item frame over all runs.
         meta: What the runs are.
+        calls: What was sent to models and what they sent back.
 
     Raises:
         InputError: There is no such task.
     """
-    return TaskRuns(task, family_of_task(task).name, task_named(task).report.load(), items, meta)
+    spec = task_named(task).report.load()
+    return TaskRuns(task, family_of_task(task).name, spec, items, meta, calls)
 
 
 def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
@@ -84,7 +91,9 @@ def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
         embedded_judge=any(judge.startswith(EMBEDDED_NAMES) for judge in judges),
         panel=pd.concat(panels, ignore_index=True) if panels else None,
     )
-    return task_runs(task, pd.concat([run.items for run in runs], ignore_index=True), meta)
+    items = pd.concat([run.items for run in runs], ignore_index=True)
+    calls = [run.calls for run in runs if run.calls is not None]
+    return task_runs(task, items, meta, pd.concat(calls, ignore_index=True) if calls else None)
 
 
 def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:

@@ -1,16 +1,20 @@
-"""The page: one HTML file that opens offline, runs nothing and requests nothing."""
+"""The page: one HTML file that opens offline, runs no script but its own and requests nothing."""
 
 import base64
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from contrafact.family.display import Column, format_number
 from contrafact.report.chapter import Chapter
+from contrafact.report.explorer import CHUNK
 from contrafact.report.write import row_groups
-from contrafact.text.delimit import visible_html, visible_text
+from contrafact.text.delimit import script_tag, visible_html, visible_text
 
 __all__ = ["Page", "page_environment", "render_page"]
 
@@ -34,13 +38,22 @@ def render_page(page: Page) -> str:
     """Return the page as HTML.
 
     Every text from a model, a judge, a file or a user is escaped and its hidden characters are
-    shown; the page's policy forbids scripts and any request.
+    shown. The page's policy forbids any request, and any script but the explorer's, which it names
+    by its hash.
     """
     # Anchors of a page with several chapters carry the chapter's name.
     alone = len(page.chapters) == 1
     prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in page.chapters}
     template = page_environment().get_template("report.html.jinja")
-    return template.render(page=page, alone=alone, prefixes=prefixes)
+    script = _asset("explorer.js")
+    return template.render(
+        page=page,
+        alone=alone,
+        prefixes=prefixes,
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode(),
+        chunk=CHUNK,
+    )
 
 
 @cache
@@ -57,13 +70,28 @@ def page_environment() -> Environment:
     environment.filters["attribute"] = visible_text
     environment.filters["number"] = format_number
     environment.filters["data_uri"] = _data_uri
+    environment.globals["style"] = _asset("style.css")
     environment.globals["row_groups"] = row_groups
     environment.globals["heading_groups"] = _heading_groups
+    environment.globals["lang"] = _lang
     return environment
+
+
+@cache
+def _asset(name: str) -> Markup:
+    """Return a style sheet or a script of ours, as it stands in the page."""
+    text = files("contrafact.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return Markup(text)
 
 
 def _data_uri(drawing: bytes) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode('ascii')}"
+
+
+def _lang(text: object) -> Markup:
+    """Return the attribute that says in which script a text is, where that is not Latin."""
+    tag = script_tag(str(text))
+    return Markup(' lang="{}"').format(tag) if tag else Markup("")
 
 
 def _heading_groups(columns: tuple[Column, ...]) -> list[tuple[str, tuple[Column, ...]]]:

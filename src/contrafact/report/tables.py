@@ -106,6 +106,7 @@ def measure_table(data: ChapterData, wanted: MeasureTable) -> Table | None:
         frame.assign(source=OWN) if wanted.source else frame,
         data.notes(*wanted.notes),
         by[0] if wanted.breakdown else None,
+        clusters=spec.clusters,
     )
     # A system without a valid output has figures all the same, which say so: only what was not
     # measured at all has no column.
@@ -268,18 +269,22 @@ def comparison_table(data: ChapterData) -> Table | None:
             Column(f"n_{form}", "Items", "count", group=group),
         ]
     noun = spec.cluster_noun or spec.unit[0]
-    caption = spec.paired_caption or (
-        f"The first system minus the second, on the {spec.unit[1]} both were asked about: "
-        f"{_level(data)} interval by {noun}, p-value by flipping the sign of whole "
-        f"{spec.clusters}, and the same adjusted (Holm) for all comparisons of its form. Read the "
-        "adjusted one."
+    caption = (
+        f"The first system minus the second, on {spec.paired or f'the {spec.unit[1]}'} both were "
+        f"asked about, few-shot draws averaged first: {_level(data)} interval by {noun}, p-value "
+        f"by flipping the sign of whole {spec.clusters}, and the same adjusted (Holm) for all "
+        "comparisons of its form. Read the adjusted one."
     )
     frame = pd.DataFrame(lines)
     return Table("paired", "Paired comparisons", caption, tuple(columns), frame, (), "pair")
 
 
-def leaderboard_table(found: JudgedRates) -> Table | None:
-    """Return systems by rank, a group of lines for each criterion and judge."""
+def leaderboard_table(found: JudgedRates, data: ChapterData) -> Table | None:
+    """Return systems by rank, a group of lines for each criterion and judge.
+
+    Its rates are over all verdicts at once. Where the table of figures has others for the same, a
+    note says why.
+    """
     if found.ranks.empty:
         return None
     merged = found.ranks.drop(columns=["raw", "n"]).merge(
@@ -318,13 +323,34 @@ def leaderboard_table(found: JudgedRates) -> Table | None:
         "are of raw rates and within one judge: systems that paired comparisons (Holm) cannot "
         "tell apart share a rank, and the range is where a system may stand."
     )
-    notes: tuple[str, ...] = ()
+    notes = _disagreement(found, data)
     if not found.rates["examined"].all():
-        notes = (
+        notes += (
             "A judge that was not examined may be wrong by any amount. contrafact exam --judge J "
             "--out FILE examines it; contrafact report … --exam FILE corrects by what was found.",
         )
     return Table("leaderboard", "Leaderboard", caption, columns, frame, notes, "band")
+
+
+def _disagreement(found: JudgedRates, data: ChapterData) -> tuple[str, ...]:
+    """Return why raw rates differ from the table's figures of the same, where any reads so."""
+    known = {measure.name for measure in data.spec.measures}
+    apart = []
+    for row in _records(found.rates[found.rates["criterion"].isin(found.leaderboard)]):
+        figures = data.overall(str(row["criterion"])) if row["criterion"] in known else None
+        if figures is None:
+            continue
+        own = figures.loc[figures["system"].eq(row["system"]), "estimate"]
+        if len(own) and format_number(row["raw"], "share") != format_number(own.iloc[0], "share"):
+            apart.append(abs(float(row["raw"]) - float(own.iloc[0])))
+    if not apart:
+        return ()
+    points = format_number(max(apart), "share")
+    return (
+        "Raw counts every readable verdict once. The table of results averages first what it "
+        "weighs alike (few-shot draws, and parts of an item such as its two sides), so where these "
+        f"have unequal numbers of verdicts the two differ, here by at most {points} points.",
+    )
 
 
 def corrected_table(found: JudgedRates) -> Table | None:

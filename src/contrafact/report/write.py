@@ -81,7 +81,8 @@ def row_groups(table: Table) -> list[RowGroup]:
     """Return the table's lines as they read, own ones first, published ones in a group apart.
 
     The best and second best of a column are marked among the own lines of a group, judged as
-    printed, so that two equal figures share their mark.
+    printed, so that two equal figures share their mark. Among lines that rest on one cluster each
+    nothing is marked.
     """
     frame = table.frame
     published = (
@@ -96,17 +97,20 @@ def row_groups(table: Table) -> list[RowGroup]:
     else:
         parts = [(str(name), part) for name, part in own.groupby(table.group_by, sort=False)]
     for label, part in parts:
-        groups.append(RowGroup(label, False, _own_rows(part, table.columns)))
+        groups.append(RowGroup(label, False, _own_rows(part, table)))
     if published.any():
         rows = _published_rows(frame[published], table.columns)
         groups.append(RowGroup(table.published_label, True, rows))
     return groups
 
 
-def _own_rows(frame: pd.DataFrame, columns: tuple[Column, ...]) -> tuple[Row, ...]:
-    ranks = {column.key: _ranks(frame, column) for column in columns}
+def _own_rows(frame: pd.DataFrame, table: Table) -> tuple[Row, ...]:
+    one = table.clusters in frame.columns and frame[table.clusters].max() <= 1
+    ranks = {
+        column.key: [0] * len(frame) if one else _ranks(frame, column) for column in table.columns
+    }
     return tuple(
-        tuple(_cell(line, column, ranks[column.key][i]) for column in columns)
+        tuple(_cell(line, column, ranks[column.key][i]) for column in table.columns)
         for i, line in enumerate(_lines(frame))
     )
 

@@ -1,8 +1,8 @@
 """From Inspect's logs to what a run keeps, and back: its tables, its failures, what was used."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from contrafact.models.asking import redacted
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.prices import FREE, Tokens, dollars, price_note
 from contrafact.runs.folder import Manifest, read_manifest
+from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGREEMENT",
+    "CALLS",
     "FAILURES",
     "FLUENCY_ROLE",
     "ITEMS",
@@ -46,6 +48,7 @@ __all__ = [
 ITEMS = "items.parquet"
 VERDICTS = "verdicts.parquet"
 AGREEMENT = "agreement.csv"
+CALLS = "calls.parquet"
 FAILURES = "failures.csv"
 USAGE = "usage.csv"
 
@@ -81,12 +84,16 @@ class RunItems:
         manifest: What was run.
         items: The per-item table.
         verdicts: Every judge's own verdicts; None where there are none.
+        calls: What was sent to the models that wrote, and what they sent back, one row a call in
+            order: ``system``, ``draw``, what else names the rows made of it, ``prompt``, ``reply``;
+            None of runs that did not keep it.
     """
 
     folder: Path
     manifest: Manifest
     items: "pd.DataFrame"
     verdicts: "pd.DataFrame | None"
+    calls: "pd.DataFrame | None" = None
 
 
 def read_items(folders: Iterable[Path]) -> list[RunItems]:
@@ -109,22 +116,20 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
             raise InputError(f"this run is {manifest.status}", file=folder, hint=hint)
         items = pd.read_parquet(folder / ITEMS)
         verdicts = pd.read_parquet(folder / VERDICTS) if (folder / VERDICTS).exists() else None
+        calls = pd.read_parquet(folder / CALLS) if (folder / CALLS).exists() else None
+        tables = (items, verdicts, calls)
         own = taken.setdefault(manifest.task, set())
         if manifest.cell:
-            _rename(
-                items, verdicts, {name: f"{name} [{manifest.cell}]" for name in items["system"]}
-            )
+            _rename(tables, {name: f"{name} [{manifest.cell}]" for name in items["system"]})
         shared = {*items["system"]} & own
-        _rename(items, verdicts, {name: f"{name} [{folder.resolve().name}]" for name in shared})
+        _rename(tables, {name: f"{name} [{folder.resolve().name}]" for name in shared})
         own |= {*items["system"]}
-        found.append(RunItems(folder, manifest, items, verdicts))
+        found.append(RunItems(folder, manifest, items, verdicts, calls))
     return found
 
 
-def _rename(
-    items: "pd.DataFrame", verdicts: "pd.DataFrame | None", names: Mapping[str, str]
-) -> None:
-    for table in (items, verdicts) if names else ():
+def _rename(tables: "Iterable[pd.DataFrame | None]", names: Mapping[str, str]) -> None:
+    for table in tables if names else ():
         if table is not None:
             table["system"] = table["system"].replace(names)
 
@@ -141,7 +146,8 @@ def write_items(
     usage: list[dict[str, Any]] = []
     judge = " + ".join(prepared.settings.judges) or None
     for header in logs:
-        log = read_eval_log(header.location)
+        # Long texts stand apart in a log; whole, they are what was asked and said.
+        log = read_eval_log(header.location, resolve_attachments=True)
         usage += _usage(prepared, log)
         label = prepared.label(log)
         scored: list[EvalSample] = []
@@ -165,6 +171,9 @@ def write_items(
         )
         if len(agreed):
             write_frame(agreed.drop(columns="method"), folder / AGREEMENT)
+    calls = [row for one in evaluated for row in _calls(prepared, one)]
+    if calls:
+        write_frame(pd.DataFrame(calls), folder / CALLS)
     usage += _fluency(folder, scorer)
     table = pd.DataFrame(usage, columns=list(_USAGE))
     write_frame(table.astype(dict.fromkeys(_COUNTS, "Int64")), folder / USAGE)
@@ -349,6 +358,30 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
             one.reasoning += counted.reasoning_tokens or 0
     method = str((log.eval.metadata or {})["method"])
     return [one.row(model, method, role) for (model, role), one in used.items()]
+
+
+def _calls(prepared: Prepared, evaluated: Evaluated) -> Iterator[dict[str, Any]]:
+    """Yield what was sent to the models that wrote, and what they sent back, in order.
+
+    A call is named by what all rows of its sample have in common of what names a row.
+    """
+    names = ("system", "draw", *task_named(prepared.settings.task).report.load().key)
+    for sample in evaluated.samples:
+        rows = list(prepared.run.rows(replace(evaluated, samples=[sample])))
+        shared = {n: rows[0][n] for n in names if rows and len({row[n] for row in rows}) == 1}
+        for event in sample.events if rows else ():
+            if event.event != "model" or event.role == "grader" or event.output.empty:
+                continue
+            several = len(event.input) > 1
+            prompt = "\n\n".join(
+                f"[{message.role}]\n{message.text}" if several else message.text
+                for message in event.input
+            )
+            yield {
+                **shared,
+                "prompt": replace_surrogates(redacted(prompt)),
+                "reply": replace_surrogates(redacted(event.output.completion)),
+            }
 
 
 def _fluency(folder: Path, scorer: "CausalModel | None") -> list[dict[str, Any]]:

@@ -18,9 +18,12 @@ from contrafact.errors import require
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
+    "MANY_CHANGES",
+    "SHARED_WORDS",
     "DiffKind",
     "DiffPart",
     "Surface",
+    "is_scattered",
     "normalised_edit_distance",
     "surface",
     "token_count",
@@ -29,6 +32,11 @@ __all__ = [
 ]
 
 DiffKind = Literal["same", "removed", "added"]
+
+SHARED_WORDS = 0.5
+"""Where two texts share less than this share of their words, marks may leave scraps."""
+MANY_CHANGES = 3
+"""So many changed stretches, between so few shared words, are scraps: fewer read well."""
 
 # Matching is quadratic at best in what differs, and worse on repetitive text. A headline has
 # some 20 words and a story a few hundred; past this the changed middle is shown whole.
@@ -107,6 +115,25 @@ def word_diff(a: str, b: str) -> list[DiffPart]:
             texts[kind] += text
         parts += [DiffPart(kind, text) for kind, text in texts.items() if text]
     return parts
+
+
+def is_scattered(parts: Sequence[DiffPart]) -> bool:
+    """Return whether marks would leave scraps: little is shared, and that in many pieces.
+
+    The share is of words, as spaces part them, and of both texts together: twice the shared ones
+    over all. A text of which this is true is better shown whole.
+
+    Args:
+        parts: How two texts differ, as `word_diff` returns it.
+    """
+    words = {"same": 0, "removed": 0, "added": 0}
+    changes, before = 0, "same"
+    for part in parts:
+        words[part.kind] += len(part.text.split())
+        changes += part.kind != "same" and before == "same"
+        before = part.kind
+    every = 2 * words["same"] + words["removed"] + words["added"]
+    return changes >= MANY_CHANGES and 2 * words["same"] < SHARED_WORDS * every
 
 
 def normalised_edit_distance(a: str, b: str) -> float:

@@ -20,8 +20,9 @@ from contrafact.family.run import PackRecord
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.report.build import build_report
-from contrafact.report.chapter import Options, chapter_data, draw_examples, make_chapter
+from contrafact.report.chapter import Options, chapter_data, make_chapter
 from contrafact.report.estimates import prepare_items
+from contrafact.report.examples import draw_examples
 from contrafact.report.frames import task_runs
 
 HOSTILE = "The kiln <script>alert(1)</script> cooled \u202e and {{ 7*7 }} pots cracked."

@@ -23,8 +23,10 @@ from contrafact.family.display import (
     count,
     format_number,
     leaders,
+    listed,
     most_invalid,
     percent,
+    tied,
     with_interval,
     with_published,
 )
@@ -32,6 +34,7 @@ from contrafact.family.report import (
     Breakdown,
     ChapterData,
     Examples,
+    Explorer,
     Extra,
     Form,
     JudgedColumn,
@@ -78,7 +81,8 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     Returns:
         The items with ``was_judged`` (bool: a judge was asked, or would have been had there been a
         response), ``correct_strict`` (``correct``, 0.0 where it is open or the
-        response is degenerate), and of each criterion
+        response is degenerate), ``suggested_mode`` (the suggested failure mode by its name), and
+        of each criterion
         ``E1_fails`` (1.0 or 0.0; NaN where it was not asked or its verdict is invalid) and
         ``E1_fails_strict`` (1.0 also where response or verdict is invalid); the strict ones are
         NaN where nobody judged.
@@ -95,6 +99,8 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
         unread = items[f"{name}_invalid"].notna() | ((~valid | none) & has)
         added[f"{name}_fails"] = 1.0 - items[name]
         added[f"{name}_fails_strict"] = (1.0 - items[name]).mask(unread, 1.0).where(judged)
+    modes = {number: f"{number}. {mode.name}" for number, mode in failure_modes().items()}
+    added["suggested_mode"] = items["suggested_failure_mode"].map(modes)
     return items.assign(**added)
 
 
@@ -132,7 +138,14 @@ def _spread(part: Part, form: Form) -> Interval | None:
     )  # fmt: skip
 
 
-_ACCURACY = Measure("accuracy", "Acc.", column="correct", judged=True, compared="Accuracy, points")
+_ACCURACY = Measure(
+    "accuracy",
+    "Acc.",
+    column="correct",
+    judged=True,
+    compared="Accuracy, points",
+    phrase="accuracy",
+)
 _SPREAD = Measure("accuracy_spread", "± phrasings", better=None, judged=True, compute=_spread)
 _FAILURES = tuple(
     Measure(f"{name}_fails", CRITERION_LABELS[name], better="low", judged=True)
@@ -300,12 +313,15 @@ def _criteria(data: ChapterData) -> list[str]:
         return []
     system = rows.iloc[0]["system"]
     failing = pd.concat([data.overall(measure.name) for measure in _FAILURES])
-    worst = _falling(failing[failing["system"].eq(system)]).iloc[0]
+    own = _falling(failing[failing["system"].eq(system)])
+    worst = own.iloc[0]
     if worst["estimate"] == 0:
         return [f"{system} fails no criterion."]
-    label = CRITERION_LABELS[str(worst["measure"])[:2]]
+    labels = [CRITERION_LABELS[name[:2]] for name in tied(own, "measure")]
     shown = with_interval(worst, "stories")
-    return [f"The criterion that {system} fails most often is {label}: {shown}."]
+    if len(labels) > 1:
+        return [f"The criteria that {system} fails most often are {listed(labels)}: {shown}."]
+    return [f"The criterion that {system} fails most often is {labels[0]}: {shown}."]
 
 
 def _falling(rows: pd.DataFrame) -> pd.DataFrame:
@@ -313,10 +329,10 @@ def _falling(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _invalid(items: pd.DataFrame) -> list[str]:
-    worst, unread = most_invalid(items), _unread(items)
+    worst, unread = most_invalid(items, "responses"), _unread(items)
     found = []
     if worst:
-        found.append(f"Most invalid responses come from {worst[0]} ({worst[1]} of its responses)")
+        found.append(f"Of the invalid responses, {worst}")
     if unread:
         found.append(f"{count(unread, 'verdict')} could not be read")
     if not found:
@@ -420,12 +436,7 @@ SPEC = ReportSpec(
         *(_by(scope, label) for scope, label in _SCOPES.items()),
     ),
     extras=(suggested_modes, _published_study),
-    paired_caption=(
-        "The first system minus the second, on the stories and phrasings both were asked about and "
-        "by the same judge, few-shot draws averaged first: 95% interval by story, p-value by "
-        "flipping the sign of whole stories, and the same adjusted (Holm) for all comparisons of "
-        "its form. Read the adjusted one."
-    ),
+    paired="the stories and phrasings",
     invalid_title="Invalid responses and verdicts",
     invalid_caption=(
         "A verdict is valid if the judge's reply is T or F, read from the next token's "
@@ -475,6 +486,11 @@ SPEC = ReportSpec(
             "it put in. All responses are artificial text."
         ),
     ),
+    explorer=Explorer(
+        filters=(("phrasing", "Phrasing"), ("graph", "Graph"), ("domain", "Domain")),
+        classes=(("suggested_mode", "Suggested mode"),),
+    ),
+    headline=("accuracy",),
     facts=_facts,
     summary=_summary,
     sections=(

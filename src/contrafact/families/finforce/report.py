@@ -41,6 +41,7 @@ from contrafact.family.report import (
     Breakdown,
     ChapterData,
     Examples,
+    Explorer,
     JudgedColumn,
     Measure,
     MeasureTable,
@@ -285,7 +286,14 @@ SPEC = ReportSpec(
             Measure(name, SHORT_NAMES[name], judged=True, compared=f"{SHORT_NAMES[name]}, points")
             for name in CRITERIA
         ),
-        Measure("average", "Avg.", judged=True, compared="Avg., points", units=_averages),
+        Measure(
+            "average",
+            "Avg.",
+            judged=True,
+            compared="Avg., points",
+            phrase="average of forward-compatibility and directionality",
+            units=_averages,
+        ),
         _fluency_measure("perplexity", "Mean", compared="Perplexity"),
         _fluency_measure("perplexity_median", "Median"),
         _fluency_measure("delta_perplexity", "Δ"),
@@ -339,11 +347,7 @@ SPEC = ReportSpec(
         *(risk_against_opportunity, few_shot_change, base_distance, study, perplexities),
         error_classes,
     ),
-    paired_caption=(
-        "The first system minus the second, on the counterfactuals both were asked for: 95% "
-        "interval by headline, p-value by flipping the sign of whole headlines, and the same "
-        "adjusted (Holm) for all comparisons of its form. Read the adjusted one."
-    ),
+    paired="the counterfactuals",
     invalid_title="Invalid outputs and verdicts",
     invalid_caption=(
         "Counterfactuals asked for, and what became of them. A repaired output was read after the "
@@ -391,6 +395,12 @@ SPEC = ReportSpec(
             "<del>struck through</del> what it leaves out."
         ),
     ),
+    explorer=Explorer(
+        filters=(("side", "Side"), ("category", "Category")),
+        classes=tuple(_CLASS_LABELS.items()),
+        numbers=(("edit_distance", "Edit distance from the headline"),),
+    ),
+    headline=("average",),
     facts=_facts,
     summary=_summary,
     warnings=_warnings,

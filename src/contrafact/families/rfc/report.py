@@ -38,7 +38,9 @@ from contrafact.family.display import (
     format_number,
     invalid_sentence,
     leaders,
+    listed,
     percent,
+    tied,
     verdict,
     with_interval,
     with_published,
@@ -47,6 +49,7 @@ from contrafact.family.report import (
     Breakdown,
     ChapterData,
     Examples,
+    Explorer,
     Measure,
     MeasureTable,
     Reasons,
@@ -270,10 +273,12 @@ def _pairwise(data: ChapterData) -> list[str]:
     rows = data.overall("pairwise_accuracy")
     if rows.empty:
         return []
-    first = rows.sort_values("estimate", ascending=False, kind="stable").iloc[0]
+    rows = rows.sort_values("estimate", ascending=False, kind="stable")
+    best, shown = tied(rows, "system"), with_interval(rows.iloc[0], "articles")
+    often = "most often" if len(best) < len(rows) or len(rows) == 1 else "equally often"
     return [
-        f"Both members of a pair are right most often for {first['system']}: "
-        f"{with_interval(first, 'articles')} of the pairs, where answers by chance have 25%."
+        f"Both members of a pair are right {often} for {listed(best)}: {shown} of the pairs, "
+        "where answers by chance have 25%."
     ]
 
 
@@ -291,11 +296,13 @@ def _manipulations(data: ChapterData) -> list[str]:
     ].sort_values("estimate", ascending=False, kind="stable")
     if len(parts) < 2:
         return []
-    high, low = parts.iloc[0], parts.iloc[-1]
+    best, worst = tied(parts, "manipulation"), tied(parts[::-1], "manipulation")[::-1]
+    high, low = (with_interval(parts.iloc[end], "articles") for end in (0, -1))
+    if len(best) == len(parts):
+        return [f"By manipulation, {system} is right as often on each: {high}."]
     return [
-        f"By manipulation, {system} is right most often on {high['manipulation']}, "
-        f"{with_interval(high, 'articles')}, and least often on {low['manipulation']}, "
-        f"{with_interval(low, 'articles')}."
+        f"By manipulation, {system} is right most often on {listed(best)}, {high}, and least often "
+        f"on {listed(worst)}, {low}."
     ]
 
 
@@ -356,6 +363,7 @@ def _measures(detects: bool) -> tuple[Measure, ...]:
             "coefficient",
             column="right" if name == "accuracy" else "",
             compared="Accuracy, points" if name == "accuracy" else "",
+            phrase="accuracy" if name == "accuracy" else "",
         )
         for name, label in labels.items()
     ]
@@ -513,12 +521,7 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
             partial(confusion, task),
             error_classes,
         ),
-        paired_caption=(
-            "The first system minus the second, on the items both were asked about, few-shot draws "
-            "of an item averaged first: 95% interval by source article, p-value by flipping the "
-            "sign of whole articles, and the same adjusted (Holm) for all comparisons of its form. "
-            "Read the adjusted one."
-        ),
+        paired="the items",
         invalid_title="Invalid replies",
         invalid_caption=(
             "A reply is valid if exactly one label of the task stands in it, in any case, after "
@@ -546,6 +549,22 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
             ),
             build=partial(_example, task),
         ),
+        explorer=Explorer(
+            filters=(
+                ("manipulation", "Manipulation"),
+                ("category", "Category"),
+                *((("gold", "Shown"),) if detects else ()),
+                ("predicted", "Answer"),
+            ),
+            classes=(("error_class", "Error class"),),
+            flags=(("right", "Right"),),
+            numbers=tuple((column, f"p({label})") for label, column in PROBABILITIES.items()),
+            before="original",
+            text="rewritten",
+            answer="predicted",
+            note="rationale",
+        ),
+        headline=("accuracy",),
         facts=_facts,
         summary=partial(_summary, task),
         warnings=partial(_warnings, task),

@@ -1,0 +1,256 @@
+"""Examples of a chapter: which units are drawn, what an output looks like, where an edit is marked.
+
+Examples are drawn at random; invalid outputs are shown as they came.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from string import Formatter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from contrafact.family.display import Card, Chip, Example, format_number
+from contrafact.family.report import ChapterData, Examples, ReportSpec
+from contrafact.text.delimit import inner_html, shorten
+from contrafact.text.diff import DiffPart, is_scattered, word_diff
+
+__all__ = [
+    "Marked",
+    "choose_examples",
+    "draw_examples",
+    "filled",
+    "invalid_examples",
+    "make_example",
+    "marked_text",
+    "output_chips",
+    "shown_example",
+]
+
+_SHOWN = 300
+"""So many characters of a degenerate output stand in the list of what is no answer."""
+
+_TAGS = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
+
+
+def draw_examples(data: ChapterData, *, count: int = 20, rng: np.random.Generator) -> list[Example]:
+    """Draw units at random and show what the systems made of them.
+
+    Only the first few-shot draw is shown. Nothing is picked by hand or by verdict.
+
+    Args:
+        data: The chapter's data.
+        count: How many examples at most.
+        rng: Where randomness comes from.
+    """
+    items = data.items
+    first = items[items["draw"].eq(items.groupby("system")["draw"].transform("min"))]
+    chosen = choose_examples(first, data, count=count, rng=rng)
+    return [make_example(part, data) for part in chosen]
+
+
+def make_example(rows: pd.DataFrame, data: ChapterData) -> Example:
+    """Return the example made of some rows of one unit, as the spec says how."""
+    build = data.spec.examples.build or _by_column
+    return build(rows, data)
+
+
+def choose_examples(
+    rows: pd.DataFrame, data: ChapterData, *, count: int, rng: np.random.Generator
+) -> list[pd.DataFrame]:
+    """Return the rows of each example, as the spec says how they are chosen.
+
+    Units come in random order: those of the strata in turn, where there are strata; all others
+    before a second one of the same cluster. Where an example shows one system, the systems are
+    taken in turn, round after round over the units, so that each has its share.
+    """
+    spec = data.spec.examples
+    by = list(spec.by or data.spec.key)
+    units = rows.drop_duplicates(by).sort_values(by, kind="stable")
+    if spec.strata:
+        queues: list[list[Any]] = []
+        for name in spec.order or sorted(set(units[spec.strata])):
+            own = units[units[spec.strata].eq(name)]
+            queues.append([own.index[i] for i in rng.permutation(len(own))])
+        places: list[Any] = []
+        while any(queues):
+            places += [queue.pop() for queue in queues if queue]
+        chosen = units.loc[places]
+    else:
+        chosen = units.iloc[rng.permutation(len(units))]
+    if spec.cluster:
+        turn = chosen.groupby(spec.cluster).cumcount()
+        chosen = chosen.loc[turn.sort_values(kind="stable").index]
+    names = list(chosen[by].itertuples(index=False, name=None))
+    if not spec.in_turn:
+        parts = dict(list(rows.groupby(by, sort=False)))
+        return [parts[name] for name in names[:count]]
+    systems = list(dict.fromkeys(rows["system"]))
+    apart = dict(list(rows.groupby(["system", *by], sort=False)))
+    pairs = [
+        (systems[(i + turn) % len(systems)], *name)
+        for turn in range(len(systems))
+        for i, name in enumerate(names)
+    ]
+    return [apart[pair] for pair in dict.fromkeys(pairs) if pair in apart][:count]
+
+
+def _by_column(rows: pd.DataFrame, data: ChapterData) -> Example:
+    """Return an example made of the columns that the spec names: a card for every output."""
+    spec = data.spec.examples
+    row = rows.iloc[0]
+    return Example(
+        where=" · ".join(filled(row, spec.where or tuple(f"{{{n}}}" for n in data.spec.key))),
+        text=str(row[spec.text]) if spec.text else "",
+        facts=[(label, str(row[name])) for label, name in spec.facts if not pd.isna(row[name])],
+        cards=[
+            _card(line, data, spec)
+            for system in data.systems
+            for _, line in rows[rows["system"].eq(system)].iterrows()
+        ],
+    )
+
+
+def filled(row: "pd.Series[Any] | Mapping[Any, Any]", templates: Sequence[str]) -> Iterator[str]:
+    """Yield the templates filled in from a row, those of which nothing is missing."""
+    for template in templates:
+        names = [name for _, name, *_ in Formatter().parse(template) if name]
+        if not any(pd.isna(row[name]) for name in names):
+            yield template.format_map({name: row[name] for name in names})
+
+
+def _card(row: "pd.Series[Any]", data: ChapterData, spec: Examples) -> Card:
+    title = str(row[spec.card])
+    by_system = spec.card == "system"
+    valid = row["valid"] == 1
+    why = "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
+    return Card(
+        title if by_system else title.capitalize(),
+        str(row[data.spec.text]) if valid else None,
+        before=str(row[spec.text]) if spec.text else None,
+        invalid="" if valid else why,
+        chips=list(output_chips(row, data.spec)) if valid else (),
+        note=spec.note(row) if spec.note and valid else "",
+        tone="" if by_system else title,
+    )
+
+
+def output_chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield what was found of an output: its verdicts, and what else the spec shows of it."""
+    if row["degenerate"] is not None:
+        yield Chip(f"Degenerate: {row['degenerate']}", "no")
+    yield from _verdicts(row, spec)
+    yield from _others(row, spec)
+
+
+def _verdicts(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield a chip for the verdict on every criterion that a judge was asked."""
+    for criterion in spec.criteria:
+        name, label = criterion.column, criterion.short or criterion.label
+        if f"{name}_invalid" not in row.index:
+            continue
+        if not pd.isna(row[f"{name}_invalid"]):
+            yield Chip(f"{label}: verdict unread", "unread", str(row[f"{name}_invalid"]))
+        elif not pd.isna(row[name]):
+            probability = row.get(f"{name}_probability", float("nan"))
+            more = f"probability of {spec.answers[0]} {probability:.2f}"
+            more = "" if pd.isna(probability) else more
+            passed = row[name] == 1
+            text = f"{label}: {'passed' if passed else 'failed'}"
+            yield Chip(text, "yes" if passed else "no", more)
+
+
+def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
+    """Yield what else is shown of an output: what the spec names, or every measured column."""
+    if spec.examples.chips is not None:
+        yield from (Chip(text) for text in filled(row, spec.examples.chips))
+        return
+    judged = {criterion.column for criterion in spec.criteria}
+    for measure in spec.measures:
+        column = measure.column_of("valid")
+        if measure.units or measure.compute or column in judged or column not in row.index:
+            continue
+        if column == "valid" or pd.isna(row[column]):
+            continue
+        if measure.kind == "share" and row[column] in (0.0, 1.0):
+            yield Chip(f"{measure.label}: {'yes' if row[column] else 'no'}")
+        else:
+            yield Chip(f"{measure.label} {format_number(row[column], measure.kind)}")
+
+
+def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ...]]:
+    """Return up to ``count`` invalid or degenerate outputs, one for each reason before a second.
+
+    Returns:
+        For each the texts of the columns that the spec names, and the reason; of a degenerate one
+        with its text.
+    """
+    items, text = data.items, data.spec.text
+    reason = items["invalid_reason"].where(items["degenerate"].isna(), items["degenerate"])
+    none = items.assign(why=reason)[items["valid"].eq(0) | items["degenerate"].notna()]
+    nth = none.groupby("why", dropna=False).cumcount()
+    chosen = none.loc[nth.sort_values(kind="stable").index[:count]]
+    names = [name for name, _ in data.spec.invalid_shown]
+    return [
+        (
+            *("" if pd.isna(row[name]) else str(row[name]) for name in names),
+            ("no reason kept" if pd.isna(row["why"]) else str(row["why"]))
+            + ("" if row["degenerate"] is None else f": {shorten(str(row[text]), _SHOWN)[0]}"),
+        )
+        for _, row in chosen.iterrows()
+    ]
+
+
+class Marked(NamedTuple):
+    """A text as it is shown beside the one it was made from.
+
+    Attributes:
+        html: The text as markup.
+        left_out: How many characters of it are left out.
+        whole: Whether it is shown whole, without marks, since too little is shared to mark.
+    """
+
+    html: Markup
+    left_out: int
+    whole: bool = False
+
+
+def marked_text(card: Card, limit: int) -> Marked:
+    """Return a card's text as markup, shortened to so many characters, its edit marked.
+
+    What was taken out is struck through, what was put in underlined; everything else is escaped.
+    Where so little is shared that marks would leave scraps, the text stands whole.
+    """
+    text, left_out = shorten(card.text or "", limit)
+    if card.before is None:
+        return Marked(inner_html(text), left_out)
+    before, before_left_out = shorten(card.before, limit)
+    parts = word_diff(before, text)
+    if "added" not in card.marks:
+        text, left_out = before, before_left_out
+    if is_scattered(parts):
+        return Marked(inner_html(text), left_out, whole=True)
+    shown = [part for part in parts if part.kind in card.marks]
+    return Marked(Markup("").join(_pieces(shown)), left_out)
+
+
+def _pieces(parts: Sequence[DiffPart]) -> Iterator[Markup]:
+    for part in parts:
+        # Spaces around words stay outside, so that marks begin and end where words do.
+        words = part.text.strip(" ")
+        before, after = part.text.startswith(" "), part.text.endswith(" ")
+        yield Markup(" ") if before else Markup("")
+        yield Markup(_TAGS[part.kind]).format(inner_html(words)) if words else Markup("")
+        yield Markup(" ") if after and words else Markup("")
+
+
+def shown_example(example: Example, limit: int) -> dict[str, Any]:
+    """Return an example as a page shows it: texts shortened to so many characters, edits marked."""
+    return {
+        "where": example.where,
+        "text": shorten(example.text, limit),
+        "facts": [(label, shorten(text, limit)) for label, text in example.facts],
+        "cards": [(card, marked_text(card, limit)) for card in example.cards],
+        "answers": example.answers,
+    }

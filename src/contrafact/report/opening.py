@@ -1,0 +1,518 @@
+"""How a chapter opens: what was found in one sentence, a drawing of it, a good and a bad example.
+
+The sentence speaks of the first of the spec's headline measures that has figures, in the strict
+form where any output was invalid or no answer, so that a system gains nothing by answering only
+what is easy. Where nothing was measured it says how many outputs are answers at all.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from contrafact.family.display import (
+    Kind,
+    count,
+    format_number,
+    listed,
+    tied,
+    verdict,
+    with_interval,
+)
+from contrafact.family.report import ChapterData, Form, Measure
+from contrafact.report.estimates import NO_MODEL
+from contrafact.report.examples import make_example, shown_example
+from contrafact.stats.intervals import MIN_CLUSTERS
+from contrafact.stats.replicates import Bootstrap
+
+__all__ = ["Bar", "Case", "Opening", "make_opening", "sound"]
+
+SIGNIFICANT = 0.05
+"""Below this adjusted p-value a paired difference is called more than chance would make."""
+MOST_BARS = 12
+"""So many systems are drawn; the tables have all."""
+MOST_NAMED = 3
+"""So many systems are named in a sentence; more are counted."""
+_SOUND = "could be read and are an answer"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A system's line of the drawing: its figure as it reads, and where it lies on the axis.
+
+    Attributes:
+        system: The system.
+        text: The figure.
+        between: Its interval, or why it has none.
+        place: Where the figure lies, in percent of the axis.
+        left: Where its interval begins; NaN without one.
+        width: How wide it is.
+        other: Where the figure over valid outputs lies, where that is another; NaN otherwise.
+        below: How many outputs it rests on.
+    """
+
+    system: str
+    text: str
+    between: str
+    place: float
+    left: float
+    width: float
+    other: float
+    below: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One example: what is to be said of it, and what it shows."""
+
+    heading: str
+    good: bool
+    example: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a chapter opens.
+
+    Attributes:
+        sentence: What was found.
+        more: What can be said of the differences, and what the finding rests on.
+        title: What the drawing shows.
+        caption: How to read it.
+        axis: What stands at the ends of its axis.
+        bars: Its lines, the best first.
+        cases: A good and a bad example, as far as there are such.
+        best: The system that stands first.
+        results: The same for machines.
+    """
+
+    sentence: str
+    more: Sequence[str]
+    title: str
+    caption: str
+    axis: tuple[str, str]
+    bars: Sequence[Bar]
+    cases: Sequence[Case]
+    best: str
+    results: dict[str, object]
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """The figures that the opening speaks of; no measure for sound outputs.
+
+    ``rows`` are those of all systems, the best first; ``ranked`` those of systems that ask a model,
+    where there are such.
+    """
+
+    measure: Measure | None
+    form: Form
+    rows: pd.DataFrame
+    ranked: pd.DataFrame
+    phrase: str
+    kind: Kind
+
+
+def sound(items: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which outputs could be read and are an answer."""
+    return items["valid"].eq(1) & items["degenerate"].isna()
+
+
+def make_opening(data: ChapterData) -> Opening:
+    """Return how a chapter opens."""
+    found = _finding(data)
+    best = tied(found.ranked, "system", found.kind)
+    title = found.phrase[0].upper() + found.phrase[1:]
+    bars, axis, caption = _drawing(data, found)
+    first = found.ranked.iloc[0]
+    sentence = _sentence(data, found, best)
+    return Opening(
+        sentence=sentence,
+        more=_more(data, found, best),
+        title=title,
+        caption=caption,
+        axis=axis,
+        bars=bars,
+        cases=_cases(data, found, best),
+        best=best[0],
+        results={
+            "sentence": sentence,
+            "measure": None if found.measure is None else found.measure.name,
+            "form": found.form,
+            "systems": best,
+            "estimate": first["estimate"],
+            "low": first["low"],
+            "high": first["high"],
+        },
+    )
+
+
+def _finding(data: ChapterData) -> _Finding:
+    spec = data.spec
+    names = spec.headline or tuple(
+        one.name
+        for one in spec.measures
+        if one.kind == "share" and one.better is not None and one.name != "valid"
+    )
+    all_sound = bool(sound(data.items).all())
+    for measure in map(spec.measure, names):
+        first = measure.forms[0]
+        strict = "strict" in measure.forms and not all_sound
+        rows = data.overall(measure.name, "strict" if strict else first)
+        if rows.empty:
+            continue
+        rows = rows.sort_values("estimate", ascending=measure.better == "low", kind="stable")
+        phrase = measure.phrase or measure.label.removesuffix(", %").removesuffix(" %")
+        form: Form = "strict" if strict else first
+        return _Finding(measure, form, rows, _asking(rows, data), phrase, measure.kind)
+    rows = _soundness(data)
+    phrase = f"share of {spec.output[1]} that {_SOUND}"
+    return _Finding(None, "all", rows, _asking(rows, data), phrase, "share")
+
+
+def _asking(rows: pd.DataFrame, data: ChapterData) -> pd.DataFrame:
+    """Return the figures of systems that ask a model; all where none does."""
+    own = rows[~rows["system"].isin(_modelless(data))]
+    return own if len(own) else rows
+
+
+def _modelless(data: ChapterData) -> set[str]:
+    return set(data.items.loc[data.items["model"].eq(NO_MODEL), "system"])
+
+
+def _soundness(data: ChapterData) -> pd.DataFrame:
+    """Return the share of each system's outputs that are answers, as figures, the highest first."""
+    # Of its own stream: an opening changes no other interval.
+    bootstrap = Bootstrap(rng=np.random.default_rng(0), resamples=data.resamples, level=data.level)
+    lines: list[dict[str, object]] = []
+    for system in data.systems:
+        own = data.items[data.items["system"].eq(system)]
+        interval = bootstrap.mean(sound(own).astype(float), own[data.spec.cluster])
+        lines.append(
+            {
+                "system": system,
+                "estimate": interval.estimate,
+                "low": interval.low,
+                "high": interval.high,
+                "level": interval.level,
+                data.spec.clusters: interval.clusters,
+                "method": interval.method,
+            }
+        )
+    rows = pd.DataFrame(lines)
+    return rows.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)
+
+
+def _sentence(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
+    spec, rows = data.spec, found.ranked
+    asked, valid = data.asked_and_valid
+    if not valid:
+        none = f"None of the {count(asked, *spec.output)} that were asked for could be read"
+        return f"{none}, so there is nothing to compare."
+    shown = with_interval(rows.iloc[0], spec.clusters, found.kind)
+    phrase = found.phrase
+    judged = found.measure is not None and found.measure.judged
+    by = "By the verdicts of the small embedded model, a poor judge, " if (
+        judged and data.meta.embedded_judge
+    ) else ""  # fmt: skip
+    end = "lowest" if found.measure is not None and found.measure.better == "low" else "highest"
+    if len(rows) == 1:
+        text = f"{by}the {phrase} of {best[0]} is {shown}"
+    elif not _one_judge(data, found):
+        each = [
+            f"{row['system']} {format_number(float(row['estimate']), found.kind)}"
+            + ("%" if found.kind == "share" else "")
+            for _, row in rows.iterrows()
+        ]
+        return (
+            "These systems were not all judged by the same judge, so none is called best; "
+            f"{phrase}: {listed(each[:MOST_BARS])}."
+        )
+    elif len(best) == len(rows):
+        text = f"{by}all {len(rows)} systems have the same {phrase}, {shown}"
+    elif len(best) > 1:
+        text = f"{by}{_named(best)} share the {end} {phrase}, {shown} each"
+    else:
+        text = f"{by}{best[0]} has the {end} {phrase}: {shown}"
+    units = data.items[spec.cluster].nunique()
+    if not data.comparable.several:
+        noun = spec.cluster_noun or spec.unit[0]
+        text = f"on one {noun}, which says nothing of others, {text}"
+    elif found.form == "strict":
+        text += ", counting what is invalid or no answer as wrong"
+    if found.measure is None:
+        text = f"nothing was judged; {text}" if spec.criteria else text
+    text += f", over {count(units, spec.cluster_noun or spec.unit[0], spec.clusters)}" if (
+        data.comparable.several
+    ) else ""  # fmt: skip
+    # A system's name keeps its letters; a word of ours begins in upper case.
+    return (text if text.startswith(best[0]) else text[0].upper() + text[1:]) + "."
+
+
+def _one_judge(data: ChapterData, found: _Finding) -> bool:
+    measure = found.measure
+    return measure is None or not measure.judged or data.comparable.one_judge
+
+
+def _named(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= MOST_NAMED else f"{len(names)} systems"
+
+
+def _more(data: ChapterData, found: _Finding, best: Sequence[str]) -> list[str]:
+    """Return what can be said of the differences, of answers that are none, and of fluency."""
+    said = [
+        _differences(data, found, best),
+        _without_model(data, found, best),
+        _other_form(data, found, best),
+        _counts(data),
+    ]
+    if found.measure is None:
+        said.append(_fluency(data))
+    return [one for one in said if one]
+
+
+def _differences(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
+    """Say from which other systems the best can be told, by the paired comparisons."""
+    measure, pairs = found.measure, data.pairs
+    others = [str(name) for name in found.ranked["system"] if name not in best]
+    several = data.comparable.several
+    if measure is None or pairs.empty or len(best) > 1 or not others or not several:
+        return ""
+    held = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
+    mine = pairs[held & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]
+    known = {
+        str(row["second"] if row["first"] == best[0] else row["first"]): float(row["p_adjusted"])
+        for _, row in mine.iterrows()
+        if not math.isnan(float(row["p_adjusted"]))
+    }
+    apart = [name for name in others if known.get(name, 1.0) < SIGNIFICANT]
+    alike = [name for name in others if known.get(name, 0.0) >= SIGNIFICANT]
+    rest = " (paired tests, Holm-adjusted)."
+    if not known:
+        return f"There are too few {data.spec.clusters} to test the differences."
+    if apart and not alike:
+        who = "the other" if len(others) == 1 else "every other system"
+        return f"It differs from {who} by more than chance would make{rest}"
+    if not apart:
+        who = _named(alike) if len(alike) <= MOST_NAMED else "any of the others"
+        return f"These data do not tell it apart from {who}{rest}"
+    return (
+        f"It differs from {_named(apart)} by more than chance would make; these data do not tell "
+        f"it apart from {_named(alike)}{rest}"
+    )
+
+
+def _without_model(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
+    """Say how far the best system that asks no model comes."""
+    rows = found.rows[found.rows["system"].isin(_modelless(data))]
+    if found.measure is None or rows.empty or best[0] in set(rows["system"]):
+        return ""
+    first = rows.iloc[0]
+    shown = with_interval(first, data.spec.clusters, found.kind)
+    told = verdict(
+        data.pairs, best[0], str(first["system"]), measure=found.measure.name, form=found.form
+    )
+    return f"Without any model, {first['system']} has {shown}.{told}"
+
+
+def _other_form(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
+    """Say who stands first over valid outputs alone, where that is another."""
+    if found.measure is None or found.form != "strict" or not _one_judge(data, found):
+        return ""
+    rows = data.overall(found.measure.name, "valid")
+    rows = rows[rows["system"].isin(found.ranked["system"])]
+    if len(rows) < 2:
+        return ""
+    up = found.measure.better == "low"
+    rows = rows.sort_values("estimate", ascending=up, kind="stable")
+    first = tied(rows, "system", found.kind)
+    if set(first) & set(best):
+        return ""
+    shown = with_interval(rows.iloc[0], data.spec.clusters, found.kind)
+    return f"Over valid outputs alone {_named(first)} would stand first, with {shown}."
+
+
+def _counts(data: ChapterData) -> str:
+    """Say how many outputs were no answer, and how many could not be read."""
+    items, (one, several) = data.items, data.spec.output
+    asked, valid = data.asked_and_valid
+    unread, none = asked - valid, int((items["valid"].eq(1) & items["degenerate"].notna()).sum())
+    said = []
+    if unread:
+        said.append(f"{unread:,} could not be read")
+    if none:
+        said.append(f"{none:,} {'is' if none == 1 else 'are'} no answer (a copy, or the like)")
+    if not said or not valid:
+        return ""
+    return f"Of {count(asked, one, several)}, {' and '.join(said)}."
+
+
+def _fluency(data: ChapterData) -> str:
+    """Say which system reads most fluently, where that was scored."""
+    measures = [one for one in data.spec.measures if one.fluency and data.comparable.marks(one)]
+    for measure in measures:
+        rows = data.overall(measure.name, measure.forms[0])
+        if len(rows) > 1:
+            rows = rows.sort_values("estimate", ascending=measure.better == "low", kind="stable")
+            name = " ".join(
+                part.casefold() if len(part) > 1 else part
+                for part in (measure.label, measure.group)
+                if part
+            )
+            shown = with_interval(rows.iloc[0], data.spec.clusters, measure.kind)
+            return f"Lowest {name}: {listed(tied(rows, 'system', measure.kind))}, {shown}."
+    return ""
+
+
+def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, str], str]:
+    """Return the lines of the drawing, what stands at the ends of its axis, and its caption."""
+    rows, kind, measure = found.rows.iloc[:MOST_BARS], found.kind, found.measure
+    other = pd.Series(dtype=float)
+    if measure is not None and found.form == "strict" and "valid" in measure.forms:
+        other = data.overall(measure.name, "valid").set_index("system")["estimate"]
+    grid = pd.concat([rows["estimate"], rows["low"], rows["high"], other]).dropna()
+    fraction = kind == "share" or (kind == "coefficient" and grid.between(0, 1).all())
+    start, end = (0.0, 1.0) if fraction else (min(0.0, float(grid.min())), float(grid.max()))
+    span = (end - start) or 1.0
+
+    def place(value: float) -> float:
+        return round(100 * (value - start) / span, 2)
+
+    bars = []
+    for _, row in rows.iterrows():
+        system, estimate = str(row["system"]), float(row["estimate"])
+        low, high = float(row["low"]), float(row["high"])
+        own = data.items[data.items["system"].eq(system)]
+        text = format_number(estimate, kind) + ("%" if kind == "share" else "")
+        between = f"{format_number(low, kind)} to {format_number(high, kind)}"
+        if math.isnan(low):
+            between = "no interval"
+        elsewhere = float(other.get(system, float("nan")))
+        same = math.isnan(elsewhere) or format_number(elsewhere, kind) == text.rstrip("%")
+        bars.append(
+            Bar(
+                system,
+                text,
+                between,
+                place(estimate),
+                place(low),
+                round(place(high) - place(low), 2),
+                float("nan") if same else place(elsewhere),
+                _rests_on(own),
+            )
+        )
+    level = format_number(data.level * 100, "count")
+    noun = data.spec.cluster_noun or data.spec.unit[0]
+    caption = f"The dot is the figure, the line its {level}% interval by {noun}."
+    if (rows[data.spec.clusters] < MIN_CLUSTERS).all():
+        caption = f"The dot is the figure; there are too few {data.spec.clusters} for intervals."
+    if found.form == "strict":
+        caption += " What is invalid or no answer counts as wrong."
+    if any(not math.isnan(bar.other) for bar in bars):
+        caption += " The ring is the figure over valid outputs alone, the form that papers print."
+    if left := len(found.rows) - len(rows):
+        caption += f" {count(left, 'system')} more in the tables."
+    ends = ("0%", "100%") if kind == "share" else (f"{start:.3g}", f"{end:.3g}")
+    return bars, ends, caption
+
+
+def _rests_on(rows: pd.DataFrame) -> str:
+    invalid = int(rows["valid"].eq(0).sum())
+    none = int((rows["valid"].eq(1) & rows["degenerate"].notna()).sum())
+    parts = [f"{len(rows):,} asked for"]
+    parts += [f"{invalid:,} invalid"] if invalid else []
+    parts += [f"{none:,} no answer"] if none else []
+    return ", ".join(parts)
+
+
+def _passes(data: ChapterData, found: _Finding) -> "pd.Series[float]":
+    """Return of each row whether it is good, 1.0 or 0.0; NaN where nobody can say."""
+    items, measure = data.items, found.measure
+    if measure is None:
+        return sound(items).astype(float)
+    column = measure.column_of("valid")
+    if measure.units is None and measure.compute is None and column in items.columns:
+        values = items[column]
+        if values.dropna().isin((0.0, 1.0)).all():
+            return values
+    columns = [one.column for one in data.spec.criteria if one.leaderboard]
+    if not columns:
+        return pd.Series(np.nan, index=items.index)
+    verdicts = items[columns]
+    passed = verdicts.eq(1).all(axis=1).astype(float)
+    return passed.where(verdicts.notna().all(axis=1) | verdicts.eq(0).any(axis=1))
+
+
+def _cases(data: ChapterData, found: _Finding, best: Sequence[str]) -> list[Case]:
+    """Return a good output and a bad one, of the same unit where there is such a pair.
+
+    Both are drawn at random among those that are: the good one of the best system where it has
+    one; the bad one is an answer that failed, else one that is none, else one that cannot be read.
+    """
+    items, rng = data.items, data.streams["opening"]
+    passes, answers = _passes(data, found), sound(items)
+    if data.spec.examples.build is not None:
+        # An example shows a whole unit: it is good where all of it is.
+        unit = ["system", "draw", *(data.spec.examples.by or data.spec.key)]
+        passes = passes.groupby([items[name] for name in unit]).transform("min")
+    good = items[answers & passes.eq(1)]
+    own = good[good["system"].isin(best)]
+    good = own if len(own) else good
+    asking = ~items["system"].isin(_modelless(data) - set(best))
+    bad = next(
+        (
+            items[held]
+            for held in (
+                answers & asking & passes.eq(0),
+                asking & items["degenerate"].notna(),
+                asking & items["valid"].eq(0),
+            )
+            if held.any()
+        ),
+        items.iloc[:0],
+    )
+    by = list(data.spec.examples.by or data.spec.key)
+    shared = {*_units(good, by)} & {*_units(bad, by)}
+    if shared:
+        good = good[[unit in shared for unit in _units(good, by)]]
+    cases: list[Case] = []
+    if len(good):
+        row = good.iloc[int(rng.integers(len(good)))]
+        cases.append(Case(_heading(row, found, fine=True), True, _shown(row, data)))
+        if shared:
+            bad = bad[[unit == tuple(row[by]) for unit in _units(bad, by)]]
+    if len(bad):
+        row = bad.iloc[int(rng.integers(len(bad)))]
+        cases.append(Case(_heading(row, found, fine=False), False, _shown(row, data)))
+    return cases
+
+
+def _units(rows: pd.DataFrame, by: list[str]) -> list[tuple[Any, ...]]:
+    return list(rows[by].itertuples(index=False, name=None))
+
+
+def _heading(row: "pd.Series[Any]", found: _Finding, *, fine: bool) -> str:
+    if row["valid"] == 0:
+        return "Could not be read"
+    if row["degenerate"] is not None:
+        return "No answer"
+    if found.measure is None:
+        return "Could be read" if fine else "Not an answer"
+    if found.measure.judged:
+        return "Good, says the judge" if fine else "Bad, says the judge"
+    return "Right" if fine else "Wrong"
+
+
+def _shown(row: "pd.Series[Any]", data: ChapterData) -> dict[str, Any]:
+    """Return an output as an example of its own; where a family builds examples, of its unit."""
+    items, examples = data.items, data.spec.examples
+    names = examples.by if examples.build is not None else data.spec.key
+    held = items["system"].eq(row["system"]) & items["draw"].eq(row["draw"])
+    for name in names or data.spec.key:
+        held &= items[name].eq(row[name])
+    made = make_example(items[held], data)
+    where = made.where if str(row["system"]) in made.where else f"{row['system']} · {made.where}"
+    return {**shown_example(made, examples.limit), "where": where}

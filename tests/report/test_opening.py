@@ -1,0 +1,132 @@
+"""How a chapter opens: what may be said first, and what may not."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contrafact.family.display import leaders, most_invalid
+from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.frames import task_runs
+from contrafact.report.opening import make_opening
+from contrafact.report.tables import measure_table, standard_tables
+from contrafact.report.write import row_groups
+
+SIDES = ("risk", "opportunity")
+CRITERIA = ("forward_compatibility", "directionality")
+
+
+@pytest.fixture
+def opened(study: Any) -> Any:
+    """Open a chapter of made-up headlines; ``change`` takes the items in hand first."""
+
+    def open_chapter(
+        change: Any = None, *, systems: int = 2, headlines: int = 16, **given: Any
+    ) -> Any:
+        items = study.make_items(
+            headlines=headlines, systems=study.systems[:3:2][:systems], **given
+        )
+        items["degenerate"] = None
+        if change is not None:
+            change(items)
+        data = chapter_data(task_runs("finforce", items, study.make_meta()), Options(resamples=400))
+        return make_opening(data), data
+
+    return open_chapter
+
+
+def passed(items: pd.DataFrame, held: Any, value: float) -> None:
+    for name in CRITERIA:
+        items.loc[held & items["text"].notna(), name] = value
+        items.loc[held, f"{name}_invalid"] = None
+
+
+def all_read(items: pd.DataFrame) -> None:
+    items["text"] = items["text"].fillna("a text")
+    items["invalid_reason"] = None
+    passed(items, pd.Series(True, index=items.index), 1.0)
+
+
+def test_the_best_stands_first_with_its_interval_and_whether_it_differs(opened: Any) -> None:
+    def change(items: pd.DataFrame) -> None:
+        all_read(items)
+        passed(items, items["system"].str.startswith("embedded") & (items.index % 3 > 0), 0.0)
+
+    opening, _ = opened(change)
+    assert opening.sentence.startswith("northwind/large-2 · zero-shot has the highest average of")
+    assert "100.0%" in opening.sentence
+    assert "over 16 headlines" in opening.sentence
+    assert opening.more[0].startswith("It differs from the other by more than chance")
+    assert [bar.system.split("/")[0] for bar in opening.bars] == ["northwind", "embedded"]
+    good, bad = opening.cases
+    assert (good.good, bad.good) == (True, False)
+    assert good.example["text"] == bad.example["text"]
+
+
+def test_copies_that_the_judge_passed_are_no_lead(opened: Any) -> None:
+    def change(items: pd.DataFrame) -> None:
+        all_read(items)
+        copies = items["system"].str.startswith("northwind")
+        items.loc[copies, "degenerate"] = "repeats its input"
+        passed(items, ~copies & (items.index % 4 == 0), 0.0)
+
+    opening, _ = opened(change)
+    assert opening.sentence.startswith("embedded/smollm2-135m · zero-shot has the highest")
+    assert "no answer as wrong" in opening.sentence
+    assert any("Over valid outputs alone northwind" in text for text in opening.more)
+    assert any("32 are no answer" in text for text in opening.more)
+
+
+def test_a_tie_has_no_best(opened: Any) -> None:
+    opening, data = opened(all_read)
+    assert opening.sentence.startswith("All 2 systems have the same average")
+    assert not any("differs" in text for text in opening.more)
+    rows = data.overall("average")
+    text = leaders(rows, data.pairs, "headlines", measure="average", best="The highest", alone="")
+    assert text.startswith("The highest is shared by all systems: 100.0%")
+
+
+def test_most_is_not_said_of_a_tie() -> None:
+    items = pd.DataFrame({"system": list("aabbcc"), "valid": [0.0, 1.0, 0.0, 1.0, 1.0, 1.0]})
+    assert most_invalid(items, "replies") == "most come from a and b (50.0% of the replies of each)"
+    both = most_invalid(items[items["system"].ne("c")], "replies")
+    assert both == "every system has as many, 50.0% of its replies"
+    assert most_invalid(items[items["system"].eq("c")], "replies") == ""
+
+
+def test_one_headline_names_no_best_and_marks_none(opened: Any) -> None:
+    opening, data = opened(headlines=1)
+    assert "On one headline, which says nothing of others" in opening.sentence or (
+        opening.sentence.startswith("None of")
+    )
+    table = measure_table(data, standard_tables(data)[0])
+    assert table is not None
+    ranks = {cell.rank for group in row_groups(table) for row in group.rows for cell in row}
+    assert ranks == {0}
+
+
+def test_when_nothing_was_judged_it_says_what_can_be_said(opened: Any) -> None:
+    opening, _ = opened(judged=False)
+    assert opening.sentence.startswith("Nothing was judged; ")
+    assert "that could be read and are an answer" in opening.sentence
+    assert any("could not be read" in text for text in opening.more)
+    assert any(text.startswith("Lowest mean perplexity: ") for text in opening.more)
+
+
+def test_when_nothing_could_be_read_it_says_so(opened: Any) -> None:
+    def change(items: pd.DataFrame) -> None:
+        items["text"] = None
+        items["invalid_reason"] = "no JSON"
+        for name in CRITERIA:
+            items[name] = np.nan
+
+    opening, _ = opened(change)
+    assert opening.sentence.startswith("None of the 64 counterfactuals that were asked for could")
+    assert [case.heading for case in opening.cases] == ["Could not be read"]
+
+
+def test_one_system_is_not_compared(opened: Any) -> None:
+    opening, _ = opened(systems=1)
+    assert opening.sentence.startswith("The average of forward-compatibility and directionality of")
+    assert not any("differs" in text or "apart" in text for text in opening.more)

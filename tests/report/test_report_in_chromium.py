@@ -1,0 +1,173 @@
+"""The report in a real Chromium: one page, looked at once from every side."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from contrafact.report.build import build_report
+from contrafact.report.frames import task_runs
+from contrafact.text.delimit import visible_text
+from contrafact.text.diff import is_scattered, word_diff
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def items(study: Any) -> pd.DataFrame:
+    items = study.make_items(headlines=12, systems=study.systems[:3:2])
+    items["degenerate"] = None
+    items.loc[items.index[3], "degenerate"] = "repeats its input"
+    items["details"] = [{"Channel <b>": "credit \u202e lines"} for _ in items.index]
+    return items
+
+
+@pytest.fixture(scope="module")
+def page_path(study: Any, items: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    calls = items[["system", "draw", "sample_id"]].drop_duplicates()
+    calls = calls.assign(prompt="</script><script>alert(4)</script>\nline two", reply="\u202e{}")
+    runs = task_runs("finforce", items, study.make_meta(), calls)
+    out = tmp_path_factory.mktemp("chromium")
+    return build_report([runs], out, resamples=50).page
+
+
+@pytest.fixture(scope="module")
+def opened(chromium: Any, page_path: Path) -> Any:
+    said: list[str] = []
+    asked: list[str] = []
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(page_path.as_uri())
+    page.wait_for_selector("[role=option]")
+    yield page
+    assert said == []
+    assert {url.split(":")[0] for url in asked} <= {"file", "data", "blob"}
+    assert sum(url.startswith("file:") for url in asked) == 1
+    context.close()
+
+
+def shown(text: str) -> str:
+    """Return a text as the page shows it: hidden characters by their code points."""
+    return visible_text(text).replace("‹", "").replace("›", "")
+
+
+def clear(page: Any) -> None:
+    page.get_by_role("button", name="Clear filters").click()
+
+
+def test_axe_finds_nothing_in_light_and_dark(opened: Any, axe: str) -> None:
+    opened.locator(".calls summary").first.click()
+    opened.wait_for_selector(".calls pre")
+    for scheme in ("light", "dark"):
+        opened.emulate_media(color_scheme=scheme)
+        # The page's policy runs no other script; the tester's own way around it does.
+        opened.evaluate(axe)
+        found = opened.evaluate("axe.run()")
+        shown = [(v["id"], [n["html"][:300] for n in v["nodes"]]) for v in found["violations"]]
+        assert shown == [], json.dumps(shown, indent=1)
+    opened.emulate_media(color_scheme="light")
+
+
+def test_no_column_hides_behind_a_scrollbar(opened: Any) -> None:
+    hidden = opened.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+        ".map(e => e.getAttribute('aria-label'))"
+    )
+    assert hidden == []
+    assert opened.evaluate("document.documentElement.scrollWidth") == 1280
+
+
+def test_searching_filtering_and_sorting_find_what_one_counts(
+    opened: Any, items: pd.DataFrame
+) -> None:
+    page, status = opened, opened.get_by_role("status")
+    assert status.inner_text() == f"{len(items)} of {len(items)} counterfactuals"
+    page.get_by_label("Search texts").fill("<SCRIPT>")
+    held = items["headline"].str.contains("<script>") | items["text"].str.contains(
+        "<script>", na=False
+    )
+    assert status.inner_text().startswith(f"{held.sum()} of ")
+    clear(page)
+    page.get_by_label("Side", exact=True).select_option(label="risk")
+    page.get_by_label("Directional", exact=True).select_option(label="failed")
+    failed = items["side"].eq("risk") & items["directionality"].eq(0)
+    assert status.inner_text().startswith(f"{failed.sum()} of ")
+    clear(page)
+    page.get_by_label("Output", exact=True).select_option(label="no answer")
+    assert status.inner_text().startswith("1 of ")
+    clear(page)
+    page.get_by_label("Sort by", exact=True).select_option(label="Perplexity: Mean, highest first")
+    highest = items.loc[items["perplexity"].idxmax()]
+    assert (
+        page.locator("[role=option]")
+        .first.locator(".start")
+        .inner_text()
+        .startswith(shown(highest["text"])[:20])
+    )
+    clear(page)
+
+
+def test_it_works_by_keyboard_alone(opened: Any, items: pd.DataFrame) -> None:
+    page = opened
+    page.get_by_label("Search texts").focus()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('role')") == "listbox":
+            break
+    chosen = page.locator("[aria-selected=true]")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "counterfactuals"
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+    page.keyboard.press("End")
+    assert chosen.get_attribute("aria-posinset") == str(len(items))
+    page.keyboard.press("ArrowUp")
+    assert chosen.get_attribute("aria-posinset") == str(len(items) - 1)
+    active = page.evaluate("document.activeElement.getAttribute('aria-activedescendant')")
+    assert active == chosen.get_attribute("id")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.className") == "detail"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Home")
+    assert chosen.get_attribute("aria-posinset") == "1"
+
+
+def test_marks_are_those_of_the_examples_and_texts_stay_texts(
+    opened: Any, items: pd.DataFrame
+) -> None:
+    page = opened
+    page.get_by_role("listbox").focus()
+    page.keyboard.press("Home")
+    card = page.locator(".detail .side").first
+    for _, row in items.iterrows():
+        if not isinstance(row["text"], str):
+            assert "Invalid" in card.inner_text()
+        elif not is_scattered(parts := word_diff(row["headline"], row["text"])):
+            for kind, tag in (("added", "ins"), ("removed", "del")):
+                marked = [shown(part.text.strip(" ")) for part in parts if part.kind == kind]
+                found = card.locator(f".edit {tag}").all_text_contents()
+                assert found == [text for text in marked if text]
+        page.keyboard.press("ArrowDown")
+    assert page.locator(".detail .side").count() == 2
+    assert page.locator(".detail script, .detail img").count() == 0
+    assert "credit U+202E lines" in card.inner_text()
+    card.locator("summary").click()
+    page.wait_for_selector(".calls pre")
+    prompt = card.locator("pre").first.inner_text()
+    assert prompt == "</script><script>alert(4)</script>\nline two"
+    assert "U+202E" in card.locator("pre").last.inner_text()
+
+
+def test_without_javascript_the_twenty_examples_remain(chromium: Any, page_path: Path) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(page_path.as_uri())
+    assert not page.locator("#explorer").is_visible()
+    assert page.locator("nav a[href='#explorer']").count() == 1
+    assert not page.locator("nav a[href='#explorer']").is_visible()
+    assert page.locator("#examples article").count() == 20
+    assert page.locator("#examples article").first.is_visible()
+    context.close()

@@ -73,3 +73,16 @@ def test_rows_of_a_dataset_hold_what_the_reward_needs_and_misuse_is_reported():
         reward(["p"], ["c"])
     with pytest.raises(InputError, match="neither text nor a conversation"):
         reward(["p"], [None], story=[STORY])
+
+
+def test_the_proof_of_a_story_is_a_reward_without_a_model():
+    from contrafact.families.cobe.synth.compose import compose
+
+    row = next(compose(1, 5))
+    story = json.dumps({key: value for key, value in row.items() if "answers" not in key})
+    given = row["Right answers"] + row["Wrong answers"]
+    rewards = edit_reward("proof")(
+        ["p"] * len(given), [one["text"] for one in given], story=[story] * len(given)
+    )
+    assert rewards == [float(all(one["verdicts"].values())) for one in given]
+    assert edit_reward("proof")(["p"], ["Who knows what the harbour did?"], story=[story]) != [1.0]

@@ -24,8 +24,8 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import questions_of, read_story, story_object
 from contrafact.families.cobe.judging import JudgedEdit, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
+from contrafact.family.settings import judge_names
 from contrafact.family.task import MAX_CHARACTERS
-from contrafact.models.gguf import inspect_name
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Story
 
@@ -47,7 +47,8 @@ def edit_reward(
     """Return a reward function for ``trl``'s trainers.
 
     Args:
-        judges: One judge or a panel: Inspect's names, or models.
+        judges: One judge or a panel: Inspect's names, models, or the verifier ``proof``, which
+            needs stories with proofs and asks no model.
         form: ``conjunction``: 1.0 where all criteria pass, else 0.0, as the paper scores;
             ``share``: the share of criteria that pass, a denser signal.
         context: Whether the judge sees scenario and query as well.
@@ -78,7 +79,7 @@ def edit_reward(
             )
         phrasings = columns.get("query") or [""] * len(prompts)
         texts = [_text(completion) for completion in completions]
-        models = [get_model(inspect_name(one) if isinstance(one, str) else one) for one in named]
+        models = [get_model(judge_names([one])[0]) if isinstance(one, str) else one for one in named]
 
         async def judge_all() -> list[JudgedEdit | None]:
             async def judge(text: str, story: Any, query: str) -> JudgedEdit | None:

@@ -108,9 +108,16 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
     Fields: ``item_id``, ``stage``, ``decided_by``, ``decision``, ``when``, ``why``, ``rewritten``
     (a corrected text), ``inclusion_probability`` and ``round`` (of an audit), ``flagged``,
     ``answers``, ``text_version``, ``guidelines_version``, ``item_round``, ``origin`` (of a decision
-    that was made elsewhere: where, by whom, when).
+    that was made elsewhere: where, by whom, when), and what became of the item: ``review_outcome``
+    (None while it is under way), ``review_why``, ``review_answers`` (see `agreed_answers`).
     """
     rows = []
+    agreed = {
+        item.id: {
+            name.removeprefix("answer_"): a for name, a in agreed_answers(state, item).items()
+        }
+        for item in state.items.values()
+    }
     for item, vote in _votes(state):
         batch = state.batches[vote.batch] if vote.batch else None
         rows.append(
@@ -130,6 +137,9 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
                 "guidelines_version": vote.guidelines_version,
                 "item_round": vote.round,
                 "origin": None if vote.origin is None else dict(vote.origin),
+                "review_outcome": item.outcome,
+                "review_why": item.why,
+                "review_answers": agreed[item.id],
             }
         )
     return rows
@@ -139,7 +149,7 @@ def item_rows(state: ReviewState) -> list[dict[str, Any]]:
     """Return every item: its fields as they are now, and what became of it.
 
     Added fields: ``item_id``, ``review_outcome`` (None while it is under way), ``review_stage``,
-    ``review_why``, ``review_verdict``, and ``answer_<question>``: what more than half of those who
+    ``review_why``, ``review_verdict``, ``review_by`` (whose decisions stand), and ``answer_<question>``: what more than half of those who
     voted on it last answered.
     """
     rows = []
@@ -150,6 +160,7 @@ def item_rows(state: ReviewState) -> list[dict[str, Any]]:
             "review_stage": item.stage,
             "review_why": item.why,
             "review_verdict": item.verdict,
+            "review_by": sorted({vote.who for vote in item.votes}),
         }
         rows.append({**item.fields, **added, **agreed_answers(state, item)})
     return rows

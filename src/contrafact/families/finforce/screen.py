@@ -371,11 +371,17 @@ def outcome_of(decisions: Sequence[SheetDecision], proposed: str | None) -> Outc
 
 
 def outcome_event(
-    item_id: str, decisions: Sequence[SheetDecision], outcome: Outcome
+    item_id: str, by: Sequence[str], when: str | None, outcome: Outcome
 ) -> LedgerEvent:
-    """Return the ledger's event of people's decisions on a headline."""
-    who = ", ".join(sorted(one.decided_by for one in decisions))
-    when = max((one.when for one in decisions if one.when), default=None)
+    """Return the ledger's event of what people decided on a headline.
+
+    Args:
+        item_id: The headline's id.
+        by: Who decided.
+        when: The time of the last decision; now if it is not known.
+        outcome: What the decisions come to.
+    """
+    who = ", ".join(sorted(by))
     return LedgerEvent(
         item_id=item_id,
         article_id=item_id,

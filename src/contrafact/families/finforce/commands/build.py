@@ -2,14 +2,14 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from contrafact.options import MaxConnections, MaxRetries, Prompts, Structured
 
 if TYPE_CHECKING:
-    from contrafact.families.finforce.screen import Candidate, Proposal
+    from contrafact.families.finforce.screen import Candidate, Outcome, Proposal
     from contrafact.files.journal import Journal
     from contrafact.prompts import PromptTemplate
 
@@ -271,12 +271,20 @@ def _show_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
 
 def release(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Headlines, as `finforce screen` writes them.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Headlines, as `finforce screen` writes them, or a review's exported items.",
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder.")],
     decisions: Annotated[
         list[Path] | None,
-        typer.Option(metavar="SHEET", help="Filled sheets, one or several per person."),
+        typer.Option(
+            metavar="FILE",
+            help="Filled sheets, one or several per person, or what a review exports: its items "
+            "or its decisions.",
+        ),
     ] = None,
     unreviewed: Annotated[
         bool,
@@ -303,6 +311,8 @@ def release(
     installed) and checksums; the decisions are in DIR.ledger.jsonl. With --push the folder becomes
     a dataset of the Hugging Face hub. Exits with 1 if nothing is left to release.
 
+    The items that `review export` writes can stand in FILE's place, and then decide themselves.
+
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """
     from contrafact.corpus.hub import push_folder, require_push
@@ -310,10 +320,16 @@ def release(
     from contrafact.corpus.release import Facts, check_facts, write_release
     from contrafact.errors import InputError
     from contrafact.families.finforce.release import Released, release_files
+    from contrafact.families.finforce.review_exports import (
+        ReviewedHeadline,
+        is_review_export,
+        read_review_export,
+        rows_of_items,
+    )
     from contrafact.families.finforce.screen import outcome_event, outcome_of, read_sheets
     from contrafact.files.atomic import guard_folder
     from contrafact.files.journal import sidecar_path
-    from contrafact.files.tables import read_rows
+    from contrafact.files.tables import read_rows, source_name
 
     if push is None and public:
         raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
@@ -322,28 +338,78 @@ def release(
     facts = Facts(name, version, license, url, date)
     check_facts(facts)
     rows = [row for _, row in read_rows(file)]
-    if any("market_event" not in row or "id" not in row for row in rows):
+    from_review = bool(rows) and not decisions and all(is_review_export(row) for row in rows)
+    if from_review and not all(row.get("headline") for row in rows):
         raise InputError(
-            "is not a file of screened headlines", file=file, hint="run finforce screen first"
+            "holds what was decided, and no headlines",
+            file=file,
+            hint="export the review's items, or give it with --decisions",
         )
-    if not decisions and not unreviewed:
+    if from_review:
+        rows = rows_of_items(rows, file)
+    elif any("market_event" not in row or "id" not in row for row in rows):
+        raise InputError(
+            "is not a file of screened headlines",
+            file=file,
+            hint="run finforce screen first, or give a review's exported items",
+        )
+    if not decisions and not unreviewed and not from_review:
         raise InputError(
             "no decisions are given",
             hint="name filled sheets with --decisions, or take proposals with --unreviewed",
         )
-    answers = read_sheets(decisions or [], {row["id"] for row in rows})
-    released, events = [], []
+    known = {str(row["id"]) for row in rows}
+    sheets: list[Path] = []
+    reviewed: dict[str, ReviewedHeadline] = {}
     counts: Counter[str] = Counter({"screened headlines": len(rows)})
+    if from_review:
+        unique = {}
+        for line, row in enumerate(rows, start=1):
+            if row["id"] in unique:
+                counts["the same headline again, left out"] += 1
+                continue
+            unique[row["id"]] = row
+            reviewed |= read_review_export([(line, row)], known, file)
+        rows = list(unique.values())
+    for path in decisions or ():
+        lines = list(read_rows(path))
+        if not lines or not is_review_export(lines[0][1]):
+            sheets.append(path)
+            continue
+        exported = read_review_export(lines, known, source_name(path))
+        if twice := reviewed.keys() & exported.keys():
+            raise InputError(
+                f"'{min(twice)}' is decided on in another export too",
+                file=path,
+                hint="give one export of a review, of its items or of its decisions",
+            )
+        reviewed |= exported
+    answers = read_sheets(sheets, known)
+    if both := answers.keys() & reviewed.keys():
+        raise InputError(
+            f"'{min(both)}' is decided on in a sheet and in a review",
+            hint="leave one of them out",
+        )
+    released, events = [], []
     for row in rows:
-        given = answers.get(row["id"])
-        if given is None:
-            taken = unreviewed and row["market_event"] is True
+        given, seen = answers.get(row["id"]), reviewed.get(row["id"])
+        if seen is not None and seen.outcome is None:
+            counts["under way in the review, left out"] += 1
+            continue
+        if seen is not None:
+            outcome = cast("Outcome", seen.outcome)
+            events.append(outcome_event(row["id"], seen.by, seen.when, outcome))
+        elif given is not None:
+            outcome = outcome_of(given, row["proposed_category"])
+            when = max((one.when for one in given if one.when), default=None)
+            by = [one.decided_by for one in given]
+            events.append(outcome_event(row["id"], by, when, outcome))
+        else:
+            taken = unreviewed and row.get("market_event") is True
             counts["taken unreviewed" if taken else "not decided on, left out"] += 1
             if taken:
                 released.append(Released(row, row["proposed_category"], 0))
             continue
-        outcome = outcome_of(given, row["proposed_category"])
-        events.append(outcome_event(row["id"], given, outcome))
         counts[
             {"kept": "taken by people", "dropped": "refused by people"}.get(
                 outcome.decision, "left out as hard cases"
@@ -352,7 +418,9 @@ def release(
         if outcome.decision == "kept" and outcome.category:
             released.append(Released(row, outcome.category, outcome.people))
     if not released:
-        typer.echo("no headline is left to release", err=True)
+        waiting = counts["under way in the review, left out"]
+        why = ": all are under way in the review" if waiting == len(rows) else ""
+        typer.echo(f"no headline is left to release{why}", err=True)
         raise typer.Exit(1)
     files = release_files(released, facts, counts)
     checked = write_release(files, out)

@@ -1,0 +1,157 @@
+"""What a review of headlines came to, as the studio exports it (FIN-FORCE, section 3.3).
+
+Exported items and exported decisions both say what became of a headline: its outcome in the
+review, the answers that more than half agreed on, and who took part. `finforce release` reads
+either beside the sheets of `finforce screen`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contrafact.corpus.ledger import Decision
+from contrafact.errors import InputError
+from contrafact.families.finforce.data import canonical_category
+from contrafact.families.finforce.screen import Outcome
+from contrafact.files.sheets import unguarded
+from contrafact.files.tables import table_file
+from contrafact.files.workbooks import WORKBOOKS
+from contrafact.records import content_id
+
+__all__ = [
+    "ReviewedHeadline",
+    "is_review_export",
+    "read_review_export",
+    "rows_of_items",
+]
+
+_OUTCOMES: dict[str, Decision] = {
+    "final": "kept",
+    "removed": "dropped",
+    "hard case": "hard case",
+}
+
+
+@dataclass(frozen=True)
+class ReviewedHeadline:
+    """What a review came to about one headline.
+
+    Attributes:
+        outcome: What was decided; none while the headline is under way.
+        by: Who took part, in order of names.
+        when: The time of the last decision, where the export says it.
+    """
+
+    outcome: Outcome | None
+    by: tuple[str, ...]
+    when: str | None = None
+
+
+def is_review_export(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is of a review's exported items or decisions."""
+    return "review_outcome" in row and "item_id" in row
+
+
+def read_review_export(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], known: set[str], file: str
+) -> dict[str, ReviewedHeadline]:
+    """Return what became of each headline, by id; a market event without a category is a hard case.
+
+    Args:
+        rows: The export's rows with their lines: items, or decisions, of which an item has several.
+        known: The ids that may be decided on.
+        file: The file's name, for messages.
+
+    Raises:
+        InputError: An id that is not among them, an outcome or category that is none, or
+            rows of one headline that disagree; the message names the line.
+    """
+    found: dict[str, ReviewedHeadline] = {}
+    for line, row in rows:
+
+        def wrong(problem: str, hint: str, line: int = line) -> InputError:
+            return InputError(problem, file=file, line=line, hint=hint)
+
+        item = str(row["item_id"] or "")
+        if item not in known:
+            raise wrong(
+                f"'{item[:40]}' is no headline of the file",
+                "give the file that was imported into the review, or the exported items alone",
+            )
+        people = row.get("review_by") or row.get("decided_by") or ""
+        names = people if isinstance(people, list) else _json(people)
+        by = {unguarded(str(name)) for name in (names if isinstance(names, list) else [people])}
+        outcome = _outcome(row, wrong)
+        when = row.get("when") or None
+        if (earlier := found.get(item)) is not None:
+            if _facts(earlier.outcome) != _facts(outcome):
+                raise wrong(
+                    f"the rows of '{item[:40]}' do not come to one outcome",
+                    "export the review again, and give one export of it",
+                )
+            by |= set(earlier.by)
+            when = max((one for one in (when, earlier.when) if one), default=None)
+        by.discard("")
+        if outcome is not None:
+            outcome = Outcome(outcome.decision, outcome.category, outcome.why, len(by))
+        found[item] = ReviewedHeadline(outcome, tuple(sorted(by)), when)
+    return found
+
+
+def rows_of_items(rows: Sequence[Mapping[str, Any]], file: str) -> list[dict[str, Any]]:
+    """Return a review's exported items as rows of headlines, with ids as `finforce screen` gives.
+
+    Headlines that went into the review unscreened get their id from their text. One that is there
+    twice is kept twice: whoever releases them tells what to do.
+
+    Args:
+        rows: The items.
+        file: Their file; cells of text tables are empty where nothing is, and may be guarded.
+    """
+    made = []
+    sheet = table_file(file).suffix.lower() in (".csv", ".tsv", *WORKBOOKS)
+    for given in rows:
+        row = {
+            name: unguarded(value) if sheet and isinstance(value, str) else value
+            for name, value in given.items()
+        }
+        row = {name: None if value == "" else value for name, value in row.items()}
+        headline = str(row.get("headline") or "")
+        screened = "market_event" in row and row.get("id")
+        name = str(row["id"]) if screened else content_id(headline, prefix="h")
+        made.append({**row, "id": name, "item_id": name, "headline": headline})
+    return made
+
+
+def _outcome(row: Mapping[str, Any], wrong: Any) -> Outcome | None:
+    written = str(row["review_outcome"] or "").strip()
+    if not written:
+        return None
+    decision = _OUTCOMES.get(written)
+    if decision is None:
+        raise wrong(f"'{written[:40]}' is no outcome", "export the review again")
+    why = unguarded(str(row.get("review_why") or ""))
+    answers = _json(row.get("review_answers"))
+    named = answers.get("market_category") if isinstance(answers, Mapping) else None
+    named = row.get("answer_market_category") or named
+    category = canonical_category(unguarded(str(named)))[0] if named else None
+    if named and category is None:
+        raise wrong(f"'{str(named)[:40]}' is none of the ten categories", "is it the right review?")
+    if decision == "kept" and category is None:
+        return Outcome("hard case", None, "people disagree on the category", 0)
+    return Outcome(decision, category if decision == "kept" else None, why, 0)
+
+
+def _facts(outcome: Outcome | None) -> tuple[str, str | None] | None:
+    return None if outcome is None else (outcome.decision, outcome.category)
+
+
+def _json(value: Any) -> Any:
+    """Return a cell's list or object, which text tables hold as JSON; other cells as they are."""
+    if not isinstance(value, str) or not value.startswith(("[", "{")):
+        return value
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError:
+        return value

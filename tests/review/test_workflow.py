@@ -8,11 +8,18 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import ReviewDecision
 from contrafact.families.rfc.pipeline.finalize import follow
-from contrafact.review.assignment import visible_votes
-from contrafact.review.project import load_project
-from contrafact.review.setup import define_project, import_items
-from contrafact.review.state import NotAllowed
-from contrafact.review.workflow import answer, audit_rows, draw_sample, settle, shortfall
+from contrafact.review.assignment import assign, visible_votes
+from contrafact.review.project import load_project, parse_project
+from contrafact.review.setup import define_project, import_items, set_roles
+from contrafact.review.state import NotAllowed, ReviewState
+from contrafact.review.workflow import (
+    agreed_answers,
+    answer,
+    audit_rows,
+    draw_sample,
+    settle,
+    shortfall,
+)
 
 
 @pytest.mark.parametrize(
@@ -224,6 +231,76 @@ def test_flagged_headlines_are_discussed_and_the_majority_decides(office, voices
     for number, who in enumerate(("Cem", "Dia", "Eve")):
         made.say(who, made.event if number < voices else {"event_status": "false"})
     assert made.item().outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("categories", "outcome"),
+    [((0, 1, 2), "hard case"), ((0, 1, 0), "final"), ((0, 1, None), "hard case")],
+)
+def test_no_headline_is_final_without_a_category(office, categories, outcome):
+    made = office("headline-screening", items=1)
+    made.say("Cem", made.event, flagged=True, comment="which category?")
+    names = made.state.project.question("market_category").options
+    for who, place in zip(("Cem", "Dia", "Eve"), categories, strict=True):
+        event = made.event | {"market_category": names[place or 0]}
+        made.say(who, {"event_status": "false"} if place is None else event)
+    assert made.item().outcome == outcome
+    if outcome == "hard case":
+        assert made.item().why == "no majority on market_category"
+        assert agreed_answers(made.state.project, made.item())["market_category"] is None
+        assert made.item().disputed
+
+
+def test_an_open_answer_goes_to_whoever_settles_it(review_team):
+    text = """
+name = "tone"
+title = "Tone"
+show = ["text"]
+guidelines = "Polite?"
+questions = [
+  { id = "polite", text = "Polite?", options = ["yes", "no"] },
+  { id = "kind", text = "Which?", options = ["a", "b"], asked_when = { polite = "yes" } },
+  { id = "note", text = "Why?", asked_when = { polite = "no" } },
+]
+
+[[stages]]
+id = "first"
+kind = "independent"
+title = "First"
+roles = ["r", "r"]
+questions = ["polite", "kind", "note"]
+verdict = "polite"
+rules = [{ same = true, to = "final", why = "agreed" }, { to = "last", why = "in dispute" }]
+
+[[stages]]
+id = "last"
+kind = "arbitration"
+title = "Last"
+roles = ["lead"]
+questions = ["polite", "kind", "note"]
+verdict = "polite"
+rules = [{ to = "final", why = "decided" }]
+"""
+    state = ReviewState(parse_project(text, "tone"))
+    now, rng = review_team.now, review_team.rng()
+    define_project(state, state.project, "Max", now)
+    for who, role in (("Cem", "r"), ("Dia", "r"), ("Ada", "lead")):
+        set_roles(state, who, [role], "Max", now)
+    import_items(state, {f"i{n}": {"text": f"t{n}"} for n in range(2)}, "Max", now)
+
+    def say(who, item, answers):
+        given, _ = assign(state, who, now, rng)
+        assert given.item == item
+        answer(state, who, item, given.stage, given.round, answers, now=now, rng=rng)
+
+    for who, kind in (("Cem", "a"), ("Dia", "b")):
+        say(who, "i0", {"polite": "yes", "kind": kind})
+        # What is written freely is never the same, and holds nothing up.
+        say(who, "i1", {"polite": "no", "note": f"says {who}"})
+    assert (state.items["i0"].stage, state.items["i0"].why) == ("last", "no majority on kind")
+    assert state.items["i1"].outcome == "final"
+    say("Ada", "i0", {"polite": "yes", "kind": "b"})
+    assert state.items["i0"].outcome == "final"
 
 
 @pytest.mark.parametrize(

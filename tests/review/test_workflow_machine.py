@@ -173,6 +173,12 @@ class Machine(RuleBasedStateMachine):
             assert len(last) == len(self.state.project.stage(last[0].stage).roles)
             if any(rule.flagged for rule in self.state.project.stage(last[0].stage).rules):
                 assert not any(v.ballot.flagged for v in last), "a flag was passed over"
+            for question in self.state.project.questions:
+                said = Counter(v.ballot.answers.get(question.id) for v in last)
+                asked = len(last) - said.pop(None, 0)
+                if question.options and 2 * asked > len(last):
+                    agreed = 2 * said.most_common(1)[0][1] > len(last)
+                    assert agreed, f"no answer to {question.id} is the majority's"
             after = [v for v in item.votes if v.seq > last[-1].seq]
             assert all(v.ballot.verdict in ("pass", "correct") for v in after)
 

@@ -19,7 +19,7 @@ from contrafact.files.sheets import guarded
 from contrafact.review.field_mapping import file_formats
 from contrafact.review.project import Project
 from contrafact.review.state import Event, ReviewItem, ReviewState, Vote
-from contrafact.stats.votes import majority
+from contrafact.review.workflow import agreed_answers
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "TABLE_FORMATS",
     "Export",
     "TableFormat",
-    "agreed_answers",
     "available_exports",
     "decision_rows",
     "export_rows",
@@ -112,12 +111,7 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
     (None while it is under way), ``review_why``, ``review_answers`` (see `agreed_answers`).
     """
     rows = []
-    agreed = {
-        item.id: {
-            name.removeprefix("answer_"): a for name, a in agreed_answers(state, item).items()
-        }
-        for item in state.items.values()
-    }
+    agreed = {item.id: agreed_answers(state.project, item) for item in state.items.values()}
     for item, vote in _votes(state):
         batch = state.batches[vote.batch] if vote.batch else None
         rows.append(
@@ -149,8 +143,8 @@ def item_rows(state: ReviewState) -> list[dict[str, Any]]:
     """Return every item: its fields as they are now, and what became of it.
 
     Added fields: ``item_id``, ``review_outcome`` (None while it is under way), ``review_stage``,
-    ``review_why``, ``review_verdict``, ``review_by`` (whose decisions stand), and ``answer_<question>``: what more than half of those who
-    voted on it last answered.
+    ``review_why``, ``review_verdict``, ``review_by`` (whose decisions stand), and
+    ``answer_<question>``: what more than half of those who voted on it last answered.
     """
     rows = []
     for item in state.items.values():
@@ -162,20 +156,10 @@ def item_rows(state: ReviewState) -> list[dict[str, Any]]:
             "review_verdict": item.verdict,
             "review_by": sorted({vote.who for vote in item.votes}),
         }
-        rows.append({**item.fields, **added, **agreed_answers(state, item)})
+        agreed = agreed_answers(state.project, item)
+        answers = {f"answer_{question}": answer for question, answer in agreed.items()}
+        rows.append({**item.fields, **added, **answers})
     return rows
-
-
-def agreed_answers(state: ReviewState, item: ReviewItem) -> dict[str, str | None]:
-    """Return by ``answer_<question>`` what more than half of those who voted last answered."""
-    judged = [v for v in item.votes if state.project.stage(v.stage).kind != "audit"]
-    last = [v for v in judged if (v.stage, v.round) == (judged[-1].stage, judged[-1].round)]
-    agreed = {}
-    for question in state.project.questions:
-        # More than half of all who voted: who was not asked has not answered so.
-        answers = [vote.ballot.answers.get(question.id, "") for vote in last]
-        agreed[f"answer_{question.id}"] = majority(answers) or None
-    return agreed
 
 
 def rating_rows(

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from contrafact.review.answers import ballot_of, rule_for
-from contrafact.review.project import Stage
+from contrafact.review.answers import asked_questions, ballot_of, rule_for
+from contrafact.review.project import OUTCOMES, Project, Stage
 from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState, Vote
 from contrafact.stats.votes import majority
 
 __all__ = [
     "LEASE",
     "AuditRow",
+    "agreed_answers",
     "answer",
     "audit_rows",
     "close_audit_if_complete",
@@ -30,6 +31,7 @@ __all__ = [
     "is_due",
     "items_waiting",
     "move",
+    "open_questions",
     "reissue",
     "release_due",
     "set_stage_open",
@@ -323,19 +325,71 @@ def close_audit_if_complete(record: Recorder, stage: Stage, name: str) -> None:
 
 
 def transition(record: Recorder, item: ReviewItem, stage: Stage) -> None:
-    """Move an item on by the first rule that holds."""
+    """Move an item on by the first rule that holds.
+
+    An item is never final while a required question is open: it goes on to the stage that the
+    last rule leads to, or is a hard case where that leads to none.
+    """
+    state = record.state
     votes = item.counted(stage)
     verdicts = [vote.ballot.verdict for vote in votes]
     flagged = any(vote.ballot.flagged for vote in item.here())
     rule = rule_for(stage, verdicts, flagged=flagged, carried=item.verdict)
+    to, why, missing = rule.to, rule.why, open_questions(state.project, item)
+    unsettled = to == "final" and bool(missing)
+    if unsettled:
+        # The last rule takes what nothing else settles.
+        last = stage.rules[-1].to
+        to = "hard case" if last in OUTCOMES else last
+        why = f"no majority on {', '.join(missing)}"
     if stage.barrier:
         failed = stage.kind == "audit" and any(v not in stage.passes for v in verdicts)
-        move(record, item, rule.to, rule.why, item.verdict, disputed=item.disputed or failed)
+        disputed = item.disputed or failed or unsettled
+        move(record, item, to, why, item.verdict, disputed=disputed)
         return
     agreed = majority(verdicts) if rule.majority else None
     if len(set(verdicts)) == 1:
         agreed = verdicts[0]
-    move(record, item, rule.to, rule.why, agreed, disputed=agreed is None)
+    move(record, item, to, why, agreed, disputed=agreed is None or unsettled)
+
+
+def agreed_answers(project: Project, item: ReviewItem) -> dict[str, str | None]:
+    """Return by question what more than half of those who voted on an item last answered.
+
+    An audit asks about others' answers: its votes are none of these. Who was not asked a question
+    has not answered it, and counts against every answer to it.
+
+    Args:
+        project: The project.
+        item: The item.
+    """
+    judged = [v for v in item.votes if project.stage(v.stage).kind != "audit"]
+    last = [v for v in judged if (v.stage, v.round) == (judged[-1].stage, judged[-1].round)]
+    agreed = {}
+    for question in project.questions:
+        answers = [vote.ballot.answers.get(question.id, "") for vote in last]
+        agreed[question.id] = majority(answers) or None
+    return agreed
+
+
+def open_questions(project: Project, item: ReviewItem) -> tuple[str, ...]:
+    """Return the required questions on which the last votes have not come to an answer, in order.
+
+    Those count that are asked given the other agreed answers. A question of free text has as many
+    answers as people, and is never open.
+
+    Args:
+        project: The project.
+        item: The item.
+    """
+    judged = [v for v in item.votes if project.stage(v.stage).kind != "audit"]
+    if not judged:
+        return ()
+    agreed = agreed_answers(project, item)
+    given = {name: answer for name, answer in agreed.items() if answer is not None}
+    asked = asked_questions(project, project.stage(judged[-1].stage), given)
+    questions = (project.question(name) for name in asked)
+    return tuple(q.id for q in questions if q.required and q.options and agreed[q.id] is None)
 
 
 def move(

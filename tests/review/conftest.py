@@ -37,6 +37,7 @@ TEAMS = {
         "Dia": ["annotator"],
         "Eve": ["strict-annotator"],
     },
+    "rfc-rewrite-three": {"Cem": ["annotator"], "Dia": ["annotator"], "Ada": ["adjudicator"]},
     "headline-screening": {
         "Cem": ["annotator"],
         "Dia": ["annotator"],

@@ -3,9 +3,17 @@
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.review.assignment import answer_training, staffing_problems
-from contrafact.review.setup import define_project, import_gold, set_roles
-from contrafact.review.state import NotAllowed
+from contrafact.review.assignment import (
+    answer_training,
+    assign,
+    people_needed,
+    role_warnings,
+    roles_in_words,
+    staffing_problems,
+)
+from contrafact.review.project import builtin_projects, load_project
+from contrafact.review.setup import define_project, import_gold, import_items, set_roles
+from contrafact.review.state import NotAllowed, ReviewState
 from contrafact.review.workflow import LEASE, answer, undo
 
 
@@ -84,7 +92,7 @@ def test_too_few_people_are_reported_before_items_are_stuck(office):
     assert staffing_problems(made.state) == []
     set_roles(made.state, "Dia", ["annotator"], "Max", made.now, active=False)
     shown = staffing_problems(made.state)
-    assert "'annotation' needs 2 people in the role 'annotator'" in shown[0]
+    assert "'Independent annotation' needs two annotators, and there is one annotator" in shown[0]
     with pytest.raises(NotAllowed, match="nobody named 'Dia'"):
         made.next("Dia")
 
@@ -119,3 +127,88 @@ def test_an_undo_never_takes_anybody_elses_decision_along(office):
     undo(made.state, "Eve", made.now)
     undo(made.state, "Cem", made.now)
     assert [vote.who for vote in made.item().votes] == ["Dia"]
+
+
+def three(review_team, team):
+    state = ReviewState(load_project("rfc-rewrite-three"))
+    define_project(state, state.project, "Max", review_team.now)
+    for who, roles in team.items():
+        set_roles(state, who, roles, "Max", review_team.now)
+    import_items(state, {"i0": review_team.item(0)}, "Max", review_team.now)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("team", "message"),
+    [
+        (
+            {"Ann": ["annotator"], "Bob": ["annotator", "adjudicator"]},
+            "two annotators and one adjudicator need three people, and there are two people: "
+            "whoever took part in 'Independent annotation' of an item has no part in",
+        ),
+        (
+            {"Ann": ["annotator"], "Bob": ["annotator"]},
+            "needs one adjudicator, and there are no adjudicators",
+        ),
+        (
+            {"Ann": ["annotator"], "Bob": ["annotator"], "Cy": ["annotator", "adjudicator"]},
+            "with nobody left to be its adjudicator, because Cy had another part in it",
+        ),
+    ],
+)
+def test_lack_of_people_is_told_in_plain_words(review_team, team, message):
+    assert message in " ".join(staffing_problems(three(review_team, team)))
+    enough = team | {"Dee": ["adjudicator"], "Eva": ["annotator"]}
+    state = three(review_team, enough)
+    assert staffing_problems(state) == []
+    both = state.people.get("Cy") or state.people["Bob"]
+    warned = role_warnings(state.project, both)
+    assert bool(warned) == ({"annotator", "adjudicator"} <= set(both.roles))
+    assert not role_warnings(state.project, state.people["Ann"])
+
+
+def test_nobody_rules_on_what_they_annotated(review_team):
+    team = {"Ann": ["annotator"], "Cy": ["annotator", "adjudicator"], "Dee": ["adjudicator"]}
+    state, now, rng = three(review_team, team), review_team.now, review_team.rng()
+    fine = {"category_correct": "true", "rewrite_valid": "pass"}
+    for who, verdict in (("Cy", "pass"), ("Ann", "fail")):
+        given, _ = assign(state, who, now, rng)
+        place = (given.item, given.stage, given.round, fine | {"rewrite_valid": verdict})
+        answer(state, who, *place, now=now, rng=rng)
+    assert state.items["i0"].stage == "arbitration"
+    assert assign(state, "Cy", now, rng)[0] is None
+    with pytest.raises(NotAllowed, match="not yours"):
+        answer(state, "Cy", "i0", "arbitration", 1, {"ruling": "pass"}, now=now, rng=rng)
+    assert assign(state, "Dee", now, rng)[0].stage == "arbitration"
+
+
+@pytest.mark.parametrize(
+    ("stage", "votes"),
+    [("secondary-review", ("Ben", "Dia")), ("arbitration", ("Ada", "Dia"))],
+)
+def test_no_annotator_of_an_item_adjudicates_it_in_the_published_workflow(office, stage, votes):
+    made = office()
+    set_roles(made.state, "Dia", ["annotator", "strict-annotator", "expert-a"], "Max", made.now)
+    made.say("Ada", {"review": "pass"})
+    made.say("Ben", {"audit": "pass"})
+    for who, verdict in (("Cem", "pass"), ("Dia", "fail")):
+        made.say(who, made.annotated[verdict])
+    assert made.item().stage == "secondary-review"
+    assert made.next("Dia") is None
+    if stage == "arbitration":
+        for who, ruling in (("Ben", "pass"), ("Eve", "fail")):
+            made.say(who, {"ruling": ruling}, comment="so")
+        assert made.item().stage == "arbitration"
+        assert made.next("Dia") is None
+    assert made.next(votes[0]).stage == stage
+
+
+def test_how_many_people_a_project_needs_is_known_before_it_opens():
+    needs = {name: people_needed(load_project(name)) for name in builtin_projects()}
+    assert needs["rfc-rewrite-three"] == ({"annotator": 2, "adjudicator": 1}, 3)
+    assert needs["rfc-rewrite"][1] == 5
+    assert needs["headline-screening"] == ({"annotator": 3, "verifier": 1}, 3)
+    assert needs["cobe-rating"] == ({"rater": 3}, 3)
+    assert roles_in_words({"annotator": 2, "adjudicator": 1}) == (
+        "two annotators and one adjudicator"
+    )

@@ -76,9 +76,9 @@ def test_what_is_guarded_is_read_back_as_it_was(tmp_path):
         write_rows([], tmp_path / "x.xlsx")
 
 
-def played(team, seed, items=5):
+def played(team, seed, items=5, project="rfc-rewrite"):
     """A whole RFC review in which everybody answers at random, flags and revises."""
-    state, now, rng = team.state(items=items), team.now, team.rng(seed)
+    state, now, rng = team.state(project, items=items), team.now, team.rng(seed)
     for turn in range(2000):
         busy = False
         for who in state.people:
@@ -110,9 +110,10 @@ def played(team, seed, items=5):
 STATES = {"final": "retained", "removed": "removed", "hard case": "hard case"}
 
 
+@pytest.mark.parametrize("project", ["rfc-rewrite", "rfc-rewrite-three"])
 @pytest.mark.parametrize("seed", range(12))
-def test_finalize_comes_to_what_the_review_came_to(review_team, tmp_path, seed):
-    state = played(review_team, seed)
+def test_finalize_comes_to_what_the_review_came_to(review_team, tmp_path, seed, project):
+    state = played(review_team, seed, project=project)
     rows = decision_rows(state)
     path = tmp_path / ("decisions.csv", "decisions.jsonl", "decisions.parquet")[seed % 3]
     write_rows(rows, path)

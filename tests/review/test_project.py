@@ -40,12 +40,13 @@ rules = [{ to = "final", why = "decided" }]
 """
 
 
-def test_four_projects_ship_and_are_sound():
+def test_five_projects_ship_and_are_sound():
     assert builtin_projects() == (
         "cobe-rating",
         "headline-screening",
         "judge-agreement",
         "rfc-rewrite",
+        "rfc-rewrite-three",
     )
     for name in builtin_projects():
         assert load_project(name).name == name
@@ -58,12 +59,25 @@ def test_a_users_own_project_is_a_file(tmp_path):
 
 
 def test_the_words_of_the_built_in_projects_are_those_that_other_commands_read():
-    rfc = load_project("rfc-rewrite")
-    known = {q.id: q for q in rfc.questions}
-    for stage in rfc.flow:
-        if stage.roles:
-            assert set(stage.verdicts(known)) <= set(ALLOWED[stage.id])
+    for name in ("rfc-rewrite", "rfc-rewrite-three"):
+        rfc = load_project(name)
+        known = {q.id: q for q in rfc.questions}
+        for stage in rfc.flow:
+            if stage.roles:
+                assert set(stage.verdicts(known)) <= set(ALLOWED[stage.id])
     assert load_project("headline-screening").question("market_category").options == CATEGORIES
+
+
+def test_a_project_can_be_another_one_with_other_stages():
+    three, whole = load_project("rfc-rewrite-three"), load_project("rfc-rewrite")
+    assert three.guidelines == whole.guidelines
+    asked = {question for stage in three.stages for question in stage.questions}
+    assert {question.id for question in three.questions} == asked
+    assert parse_project('based_on = "rfc-rewrite"\nname = "mine"', "x").stages == whole.stages
+    with pytest.raises(InputError, match="no built-in project 'none'"):
+        parse_project('based_on = "none"', "x.toml")
+    with pytest.raises(InputError, match="stages"):
+        parse_project('based_on = "rfc-rewrite"\nstages = [3]', "x.toml")
 
 
 @pytest.mark.parametrize(

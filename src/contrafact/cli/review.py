@@ -91,6 +91,7 @@ def invite(
     from contrafact.errors import InputError
 
     _check_installed()
+    from contrafact.review.assignment import role_warnings
     from contrafact.review.web.studio import open_studio
 
     roles = [one for one in role or [] if one != "manager"]
@@ -103,6 +104,10 @@ def invite(
             if roles or known is None:
                 trained = known is not None and known.trained
                 store.set_roles(review, name, roles, "command line", trained=trained)
+                for note in store.read(
+                    review, lambda state: role_warnings(state.project, state.people[name])
+                ):
+                    typer.echo(f"Note: {note}", err=True)
         manager = len(roles) < len(role or [])
         link = studio.invite_link(name, url.rstrip("/"), by="command line", manager=manager)
         if manager:
@@ -124,6 +129,7 @@ def project(
 
     Example: contrafact review project headline-screening
     """
+    from contrafact.review.assignment import people_in_words, people_needed, roles_in_words
     from contrafact.review.project import builtin_projects, load_project
 
     if name is None:
@@ -132,9 +138,12 @@ def project(
         return
     found = load_project(name)
     typer.echo(f"{found.name}: {found.title}")
+    roles, least = people_needed(found)
+    typer.echo(f"People: {roles_in_words(roles)}; at least {people_in_words(least)}")
     for stage in found.stages:
         who = f", by {', '.join(stage.roles)}" if stage.roles else ""
-        typer.echo(f"{stage.id} ({stage.kind}{who})")
+        apart = f", none of them from {', '.join(stage.apart_from)}" if stage.apart_from else ""
+        typer.echo(f"{stage.id} ({stage.kind}{who}{apart})")
         for rule in stage.rules:
             typer.echo(f"  to {rule.to}: {rule.why}")
 
@@ -192,7 +201,7 @@ def import_(
     """
     from contrafact.errors import InputError
     from contrafact.files.fields import named_columns
-    from contrafact.review.assignment import staffing_problems
+    from contrafact.review.assignment import role_warnings, staffing_problems
     from contrafact.review.external_formats import read_annotations
     from contrafact.review.field_mapping import name_pairs, read_gold, read_items
     from contrafact.review.import_annotations import import_annotations
@@ -256,6 +265,10 @@ def import_(
         else:
             added = store.import_items(review, items, by)
             typer.echo(f"{review}: {added:,} of {len(items):,} items are new")
+        for note in store.read(
+            review, lambda b: [n for who in people for n in role_warnings(b.project, b.people[who])]
+        ):
+            typer.echo(f"Note: {note}", err=True)
         for problem in store.read(review, staffing_problems):
             typer.echo(f"Not yet: {problem}", err=True)
 

@@ -4,7 +4,8 @@ FIN-FORCE, section 3.3: people train in rounds of items with known answers until
 threshold, and only then work.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,15 +29,25 @@ __all__ = [
     "Assignment",
     "answer_training",
     "assign",
+    "count_of",
     "held_slot",
     "may_take",
     "next_slot",
     "next_training_item",
+    "people_in_words",
+    "people_needed",
     "record_assignment",
+    "role_warnings",
+    "roles_in_words",
     "staffing_problems",
     "training_needed",
     "visible_votes",
 ]
+
+_NUMBERS = (
+    *("no", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
 
 
 @dataclass(frozen=True)
@@ -234,29 +245,119 @@ def staffing_problems(state: ReviewState) -> list[str]:
     Where it returns nothing, no item can be stuck for want of people, however they were assigned.
     """
     people = [person for person in state.people.values() if person.active]
-
-    def takers(able: set[str], roles: Iterable[str]) -> int:
-        # How many places of these roles people of a group may take.
-        held = [person.roles for person in people if person.name in able]
-        return sum(any(role in own for own in held) for role in roles)
-
     problems = []
     for stage in state.project.flow:
-        for role in dict.fromkeys(stage.roles):
-            able = {person.name for person in people if role in person.roles}
-            need = stage.roles.count(role)
-            # Places that the same people may have taken, here or where they may not vote twice.
-            taken = takers(able, (r for r in stage.roles if r != role))
-            for other in stage.apart_from:
-                taken += takers(able, state.project.stage(other).roles)
-            if len(able) < need + taken:
-                problems.append(
-                    f"stage '{stage.id}' needs {need + taken} people in the role '{role}' "
-                    f"to be sure that none votes twice, and there are {len(able)}"
-                )
+        if not stage.roles:
+            continue
+        others = [state.project.stage(name) for name in stage.apart_from]
+        short = _too_few_in_role(stage, people) or _too_few_apart(stage, others, people)
+        problems += short or _may_run_out(stage, others, people)
     learners = [p for p in people if training_needed(state, p) is not None]
     if learners and not state.gold:
         problems.append(f"{len(learners)} people need training, and there are no items for it")
+    return list(dict.fromkeys(problems))
+
+
+def role_warnings(project: Project, person: Person) -> list[str]:
+    """Return which of somebody's roles keep them from an item that they had another part in.
+
+    Such roles may be given: the person is refused item by item, and others have to be there.
+    """
+    warnings = []
+    for stage in project.flow:
+        for other in (project.stage(name) for name in stage.apart_from):
+            if set(stage.roles) & set(person.roles) and set(other.roles) & set(person.roles):
+                warnings.append(
+                    f"{person.name} has roles in '{other.title}' and in '{stage.title}': whoever "
+                    "took part in the one of an item is never given the other of it"
+                )
+    return warnings
+
+
+def people_needed(project: Project) -> tuple[dict[str, int], int]:
+    """Return by role how many people an item needs, and how many it needs at least in all.
+
+    Stages that are kept apart from each other need different people; others may share them.
+    """
+    stages = [stage for stage in project.flow if stage.roles]
+    need: Counter[str] = Counter()
+    for stage in stages:
+        need |= Counter(stage.roles)
+    least = 0
+    groups: list[tuple[tuple[Stage, ...], int]] = [((), 0)]
+    for stage in stages:
+        for chosen, people in list(groups):
+            if all(s.id in stage.apart_from or stage.id in s.apart_from for s in chosen):
+                groups.append(((*chosen, stage), people + len(stage.roles)))
+                least = max(least, people + len(stage.roles))
+    return dict(need), least
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number of people in a role, in words: ``two annotators``."""
+    word = _NUMBERS[number] if number < len(_NUMBERS) else str(number)
+    return f"{word} {noun}{'s' if number != 1 else ''}"
+
+
+def people_in_words(number: int) -> str:
+    """Return a number of people, in words: ``three people``."""
+    return "one person" if number == 1 else count_of(number, "people").removesuffix("s")
+
+
+def roles_in_words(roles: Mapping[str, int]) -> str:
+    """Return numbers of people by role, in words: ``two annotators and one adjudicator``."""
+    *first, last = [count_of(number, role) for role, number in roles.items()]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _too_few_in_role(stage: Stage, people: Sequence[Person]) -> list[str]:
+    problems = []
+    for role, need in Counter(stage.roles).items():
+        able = sum(role in person.roles for person in people)
+        if able < need:
+            there = "is" if able == 1 else "are"
+            problems.append(
+                f"'{stage.title}' needs {count_of(need, role)}, and there {there} "
+                f"{count_of(able, role)}"
+            )
+    return problems
+
+
+def _too_few_apart(stage: Stage, others: Sequence[Stage], people: Sequence[Person]) -> list[str]:
+    """Return the roles that one item needs different people for, and there are not so many."""
+    for other in (None, *others):
+        roles = Counter(other.roles if other else ()) + Counter(stage.roles)
+        able = [person.name for person in people if roles.keys() & set(person.roles)]
+        if len(able) < roles.total():
+            there = people_in_words(len(able))
+            kept = (
+                f"whoever took part in '{other.title}' of an item has no part in '{stage.title}'"
+                if other
+                else f"nobody votes twice on an item in '{stage.title}'"
+            )
+            return [
+                f"{roles_in_words(roles)} need {people_in_words(roles.total())}, and there "
+                f"{'is' if len(able) == 1 else 'are'} {there}: {kept}"
+            ]
+    return []
+
+
+def _may_run_out(stage: Stage, others: Sequence[Stage], people: Sequence[Person]) -> list[str]:
+    """Return where an item can come to a stage when all who could take it have had another part."""
+    problems = []
+    for role, need in Counter(stage.roles).items():
+        able = [person for person in people if role in person.roles]
+        places = [r for r in stage.roles if r != role]
+        places += [r for other in others for r in other.roles]
+        twice = [person for person in able if set(places) & set(person.roles)]
+        taken = [r for r in places if any(r in person.roles for person in twice)]
+        if len(able) - min(len(twice), len(taken)) < need:
+            names = ", ".join(person.name for person in twice)
+            problems.append(
+                f"an item can come to '{stage.title}' with nobody left to be its {role}, because "
+                f"{names} had another part in it: give that role to more people, or to some who "
+                "have no other"
+            )
     return problems
 
 

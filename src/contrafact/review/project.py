@@ -1,6 +1,6 @@
 """A review project: what is asked, of whom, in which stages, and which rule leads where.
 
-Four projects ship as TOML files, and a user writes another without code. Everything that can be
+Five projects ship as TOML files, and a user writes another without code. Everything that can be
 wrong with one is found when it is read: `validate_project` checks statements about its rules,
 so they hold of every item that will ever go through it.
 """
@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -453,6 +453,23 @@ def builtin_projects() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
 
 
+def _as_in(base: object, own: dict[str, Any], name: str | Path) -> dict[str, Any]:
+    """Return a project's description with what it leaves out as in a built-in one."""
+    if base not in builtin_projects():
+        raise InputError(
+            f"based_on: there is no built-in project '{str(base)[:40]}'",
+            file=name,
+            hint=f"name one of {', '.join(builtin_projects())}",
+        )
+    inherited = load_project(str(base)).model_dump(mode="json")
+    stages = own.get("stages")
+    described = isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages)
+    if described and "questions" not in own:
+        asked = {str(name) for stage in stages or () for name in stage.get("questions", ())}
+        inherited["questions"] = [one for one in inherited["questions"] if one["id"] in asked]
+    return inherited | own
+
+
 def load_project(name: str | Path) -> Project:
     """Return a project: a built-in one by name, or one from a TOML file.
 
@@ -481,11 +498,18 @@ def load_project(name: str | Path) -> Project:
 def parse_project(text: str, name: str | Path) -> Project:
     """Return the project that a TOML text describes; ``name`` is for messages.
 
+    ``based_on`` names a built-in project: what the text does not say is as there, without the
+    questions that its own stages do not ask.
+
     Raises:
         InputError: It is no TOML, or no valid project.
     """
     try:
-        project = Project.model_validate(tomllib.loads(text))
+        described = tomllib.loads(text)
+        base = described.pop("based_on", None)
+        if base is not None:
+            described = _as_in(base, described, name)
+        project = Project.model_validate(described)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"is not TOML: {error}", file=name, hint="fix the file") from error
     except ValidationError as error:

@@ -17,6 +17,13 @@ from fastapi import APIRouter, Form, HTTPException, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
 from contrafact.errors import InputError
+from contrafact.review.assignment import (
+    people_in_words,
+    people_needed,
+    role_warnings,
+    roles_in_words,
+    staffing_problems,
+)
 from contrafact.review.export import (
     EXPORTS,
     TABLE_FORMATS,
@@ -277,8 +284,13 @@ def _reviews(
         status=status,
         problem=problem,
         reviews=[(name, *studio.store.read(name, look)) for name in studio.store.reviews()],
-        projects=[(name, load_project(name).title) for name in builtin_projects()],
+        projects=[(name, load_project(name).title, _needs(name)) for name in builtin_projects()],
     )
+
+
+def _needs(name: str) -> str:
+    roles, least = people_needed(load_project(name))
+    return f"{roles_in_words(roles)}: at least {people_in_words(least)}"
 
 
 def _people(
@@ -344,8 +356,14 @@ def _review_page(
 def _team(
     request: Request, studio: Studio, review: str, *, status: int = 200, problem: str = ""
 ) -> HTMLResponse:
-    roles, people = studio.store.read(
-        review, lambda state: (state.project.roles, list(state.people.values()))
+    roles, people, problems, notes = studio.store.read(
+        review,
+        lambda state: (
+            state.project.roles,
+            list(state.people.values()),
+            staffing_problems(state),
+            [note for one in state.people.values() for note in role_warnings(state.project, one)],
+        ),
     )
     named = {person.name for person in people}
     others = [a.name for a in studio.accounts.all() if a.active and a.name not in named]
@@ -358,6 +376,8 @@ def _team(
         roles=roles,
         people=people,
         others=others,
+        problems=problems,
+        notes=notes,
     )
 
 

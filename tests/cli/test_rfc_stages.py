@@ -231,6 +231,30 @@ def test_from_decisions_to_a_release_and_back(quick_contrafact, pairs, tmp_path)
     assert [row["id"] for row in read(tmp_path / "again.jsonl")] == [row["id"] for row in final]
 
 
+def test_an_experts_wording_is_kept_against_a_rule_and_says_so(quick_contrafact, pairs, tmp_path):
+    first, second = read(pairs)[:2]
+    new = {row["id"]: row["rewritten"].replace("%", "5%") for row in (first, second)}
+    assert all(new[row["id"]] != row["rewritten"] for row in (first, second))
+    decisions = [
+        decision(row["id"], who, "pass") for row in (first, second) for who in ("ann", "ben")
+    ]
+    revised = {"stage": "expert-review", "rewritten": new[first["id"]], "why": "it is so"}
+    decisions.append(decision(first["id"], "eve", "revise", **revised))
+    write(tmp_path / "pairs.jsonl", [first, second | {"rewritten": new[second["id"]]}])
+    write(tmp_path / "d.jsonl", decisions)
+    result = quick_contrafact(
+        "rfc", "finalize", "pairs.jsonl", "--decisions", "d.jsonl", "--out", "final.jsonl"
+    )
+    assert result.returncode == 0, result.stderr
+    assert "1 of them stand by an expert's decision against a rule" in result.stdout
+    (kept,) = read(tmp_path / "final.jsonl")
+    assert (kept["reviewed_id"], kept["rewritten"]) == (first["id"], new[first["id"]])
+    assert kept["against_rules"][0].startswith("number-changed ('")
+    assert kept["review"].endswith("; eve: it is so")
+    (hard,) = read(tmp_path / "final.jsonl.hard.jsonl")
+    assert hard["id"] == second["id"] and "but it breaks number-changed" in hard["reason"]
+
+
 def test_a_poor_audit_stops_everything(quick_contrafact, pairs, tmp_path):
     rows = [
         decision(

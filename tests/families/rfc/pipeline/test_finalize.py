@@ -179,7 +179,7 @@ def test_a_revision_changes_text_and_id_and_drops_the_stale_edit_log():
     )
 
 
-def test_what_people_pass_and_the_contract_fails_is_a_hard_case():
+def test_what_annotators_alone_pass_and_the_contract_fails_is_a_hard_case():
     row = pair(1)
     decisions = [
         decided("annotation", "pass", who, item=row.fields["id"]) for who in ("ann", "ben")
@@ -191,6 +191,40 @@ def test_what_people_pass_and_the_contract_fails_is_a_hard_case():
     assert unseen.dropped[0]["reason"] == "breaks number-changed", "nothing about it is in doubt"
     result = finalize([row], decisions, contract=clean, required=("url",))
     assert result.dropped[0]["reason"] == "lacks url"
+
+
+@pytest.mark.parametrize(
+    ("more", "who"),
+    [
+        ([decided("expert-review", "revise", "eve", why="the figures were the wrong way")], "eve"),
+        ([decided("expert-review", "pass", "eve", why="the figures were the wrong way")], "eve"),
+        ([decided("audit", "pass", "bea", why="the figures were the wrong way")], "bea"),
+    ],
+)
+def test_an_experts_decision_stands_against_a_rule_with_both_reasons(more, who):
+    row = pair(1)
+    own = [d.model_copy(update={"item_id": row.fields["id"]}) for d in [*more, *PASSED]]
+    found = ["number-changed ('3.2' became '4.2')"]
+    (kept,) = finalize([row], own, contract=lambda *_: found).retained
+    assert kept["against_rules"] == found
+    assert kept["review"].endswith(
+        f"against number-changed ('3.2' became '4.2'); {who}: the figures were the wrong way"
+    )
+    (sound,) = finalize([row], own, contract=clean).retained
+    assert "against_rules" not in sound
+
+
+def test_only_those_who_ruled_on_the_final_text_stand_against_a_rule():
+    revised = decided("revision", "revise", "eve", when="2026-01-02T10:00:00Z")
+    again = both("re-annotation", "pass")
+    assert follow([decided("expert-review", "pass"), *FAILED, revised, *again]).experts == (
+        revised,
+    )
+    assert follow(PASSED).experts == ()
+    ruling = decided("arbitration", "pass", "ada")
+    assert follow([*SPLIT, decided("audit", "pass", "bea"), ruling]).experts == (ruling,)
+    first, audit = decided("expert-review", "pass", "ada"), decided("audit", "fail", "bea")
+    assert follow([first, audit, *PASSED]).state == "hard case"
 
 
 def test_retention_is_counted_as_in_table_4():

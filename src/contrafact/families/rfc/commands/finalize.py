@@ -58,8 +58,9 @@ def finalize(
 ) -> None:
     """Make the final dataset: unanimous passes stay, unanimous fails are revised or removed.
 
-    Disagreements go by the adjudication; what it leaves open, and what people pass and the
-    contract fails, are hard cases in FILE.hard.jsonl. FILE.dropped.jsonl holds what was removed,
+    Disagreements go by the adjudication; what it leaves open, and what annotators alone pass and
+    the contract fails, are hard cases in FILE.hard.jsonl. An expert's decision stands against a
+    rule, and the pair says both reasons. FILE.dropped.jsonl holds what was removed,
     FILE.ledger.jsonl every decision, FILE.retention.csv the retention per category. Exits with 1,
     and writes nothing, where the audit's pass rate in a category is too low.
 
@@ -98,7 +99,11 @@ def finalize(
 
         def broken(manipulation: "Manipulation", original: str, rewritten: str) -> "Sequence[str]":
             found = check_pair(manipulation, original, rewritten)
-            return list(dict.fromkeys(violation.rule for violation in found.violations))
+            messages = {v.rule: v.message for v in reversed(found.violations)}
+            return [
+                f"{rule} ({messages[rule]})"
+                for rule in dict.fromkeys(violation.rule for violation in found.violations)
+            ]
 
         result = settle(
             rows,
@@ -117,6 +122,9 @@ def finalize(
     show_frame("Before and after adjudication", retention, shares=("retention",))
     typer.echo(f"{out}: {len(result.retained):,} of {len(rows):,} pairs")
     show_counts(result.counts())
+    overruled = sum("against_rules" in row for row in result.retained)
+    if overruled:
+        typer.echo(f"{overruled:,} of them stand by an expert's decision against a rule.")
     unseen = sum(row["review"] == "unreviewed" for row in result.retained)
     if unseen:
         typer.echo(f"{unseen:,} of them were not reviewed by {annotators} people.")

@@ -41,7 +41,8 @@ _LEDGER_WORD: dict[str, Decision] = {"pass": "kept", "revise": "revised", "unres
 State = Literal["retained", "removed", "hard case", "unreviewed"]
 Unreviewed = Literal["drop", "keep"]
 Contract = Callable[[Manipulation, str, str], Sequence[str]]
-"""Takes manipulation, original and rewritten text; returns the rules that the pair breaks."""
+"""Takes manipulation, original and rewritten text; returns the rules that the pair breaks, each
+with what was found or without."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,15 @@ class Fate:
         why: The reason.
         by: Who decided, as the ledger writes it.
         rewritten: The text that a revision gave it; none where nobody revised it.
+        experts: The decisions by which experts wrote this text or let it through: in the expert
+            review, the audit, the revision or the adjudication.
     """
 
     state: State
     why: str
     by: str
     rewritten: str | None = None
+    experts: tuple[ReviewDecision, ...] = ()
 
 
 @dataclass
@@ -101,8 +105,9 @@ def finalize(
     """Return the final dataset, the hard cases and what was removed.
 
     What people retained then passes the integrity checks: the fields that the release needs are
-    there, and the pair keeps its contract. A pair that people pass and the contract fails is
-    ambiguous, and so a hard case.
+    there, and the pair keeps its contract. An expert's decision stands against a rule: the pair is
+    kept, ``against_rules`` and ``review`` give both reasons. A pair that annotators alone pass and
+    the contract fails is ambiguous, and so a hard case.
 
     Args:
         rows: Pairs, as `rfc rewrite` writes them.
@@ -222,7 +227,9 @@ def _place(
     elif state == "unreviewed":
         state, why = "removed", f"{why}: not reviewed"
     if state == "retained":
-        state, why, by = _checked(final, fate, contract, required)
+        state, why, by, against = _checked(final, fate, contract, required)
+        if against:
+            final["against_rules"] = against
     final |= {"review": "unreviewed" if fate.state == "unreviewed" else why}
     if state == "retained":
         result.retained.append(final)
@@ -237,17 +244,24 @@ def _place(
 
 def _checked(
     row: Mapping[str, Any], fate: Fate, contract: Contract, required: Sequence[str]
-) -> tuple[State, str, str]:
-    """Return state, reason and decider after the final integrity checks (2.2.4)."""
+) -> tuple[State, str, str, list[str]]:
+    """Return state, reason, decider and rules overruled after the integrity checks (2.2.4)."""
     missing = [name for name in required if not str(row.get(name) or "").strip()]
     if missing:
-        return "removed", f"lacks {', '.join(missing)}", "rule:finalize"
-    broken = contract(row["manipulation"], row["original"], row["rewritten"])
+        return "removed", f"lacks {', '.join(missing)}", "rule:finalize", []
+    broken = list(contract(row["manipulation"], row["original"], row["rewritten"]))
     if not broken:
-        return "retained", fate.why, fate.by
+        return "retained", fate.why, fate.by, []
+    rules = ", ".join(broken)
     if fate.state == "unreviewed":
-        return "removed", f"breaks {', '.join(broken)}", "rule:contract"
-    return "hard case", f"{fate.why}, but it breaks {', '.join(broken)}", "rule:contract"
+        return "removed", f"breaks {rules}", "rule:contract", []
+    if fate.experts:
+        said = "; ".join(
+            f"{one.decided_by}: {one.why or f'{one.decision}, without a reason'}"
+            for one in fate.experts
+        )
+        return "retained", f"{fate.why}, against {rules}; {said}", fate.by, broken
+    return "hard case", f"{fate.why}, but it breaks {rules}", "rule:contract", []
 
 
 def _revised(row: Mapping[str, Any], rewritten: str | None) -> dict[str, Any]:
@@ -321,10 +335,11 @@ def _event(
 
 @dataclass
 class _Path:
-    """The decisions of an item by stage, and the text that the latest revision gave it."""
+    """An item's decisions by stage, its text as last revised, and who let that through."""
 
     at: dict[ReviewStage, list[ReviewDecision]]
     rewritten: str | None = None
+    experts: tuple[ReviewDecision, ...] = ()
 
     def last(self, stage: ReviewStage) -> ReviewDecision | None:
         """Return the latest decision of a stage."""
@@ -340,7 +355,7 @@ class _Path:
         return any(vote.flagged for vote in self.votes(stage))
 
     def end(self, state: State, why: str, by: str) -> Fate:
-        return Fate(state, why, by, self.rewritten)
+        return Fate(state, why, by, self.rewritten, self.experts)
 
 
 def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
@@ -370,6 +385,9 @@ def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
             path.at["audit"] = [
                 one for one in path.at.get("audit", ()) if one.time >= revisions[-1].time
             ]
+        written = [one for one in revisions[-1:] if one is not expert]
+        path.experts = (*written, expert)
+    path.experts += tuple(one for one in path.votes("audit") if one.decision == "pass")
     # An audit is of the text that the expert let through; its verdict counts like a vote.
     votes = path.votes("annotation") + path.votes("audit")
     annotated = len(path.votes("annotation"))
@@ -395,7 +413,7 @@ def _again(path: _Path, votes: Sequence[ReviewDecision], annotators: int) -> Fat
         return path.end("removed", "failed by all, and not revised", _people(votes))
     if revision.decision == "remove":
         return path.end("removed", revision.why or "failed by all", _who(revision))
-    path.rewritten = revision.rewritten
+    path.rewritten, path.experts = revision.rewritten, (revision,)
     second = path.votes("re-annotation")
     if len(second) < annotators:
         why = f"revised, and annotated again by {len(second)} of {annotators}"
@@ -414,6 +432,7 @@ def _dispute(path: _Path, why: str) -> Fate:
     votes = path.votes("secondary-review")
     answers = {vote.decision for vote in votes}
     if answers == {"pass"}:
+        path.experts = tuple(votes)
         return path.end("retained", "passed by the secondary review", _people(votes))
     if answers == {"fail"}:
         reasons = dict.fromkeys(vote.why for vote in votes if vote.why)
@@ -423,6 +442,7 @@ def _dispute(path: _Path, why: str) -> Fate:
         seen = "the secondary review has not resolved it" if votes else "nobody has adjudicated"
         return path.end("hard case", f"{why}, and {seen}", "rule:finalize")
     if arbiter.decision == "pass":
+        path.experts = (arbiter,)
         return path.end("retained", "passed by arbitration", _who(arbiter))
     if arbiter.decision == "fail":
         return path.end("removed", arbiter.why or "failed by arbitration", _who(arbiter))

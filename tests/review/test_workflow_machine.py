@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 )
 
 from contrafact.review.assignment import answer_training, assign, staffing_problems
+from contrafact.review.corrections import reopen, withdraw
 from contrafact.review.project import OUTCOMES, builtin_projects, load_project
 from contrafact.review.setup import define_project, import_items, set_roles
 from contrafact.review.state import NotAllowed, ReviewState, replay
@@ -128,6 +129,24 @@ class Machine(RuleBasedStateMachine):
             return
         self.take(events)
         assert self.state.held[who] == events[0].item, "what is undone is asked again"
+
+    @rule(data=st.data(), out=st.booleans())
+    @precondition(lambda self: self.imported)
+    def correct(self, data: Any, out: bool) -> None:
+        item = data.draw(st.sampled_from(sorted(self.state.items)))
+        stages = [s.id for s in self.state.project.flow if not s.barrier]
+        before = self.state.seq
+        about = (self.state, "Max", item, "a slip", self.now, self.rng)
+        try:
+            if out:
+                self.take(withdraw(*about))
+                assert self.state.items[item].outcome == "removed"
+            else:
+                stage = data.draw(st.sampled_from(stages))
+                self.take(reopen(*about, stage=stage))
+                assert self.state.items[item].stage == stage
+        except NotAllowed:
+            assert self.state.seq == before, "a refusal changed something"
 
     @rule(minutes=st.sampled_from([1, 20, 31, 2000, 3000]))
     def wait(self, minutes: int) -> None:

@@ -316,6 +316,51 @@ def export(
     typer.echo(f"{out}: {len(made):,} {_COUNTED.get(what, what)}")
 
 
+_Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is recorded.")]
+_Item = Annotated[str, typer.Argument(metavar="ITEM", help="The item's id.")]
+
+
+@app.command("reopen")
+def reopen(
+    item: _Item,
+    reason: _Reason,
+    stage: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A stage that the item has been at. [the first]"),
+    ] = None,
+    review: _Review = "review",
+    db: _Database = "review.db",
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
+) -> None:
+    """Send an item back to a stage, wherever it is now or however it ended.
+
+    Decisions made there and later are set aside: they stay in the history, and no longer count.
+
+    Example: contrafact review reopen i7 --stage annotation --reason "the source was corrected"
+    """
+    with open_store(db) as store:
+        store.reopen(review, item, by, reason, stage=stage)
+        found = store.read(review, lambda state: state.items[item].stage)
+    typer.echo(f"{item}: reopened at '{found}'")
+
+
+@app.command("withdraw")
+def withdraw(
+    item: _Item,
+    reason: _Reason,
+    review: _Review = "review",
+    db: _Database = "review.db",
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
+) -> None:
+    """Take an item out of a review. It counts as removed, and its decisions are exported no more.
+
+    Example: contrafact review withdraw i7 --reason "the publisher took the article back"
+    """
+    with open_store(db) as store:
+        store.withdraw(review, item, by, reason)
+    typer.echo(f"{item}: withdrawn")
+
+
 @app.command("prove")
 def prove(review: _Review = "review", db: _Database = "review.db") -> None:
     """Rebuild a review from its events, and compare. Exits with 1 where anything differs.

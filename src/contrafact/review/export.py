@@ -104,6 +104,8 @@ def export_rows(
 def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
     """Return the decisions that stand, in order of time, as `rfc finalize` reads them.
 
+    Those on items that were withdrawn do not stand.
+
     Fields: ``item_id``, ``stage``, ``decided_by``, ``decision``, ``when``, ``why``, ``rewritten``
     (a corrected text), ``inclusion_probability`` and ``round`` (of an audit), ``flagged``,
     ``answers``, ``text_version``, ``guidelines_version``, ``item_round``, ``origin`` (of a decision
@@ -279,7 +281,8 @@ def _last_votes(state: ReviewState, stages: Sequence[str]) -> list[tuple[ReviewI
 
 
 def _votes(state: ReviewState) -> list[tuple[ReviewItem, Vote]]:
-    found = [(item, vote) for item in state.items.values() for vote in item.votes]
+    under_review = (item for item in state.items.values() if not item.withdrawn)
+    found = [(item, vote) for item in under_review for vote in item.votes]
     return sorted(found, key=lambda pair: pair[1].seq)
 
 

@@ -51,6 +51,8 @@ EventKind = Literal[
     "training-answered",
     "training-closed",
     "stage",  # a stage was closed, so that nothing is given out there, or opened again
+    "reopened",  # a manager sent an item back to a stage
+    "withdrawn",  # or took it out of the review
     "reissued",  # an item was taken back from who had it in hand
 ]
 SYSTEM = "rule:workflow"
@@ -147,6 +149,7 @@ class ReviewItem:
     why: str = ""
     verdict: str | None = None
     disputed: bool = False
+    withdrawn: bool = False
     batch: str | None = None
     rounds: dict[str, int] = field(default_factory=dict)
     slots: tuple[Slot, ...] = ()
@@ -431,6 +434,36 @@ class ReviewState:
             del self.held[previous.person]
         item.before = None
         self._fill(item, slot, Slot(previous.role))
+
+    def _reopened(self, event: Event) -> None:
+        item, aside = self.items[str(event.item)], set(event.body["set_aside"])
+        self._leave(item)
+        for vote in item.votes:
+            if vote.seq in aside:
+                self.decided[vote.who] -= 1
+        item.votes = tuple(vote for vote in item.votes if vote.seq not in aside)
+        item.fields = item.imported
+        for vote in item.votes:
+            corrects = self.project.stage(vote.stage).corrects
+            if vote.ballot.correction is not None and corrects:
+                item.fields = {**item.fields, corrects.field: vote.ballot.correction}
+        item.text_version = text_version(self.project, item.fields)
+        item.outcome, item.why, item.withdrawn = None, event.body["why"], False
+        item.verdict, item.disputed = None, False
+        self._enter(item, event.body["to"], event.when)
+
+    def _withdrawn(self, event: Event) -> None:
+        item = self.items[str(event.item)]
+        self._leave(item)
+        item.outcome, item.why, item.withdrawn = "removed", event.body["why"], True
+
+    def _leave(self, item: ReviewItem) -> None:
+        """Take an item from its stage, and from whoever has it in hand."""
+        if item.stage is not None:
+            del self.at[item.stage][item.id]
+        for person in [name for name, held in self.held.items() if held == item.id]:
+            del self.held[person]
+        item.stage, item.slots, item.batch, item.before = None, (), None, None
 
     def _enter(self, item: ReviewItem, name: str, when: datetime) -> None:
         stage = self.project.stage(name)

@@ -16,8 +16,9 @@ import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from contrafact.errors import InputError
-from contrafact.review import setup, workflow
+from contrafact.review import corrections, setup, workflow
 from contrafact.review.assignment import Assignment, answer_training, assign
+from contrafact.review.corrections import set_aside_by
 from contrafact.review.project import Project
 from contrafact.review.state import Event, NotAllowed, ReviewState, replay
 from contrafact.review.store.database import (
@@ -225,6 +226,25 @@ class Store:
             ),
         )
 
+    def reopen(
+        self, review: str, item: str, who: str, reason: str, *, stage: str | None = None
+    ) -> None:
+        """Send an item back to a stage; see `contrafact.review.corrections.reopen`."""
+        self.change(
+            review,
+            lambda s, now, rng: (
+                None,
+                corrections.reopen(s, who, item, reason, now, rng, stage=stage),
+            ),
+        )
+
+    def withdraw(self, review: str, item: str, who: str, reason: str) -> None:
+        """Take an item out of the review; see `contrafact.review.corrections.withdraw`."""
+        self.change(
+            review,
+            lambda s, now, rng: (None, corrections.withdraw(s, who, item, reason, now, rng)),
+        )
+
     def settle(self, review: str, *, force: str | None = None) -> None:
         """Release what is due; see `contrafact.review.workflow.settle`."""
         self.change(review, lambda s, now, rng: (None, workflow.settle(s, now, rng, force=force)))
@@ -318,7 +338,7 @@ class Store:
         if not made:
             return
         connection.execute(insert(events_table), [event_row(review, event) for event in made])
-        taken_back = [event.body["answer"] for event in made if event.kind == "undone"]
+        taken_back = [seq for event in made for seq in set_aside_by(event)]
         for seq in taken_back:
             connection.execute(delete(votes).where(votes.c.review == review, votes.c.seq == seq))
         cast = [

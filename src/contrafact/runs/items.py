@@ -333,7 +333,8 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
         for event in sample.events:
             if event.event != "model" or event.output.empty:
                 continue
-            one = of(event.model, JUDGE if event.role == "grader" else SUBJECT)
+            role = JUDGE if event.role == "grader" else event.role or SUBJECT
+            one = of(event.model, role)
             counted = event.output.usage
             if counted is None:
                 one.calls.append(Tokens(0, 0))

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import FluencyOptions, ShotOptions, StructuredOptions
+from contrafact.models.gguf import inspect_name
 
 __all__ = ["DEMO", "PRESETS", "FinforceOptions"]
 
@@ -19,6 +20,17 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
     judge_faults: bool = Field(
         default=False, description="Judge the two error classes that need it too."
     )
+    verifier: str | None = Field(
+        default=None,
+        description="Ranks drafts (best-of, repair, diverse); never a judge. Built-in checks if none.",
+        json_schema_extra={"metavar": "M", "generation": True, "role": "verifier"},
+    )
+
+    @field_validator("verifier")
+    @classmethod
+    def _one_name(cls, name: str | None) -> str | None:
+        """A model has one name, however it is given, so that a run is the same run."""
+        return None if name is None else inspect_name(name)
 
 
 _PAPER = json.loads(

@@ -75,15 +75,17 @@ class Ask:
             self, model=self.helpers[role], config=GenerateConfig(), exchanges=None, helpers={}
         )
 
-    def sampled(self, seed: int, temperature: float) -> "Ask":
+    def sampled(self, seed: int, temperature: float | None = None) -> "Ask":
         """Return how the model is asked for one of several answers to the same prompt.
 
         Args:
             seed: Tells the call from others of the same prompt, also in the cache.
-            temperature: How far answers differ.
+            temperature: How far answers differ; as set for the run if not given.
         """
-        config = GenerateConfig(seed=seed, temperature=temperature)
-        return replace(self, config=self.config.merge(config))
+        given = GenerateConfig(seed=seed)
+        if temperature is not None:
+            given = GenerateConfig(seed=seed, temperature=temperature)
+        return replace(self, config=self.config.merge(given))
 
     async def __call__(
         self, messages: str | list[ChatMessage], schema: ResponseSchema | None = None

@@ -26,6 +26,7 @@ __all__ = [
     "read_pair",
     "read_side",
     "run_method",
+    "side_schema",
 ]
 
 # A counterfactual is a headline; what is longer than this is a reply that lost its way.
@@ -127,6 +128,12 @@ def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
     if nested:
         pair = _object({WRAPPER: JSONSchema(type="array", items=pair)})
     return ResponseSchema(name="counterfactuals", json_schema=pair, strict=True)
+
+
+def side_schema(sides: Sequence[Side]) -> ResponseSchema:
+    """Return the schema of a reply that holds the counterfactuals of some sides alone."""
+    keys = {_KEYS[side][0]: JSONSchema(type="string") for side in sides}
+    return ResponseSchema(name="counterfactuals", json_schema=_object(keys), strict=True)
 
 
 def pair_keys() -> tuple[str, str]:

@@ -4,7 +4,7 @@ Every figure is a mean over draws of the examples, and an overall one the mean o
 (FIN-FORCE, sections 3.5 and B.4): each is computed on the same resampled headlines.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,6 +32,7 @@ from contrafact.family.display import (
     GridChart,
     Kind,
     Panel,
+    ScatterChart,
     Table,
     finished_table,
     with_figures,
@@ -42,10 +43,12 @@ from contrafact.stats.intervals import Interval
 from contrafact.stats.replicates import Replicates, Sampler, mean_over
 
 __all__ = [
+    "COSTS",
     "CRITERION_NAMES",
     "ERROR_CLASSES",
     "PLAIN_CAPTION",
     "base_distance",
+    "cost",
     "few_shot_change",
     "perplexities",
     "risk_against_opportunity",
@@ -66,6 +69,14 @@ ERROR_CLASSES: tuple[str, ...] = (
 """The error classes of FIN-FORCE's figure 4 and the forbidden number; the last two need a judge,
 and the items frame may lack them."""
 
+COSTS: Mapping[str, str] = {
+    "calls": "Calls",
+    "tokens": "Tokens",
+    "dollars_per_1000": "$ per 1,000",
+}
+"""What it takes to write both counterfactuals of a headline, all calls but the judge's: means over
+headlines, dollars for a thousand of them. Items of outputs that were made elsewhere lack it."""
+
 PLAIN_CAPTION = (
     "Small figures under a number are its 95% interval, clustered by headline; sd is the standard "
     "deviation over few-shot draws. Strict counts an invalid output or verdict as wrong."
@@ -81,6 +92,7 @@ _COLUMNS: dict[Key, str] = {
     **{(criterion, "strict"): f"{criterion}_strict" for criterion in CRITERIA},
     **{(name, "valid"): name for name in ERROR_CLASSES},
     ("base_distance", "valid"): "base_distance",
+    **{(name, "all"): name for name in COSTS},
 }
 _BETWEEN = "risk-opportunity"
 
@@ -232,7 +244,7 @@ def _by_side(
                 tuple(means.get((side, key, draw), missing) for draw in draws),
                 len(values),
                 len(set(labels)),
-                values if key[0] != "perplexity" else None,
+                None if key[0] in ("perplexity", *COSTS) else values,
                 labels,
             )
     return sides
@@ -444,6 +456,42 @@ def base_distance(data: ChapterData) -> Extra:
     title = "Distance from the base continuation"
     frame = with_figures(lines, whole, wanted)
     return Extra([Table("base_distance", title, caption, columns, frame)])
+
+
+def cost(data: ChapterData) -> Extra:
+    """Return the average score over what it takes to write, where that is known."""
+    scores = data.overall("average").set_index("system")
+    names = [name for name in data.systems if name in scores.index]
+    axes = {
+        "dollars_per_1000": "US dollars for 1,000 headlines, list price",
+        "tokens": "Tokens for a headline, sent and received",
+    }
+    spent = {
+        measure: data.overall(measure, "all").set_index("system")["estimate"].reindex(names)
+        for measure in axes
+    }
+    known = [measure for measure in axes if spent[measure].gt(0).all()]
+    if len(names) < 2 or not known:
+        return Extra()
+    chart = ScatterChart(
+        "cost",
+        "Score and cost",
+        "The average of forward-compatibility and directionality over valid outputs, with its "
+        "interval, over what it takes to write. Further left is cheaper, further up better; what "
+        "the judge costs is not counted.",
+        names,
+        spent[known[0]].to_numpy(float),
+        Panel.of_columns(
+            "",
+            scores.reindex(names).rename(
+                columns={"estimate": "avg", "low": "avg_low", "high": "avg_high"}
+            ),
+            ["avg"],
+        ),
+        axes[known[0]],
+        "Avg.",
+    )
+    return Extra(charts=[chart])
 
 
 def perplexities(data: ChapterData) -> Extra:

@@ -22,7 +22,7 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
     )
     verifier: str | None = Field(
         default=None,
-        description="Ranks drafts (best-of, repair, diverse); never a judge. Built-in checks if none.",
+        description="Ranks drafts of best-of, repair and diverse; built-in checks if none.",
         json_schema_extra={"metavar": "M", "generation": True, "role": "verifier"},
     )
 

@@ -31,10 +31,11 @@ from contrafact.families.finforce.generation import (
 from contrafact.families.finforce.judging import FAULTS, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
+from contrafact.families.finforce.verifying import draft_details
 from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
-from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once
+from contrafact.family.run import Evaluated, Prepared, TaskRun, cost_columns, load_once
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import method_solver
 from contrafact.models.asking import cache_policy
@@ -159,6 +160,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
         for sample in evaluated.samples:
             generation = sample.store["generation"]
             panels = _panels(sample)
+            cost = cost_columns(sample, evaluated.log.eval.model, self.local_calls(sample))
             for side in SIDES:
                 row: dict[str, Any] = {
                     **evaluated.facts,
@@ -172,6 +174,8 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "degenerate": generation.get("degenerate", {}).get(side),
                     "repairs": len(generation["repairs"]),
                     **_factual(generation, side),
+                    **cost,
+                    **_details(generation, side),
                 }
                 for name in (*CRITERIA, *FAULTS):
                     verdict = panels.get(side, {}).get(name)
@@ -265,6 +269,12 @@ def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:
     if "base_distance" not in trace:
         return {}
     return dict(zip(_FACTUAL, (trace["base"], trace["base_distance"][side]), strict=True))
+
+
+def _details(generation: Mapping[str, Any], side: Side) -> dict[str, str]:
+    """Return what a method kept of a side besides its text, as the JSON of labels and texts."""
+    shown = draft_details(generation["trace"], side)
+    return {"details": json.dumps(shown, ensure_ascii=False)} if shown else {}
 
 
 def _panels(sample: EvalSample) -> dict[str, Any]:

@@ -11,8 +11,10 @@ the words in which the judge is asked, and names the one that fails and why befo
 
 import asyncio
 import hashlib
+import tomllib
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from itertools import product
 from typing import Any, TypeVar
 
@@ -28,15 +30,15 @@ from contrafact.judges.replies import read_json_object
 from contrafact.judges.rubric import JUDGE_CONFIG
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.prompts import PromptPack, PromptTemplate
-from contrafact.records import SIDES, Headline, Side
+from contrafact.records import CRITERIA, SIDES, Headline, Side
 from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
 from contrafact.text.delimit import delimit, replace_surrogates
 
 __all__ = [
     "BUILT_IN",
-    "CRITERION_IDS",
     "PAIR_TOKENS",
     "SCALE",
+    "SENTENCES",
     "VERIFIER",
     "Candidate",
     "Drafting",
@@ -46,6 +48,7 @@ __all__ = [
     "best_first",
     "checked",
     "choose",
+    "draft_details",
     "draft_seed",
     "gathered",
     "option_in",
@@ -58,12 +61,16 @@ VERIFIER = "verifier"
 BUILT_IN = "built-in checks"
 """What ranked drafts where no verifier was named."""
 
-CRITERION_IDS = (
-    *("progression", "non_contradiction"),
-    *("significance", "soundness", "scope", "consequence", "clarity", "decisions"),
+_DATA = tomllib.loads(
+    (resources.files("contrafact.families.finforce") / "criteria.toml").read_text(encoding="utf-8")
 )
-"""The criteria that a verifier names, as ``criteria.toml`` has them: of forward compatibility, then
-of directionality."""
+SENTENCES: Mapping[str, str] = {
+    key: text.format(**_DATA["words"]["both"])
+    for criterion in CRITERIA
+    for key, text in _DATA[criterion].items()
+}
+"""The criteria that a verifier names, in the words in which people are asked: those of forward
+compatibility, then those of directionality."""
 
 SCALE = 10
 """A verifier's highest score (FIN-FORCE, table 13, has ten points)."""
@@ -137,6 +144,7 @@ class Drafting:
         batch: The headlines that are worked on together.
         exchanges: What the writer was asked and answered.
         candidates: By side, one candidate of every draft.
+        drafts: How many there are.
     """
 
     headline: Headline
@@ -145,15 +153,16 @@ class Drafting:
     candidates: dict[Side, list[Candidate]] = field(
         default_factory=lambda: {side: [] for side in SIDES}
     )
+    drafts: int = 0
 
-    def add(self, made: Generation) -> int:
-        """Take in one draft, looked over, and return its number; its sides are told from 1."""
-        number = 1 + max(len(self.candidates[side]) for side in SIDES)
-        for side in SIDES:
+    def add(self, made: Generation, sides: Sequence[Side] = SIDES) -> int:
+        """Take in the sides that were asked for of a draft, looked over; return its number."""
+        self.drafts += 1
+        for side in sides:
             text = made.texts[side]
             problem = made.invalid.get(side, "no text") if text is None else self.reason(text)
-            self.candidates[side].append(Candidate(number, text, problem))
-        return number
+            self.candidates[side].append(Candidate(self.drafts, text, problem))
+        return self.drafts
 
     def reason(self, text: str) -> str | None:
         """Return why a text is no counterfactual whatever the other side is, or None."""
@@ -193,6 +202,21 @@ class Drafting:
             for side in SIDES
         }
         return Generation(texts, invalid, trace={**(trace or {}), "drafts": drafts})
+
+
+def draft_details(trace: Mapping[str, Any], side: Side) -> dict[str, str]:
+    """Return what a reader is shown of the drafts of one side: each with what became of it."""
+    found: dict[str, str] = {}
+    for one in trace.get("drafts", {}).get(side, ()):
+        fate = "kept" if one["chosen"] else "refused"
+        said = [f"{one['problem']}"] if one["problem"] else []
+        if one.get("by"):
+            score = "no score" if one["score"] is None else f"score {one['score']:g}"
+            fault = f", fails by {one['failed'].replace('_', ' ')}" if one["failed"] else ""
+            said = [f"{score}{fault} ({one['by']})", *([one["why"]] if one["why"] else [])]
+        text = one["text"] or "(no text)"
+        found[f"Draft {one['draft']}, {fate}"] = " — ".join([text, *said])
+    return found
 
 
 def best_first(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -327,7 +351,7 @@ def read_findings(output: ModelOutput, sides: Sequence[Side], verifier: str) -> 
         why = " ".join(replace_surrogates(str(said.get("why") or "")).split())[:_WHY_CHARACTERS]
         if isinstance(score, bool) or not isinstance(score, int | float):
             found[side] = Finding(None, None, "the reply has no score", verifier)
-        elif not 0 <= score <= SCALE or failed not in (*CRITERION_IDS, _NONE):
+        elif not 0 <= score <= SCALE or failed not in (*SENTENCES, _NONE):
             found[side] = Finding(None, None, "the score or the criterion is none", verifier)
         else:
             found[side] = Finding(float(score), None if failed == _NONE else failed, why, verifier)
@@ -339,7 +363,7 @@ def _schema(sides: Sequence[Side]) -> ResponseSchema:
         type="object",
         properties={
             "why": JSONSchema(type="string"),
-            "failed": JSONSchema(type="string", enum=[_NONE, *CRITERION_IDS]),
+            "failed": JSONSchema(type="string", enum=[_NONE, *SENTENCES]),
             "score": JSONSchema(type="integer", minimum=0, maximum=SCALE),
         },
         required=["why", "failed", "score"],

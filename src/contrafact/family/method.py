@@ -31,6 +31,7 @@ __all__ = [
     "MethodContext",
     "Methods",
     "Option",
+    "check_helpers",
     "open_weights",
     "roles_of",
     "same_as_judge",
@@ -243,6 +244,29 @@ def roles_of(method: Method[Any, Any]) -> tuple[str, ...]:
     """Return the roles of other models that a method asks where they are there: ``roles``."""
     found: tuple[str, ...] = getattr(method, "roles", ())
     return found
+
+
+def check_helpers(
+    helpers: Mapping[str, str], methods: Iterable[Method[Any, Any]], judges: Sequence[str]
+) -> None:
+    """Refuse a model in a role that no method asks, and one that is a judge as well.
+
+    Args:
+        helpers: The models by their role.
+        methods: The methods.
+        judges: The judges.
+
+    Raises:
+        InputError: For the first that is refused.
+    """
+    asked = {role for method in methods for role in roles_of(method)}
+    for role, model in helpers.items():
+        if role not in asked:
+            raise InputError(
+                f"--{role} has no use here: no method here asks a {role}", hint="leave it out"
+            )
+        if model in judges:
+            raise same_as_judge(role, model)
 
 
 def same_as_judge(role: str, model: str) -> InputError:

@@ -10,6 +10,7 @@ Rows of a pipe are taken as they arrive, so that scenarios go out while the inpu
 
 import asyncio
 import io
+import json
 import shutil
 import sys
 import tempfile
@@ -32,7 +33,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
 from inspect_ai.model import Model
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.generation import Generation, run_method
+from contrafact.families.finforce.cards import card_values
+from contrafact.families.finforce.generation import Generation, added_by, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
 from contrafact.files.atomic import atomic_path
@@ -56,6 +58,7 @@ __all__ = [
     "BulkOutput",
     "ResultRow",
     "added_columns",
+    "added_values",
     "ahead",
     "arriving_rows",
     "batch_of",
@@ -122,6 +125,11 @@ class BulkJob:
     columns: Mapping[str, str] = field(default_factory=dict)
     batch: Batch | None = None
 
+    @property
+    def added(self) -> list[str]:
+        """The columns that are added to the input's own."""
+        return added_columns(judged=self.judging is not None, more=added_by(self.method))
+
     async def run(
         self, rows: Iterable[tuple[int, Mapping[str, Any]]], done: Mapping[int, ResultRow]
     ) -> AsyncGenerator[ResultRow, None]:
@@ -186,7 +194,7 @@ class BulkJob:
             raise problem
 
     async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
-        added: dict[str, Any] = dict.fromkeys(added_columns(judged=self.judging is not None))
+        added: dict[str, Any] = dict.fromkeys(self.added)
         added["valid"] = False
         text, _ = _headline_of(row, self.columns)
         if problem := row_problem(text):
@@ -206,6 +214,9 @@ class BulkJob:
         generation = await run_method(self.method, headline, self.ask, batch=self.batch)
         for side in SIDES:
             added[f"{side}_counterfactual"] = generation.texts[side]
+        for name, value in added_values(generation).items():
+            if name in added:
+                added[name] = value
         added["repairs"] = ", ".join(generation.repairs) or None
         none = [f"{side} {why}" for side, why in generation.degenerate.items()]
         added["degenerate"] = "; ".join(none) or None
@@ -329,11 +340,32 @@ class BulkOutput:
         return written
 
 
-def added_columns(*, judged: bool) -> list[str]:
-    """Return the names of the columns that are added to the input's own."""
+def added_columns(*, judged: bool, more: Sequence[str] = ()) -> list[str]:
+    """Return the names of the columns that are added to the input's own.
+
+    Args:
+        judged: Whether scenarios are judged.
+        more: What the method adds besides (`contrafact.families.finforce.generation.added_by`).
+    """
     names = ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "degenerate"]
-    names += ["repairs", "error"]
+    names += [*more, "repairs", "error"]
     return names + list(_VERDICTS) if judged else names
+
+
+def added_values(generation: Generation) -> dict[str, Any]:
+    """Return what a method kept besides its texts, by the columns that it may have.
+
+    Of each side: its card's parts, its further scenarios (``risk_counterfactual_2``, …), and as
+    JSON all drafts that were written, with what became of them.
+    """
+    found: dict[str, Any] = {}
+    for side in SIDES:
+        found |= card_values(generation.trace, side, side)
+        for number, text in enumerate(generation.more.get(side, ()), start=2):
+            found[f"{side}_counterfactual_{number}"] = text
+        drafts = generation.trace.get("drafts", {}).get(side)
+        found[f"{side}_drafts"] = json.dumps(drafts, ensure_ascii=False) if drafts else None
+    return found
 
 
 def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:
@@ -427,11 +459,13 @@ def result_frame(
     )
     for plain, name in names.items():
         kind = "boolean" if plain == "valid" or plain in _VERDICTS else "string"
+        if plain.endswith("_level"):
+            kind = "Int64"
         frame[name] = frame[name].astype(kind)  # type: ignore[call-overload]
     if suffix in (".csv", ".tsv"):
-        for side in SIDES:
-            name = names[f"{side}_counterfactual"]
-            frame[name] = frame[name].map(guarded, na_action="ignore")
+        for plain, name in names.items():
+            if plain.startswith(SIDES) and frame[name].dtype == "string":
+                frame[name] = frame[name].map(guarded, na_action="ignore")
     if suffix == ".parquet":
         for column in columns[: len(columns) - len(names)]:
             frame[column] = _uniform(frame[column])
@@ -439,8 +473,6 @@ def result_frame(
 
 
 def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    import json
-
     import pyarrow  # type: ignore[import-untyped]
 
     try:

@@ -20,6 +20,7 @@ from contrafact.text.delimit import replace_surrogates
 __all__ = [
     "WRAPPER",
     "Generation",
+    "added_by",
     "look_over",
     "pair_keys",
     "pair_schema",
@@ -52,6 +53,7 @@ class Generation:
         repairs: Names of the repairs the parser made, in order.
         trace: What the method kept of its way there (reasoning chain, masked headline, …).
         degenerate: For each side whose text can be read and is no counterfactual, the reason.
+        more: For each side of which several scenarios were wanted, those behind its first.
     """
 
     texts: Mapping[Side, str | None]
@@ -59,11 +61,21 @@ class Generation:
     repairs: tuple[str, ...] = ()
     trace: Mapping[str, Any] = field(default_factory=dict)
     degenerate: Mapping[Side, str] = field(default_factory=dict)
+    more: Mapping[Side, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
         """Return a result that is invalid on both sides for one reason."""
         return cls(dict.fromkeys(SIDES), dict.fromkeys(SIDES, reason), (), trace or {})
+
+
+def added_by(method: Method[Headline, Generation]) -> tuple[str, ...]:
+    """Return the columns that `generate` writes of a method besides its texts: ``added``.
+
+    `contrafact.families.finforce.bulk.added_values` says what stands in them.
+    """
+    found: tuple[str, ...] = getattr(method, "added", ())
+    return found
 
 
 async def run_method(

@@ -26,6 +26,12 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
         json_schema_extra={"metavar": "M", "generation": True, "role": "verifier"},
     )
 
+    cards: bool = Field(
+        default=False,
+        description="Ask for a card of each scenario: channel, horizon, severity, likelihood, …",
+        json_schema_extra={"generation": True},
+    )
+
     @field_validator("verifier")
     @classmethod
     def _one_name(cls, name: str | None) -> str | None:

@@ -20,6 +20,7 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
+from contrafact.families.finforce.cards import card_details, card_values
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import (
@@ -152,6 +153,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
             structured=options.structured,
             judged=prepared.judged(method),
             judge_faults=options.judge_faults,
+            cards=options.cards,
             **prepared.common,
         )
 
@@ -159,6 +161,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
         """Return one row per counterfactual."""
         for sample in evaluated.samples:
             generation = sample.store["generation"]
+            trace = generation["trace"]
             panels = _panels(sample)
             cost = cost_columns(sample, evaluated.log.eval.model, self.local_calls(sample))
             for side in SIDES:
@@ -175,6 +178,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "repairs": len(generation["repairs"]),
                     **_factual(generation, side),
                     **cost,
+                    **(card_values(trace, side) if "cards" in trace else {}),
                     **_details(generation, side),
                 }
                 for name in (*CRITERIA, *FAULTS):
@@ -273,7 +277,8 @@ def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:
 
 def _details(generation: Mapping[str, Any], side: Side) -> dict[str, str]:
     """Return what a method kept of a side besides its text, as the JSON of labels and texts."""
-    shown = draft_details(generation["trace"], side)
+    trace = generation["trace"]
+    shown = {**card_details(trace, side), **draft_details(trace, side)}
     return {"details": json.dumps(shown, ensure_ascii=False)} if shown else {}
 
 
@@ -295,6 +300,7 @@ def finforce(
     structured: bool = True,
     judged: bool = True,
     judge_faults: bool = False,
+    cards: bool = False,
     limit: int | None = None,
     cache_scope: str | None = None,
     fingerprint: str | None = None,
@@ -315,6 +321,7 @@ def finforce(
         structured: Whether to ask providers for schema-constrained JSON.
         judged: Whether the judge bound to the role ``grader`` scores the counterfactuals.
         judge_faults: Whether it also looks for the two faults that need judgement.
+        cards: Whether the model fills in a card of each scenario.
         limit: Take the first so many headlines.
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
@@ -324,7 +331,13 @@ def finforce(
     pack = open_pack(prompts)
     pool = load_once(RUN.load_shots, shots_from or RUN.bundled_shots)
     context = MethodContext(
-        pack=pack, task="finforce", items=headlines, shots=shots, pool=pool, seed=seed
+        pack=pack,
+        task="finforce",
+        items=headlines,
+        shots=shots,
+        pool=pool,
+        seed=seed,
+        settings=FinforceOptions(cards=cards),
     )
     spec = method if isinstance(method, str) else ",".join(map(str, method))
     chosen = METHODS.make(spec, context)

@@ -36,6 +36,7 @@ from contrafact.text.delimit import delimit, replace_surrogates
 
 __all__ = [
     "BUILT_IN",
+    "DRAFTS",
     "PAIR_TOKENS",
     "SCALE",
     "SENTENCES",
@@ -57,6 +58,9 @@ __all__ = [
 
 VERIFIER = "verifier"
 """The role of the model that looks at drafts."""
+
+DRAFTS = tuple(f"{side}_drafts" for side in SIDES)
+"""The columns in which `generate` writes what was drafted, the chosen and the refused."""
 
 BUILT_IN = "built-in checks"
 """What ranked drafts where no verifier was named."""

@@ -57,6 +57,13 @@ def generate(
     shots_from: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Pool of examples; our own if none.")
     ] = None,
+    verifier: Annotated[
+        str | None,
+        typer.Option(metavar="M", help="Ranks drafts; never a judge. Built-in checks if none."),
+    ] = None,
+    cards: Annotated[
+        bool, typer.Option("--cards", help="Ask for a card of each scenario, in columns.")
+    ] = False,
     seed: Annotated[
         int, typer.Option(min=0, metavar="S", help="Seed of the draw of examples.")
     ] = 0,
@@ -97,8 +104,10 @@ def generate(
     from contrafact.families.finforce.data import FIELDS, bundled_shots, load_headlines
     from contrafact.families.finforce.judging import Judging
     from contrafact.families.finforce.methods import METHODS
-    from contrafact.family.method import MethodContext, open_weights
+    from contrafact.families.finforce.settings import FinforceOptions
+    from contrafact.family.method import MethodContext, check_helpers, open_weights
     from contrafact.files.download import sha256_of
+    from contrafact.models.gguf import inspect_name
     from contrafact.prompts import open_pack
 
     file = file if file == "-" else str(data_source(file).path)
@@ -108,8 +117,12 @@ def generate(
     pack = open_pack(prompts)
     spec = METHODS.spec(method, given)
     pool = load_headlines(shots_from) if shots_from else bundled_shots()
-    context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,))
+    own = FinforceOptions(verifier=verifier, cards=cards)
+    context = MethodContext(
+        pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,), settings=own
+    )
     chosen = METHODS.make(spec, context)
+    check_helpers(own.helpers, [chosen], list(map(inspect_name, judge or ())))
     judging = Judging(pack, structured=structured) if judge else None
     settings = {
         "method": spec,
@@ -122,6 +135,8 @@ def generate(
         "structured": structured,
         **{name.replace("_", "-"): value for name, value in sampling.items()},
         **({"columns": names} if names else {}),
+        **({"verifier": verifier} if verifier else {}),
+        **({"cards": True} if cards else {}),
     }
 
     def job() -> "BulkJob":
@@ -141,7 +156,13 @@ def generate(
         writer = open_model(model, config=calls.merge(GenerateConfig(**given)))
         return BulkJob(
             method=chosen,
-            ask=Ask(writer, structured=structured),
+            ask=Ask(
+                writer,
+                structured=structured,
+                helpers={
+                    role: open_model(name, config=calls) for role, name in own.helpers.items()
+                },
+            ),
             judging=judging,
             judges=tuple(open_model(name, config=calls) for name in judge or ()),
             at_once=max_connections,
@@ -176,7 +197,6 @@ def _stream(job: "BulkJob", file: str) -> None:
 
     from contrafact.errors import InputError
     from contrafact.families.finforce.bulk import (
-        added_columns,
         arriving_rows,
         collect,
         column_names,
@@ -185,7 +205,7 @@ def _stream(job: "BulkJob", file: str) -> None:
     from contrafact.files.tables import open_table, render_jsonl, source_name
 
     tally = _Tally(file)
-    added = added_columns(judged=job.judging is not None)
+    added = job.added
     taken: set[str] = set()
 
     def each(row: "ResultRow") -> None:
@@ -213,7 +233,7 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
     import asyncio
     from dataclasses import replace
 
-    from contrafact.families.finforce.bulk import added_columns, batch_of, collect
+    from contrafact.families.finforce.bulk import batch_of, collect
 
     with output:
         done = output.done()
@@ -229,7 +249,7 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
 
         with tally:
             asyncio.run(collect(job, output.rows, done, each))
-        output.write(results, added_columns(judged=job.judging is not None))
+        output.write(results, job.added)
         if not tally.causes:
             output.finish()
     tally.end(output.out)

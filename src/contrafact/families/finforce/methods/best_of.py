@@ -12,6 +12,7 @@ from dataclasses import replace
 from contrafact.errors import InputError
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.families.finforce.verifying import (
+    DRAFTS,
     PAIR_TOKENS,
     VERIFIER,
     Drafting,
@@ -43,6 +44,7 @@ class BestOf:
 
     shots = 0
     roles = (VERIFIER,)
+    added = DRAFTS
 
     def __init__(self, context: MethodContext):
         options = {**OPTIONS, **context.options}

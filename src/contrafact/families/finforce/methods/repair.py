@@ -17,6 +17,7 @@ from contrafact.families.finforce.generation import (
     side_schema,
 )
 from contrafact.families.finforce.verifying import (
+    DRAFTS,
     PAIR_TOKENS,
     SENTENCES,
     VERIFIER,
@@ -48,6 +49,7 @@ class Repair:
 
     shots = 0
     roles = (VERIFIER,)
+    added = DRAFTS
 
     def __init__(self, context: MethodContext):
         options = {**OPTIONS, **context.options}

@@ -40,7 +40,14 @@ from contrafact.family.method import Method
 from contrafact.files.atomic import atomic_path
 from contrafact.files.delimited import Dialect, dialect_of
 from contrafact.files.download import sha256_of
-from contrafact.files.fields import column_of, fold_row, is_absent, no_column, rename_row
+from contrafact.files.fields import (
+    column_of,
+    fold_row,
+    is_absent,
+    no_column,
+    rename_row,
+    value_of,
+)
 from contrafact.files.journal import Journal, hash_of
 from contrafact.files.sheets import guarded
 from contrafact.files.tables import Row, open_table, source_name, write_frame
@@ -65,6 +72,7 @@ __all__ = [
     "check_columns",
     "collect",
     "column_names",
+    "headlines_of",
     "result_frame",
     "row_problem",
     "standard_input",
@@ -200,7 +208,7 @@ class BulkJob:
         if problem := row_problem(text):
             added["error"] = problem
             return ResultRow(position, line, row, added, "bad")
-        headline = Headline.of(replace_surrogates(str(text)))
+        headline = _headline_in(row, str(text), self.columns)
         added["id"] = headline.id
         try:
             await self._fill(headline, added)
@@ -426,6 +434,19 @@ def check_columns(
         )
 
 
+def headlines_of(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]
+) -> list[Headline]:
+    """Return the headlines of rows, those that can be worked on, with what came with them.
+
+    Args:
+        rows: The rows with their lines.
+        columns: By field, what the file calls its column, where they differ.
+    """
+    texts = ((row, _headline_of(row, columns)[0]) for _, row in rows)
+    return [_headline_in(row, str(text), columns) for row, text in texts if not row_problem(text)]
+
+
 def batch_of(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]) -> Batch:
     """Return the headlines of rows, those that can be worked on.
 
@@ -486,6 +507,18 @@ def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
             )
         )
     return column
+
+
+def _headline_in(row: Mapping[str, Any], text: str, columns: Mapping[str, str]) -> Headline:
+    """Return the headline of a row, with what came with it."""
+    item = row.get("input_item")
+    given = fold_row({**row, **item} if isinstance(item, dict) else rename_row(row, columns)[0])
+    known = {
+        name: replace_surrogates(str(value))
+        for name in ("description", "date")
+        if (value := value_of(given, name)) is not None
+    }
+    return Headline.of(replace_surrogates(text), **known)
 
 
 def _headline_of(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[object, bool]:

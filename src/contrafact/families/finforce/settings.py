@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -26,6 +27,11 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
         json_schema_extra={"metavar": "M", "generation": True, "role": "verifier"},
     )
 
+    news: Path | None = Field(
+        default=None,
+        description="News that the method grounded searches for what came before a headline.",
+        json_schema_extra={"metavar": "FILE", "generation": True},
+    )
     cards: bool = Field(
         default=False,
         description="Ask for a card of each scenario: channel, horizon, severity, likelihood, …",

@@ -19,6 +19,7 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import TaskState
 
+from contrafact.corpus.related import load_dated
 from contrafact.errors import InputError
 from contrafact.families.finforce.cards import card_details, card_values
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
@@ -36,7 +37,15 @@ from contrafact.families.finforce.verifying import draft_details
 from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
-from contrafact.family.run import Evaluated, Prepared, TaskRun, cost_columns, load_once
+from contrafact.family.run import (
+    Evaluated,
+    Prepared,
+    TaskRun,
+    absolute,
+    cost_columns,
+    load_once,
+    refuse,
+)
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import method_solver
 from contrafact.models.asking import cache_policy
@@ -103,9 +112,16 @@ class FinforceRun(TaskRun[Headline, Headline]):
         notes = LoadNotes()
         return load_headlines(path, notes, columns=columns), notes.lines()
 
+    def load_files(self, settings: RunSettings) -> Mapping[str, tuple[Path, Sequence[Any]]]:
+        """Return the news that ``grounded`` searches."""
+        path = _options(settings).news
+        return {} if path is None else {"news": (path, load_once(load_dated, path))}
+
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        """Refuse a number of examples that shows none."""
+        """Refuse a number of examples that shows none, and news that nothing reads."""
         options = _options(settings)
+        reads = any(name.partition(":")[0] == "grounded" or "." in name for name in asking)
+        refuse([("--news", options.news is not None and not reads, "only grounded reads it")])
         if "shots" in options.model_fields_set and options.shots == 0:
             raise InputError(
                 "--shots 0 shows no examples", hint="use --method zero-shot, or leave --shots out"
@@ -154,6 +170,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
             judged=prepared.judged(method),
             judge_faults=options.judge_faults,
             cards=options.cards,
+            news=absolute(options.news),
             **prepared.common,
         )
 
@@ -301,6 +318,7 @@ def finforce(
     judged: bool = True,
     judge_faults: bool = False,
     cards: bool = False,
+    news: str | None = None,
     limit: int | None = None,
     cache_scope: str | None = None,
     fingerprint: str | None = None,
@@ -322,6 +340,7 @@ def finforce(
         judged: Whether the judge bound to the role ``grader`` scores the counterfactuals.
         judge_faults: Whether it also looks for the two faults that need judgement.
         cards: Whether the model fills in a card of each scenario.
+        news: File of news that ``grounded`` searches.
         limit: Take the first so many headlines.
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
@@ -338,6 +357,7 @@ def finforce(
         pool=pool,
         seed=seed,
         settings=FinforceOptions(cards=cards),
+        files={} if news is None else {"news": load_once(load_dated, news)},
     )
     spec = method if isinstance(method, str) else ",".join(map(str, method))
     chosen = METHODS.make(spec, context)
@@ -348,7 +368,7 @@ def finforce(
         ),
         solver=method_solver(
             chosen,
-            item_of=lambda state: Headline.of(state.input_text),
+            item_of=_headline_of,
             unanswered=Generation.none,
             shown=lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
             key="generation",
@@ -371,6 +391,15 @@ def _short(spec: str) -> str:
     return "-".join([name.rsplit(".", 1)[-1], *re.findall(r"[\w.]+", options)])
 
 
+def _headline_of(state: TaskState) -> Headline:
+    known = {name: state.metadata.get(name) for name in ("category", "description", "date")}
+    return Headline.of(state.input_text, **known)
+
+
 def _sample(headline: Headline) -> Sample:
-    metadata = {"category": headline.category, "description": headline.description}
+    metadata = {
+        "category": headline.category,
+        "description": headline.description,
+        **({} if headline.date is None else {"date": headline.date}),
+    }
     return Sample(id=headline.id, input=headline.text, metadata=metadata)

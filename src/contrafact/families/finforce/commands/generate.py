@@ -61,6 +61,10 @@ def generate(
         str | None,
         typer.Option(metavar="M", help="Ranks drafts; never a judge. Built-in checks if none."),
     ] = None,
+    news: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="News that grounded searches: what came before."),
+    ] = None,
     cards: Annotated[
         bool, typer.Option("--cards", help="Ask for a card of each scenario, in columns.")
     ] = False,
@@ -84,7 +88,10 @@ def generate(
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv
     """
+    from dataclasses import replace
+
     from contrafact.corpus.named import data_source
+    from contrafact.corpus.related import load_dated
     from contrafact.errors import InputError
     from contrafact.files.fields import checked_columns, named_columns
     from contrafact.files.tables import TABLE_SUFFIXES, open_table, source_name
@@ -119,8 +126,16 @@ def generate(
     pool = load_headlines(shots_from) if shots_from else bundled_shots()
     own = FinforceOptions(verifier=verifier, cards=cards)
     context = MethodContext(
-        pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,), settings=own
+        pack=pack,
+        shots=shots or 0,
+        pool=pool,
+        seed=seed,
+        models=(model,),
+        settings=own,
+        files={} if news is None else {"news": load_dated(news)},
     )
+    if news is not None and not (spec.partition(":")[0] == "grounded" or "." in spec):
+        raise InputError("--news has no use here: only grounded reads it", hint="leave it out")
     chosen = METHODS.make(spec, context)
     check_helpers(own.helpers, [chosen], list(map(inspect_name, judge or ())))
     judging = Judging(pack, structured=structured) if judge else None
@@ -137,6 +152,7 @@ def generate(
         **({"columns": names} if names else {}),
         **({"verifier": verifier} if verifier else {}),
         **({"cards": True} if cards else {}),
+        **({"news": sha256_of(news)} if news else {}),
     }
 
     def job() -> "BulkJob":
@@ -172,7 +188,7 @@ def generate(
     if out == "-":
         _stream(job(), file)
         return
-    from contrafact.families.finforce.bulk import BulkOutput, check_columns
+    from contrafact.families.finforce.bulk import BulkOutput, check_columns, headlines_of
 
     # Read whole before the first call: a file that breaks off half-way is reported now, for free.
     table = open_table(file, decimals=False)
@@ -182,6 +198,9 @@ def generate(
         from contrafact.files.workbooks import check_cells
 
         check_cells(rows, source_name(file), Path(out))
+    # What is worked on together is known now: a method drops drafts that are another's headline.
+    context = replace(context, items=headlines_of(rows, names))
+    chosen = METHODS.make(spec, context)
     output = BulkOutput(Path(out), rows, settings, dialect=table.dialect)
     if output.finished():
         typer.echo(f"{out} is finished: no model was called")

@@ -1,4 +1,4 @@
-"""BM25: how well texts answer a query by their words, with statistics of just those that may answer.
+"""BM25: how well texts answer a query by their words, by statistics of those that may answer.
 
 Robertson and Zaragoza (2009), with Lucene's weight of a word, which is never negative. A search
 names the texts among which it looks; how rare a word is and how long texts are is counted over

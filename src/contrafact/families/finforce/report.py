@@ -18,12 +18,14 @@ from contrafact.families.finforce.report_figures import (
     ERROR_CLASSES,
     PLAIN_CAPTION,
     SHORT_NAMES,
+    SPREAD,
     base_distance,
     cost,
     few_shot_change,
     perplexities,
     risk_against_opportunity,
     side_figures,
+    spread,
     study,
 )
 from contrafact.family.display import (
@@ -79,7 +81,7 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     """
     if not items["side"].isin(SIDES).all():
         raise ValueError(f"sides are {' and '.join(SIDES)}")
-    optional = (*ERROR_CLASSES, "base_distance", "calls", "tokens")
+    optional = (*ERROR_CLASSES, "base_distance", "calls", "tokens", *SPREAD)
     missing = [name for name in optional if name not in items.columns]
     categories = [None if pd.isna(c) or not str(c).strip() else str(c) for c in items["category"]]
     return items.assign(
@@ -309,6 +311,18 @@ SPEC = ReportSpec(
             Measure(name, label, "number", "low", forms=("all",), group="A headline", ranked=False)
             for name, label in COSTS.items()
         ),
+        *(
+            Measure(
+                name,
+                label,
+                kind,
+                None,
+                forms=("valid", "strict") if name == "best_average" else ("valid",),
+                judged=name == "best_average",
+                ranked=False,
+            )
+            for name, (label, kind) in SPREAD.items()
+        ),
     ),
     scopes=("overall", *SIDES, "risk-opportunity"),
     averages_draws=True,
@@ -354,7 +368,15 @@ SPEC = ReportSpec(
             source=False,
         ),
     ),
-    extras=(cost, risk_against_opportunity, few_shot_change, base_distance, study, perplexities),
+    extras=(
+        cost,
+        spread,
+        risk_against_opportunity,
+        few_shot_change,
+        base_distance,
+        study,
+        perplexities,
+    ),
     paired_caption=(
         "The first system minus the second, on the counterfactuals both were asked for: 95% "
         "interval by headline, p-value by flipping the sign of whole headlines, and the same "
@@ -414,6 +436,7 @@ SPEC = ReportSpec(
         Section("summary", "Summary"),
         Section("results", "Results", ("overall", "leaderboard", "corrected")),
         Section("cost", "Score and cost", ("cost",), "Cost"),
+        Section("spread", "Several scenarios a side", ("spread",), "Several a side"),
         Section("sides", "Risk and opportunity", ("risk_vs_opportunity", "risk", "opportunity")),
         Section("fluency", "Fluency", ("perplexity",)),
         Section("few-shot", "Few-shot against zero-shot", ("few_shot_change",), "Few-shot"),

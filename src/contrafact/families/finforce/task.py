@@ -55,6 +55,7 @@ from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
+from contrafact.text.diversity import distinct, mean_overlap, pairwise_bleu
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -195,6 +196,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "repairs": len(generation["repairs"]),
                     **_factual(generation, side),
                     **cost,
+                    **_spread(sample, side),
                     **(card_values(trace, side) if "cards" in trace else {}),
                     **_details(generation, side),
                 }
@@ -290,6 +292,34 @@ def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:
     if "base_distance" not in trace:
         return {}
     return dict(zip(_FACTUAL, (trace["base"], trace["base_distance"][side]), strict=True))
+
+
+def _spread(sample: EvalSample, side: Side) -> dict[str, float]:
+    """Return how several scenarios of a side differ, and the best that the judge gave any.
+
+    Nothing of a method that writes one a side.
+    """
+    generation = sample.store["generation"]
+    more = generation.get("more") or {}
+    first = generation["texts"][side]
+    if side not in more or first is None:
+        return {}
+    texts = [first, *more[side]]
+    score = (sample.scores or {})["counterfactuals"].metadata or {}
+    rounds = [score.get("verdicts", {}), *score.get("more", [])]
+    averages: list[float] = []
+    for verdicts in (one[side] for one in rounds if side in one):
+        passed = [verdicts[name]["panel"]["passed"] for name in CRITERIA]
+        if None not in passed:
+            averages.append(sum(passed) / len(passed))
+    return {
+        "scenarios": float(len(texts)),
+        "distinct_1": distinct(texts, 1),
+        "distinct_2": distinct(texts, 2),
+        "overlap": mean_overlap(texts),
+        "pairwise_bleu": pairwise_bleu(texts),
+        "best_average": max(averages, default=math.nan),
+    }
 
 
 def _details(generation: Mapping[str, Any], side: Side) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """Looking back: which scenarios did later news bear out?
 
-Not in the paper, which asks whether scenarios are plausible and leaves open whether they come about
-(FIN-FORCE, section 3.5); most do not, and need not. For each scenario the news of a window after its
-headline is searched by BM25, and a judge says of each of the best matches whether it reports what
-the scenario says. One that does bears it out.
+Not in the paper, which asks whether scenarios are plausible and leaves open whether they come
+about (FIN-FORCE, section 3.5); most do not, and need not. For each scenario the news of a window
+after its headline is searched by BM25, and a judge says of each of the best matches whether it
+reports what the scenario says. One that does bears it out.
 
 A rate of hits says little by itself: news that is alike may be taken for a hit. As a control the
 judge can be asked the same about news from *before* the headline, which can bear nothing out: how

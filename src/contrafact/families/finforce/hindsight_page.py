@@ -1,4 +1,4 @@
-"""The page that looks back: what was borne out, by side and stated likelihood, and by which news."""
+"""The page that looks back: what was borne out, by side and stated likelihood, by which news."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A stand-in writer of scenarios that is weak, good and malicious by turns, its verifier, its judge.
+"""A stand-in writer of scenarios, weak, good and malicious by turns, its verifier and its judge.
 
 It speaks OpenAI's chat protocol. What it writes depends on the prompt and the seed alone, so that a
 test can tell beforehand what came (`kind_of`). The model's name says who is asked: ``writer-KIND``
@@ -59,7 +59,9 @@ def pair(kind: str, headline: str) -> dict[str, str] | str:
             }
         case "injected":
             texts = [INJECTED.format(f"{one} of {headline}") for one in ("a bear", "a bull")]
-            return dict(zip(("risk_counterfactual", "opportunity_counterfactual"), texts))
+            return dict(
+                zip(("risk_counterfactual", "opportunity_counterfactual"), texts, strict=True)
+            )
         case "line":
             return {"risk_counterfactual": LINE, "opportunity_counterfactual": LINE[:-1]}
         case _:
@@ -140,12 +142,15 @@ class WriterServer(OpenAIServer):
             if kind in ("refusal", "foreign"):
                 return "I am sorry, but I cannot help with that."
             cards = dict.fromkeys(schema["schema"]["properties"], card)
-            return {side: {**one, "extra": 1} for side, one in cards.items()} if (
-                kind == "line"
-            ) else cards
+            return (
+                {side: {**one, "extra": 1} for side, one in cards.items()}
+                if (kind == "line")
+                else cards
+            )
         if name == "borne_out":
             news, scenario = between("report", text), between("scenario", text)
-            return {name: {"value": bool(set(news.split()[-2:]) & set(scenario.split()[-3:]))}}
+            same = scenario.split()[0] in news and news.split()[-1] == scenario.split()[-1]
+            return {name: {"value": same}}
         return {name: {"value": "lenders take" in between("response", text)}}
 
     @staticmethod
@@ -160,7 +165,9 @@ class WriterServer(OpenAIServer):
                     "channel": CHANNELS[place % (1 if kind == "weak" else 4)],
                     "horizon": ("days", "weeks", "months")[place % 3],
                     "party": ("lenders", "exporters", "households")[place % 3],
-                    "text": headline if kind == "copy" else f"{headline}, {turn} {place} of lenders",
+                    "text": headline
+                    if kind == "copy"
+                    else f"{headline}, {turn} {place} of lenders",
                 }
                 for place in range(number)
             ]

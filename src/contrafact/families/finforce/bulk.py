@@ -513,12 +513,11 @@ def _headline_in(row: Mapping[str, Any], text: str, columns: Mapping[str, str]) 
     """Return the headline of a row, with what came with it."""
     item = row.get("input_item")
     given = fold_row({**row, **item} if isinstance(item, dict) else rename_row(row, columns)[0])
-    known = {
-        name: replace_surrogates(str(value))
+    description, date = (
+        None if (value := value_of(given, name)) is None else replace_surrogates(str(value))
         for name in ("description", "date")
-        if (value := value_of(given, name)) is not None
-    }
-    return Headline.of(replace_surrogates(text), **known)
+    )
+    return Headline.of(replace_surrogates(text), description=description, date=date)
 
 
 def _headline_of(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[object, bool]:

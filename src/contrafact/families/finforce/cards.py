@@ -119,8 +119,9 @@ class WithCards:
         )
         self._batch = Batch([one.text for one in context.items]) if context.items else None
 
-    async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
+    async def __call__(self, item: Headline, ask: Ask, *, draw: int = 1) -> Generation:
         """See `contrafact.family.method.Method`."""
+        headline = item
         exchanges = [] if ask.exchanges is None else ask.exchanges
         made = await self._inner(headline, replace(ask, exchanges=exchanges), draw=draw)
         shown = exchanges or [(call.prompt, "") for call in self._inner.plan(headline)]
@@ -145,10 +146,10 @@ class WithCards:
         }
         return replace(made, trace={**made.trace, "cards": kept})
 
-    def plan(self, headline: Headline) -> Sequence[PlannedCall]:
+    def plan(self, item: Headline) -> Sequence[PlannedCall]:
         """See `contrafact.family.method.Method`."""
-        prompt = self._prompt(headline, dict.fromkeys(SIDES, headline.text))
-        return [*self._inner.plan(headline), PlannedCall(prompt, 2 * _REPLY_TOKENS)]
+        prompt = self._prompt(item, dict.fromkeys(SIDES, item.text))
+        return [*self._inner.plan(item), PlannedCall(prompt, 2 * _REPLY_TOKENS)]
 
     def open(self, model: str, model_args: Mapping[str, Any]) -> None:
         """Let the method load weights, where it runs them itself."""

@@ -109,7 +109,8 @@ _COLUMNS: dict[Key, str] = {
     **{(name, "valid"): name for name in SPREAD},
     ("best_average", "strict"): "best_average_strict",
 }
-NO_SHARES = ("perplexity", *SPREAD)
+_NO_SHARES = ("perplexity", *SPREAD)
+_MORE = ("distinct_1", "distinct_2", "best_average")  # better when high
 _BETWEEN = "risk-opportunity"
 
 
@@ -260,7 +261,7 @@ def _by_side(
                 tuple(means.get((side, key, draw), missing) for draw in draws),
                 len(values),
                 len(set(labels)),
-                None if key[0] in (*NO_SHARES, *COSTS) else values,
+                None if key[0] in (*_NO_SHARES, *COSTS) else values,
                 labels,
             )
     return sides
@@ -530,9 +531,7 @@ def spread(data: ChapterData) -> Extra:
                 label,
                 kind,
                 "Score, %" if name == "best_average" else "Of one side",
-                {"distinct_1": "high", "distinct_2": "high", "best_average": "high"}.get(
-                    name, None if name == "scenarios" else "low"
-                ),
+                ("high" if name in _MORE else None if name == "scenarios" else "low"),
                 False,
             )
             for name, (label, kind) in SPREAD.items()

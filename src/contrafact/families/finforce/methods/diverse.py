@@ -8,8 +8,9 @@ scenario that differs most from those chosen: in channel, horizon and party, the
 first is the side's counterfactual; all are judged, and kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from inspect_ai.model import ModelOutput, ResponseSchema
@@ -19,6 +20,7 @@ from contrafact.errors import InputError
 from contrafact.families.finforce.cards import CHANNELS, HORIZONS
 from contrafact.families.finforce.generation import Generation, read_side
 from contrafact.families.finforce.verifying import (
+    DRAFTS,
     VERIFIER,
     Candidate,
     Drafting,
@@ -74,9 +76,9 @@ class Diverse:
             raise InputError(
                 f"diverse chooses {self._k} of {self._n}", hint="give it an n of at least k"
             )
-        self.added = tuple(
-            f"{side}_counterfactual_{number}" for side in SIDES for number in range(2, self._k + 1)
-        )
+        more = range(2, self._k + 1)
+        texts = (f"{side}_counterfactual_{number}" for side in SIDES for number in more)
+        self.added = (*texts, *DRAFTS)
         self._template = context.pack.template(
             "finforce/diverse", required={"headline", "number", "channels", "horizons"}
         )
@@ -123,7 +125,7 @@ class Diverse:
             chosen = spread(
                 chosen,
                 [one for one in made.candidates[side] if one.is_sound],
-                lambda one, side=side: facets[side, one.draft],  # type: ignore[misc]
+                partial(_facets_of, facets, side),
                 self._k,
                 taken,
             )
@@ -182,7 +184,7 @@ def distance(one: Candidate, other: Candidate, first: Facets, second: Facets) ->
 def spread(
     chosen: Sequence[Candidate],
     candidates: Sequence[Candidate],
-    facets: "Any",
+    facets: Callable[[Candidate], Facets],
     k: int,
     taken: Sequence[str] = (),
 ) -> list[Candidate]:
@@ -223,6 +225,10 @@ def spread(
 def method(context: MethodContext) -> Diverse:
     """Return the method."""
     return Diverse(context)
+
+
+def _facets_of(facets: Mapping[tuple[Side, int], Facets], side: Side, one: Candidate) -> Facets:
+    return facets[side, one.draft]
 
 
 def _word(value: Any) -> str | None:

@@ -44,6 +44,7 @@ __all__ = [
     "rfc_reflect",
     "rfc_stepwise",
     "rfc_surface",
+    "verifier",
     "whitebox",
 ]
 
@@ -62,3 +63,11 @@ def whitebox() -> Any:
     from contrafact.models.whitebox.provider import WhiteboxAPI
 
     return WhiteboxAPI
+
+
+@modelapi("verifier")
+def verifier() -> Any:
+    """Return the provider of ``verifier/…`` judges, which prove or look up what they say."""
+    from contrafact.family.verifier import VerifierAPI
+
+    return VerifierAPI

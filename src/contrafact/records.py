@@ -250,3 +250,6 @@ class Story(_Record):
     failure_modes: tuple[int, ...] = Field(
         default=(), description="The failure modes of appendix B.1, 1 to 7, that it probes."
     )
+    proof: dict[str, Any] | None = Field(
+        default=None, repr=False, description="What its criteria follow from, where that is known."
+    )

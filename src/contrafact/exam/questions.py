@@ -13,6 +13,7 @@ from inspect_ai.model import Model
 
 from contrafact.family.exam import Examiner, ExamItem
 from contrafact.files.journal import Journal
+from contrafact.judges.verifier import Subject, is_verifier
 from contrafact.models.asking import failure_cause
 
 __all__ = ["Question", "other_order", "put", "questions_of"]
@@ -29,6 +30,7 @@ class Question:
         judge: The judge's name.
         repeat: From 1.
         swapped: Whether the texts come in the other order.
+        subject: What is judged, as data, where the judge is a verifier.
     """
 
     item: str
@@ -37,11 +39,17 @@ class Question:
     judge: str
     repeat: int
     swapped: bool
+    subject: Subject | None = None
 
     @property
     def key(self) -> str:
-        """Names the call by its content: items that share a question share its answer."""
-        parts = (self.judge, self.criterion, self.prompt, str(self.repeat))
+        """Names the call by its content: items that share a question share its answer.
+
+        A verifier is asked about an item, whatever the prompt shows of it.
+        """
+        parts = [self.judge, self.criterion, self.prompt, str(self.repeat)]
+        if self.subject is not None:
+            parts.append(self.item)
         digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:24]
 
@@ -68,6 +76,11 @@ def questions_of(
         for criterion, prompt in examiner.prompts(item).items():
             swapped = other_order(prompt, examiner.shown(item)) if order else None
             for judge in judges:
+                if is_verifier(judge):
+                    # It reads data, in one order, and says the same each time.
+                    subject = examiner.subject(item) if examiner.subject else None
+                    found.append(Question(item.id, criterion, prompt, judge, 1, False, subject))
+                    continue
                 found += [
                     Question(item.id, criterion, prompt, judge, repeat, False)
                     for repeat in range(1, repeats + 1)
@@ -133,7 +146,7 @@ async def put(
 
     async def ask(key: str) -> dict[str, Any]:
         one = open_ones[key]
-        verdict = await examiner.ask(judges[one.judge], one.criterion, one.prompt)
+        verdict = await examiner.ask(judges[one.judge], one.criterion, one.prompt, one.subject)
         return verdict.model_dump(mode="json")
 
     # Questions of the same criterion follow each other, so that prefix caches serve.

@@ -14,11 +14,10 @@ from contrafact.exam.score import exam_rows, examine, row_object
 from contrafact.family import family_named, task_named
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec
 from contrafact.family.run import PackRecord
-from contrafact.family.settings import TaskOptions
+from contrafact.family.settings import TaskOptions, check_verifiers, judge_names
 from contrafact.files.atomic import guard_output
 from contrafact.files.journal import Journal
 from contrafact.files.tables import write_frame
-from contrafact.models.gguf import inspect_name
 from contrafact.models.opening import call_config, open_model
 from contrafact.models.secrets import without_secrets
 from contrafact.prompts import PromptPack, open_pack
@@ -135,7 +134,8 @@ def prepare_exam(
     if known.exam is None:
         raise InputError(f"{family} has no exam", hint="name another family with --family")
     spec = known.exam.load()
-    judges = list(dict.fromkeys(map(inspect_name, judges)))
+    judges = judge_names(judges)
+    check_verifiers(family, judges)
     examiner = spec.examiner(pack, options)
     items = spec.items(options, n, seed)
     if n is not None and len(items) < n:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from contrafact.family.settings import TaskOptions
     from contrafact.family.study import StudySpec
     from contrafact.family.training import TrainingSpec
+    from contrafact.judges.verifier import Verifier
 
 __all__ = [
     "Command",
@@ -170,6 +171,7 @@ class Family:
         commands: Commands of its own by name; the one called as the family is its group.
         study: Its studies with people, by kind; the kind ``""`` is the one that needs no name.
         exam: The questions whose answers are known that a judge is examined with.
+        verifiers: Judges that are no language models, by the name that ``--judge`` takes.
         training: How a model is trained on its verdicts.
         data: The files that ``contrafact data check`` knows, by schema.
         presets: Settings of the paper, by name: the fields of a run's settings; ``needs``, by the
@@ -186,6 +188,7 @@ class Family:
     commands: Mapping[str, Command] = field(default_factory=dict)
     study: "Mapping[str, Lazy[StudySpec]]" = field(default_factory=dict)
     exam: "Lazy[ExamSpec] | None" = None
+    verifiers: "Mapping[str, Lazy[Verifier]]" = field(default_factory=dict)
     training: "Lazy[TrainingSpec] | None" = None
     data: "Mapping[str, Lazy[DataSpec]]" = field(default_factory=dict)
     presets: "Lazy[Mapping[str, Mapping[str, Any]]] | None" = None

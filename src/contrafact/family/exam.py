@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from contrafact.family.settings import TaskOptions
+from contrafact.judges.verifier import Subject
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
@@ -26,8 +27,8 @@ __all__ = [
 RESPONSE = "response"
 """Names the verdict on a response as a whole, next to the criteria."""
 
-Ask = Callable[["Model", str, str], Awaitable["Verdict"]]
-"""Asks one judge about one criterion with one prompt."""
+Ask = Callable[["Model", str, str, Subject | None], Awaitable["Verdict"]]
+"""Asks one judge about one criterion with one prompt, and for a verifier with what is judged."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,13 @@ class Examiner:
         prompts: Returns the prompt for each criterion whose verdict is known of an item.
         shown: Returns the texts to judge, as they stand in the prompts.
         ask: Asks one judge one question.
+        subject: Returns what a verifier is handed of an item; None in a family that has none.
     """
 
     prompts: Callable[[ExamItem], Mapping[str, str]]
     shown: Callable[[ExamItem], Sequence[str]]
     ask: Ask
+    subject: Callable[[ExamItem], Subject] | None = None
 
 
 @dataclass(frozen=True)
@@ -115,13 +118,17 @@ def true_or_false(*, structured: bool = True) -> Ask:
         structured: Whether to ask for schema-constrained JSON.
     """
 
-    async def ask(judge: "Model", criterion: str, prompt: str) -> "Verdict":
+    async def ask(
+        judge: "Model", criterion: str, prompt: str, subject: Subject | None = None
+    ) -> "Verdict":
         from inspect_ai.model import GenerateConfig
 
         from contrafact.judges.judge import judge_once
 
         config = GenerateConfig(temperature=0.0)
-        return await judge_once(judge, prompt, criterion, structured=structured, config=config)
+        return await judge_once(
+            judge, prompt, criterion, structured=structured, subject=subject, config=config
+        )
 
     return ask
 
@@ -133,13 +140,17 @@ def letter(*, logprobs: bool = True) -> Ask:
         logprobs: Whether to ask for the probabilities of T and F.
     """
 
-    async def ask(judge: "Model", criterion: str, prompt: str) -> "Verdict":
+    async def ask(
+        judge: "Model", criterion: str, prompt: str, subject: Subject | None = None
+    ) -> "Verdict":
         from inspect_ai.model import GenerateConfig
 
         from contrafact.judges.judge import judge_letter
 
         config = GenerateConfig(temperature=0.0)
-        return await judge_letter(judge, prompt, criterion, logprobs=logprobs, config=config)
+        return await judge_letter(
+            judge, prompt, criterion, logprobs=logprobs, subject=subject, config=config
+        )
 
     return ask
 

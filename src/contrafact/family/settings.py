@@ -2,13 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
+from contrafact.errors import InputError
+from contrafact.family import families, family_named, family_of_task
+from contrafact.judges.verifier import VERIFIER, is_verifier
 from contrafact.models.gguf import inspect_name, plain_name
 from contrafact.models.secrets import secrets_dropped
 
@@ -19,8 +22,10 @@ __all__ = [
     "ShotOptions",
     "StructuredOptions",
     "TaskOptions",
+    "check_verifiers",
     "flat_settings",
     "identity",
+    "judge_names",
     "scoring_fields",
 ]
 
@@ -106,6 +111,30 @@ class FluencyOptions(TaskOptions):
         return None if name is None else plain_name(name)
 
 
+def judge_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return judges' names as Inspect knows them, each once: ``rules`` is ``verifier/rules``."""
+    known = {name for family in families().values() for name in family.verifiers}
+    return tuple(
+        dict.fromkeys(f"{VERIFIER}{one}" if one in known else inspect_name(one) for one in names)
+    )
+
+
+def check_verifiers(family: str, judges: Sequence[str]) -> None:
+    """Check that a family has the verifiers among its judges.
+
+    Raises:
+        InputError: It has no verifier of that name.
+    """
+    has = family_named(family).verifiers
+    for judge in judges:
+        name = judge.removeprefix(VERIFIER)
+        if judge.startswith(VERIFIER) and name not in has:
+            raise InputError(
+                f"{family} has no verifier '{name}'",
+                hint=f"use {', '.join(has)}, or a model" if has else "name a model",
+            )
+
+
 class RunSettings(BaseModel):
     """One run: a task, a grid of models and methods, and how to call them."""
 
@@ -147,11 +176,22 @@ class RunSettings(BaseModel):
     )
     preset: str | None = Field(default=None, description="The preset that filled in settings.")
 
-    @field_validator("models", "judges")
+    @field_validator("models")
     @classmethod
     def _one_name(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         """A model has one name, however it is given, so that a run is the same run."""
         return tuple(dict.fromkeys(map(inspect_name, names)))
+
+    @field_validator("judges")
+    @classmethod
+    def _one_judge(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return judge_names(names)
+
+    @model_validator(mode="after")
+    def _own_verifiers(self) -> Self:
+        if any(map(is_verifier, self.judges)):
+            check_verifiers(family_of_task(self.task).name, self.judges)
+        return self
 
     def option(self, name: str, default: Any = None) -> Any:
         """Return an option of the task, or the default where the task has none of that name."""

@@ -12,6 +12,7 @@ failure is an error of the sample, never a "false".
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from inspect_ai.model import (
     CachePolicy,
@@ -27,6 +28,7 @@ from pydantic import Field
 
 from contrafact.errors import InputError
 from contrafact.judges.replies import read_bool
+from contrafact.judges.verifier import UNDECIDED, Subject, decision_by, is_verifier
 from contrafact.records import Verdict
 from contrafact.stats.votes import majority
 
@@ -45,6 +47,7 @@ __all__ = [
     "read_letter",
 ]
 
+_V = TypeVar("_V", bound=Verdict)
 
 PANEL = "panel"
 """What a panel is called where a judge is named."""
@@ -83,6 +86,7 @@ async def judge_once(
     criterion: str,
     *,
     structured: bool,
+    subject: Subject | None = None,
     cache: bool | CachePolicy = False,
     config: GenerateConfig | None = None,
 ) -> Verdict:
@@ -96,9 +100,12 @@ async def judge_once(
         prompt: The rendered rubric with the text to judge.
         criterion: The criterion's name, the key of the reply.
         structured: Whether to ask the provider to hold the reply to the schema.
+        subject: What is judged, as data, for a judge that is a verifier.
         cache: Inspect's cache policy for the call.
         config: Settings on top of the model's own.
     """
+    if is_verifier(model):
+        return await _verified(Verdict, model, prompt, criterion, subject, cache)
     config = config or GenerateConfig()
     if structured:
         config = config.merge(GenerateConfig(response_schema=bool_schema(criterion)))
@@ -175,6 +182,7 @@ async def judge_letter(
     criterion: str,
     *,
     logprobs: bool = True,
+    subject: Subject | None = None,
     cache: bool | CachePolicy = False,
     config: GenerateConfig | None = None,
 ) -> LetterVerdict:
@@ -189,9 +197,12 @@ async def judge_letter(
         criterion: The criterion's name.
         logprobs: Whether to ask for probabilities. A service that refuses the request for that
             reason is asked once more without.
+        subject: What is judged, as data, for a judge that is a verifier.
         cache: Inspect's cache policy for the call.
         config: Settings on top of the model's own.
     """
+    if is_verifier(model):
+        return await _verified(LetterVerdict, model, prompt, criterion, subject, cache)
     config = config or GenerateConfig()
     if logprobs:
         config = config.merge(GenerateConfig(logprobs=True, top_logprobs=TOP_LOGPROBS))
@@ -221,6 +232,25 @@ async def judge_letter(
         reply=output.completion,
         probability=letter.probability,
         mass=letter.mass,
+    )
+
+
+async def _verified(
+    kind: type[_V],
+    model: Model,
+    prompt: str,
+    criterion: str,
+    subject: Subject | None,
+    cache: bool | CachePolicy,
+) -> _V:
+    found = await decision_by(model, prompt, criterion, subject, cache=cache)
+    invalid = f"{UNDECIDED}: {found.reason}" if found.passed is None else None
+    return kind(
+        criterion=criterion,
+        passed=found.passed,
+        invalid=invalid,
+        judge=str(model),
+        reply=found.reason,
     )
 
 

@@ -24,8 +24,8 @@ UNKNOWN = "price unknown"
 
 # Providers that run on the user's own machines. Everything else is taken to cost money.
 _OWN = {
-    "embedded", "whitebox", "hf", "vllm", "sglang", "ollama", "llama-cpp-python", "mockllm",
-    "transformer_lens", "nnterp", "none",
+    "embedded", "whitebox", "verifier", "hf", "vllm", "sglang", "ollama", "llama-cpp-python",
+    "mockllm", "transformer_lens", "nnterp", "none",
 }  # fmt: skip
 
 # Inspect's names of providers, and what the price table calls them.

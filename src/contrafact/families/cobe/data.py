@@ -260,6 +260,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
         answer=answer,
         graph=graph,
         failure_modes=modes,
+        proof=proof if isinstance(proof := _unpacked(given.get("Proof"), "{"), dict) else None,
         **criteria,
     )
     whole = _whole(story)
@@ -294,7 +295,8 @@ def story_object(story: Story, more: Mapping[str, Any] | None = None) -> dict[st
         row["Graph type"] = story.graph
     if story.failure_modes:
         row["Failure modes"] = list(story.failure_modes)
-    return row | dict(more or {})
+    row |= more or {}
+    return row if story.proof is None else row | {"Proof": story.proof}
 
 
 def write_stories(
@@ -450,9 +452,9 @@ def _texts(given: Mapping[str, Any], key: str) -> list[str]:
     return [one or "" for one in values]
 
 
-def _unpacked(value: Any) -> Any:
+def _unpacked(value: Any, opening: str = "[") -> Any:
     """Return a list that a table's cell holds as JSON as a list; anything else as it is."""
-    if isinstance(value, str) and value.strip().startswith("["):
+    if isinstance(value, str) and value.strip().startswith(opening):
         try:
             return json.loads(value)
         except ValueError:
@@ -499,7 +501,6 @@ class KnownStory(BaseModel):
     story: Story = Field(description="The story.")
     right: tuple[KnownAnswer, ...] = Field(description="Answers that pass all its criteria.")
     wrong: tuple[KnownAnswer, ...] = Field(description="Answers that fail one of them each.")
-    proof: dict[str, Any] | None = Field(default=None, description="The proof, where computed.")
 
     def verdicts(self, answer: KnownAnswer) -> dict[str, bool]:
         """Return, for every criterion that the story asks, whether an answer passes it."""
@@ -545,14 +546,13 @@ def known_story(row: Mapping[str, Any]) -> KnownStory:
 
 
 def answers_object(known: KnownStory) -> dict[str, Any]:
-    """Return the answers and the proof as further keys of the story's object."""
-    row: dict[str, Any] = {
+    """Return the answers as further keys of the story's object."""
+    return {
         "Right answers": [
             one.model_dump(exclude={"fails"}, exclude_none=True) for one in known.right
         ],
         "Wrong answers": [one.model_dump(exclude_none=True) for one in known.wrong],
     }
-    return row if known.proof is None else row | {"Proof": known.proof}
 
 
 def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:
@@ -569,12 +569,10 @@ def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:
                 )
     if story.answer and story.answer not in {one.text for one in right}:
         right.insert(0, KnownAnswer(text=story.answer, why="the representative answer"))
-    proof = row.get("Proof")
     return KnownStory(
         story=story,
         right=tuple(one.model_copy(update={"fails": None}) for one in right),
         wrong=tuple(wrong),
-        proof=proof if isinstance(proof, dict) else None,
     )
 
 

@@ -16,6 +16,7 @@ from pydantic import Field
 from contrafact.errors import InputError
 from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_items, letter
 from contrafact.family.settings import TaskOptions
+from contrafact.judges.verifier import Subject
 from contrafact.records import content_id
 from contrafact.text.delimit import delimit
 
@@ -101,7 +102,7 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
 
     The query that a judge of the context sees is the story's first.
     """
-    from contrafact.families.cobe.judging import Judging, criteria_of
+    from contrafact.families.cobe.judging import Judging, criteria_of, subject_of
 
     judging = Judging(pack, options.judge_context)
 
@@ -114,7 +115,10 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
         context = (item.about, item.material.queries[0]) if options.judge_context else ()
         return [delimit(text) for text in (item.text, *context)]
 
-    return Examiner(prompts, shown, letter())
+    def subject(item: ExamItem) -> Subject:
+        return subject_of(item.material, item.text)
+
+    return Examiner(prompts, shown, letter(), subject)
 
 
 def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]:

@@ -14,6 +14,7 @@ from inspect_ai.model import CachePolicy, Model
 from contrafact.families.cobe.items import CRITERION_NAMES
 from contrafact.judges.judge import LetterVerdict, all_pass, judge_letter
 from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
+from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import Criterion, Story
 from contrafact.text.delimit import delimit
@@ -23,6 +24,7 @@ __all__ = [
     "Judging",
     "StoryCriterion",
     "criteria_of",
+    "subject_of",
 ]
 
 _TEMPLATES = {
@@ -144,6 +146,26 @@ class Judging:
         """
         names = [one.name for one in criteria_of(story)]
         prompts = self.prompts(story, query or story.queries[0], response)
-        ask = partial(judge_letter, logprobs=self.logprobs, cache=self.cache, config=JUDGE_CONFIG)
+        ask = partial(
+            judge_letter,
+            logprobs=self.logprobs,
+            subject=subject_of(story, response),
+            cache=self.cache,
+            config=JUDGE_CONFIG,
+        )
         found = await judge_all(judges, list(zip(names, prompts, strict=True)), ask)
         return JudgedEdit(found.panel, found.members)
+
+
+def subject_of(story: Story, response: str) -> Subject:
+    """Return what a verifier of this family is handed, besides the story's text and queries.
+
+    ``response`` is what is judged; ``proof`` is None where the story's file has none.
+    """
+    return {
+        "family": "cobe",
+        "text": story.text,
+        "queries": list(story.queries),
+        "proof": story.proof,
+        "response": response,
+    }

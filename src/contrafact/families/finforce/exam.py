@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items, true_or_false
 from contrafact.family.settings import StructuredOptions
+from contrafact.judges.verifier import Subject
 from contrafact.records import CRITERIA, SIDES, Headline, Side, content_id
 from contrafact.text.delimit import delimit
 
@@ -58,7 +59,7 @@ def finforce_items() -> tuple[ExamItem, ...]:
 
 def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
     """Return how a judge is asked, as `contrafact.families.finforce.judging.Judging` asks."""
-    from contrafact.families.finforce.judging import Judging, criteria_of
+    from contrafact.families.finforce.judging import Judging, criteria_of, subject_of
 
     judging = Judging(pack, structured=options.structured)
 
@@ -71,7 +72,10 @@ def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
     def shown(item: ExamItem) -> Sequence[str]:
         return delimit(item.about), delimit(item.text)
 
-    return Examiner(prompts, shown, true_or_false(structured=options.structured))
+    def subject(item: ExamItem) -> Subject:
+        return subject_of(item.about, item.facts["side"], item.text)
+
+    return Examiner(prompts, shown, true_or_false(structured=options.structured), subject)
 
 
 def _item(headline: Headline, kind: str, side: Side, text: str, known: dict[str, bool]) -> ExamItem:

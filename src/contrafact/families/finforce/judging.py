@@ -9,7 +9,7 @@ The task's scorer gives the validity and the verdicts of one sample, and their r
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -20,12 +20,13 @@ from inspect_ai.solver import TaskState
 from contrafact.family.task import rate_of
 from contrafact.judges.judge import judge_once, judges_of_role
 from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
+from contrafact.judges.verifier import Subject
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import CRITERIA, SIDES, Criterion, Headline, Side, Verdict
 from contrafact.text.delimit import delimit
 
-__all__ = ["FAULTS", "Judging", "counterfactuals", "criteria_of", "rates"]
+__all__ = ["FAULTS", "Judging", "counterfactuals", "criteria_of", "rates", "subject_of"]
 
 # The two error classes of figure 4 that need judgement; asked only on request.
 FAULTS: tuple[str, str] = ("trivial_consequences", "financially_unrealistic")
@@ -94,7 +95,20 @@ class Judging:
                 strict=True,
             )
         ]
-        judged = await judge_all(judges, questions, self._ask)
+
+        def ask(judge: Model, prompt: str, question: str) -> Awaitable[Verdict]:
+            side, _, name = question.partition(" ")
+            return judge_once(
+                judge,
+                prompt,
+                name,
+                structured=self.structured,
+                subject=subject_of(headline.text, side, texts[cast(Side, side)] or ""),
+                cache=self.cache,
+                config=JUDGE_CONFIG,
+            )
+
+        judged = await judge_all(judges, questions, ask)
         return {
             side: Judged(
                 {name: judged.panel[f"{side} {name}"] for name in names},
@@ -105,15 +119,10 @@ class Judging:
             for names in [[one.name for one in criteria_of(side, faults=self.faults)]]
         }
 
-    async def _ask(self, judge: Model, prompt: str, question: str) -> Verdict:
-        return await judge_once(
-            judge,
-            prompt,
-            question.partition(" ")[2],
-            structured=self.structured,
-            cache=self.cache,
-            config=JUDGE_CONFIG,
-        )
+
+def subject_of(headline: str, side: str, text: str) -> Subject:
+    """Return what a verifier of this family is handed: ``headline``, ``side`` and ``text``."""
+    return {"family": "finforce", "headline": headline, "side": side, "text": text}
 
 
 @metric(name="rates")

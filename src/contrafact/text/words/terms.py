@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["INFLECTIONS", "Term", "load_terms", "term_forms", "words_of"]
+__all__ = ["INFLECTIONS", "Term", "base_forms", "load_terms", "term_forms", "words_of"]
 
 INFLECTIONS: Mapping[str, tuple[str, ...]] = {
     "v": ("base", "third", "past", "participle", "gerund"),
@@ -88,6 +88,18 @@ def term_forms(template: str) -> Iterator[tuple[str, str]]:
     for chosen in itertools.product(*choices):
         inflection = next((i for _, i in chosen if i), "fixed")
         yield " ".join(form for form, _ in chosen), inflection
+
+
+@cache
+def base_forms() -> Mapping[str, str]:
+    """Return the plain form of every irregular form that is known: ``fell`` is of ``fall``."""
+    return {
+        form: base
+        for table in _irregular().values()
+        for base, forms in table.items()
+        for variants in forms.split()
+        for form in variants.split("/")
+    }
 
 
 @cache

@@ -22,7 +22,7 @@ def record():
     """The power is out, the pump runs all the same; what if it had stopped?"""
     for seed in range(200):
         drawn = draw_story(PUMP, 1, np.random.default_rng(seed))
-        facts, intervention = drawn.proof["facts"], drawn.proof["intervention"]
+        facts, intervention = drawn.story.proof["facts"], drawn.story.proof["intervention"]
         if facts["outage"] == "yes" and facts["pump"] == "no" and intervention == {"pump": "yes"}:
             return json.loads(json.dumps(story_record(drawn)))
     raise AssertionError("the case was not drawn")
@@ -155,16 +155,16 @@ def test_every_style_says_just_what_is_asserted():
 def test_a_turned_connector_is_always_found():
     rng = np.random.default_rng(4)
     for drawn in draw_stories(TEMPLATES, 96, 9):
-        template = next(t for t in TEMPLATES if t.id == drawn.proof["template"])
+        template = next(t for t in TEMPLATES if t.id == drawn.story.proof["template"])
         asserted = {
             name: Asserted(value, 7 if template.stated[name].numbers else None)
-            for name, value in drawn.proof["facts"].items()
+            for name, value in drawn.story.proof["facts"].items()
         }
         edges = stated_edges(template, asserted)
         for edge, follows in edges.items():
             style = draw_style(template, rng)
             turned = {edge: not follows}
-            text = realize(template, drawn.proof["words"], asserted, style, joined=turned)
-            found = read(Lexicon(template, drawn.proof["words"]), text)
+            text = realize(template, drawn.story.proof["words"], asserted, style, joined=turned)
+            found = read(Lexicon(template, drawn.story.proof["words"]), text)
             said = {(c.cause.name, c.effect.name): c.follows for c in found.claims}
             assert said == {**edges, **turned}

@@ -149,7 +149,7 @@ def test_stories_with_something_open_hold_and_leave_it_open():
     for case in open_cases():
         drawn = draw_story(case.template, 1, np.random.default_rng(1), case)
         assert violations(drawn) == []
-        words = {**drawn.proof["words"], "n": ""}
+        words = {**drawn.story.proof["words"], "n": ""}
         for name in case.open:
             variable = case.template.stated[name]
             clauses = [

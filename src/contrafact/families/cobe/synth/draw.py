@@ -189,10 +189,10 @@ def draw_story(
         answer=right[0].text,
         graph=template.graph,
         failure_modes=probed_modes(case, setting.before, setting.after),
+        proof=proof_record(template.id, setting.words, case.proof),
         **criterion_texts(setting),
     )
-    proof = proof_record(template.id, setting.words, case.proof)
-    drawn = KnownStory(story=story, right=right, wrong=wrong_answers(setting, rng), proof=proof)
+    drawn = KnownStory(story=story, right=right, wrong=wrong_answers(setting, rng))
     problems = check_story(template, story_record(drawn))
     if problems:
         raise Unproven(f"{template.id}: {problems[0]}")

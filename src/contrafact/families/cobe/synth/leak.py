@@ -120,7 +120,7 @@ def items_of(stories: Sequence[KnownStory]) -> list[LeakItem]:
     """Return every known answer of the stories as an item."""
     found = []
     for known in stories:
-        proof = known.proof or {}
+        proof = known.story.proof or {}
         core = str(known.story.core_set_id)
         graph = proof.get("graph")
         told = set(proof.get("told", graph or ()))

@@ -36,7 +36,9 @@ __all__ = [
     "Reading",
     "case_of",
     "check_story",
+    "false_claims",
     "judge_text",
+    "left_open",
     "prove_rows",
     "situation_of",
 ]
@@ -64,7 +66,8 @@ class Mention:
     noun: bool
 
 
-def _left_open(mention: Mention) -> Mention:
+def left_open(mention: Mention) -> Mention:
+    """Return a mention of which nothing is asserted."""
     return Mention(mention.name, None, mention.noun)
 
 
@@ -142,20 +145,20 @@ class Reader:
         return self._known[text]
 
     def _read(self, text: str) -> Reading:
-        text, mentions = self._masked(text.lower())
+        text, mentions = self.masked(text.lower())
         before: list[Mention] = []
         claims: list[Claim] = []
         loose: list[str] = []
         found: list[Mention] = []
         for part in SENTENCE_END.split(text):
-            sentence = Sentence(part, mentions, _left_open)
+            sentence = Sentence(part, mentions, left_open)
             if sentence.mentions:
                 claims += [Claim(*claim) for claim in sentence.claims(before, loose)]
                 before = sentence.conclusions
                 found += sentence.mentions
         return Reading(tuple(found), tuple(claims), tuple(loose))
 
-    def _masked(self, lowered: str) -> tuple[str, tuple[Mention, ...]]:
+    def masked(self, lowered: str) -> tuple[str, tuple[Mention, ...]]:
         """Return a text with marks for what it mentions, and the mentions."""
         hits: list[tuple[int, int, Mention]] = []
         for entry in self.entries:
@@ -355,11 +358,7 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
             found["E2"].append(f"'{name}' is as it was")
     told = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
     found["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
-    found["E3"] += [
-        f"'{claim.effect.name}': {why}"
-        for claim in reading.claims
-        if (why := _untrue(facts, claim, told, facts.proof.intervention))
-    ]
+    found["E3"] += false_claims(facts, reading.claims, told)
     for name, way in facts.moved.items():
         before = facts.proof.facts[name]
         for now in values.get(name, {None}):
@@ -371,6 +370,23 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
         if any(one not in (value, None) for one in values.get(name, ())):
             found["E5"].append(f"'{name}' is not {value}")
     return found
+
+
+def false_claims(
+    facts: Facts, claims: Iterable[Claim], told: Mapping[str, Value | None]
+) -> list[str]:
+    """Return why connectors of an answer are wrong; nothing for those that are right.
+
+    Args:
+        facts: What the story is about.
+        claims: What the connectors say.
+        told: What the answer asserts of each variable, of which it asserts one thing.
+    """
+    return [
+        f"'{claim.effect.name}': {why}"
+        for claim in claims
+        if (why := _untrue(facts, claim, told, facts.proof.intervention))
+    ]
 
 
 def _untrue(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["MARK", "NUMBER", "SENTENCE_END", "Sentence", "is_whole", "masked"]
+__all__ = ["CUES", "MARK", "NUMBER", "SENTENCE_END", "Sentence", "is_whole", "masked"]
 
 M = TypeVar("M")
 
@@ -32,14 +32,15 @@ _LINK = {
     ),
 }
 _BETWEEN = {True: ("and so", "so"), False: ("but", "yet")}
-_CUES = {
+CUES = {
     cue: (place, follows)
     for place, table in (("cause", _CAUSE), ("link", _LINK), ("between", _BETWEEN))
     for follows, cues in table.items()
     for cue in cues
 }
+"""By connector, where its cause stands and whether it says that the effect follows."""
 _TOKEN = re.compile(
-    rf"{MARK}(\d+){MARK}|\b({'|'.join(sorted(_CUES, key=len, reverse=True))})\b|(,)|\b(whether)\b"
+    rf"{MARK}(\d+){MARK}|\b({'|'.join(sorted(CUES, key=len, reverse=True))})\b|(,)|\b(whether)\b"
 )
 
 
@@ -115,7 +116,7 @@ class Sentence(Generic[M]):
             elif token[3] is not None:
                 governor = None if used else governor
             else:
-                place, follows = _CUES[token[2]]
+                place, follows = CUES[token[2]]
                 if not used:
                     self.loose.append(token[2])
                 governor = None

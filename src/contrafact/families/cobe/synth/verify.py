@@ -27,7 +27,7 @@ _SHARE = 5_000
 
 def violations(drawn: KnownStory) -> list[str]:
     """Return what is wrong with a story, as a reader of its file finds it; nothing if all holds."""
-    template = next(t for t in bundled_templates() if t.id == (drawn.proof or {})["template"])
+    template = next(t for t in bundled_templates() if t.id == (drawn.story.proof or {})["template"])
     made = story_record(drawn)
     record = json.loads(json.dumps(made))
     # What was made was checked when it was drawn.
@@ -59,7 +59,7 @@ def _batch(seed: int, n: int) -> tuple[list[str], Counter[str]]:
         texts.add(drawn.story.text)
         counts["right answers"] += len(drawn.right)
         counts.update(f"wrong answers for {answer.fails}" for answer in drawn.wrong)
-        kinds = [one["kind"] for one in (drawn.proof or {})["consequences"].values()]
+        kinds = [one["kind"] for one in (drawn.story.proof or {})["consequences"].values()]
         counts["stories with something not determined"] += "undetermined" in kinds
     if len(texts) != n:
         found.append(f"seed {seed}: {n - len(texts)} stories are drawn twice")

@@ -1,0 +1,53 @@
+"""The provider of verifiers: ``verifier/NAME`` asks the subject's family for its NAME."""
+
+from typing import Any
+
+from inspect_ai.model import (
+    ChatMessage,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+)
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from contrafact.errors import InputError
+from contrafact.family import families, family_named
+from contrafact.judges.verifier import answered, asked_of
+
+__all__ = ["VerifierAPI"]
+
+
+class VerifierAPI(ModelAPI):
+    """Verifiers as an Inspect provider; nothing is sent anywhere."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig | None = None,
+        **model_args: Any,
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
+        if not any(model_name in family.verifiers for family in families().values()):
+            known = sorted({name for one in families().values() for name in one.verifiers})
+            raise InputError(f"there is no verifier '{model_name}'", hint=f"use {', '.join(known)}")
+        if model_args:
+            raise InputError(
+                f"a verifier takes no '{next(iter(model_args))}'", hint="leave --judge-arg out"
+            )
+
+    async def generate(
+        self,
+        input: list[ChatMessage],
+        tools: list[ToolInfo],
+        tool_choice: ToolChoice,
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        """Return the decision on what the last message is about."""
+        try:
+            criterion, subject = asked_of(input[-1].metadata)
+        except ValueError as error:
+            raise InputError(str(error), hint="use a verifier as a judge only") from None
+        found = family_named(subject["family"]).verifiers[self.model_name].load()
+        return answered(self.model_name, found(criterion, subject))

@@ -308,7 +308,15 @@ SPEC = ReportSpec(
             family="base",
         ),
         *(
-            Measure(name, label, "number", "low", forms=("all",), group="A headline", ranked=False)
+            Measure(
+                name,
+                label,
+                "coefficient" if name.startswith("dollars") else "number",
+                "low",
+                forms=("all",),
+                group="A headline",
+                ranked=False,
+            )
             for name, label in COSTS.items()
         ),
         *(

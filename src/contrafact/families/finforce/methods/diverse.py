@@ -177,7 +177,7 @@ def distance(one: Candidate, other: Candidate, first: Facets, second: Facets) ->
     Facets that are not stated count as the same.
     """
     pairs = zip(vars(first).values(), vars(second).values(), strict=True)
-    differ = sum(a is not None and b is not None and a != b for a, b in pairs)
+    differ: int = sum(a is not None and b is not None and a != b for a, b in pairs)
     return differ + 1.0 - overlap(one.text or "", other.text or "")
 
 

@@ -38,7 +38,7 @@ def machine() -> dict[str, str]:
     }
 
 
-def told(result: BenchResult) -> str:
+def as_markdown(result: BenchResult) -> str:
     """A bench's result as Markdown."""
     lines = [
         f"## {result.name}: {result.ratio:.1f} times (target {result.target:g})",
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
         except InputError as error:
             print(f"bench: {error}", file=sys.stderr)
             return 2
-        print(told(results[-1]), flush=True)
+        print(as_markdown(results[-1]), flush=True)
     facts["load after"] = f"{os.getloadavg()[0]:.1f}"
 
     when = datetime.now(UTC)
@@ -95,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
     stem.with_suffix(".json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
     head = [f"# Bench of {when:%Y-%m-%d %H:%M} UTC{', quick' if options.quick else ''}", ""]
     head += [f"- {name}: {fact}" for name, fact in facts.items()]
-    page = "\n".join([*head, "", *map(told, results)])
+    page = "\n".join([*head, "", *map(as_markdown, results)])
     stem.with_suffix(".md").write_text(page, encoding="utf-8")
     print(f"kept in {stem}.md and .json", file=sys.stderr)
     return 0

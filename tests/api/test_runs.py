@@ -79,7 +79,7 @@ def test_a_running_event_loop_is_no_obstacle(run, models):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"modle": "x"}, "finforce has no option 'modle'; did you mean 'model'?"),
         ({"temperature": -1}, "temperature: input should be greater than or equal to 0 (it is -1)"),
@@ -95,15 +95,15 @@ def test_a_running_event_loop_is_no_obstacle(run, models):
         ({"shots": 2}, "--shots is for worked examples"),
     ],
 )
-def test_what_is_wrong_is_one_line_before_the_first_call(run, models, options, said):
+def test_what_is_wrong_is_one_line_before_the_first_call(run, models, options, message):
     before = models.stats()["answered"]
     with pytest.raises(cf.InputError) as caught:
         run(**options)
-    assert said in str(caught.value) and "\n" not in str(caught.value)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
     assert models.stats()["answered"] == before
 
 
-def test_samples_that_fail_are_listed_and_said(run):
+def test_samples_that_fail_are_listed_and_reported(run):
     with pytest.warns(UserWarning, match="1 of 2 samples failed"):
         found = run(data=["Tern & Vale is doomed", HEADLINES[0]], judge=None, max_retries=0)
     assert found.failures["cause"].str.contains("on fire").all() and len(found.items) == 2
@@ -131,6 +131,7 @@ def test_outputs_made_elsewhere_are_judged(models):
     ]
     options = {"judge": models.judge, "fluency_model": "none"}
     found = cf.score("finforce", pd.DataFrame(rows), system="desk", **options)
+    assert "outputs: data.jsonl" in (found.folder / "config.yaml").read_text()
     assert set(found.items["system"]) == {"desk"} and len(found.items) == 6
     assert found.items["text"].tolist()[:2] == [rows[0]["risk"], rows[0]["opportunity"]]
     assert found.scores.query("measure == 'directionality'")["n"].eq(6).all()
@@ -157,7 +158,7 @@ def test_a_finished_run_and_a_log_are_judged_again(run, models):
     (log,) = (found.folder / "logs").glob("*.eval")
     of_log = cf.score(log, judge="openai-api/face/second", fluency_model="none")
     assert of_log.items["text"].tolist() == found.items["text"].tolist()
-    for arguments, options, said in (
+    for arguments, options, message in (
         ((found,), {}, "no judge is named"),
         (("finforce",), {}, "no outputs of finforce are given"),
         (("nix",), {}, "there is no task 'nix', and no run folder or log of that name"),
@@ -169,7 +170,7 @@ def test_a_finished_run_and_a_log_are_judged_again(run, models):
     ):
         with pytest.raises(cf.InputError) as caught:
             cf.score(*arguments, **options)
-        assert said in str(caught.value)
+        assert message in str(caught.value)
 
 
 def test_many_paid_calls_are_made_on_word_only_and_estimated_without_one(run, models, monkeypatch):

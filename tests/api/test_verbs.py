@@ -19,8 +19,10 @@ def test_the_face_is_light_and_whole():
         "import sys; before = set(sys.modules); import contrafact as cf; print(len(set(sys.modules)"
         " - before)); print(*dir(cf)); print('pandas' in sys.modules, 'pydantic' in sys.modules)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded, names, heavy = said.stdout.splitlines()
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded, names, heavy = result.stdout.splitlines()
     assert int(loaded) < 40 and heavy == "False False"
     stub = (SRC / "__init__.pyi").read_text(encoding="utf-8")
     for name in set(names.split()) - {"__version__"}:
@@ -41,8 +43,10 @@ def test_a_verb_and_the_subpackage_of_its_name_live_together():
         "    try: call('x/y', family='none')\n"
         "    except cf.InputError as error: print(error)\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    first, second = said.stdout.splitlines()
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    first, second = result.stdout.splitlines()
     assert first == second and "there is no family 'none'" in first
 
 
@@ -173,8 +177,8 @@ def test_texts_are_scored_and_what_would_have_been_is_written(byte_model, tmp_pa
     found = cf.perplexity(["plain", ""], model=model)
     assert found.items["perplexity"].iloc[0] > 1 and np.isnan(found.items["perplexity"].iloc[1])
     assert "1 texts have no perplexity" in found.notes[0]
-    said = cf.whatif(model=model, factual_prompt="a", text="bcd", counterfactual_prompt="a")
-    assert said.items["counterfactual"].tolist() == ["bcd"]
+    shown = cf.whatif(model=model, factual_prompt="a", text="bcd", counterfactual_prompt="a")
+    assert shown.items["counterfactual"].tolist() == ["bcd"]
     with pytest.raises(cf.InputError, match="nothing is to be changed"):
         cf.whatif(model=model, factual_prompt="a", text="b")
     with pytest.raises(cf.InputError, match="no column 'body'"):

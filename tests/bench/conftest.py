@@ -1,4 +1,4 @@
-"""The benches are a package beside the tests, not an installed one."""
+"""The benches are a package next to the tests, not an installed one."""
 
 import sys
 from pathlib import Path

@@ -13,7 +13,7 @@ from bench import orchestration
 
 
 def answered() -> dict[str, int]:
-    base = os.environ["FAKE_BASE_URL"].removesuffix("/v1")
+    base = os.environ["BENCH_BASE_URL"].removesuffix("/v1")
     with urllib.request.urlopen(f"{base}/stats", timeout=10) as reply:
         return json.loads(reply.read())["answered"]
 
@@ -21,7 +21,7 @@ def answered() -> dict[str, int]:
 @pytest.mark.slow
 def test_both_ways_make_the_same_calls(monkeypatch):
     monkeypatch.setattr(orchestration, "LATENCY", 0.0)
-    for name in ("FAKE_BASE_URL", "FAKE_API_KEY", "INSPECT_CACHE_DIR"):
+    for name in ("BENCH_BASE_URL", "BENCH_API_KEY", "INSPECT_CACHE_DIR"):
         monkeypatch.setenv(name, "")
     texts = ["Tern & Vale raises its dividend", "Norrick Steel cuts output at two mines"]
     with orchestration._serving():

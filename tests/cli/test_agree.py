@@ -107,7 +107,7 @@ def test_missing_ratings_are_counted_and_spellings_are_one(quick_contrafact, tmp
 
 
 @pytest.mark.parametrize(
-    ("content", "options", "told"),
+    ("content", "options", "message"),
     [
         ("item,ann\na,yes\n", (), "there is 1 rater"),
         ("item,ann,ben\na,yes,no\na,no,no\n", (), ":3: a is there twice"),
@@ -127,9 +127,9 @@ def test_missing_ratings_are_counted_and_spellings_are_one(quick_contrafact, tmp
         ("item,ann,ben\na,x,y\n", ("--rater", "eve"), "there are ann, ben"),
     ],
 )
-def test_bad_tables_are_told_in_one_line(quick_contrafact, tmp_path, content, options, told):
+def test_bad_tables_are_reported_in_one_line(quick_contrafact, tmp_path, content, options, message):
     (tmp_path / "r.csv").write_text(content)
     run = quick_contrafact("agree", "r.csv", *options)
     assert run.returncode == 2
-    assert told in run.stderr
+    assert message in run.stderr
     assert len(run.stderr.strip().splitlines()) == 1

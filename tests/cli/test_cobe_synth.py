@@ -29,15 +29,15 @@ def test_graph_and_domain_choose(quick_contrafact, tmp_path):
     assert {(row["Graph type"], row["Domain"]) for row in rows} == {("diamond", "Engineering")}
 
 
-def test_wrong_choices_are_told_in_one_line(quick_contrafact, tmp_path):
-    for words, told in (
+def test_wrong_choices_are_reported_in_one_line(quick_contrafact, tmp_path):
+    for words, message in (
         (("--graph", "tree"), "there is no graph type 'tree'; use one of chain"),
         (("--domain", "Cooking"), "there is no domain 'Cooking'; use one of Health"),
         (("--templates", "nowhere"), "nowhere: has no templates"),
     ):
         run = quick_contrafact("cobe", "synth", "--n", "1", "--out", "x.json", *words)
         assert run.returncode == 2
-        assert told in run.stderr
+        assert message in run.stderr
         assert run.stderr.count("\n") == 1
     assert not (tmp_path / "x.json").exists()
 
@@ -77,6 +77,19 @@ def test_a_file_is_proven_from_itself_alone_and_a_false_label_is_found(quick_con
     assert found.returncode == 1
     assert "bad.jsonl:7: a right answer fails " in found.stdout
     assert "15 stories of 16 distinct cases" in found.stdout
+    # A story without a proof is not proven; a file without any is no file of such stories.
+    bare = [json.dumps({k: v for k, v in json.loads(line).items() if k != "Proof"})
+            for line in lines]  # fmt: skip
+    (tmp_path / "mixed.jsonl").write_text("\n".join([bare[0], lines[1]]) + "\n", encoding="utf-8")
+    mixed = quick_contrafact("cobe", "prove", "mixed.jsonl")
+    assert mixed.returncode == 1 and "mixed.jsonl:1: the story has no proof" in mixed.stdout
+    (tmp_path / "bare.jsonl").write_text("\n".join(bare) + "\n", encoding="utf-8")
+    none = quick_contrafact("cobe", "prove", "bare.jsonl")
+    assert none.returncode == 2 and none.stdout == ""
+    assert none.stderr == (
+        "contrafact: bare.jsonl: no story in it has a proof; give what `contrafact cobe synth` "
+        "wrote\n"
+    )
 
 
 def test_two_processes_write_what_one_does(quick_contrafact, tmp_path):

@@ -85,7 +85,7 @@ def test_check_exits_with_1_on_violations(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("rows.csv", "name\nx\n", "no column 'headline'"),
         ("rows.json", "[", "bad JSON"),
@@ -93,10 +93,10 @@ def test_check_exits_with_1_on_violations(tmp_path):
         ("rows.csv", "headline\n", "the file holds no rows"),
     ],
 )
-def test_check_raises_on_what_it_cannot_read(tmp_path, name, text, said):
+def test_check_raises_on_what_it_cannot_read(tmp_path, name, text, message):
     result = call("check", write(tmp_path, text, name))
     assert isinstance(result.exception, InputError)
-    assert said in str(result.exception)
+    assert message in str(result.exception)
 
 
 def test_check_knows_its_schemas(tmp_path):
@@ -130,7 +130,7 @@ def test_a_file_of_pairs_is_checked_row_by_row(tmp_path):
     assert clean.exit_code == 0 and "Violations: none" in clean.stdout
 
 
-def test_the_benchmark_is_shown_beside_table_1(tmp_path):
+def test_the_benchmark_is_shown_next_to_table_1(tmp_path):
     row = {"headline": "Ore exports rise again", "classification": "market_event"}
     row["category"] = "Labor & employment"
     result = call("check", write(tmp_path, json.dumps([row]), "b.json"))

@@ -81,9 +81,9 @@ def test_where_there_is_doubt_the_rules_are_silent(headline):
 
 
 def test_every_rule_decides_something_here():
-    said = {p.labelled_by for h in [*AGAINST, *(h for h, _ in FOR)] if (p := proposal_by_rule(h))}
+    shown = {p.labelled_by for h in [*AGAINST, *(h for h, _ in FOR)] if (p := proposal_by_rule(h))}
     rules = screening_rules()
-    assert {f"rule:{rule.name}" for rule in (*rules.against, *rules.in_favour)} <= said
+    assert {f"rule:{rule.name}" for rule in (*rules.against, *rules.in_favour)} <= shown
 
 
 def test_the_categories_of_the_prompt_are_the_benchmarks():
@@ -348,7 +348,7 @@ def test_proposals_that_nobody_saw_enter_on_demand_and_are_marked(quick_contrafa
 
 
 @pytest.mark.parametrize(
-    ("sheet", "said"),
+    ("sheet", "message"),
     [
         ("item_id,decision,decided_by\nh0,yes,anna\n", "d.csv:2: 'h0' is no headline"),
         ("item_id,decision,decided_by\nID,perhaps,anna\n", "d.csv:2: 'perhaps' is no decision"),
@@ -359,8 +359,8 @@ def test_proposals_that_nobody_saw_enter_on_demand_and_are_marked(quick_contrafa
         ),
     ],
 )
-def test_a_sheet_that_cannot_be_read_is_told_by_its_line(
-    quick_contrafact, raw, tmp_path, sheet, said
+def test_a_sheet_that_cannot_be_read_is_reported_by_its_line(
+    quick_contrafact, raw, tmp_path, sheet, message
 ):
     quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
     identity = rows(tmp_path / "s.jsonl")[0]["id"]
@@ -369,13 +369,13 @@ def test_a_sheet_that_cannot_be_read_is_told_by_its_line(
         "finforce", "release", "s.jsonl", "--decisions", "d.csv", "--out", "out"
     )
     assert result.returncode == 2
-    assert said in result.stderr
+    assert message in result.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_bad_usage_of_release_is_one_line(quick_contrafact, raw, tmp_path):
     quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
-    for arguments, said in (
+    for arguments, message in (
         (("s.jsonl",), "no decisions are given"),
         (("raw.jsonl", "--unreviewed"), "is not a file of screened headlines"),
         (("s.jsonl", "--unreviewed", "--version", "one"), "'one' is no version"),
@@ -383,5 +383,5 @@ def test_bad_usage_of_release_is_one_line(quick_contrafact, raw, tmp_path):
     ):
         result = quick_contrafact("finforce", "release", *arguments, "--out", "out")
         assert result.returncode == 2
-        assert said in result.stderr
+        assert message in result.stderr
         assert len(result.stderr.splitlines()) == 1

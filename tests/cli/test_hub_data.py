@@ -1,12 +1,18 @@
 """Data by name and by address, through the command line, with a hub on the loopback interface."""
 
 import json
+import os
 import subprocess
+import sys
+from pathlib import Path
 
+import mlcroissant
 import pytest
+import yaml
 from tests.support.hub_server import TOKEN, HubServer
 
 from contrafact.corpus.datasets import datasets
+from contrafact.records import Rewrite
 
 REPO = "harbour/news"
 NEWS = ["Ostrava mill reopens under new owners", "Grain ships leave Port Sable"]
@@ -61,7 +67,27 @@ def test_a_run_is_pinned_and_its_manifest_says_to_what(call, hub, service, tmp_p
     assert len(hub.asked) == before
 
 
-def test_bundled_samples_are_said_once_before_the_first_call(call, service):
+def test_outputs_of_the_hub_are_scored_and_the_folder_repeats_that(call, hub, tmp_path):
+    rows = [{"headline": one, "risk": f"{one}, badly", "opportunity": f"{one}, well"}
+            for one in NEWS]  # fmt: skip
+    commit = hub.commit(REPO, {"made.jsonl": "".join(json.dumps(row) + "\n" for row in rows)})
+    done = call(
+        "score", "finforce", f"hf://{REPO}", "--fluency-model", "none", "--out", "a", fresh=True
+    )
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
+    assert manifest["data"]["source"] == f"hf://{REPO}@{commit}" and manifest["data"]["items"] == 2
+    said = yaml.safe_load((tmp_path / "a" / "config.yaml").read_text())
+    assert said["outputs"] == f"hf://{REPO}@{commit}"
+    again = call("run", "--config", "a/config.yaml", "--out", "b")
+    assert again.returncode == 0, again.stderr
+    second = json.loads((tmp_path / "b" / "manifest.json").read_text())
+    assert second["identity"] == manifest["identity"]
+    line = one_line(call("score", "finforce", f"hf://{REPO}:none", "--out", "c"))
+    assert "there is no split 'none'" in line
+
+
+def test_bundled_samples_are_reported_once_before_the_first_call(call, service):
     done = call(
         *("run", "finforce", "--model", service.model, "--fluency-model", "none"),
         *("--limit", "1", "--out", "r"),
@@ -89,32 +115,91 @@ def test_a_published_set_is_taken_by_name_and_downloaded_once(call, hub):
     assert "rfc-bench: the dataset has several splits: easy, hard; name one of them" in line
 
 
-def test_a_release_is_published_with_its_card(call, hub, tmp_path):
-    rows = [
-        {
-            "id": f"h{number}",
-            "headline": text,
-            "market_event": True,
-            "proposed_category": "Labour & employment",
-        }
-        for number, text in enumerate(NEWS)
-    ]
+def fetched(hub, tmp_path, address):
+    """Return what a program that reads an address gets, and where it is from."""
+    code = (
+        "import sys; from contrafact.corpus.named import data_source; "
+        "found = data_source(sys.argv[1]); print(found.path, found.origin, sep='\\n')"
+    )
+    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
+    environment |= {"CONTRAFACT_CACHE": str(tmp_path / "cache"), "HF_TOKEN": TOKEN}
+    del environment["HF_HUB_OFFLINE"]
+    command = [sys.executable, "-c", code, address]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    path, origin = done.stdout.splitlines()
+    return Path(path), origin
+
+
+FROM = (
+    "Brackwater Ferries gained 8% on Monday because fares rose on its northern routes, and the "
+    "board of the company expects another strong quarter ahead."
+)
+SCREENED = [
+    {
+        "id": f"h{number}",
+        "headline": text,
+        "market_event": True,
+        "proposed_category": "Labour & employment",
+        "date": "2026-01-31",
+        "url": f"https://news.example/{number}",
+        "source": "Harbour News",
+    }
+    for number, text in enumerate(NEWS)
+]
+RELEASES = {
+    "finforce": ("headlines", "headline", SCREENED, ("--unreviewed",)),
+    "rfc": (
+        "pairs",
+        "rewritten",
+        [
+            Rewrite.of(
+                *("numerical", FROM, FROM.replace("8%", "13%")), article_id="n1", rewriter="rules"
+            ).model_dump()
+        ],
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize("family", RELEASES)
+def test_a_release_is_published_with_its_card_and_metadata(call, hub, tmp_path, family):
+    table, text, rows, more = RELEASES[family]
     (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    release = ("finforce", "release", "s.jsonl", "--unreviewed", "--push", "hf://harbour/made")
+    release = (family, "release", "s.jsonl", *more, "--push", "hf://harbour/made")
     assert "there is no token for the hub" in one_line(call(*release, "--out", "a"))
     assert not (tmp_path / "a").exists()
     done = call(*release, "--out", "b", fresh=True, HF_TOKEN=TOKEN)
     assert done.returncode == 0, done.stderr
     ((commit, files),) = hub.datasets["harbour/made"]
     assert f"published: {hub.url}/datasets/harbour/made at {commit[:12]}" in done.stdout
+    assert "Croissant metadata are valid" in done.stdout
     written = {path.name: path.read_bytes() for path in (tmp_path / "b").iterdir()}
-    assert files == written
-    assert "README.md" in files
+    assert files == written and hub.private["harbour/made"]
+    assert {"README.md", "croissant.json", "schema.json", "SHA256SUMS"} < files.keys()
+    dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "b" / "croissant.json"))
+    read = [row[f"{table}/{text}"].decode() for row in dataset.records(table)]
+    assert read == [row[text] for row in rows]
+    # What was published is what `--data hf://…` reads.
     assert TOKEN not in done.stdout + done.stderr
+    path, origin = fetched(hub, tmp_path, "hf://harbour/made")
+    assert origin == f"hf://harbour/made@{commit}"
+    assert path.read_bytes() == written[f"{table}.jsonl"]
+    # A connection that drops is tried again; a place that is not there is one line, and the
+    # release stays as it was written.
+    hub.faults = [("/api/repos/create", "drop"), ("/api/datasets/harbour/made/commit", "drop")]
+    (tmp_path / "s.jsonl").write_text(json.dumps(rows[0]) + "\n")
+    again = call(*release, "--version", "1.0.1", "--out", "c", fresh=True, HF_TOKEN=TOKEN)
+    assert again.returncode == 0 and not hub.faults, again.stderr
+    assert len(hub.datasets["harbour/made"]) == 2
+    hub.faults = [("/api/repos/create", 404)]
+    line = one_line(call(*release, "--version", "1.0.2", "--out", "d", fresh=True, HF_TOKEN=TOKEN))
+    assert "hf://harbour/made: the hub" in line and "404" in line, line
+    assert (tmp_path / "d" / "croissant.json").exists()
+    assert len(hub.datasets["harbour/made"]) == 2
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("run", "cobe", "--data", "hf://"), "is no address of a dataset; write hf://OWNER/NAME"),
         (("run", "cobe", "--data", "hf://news"), "is no address of a dataset"),
@@ -151,7 +236,7 @@ def test_a_release_is_published_with_its_card(call, hub, tmp_path):
         (("rfc", "release", "s.jsonl", "--out", "r", "--public"), "--public goes with --push"),
     ],
 )
-def test_what_is_wrong_is_one_line(call, tmp_path, arguments, said):
+def test_what_is_wrong_is_one_line(call, tmp_path, arguments, message):
     more = ("--model", "mockllm/model") if arguments[0] == "run" else ()
-    assert said in one_line(call(*arguments, *more))
+    assert message in one_line(call(*arguments, *more))
     assert not (tmp_path / "r").exists()

@@ -45,12 +45,12 @@ from contrafact.cli.main import main
 texts = {}
 for command in json.loads(sys.argv[1]):
     sys.argv = ["contrafact", *command.split(), "--help"]
-    with contextlib.redirect_stdout(io.StringIO()) as said:
+    with contextlib.redirect_stdout(io.StringIO()) as output:
         try:
             main()
         except SystemExit as ended:
             assert not ended.code, command
-    texts[command] = said.getvalue()
+    texts[command] = output.getvalue()
 print(json.dumps([texts, sorted({name.split(".")[0] for name in sys.modules})]))
 """
     names = [*COMMANDS, *GROUPS]
@@ -312,7 +312,9 @@ def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("command", WRONG)
-def test_what_is_wrong_is_told_in_one_line_that_exits_with_2(quick_contrafact, tmp_path, command):
+def test_what_is_wrong_is_reported_in_one_line_that_exits_with_2(
+    quick_contrafact, tmp_path, command
+):
     (tmp_path / "news.jsonl").write_text('{"headline": "Mills close in Ostrava"}\n')
     (tmp_path / "nohead.jsonl").write_text('{"x": 1}\n')
     (tmp_path / "broken.jsonl").write_text('{"headline": "Mills close"}\n{"headline": "a\n')
@@ -361,10 +363,10 @@ def test_ctrl_c_stops_a_run_and_the_same_command_goes_on(
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
-            _, told = process.communicate(timeout=60)
-        assert process.returncode == 130, told
-        assert "Traceback" not in told
-        assert "goes on when the command is repeated" in told
+            _, shown = process.communicate(timeout=60)
+        assert process.returncode == 130, shown
+        assert "Traceback" not in shown
+        assert "goes on when the command is repeated" in shown
         again = quick_contrafact(*command, env=service.environment)
         assert again.returncode == 0, again.stderr
         answered = service.stats()["answered"]

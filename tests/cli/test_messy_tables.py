@@ -230,7 +230,7 @@ def test_items_of_a_review_come_from_a_workbook(call, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("generate", "f.csv", "--out", "o.ods"), "name it .csv, .tsv, .jsonl, .parquet, .xlsx"),
         (("generate", "f.xlsx#No", "--out", "o.csv"), "there is no sheet 'No' (found: 'Feed')"),
@@ -261,7 +261,7 @@ def test_items_of_a_review_come_from_a_workbook(call, tmp_path):
         (("data", "check", "f.csv"), "no column 'headline' (found: Kopf, Nr)"),
     ],
 )
-def test_what_is_wrong_is_one_line_with_what_to_do(call, tmp_path, arguments, said):
+def test_what_is_wrong_is_one_line_with_what_to_do(call, tmp_path, arguments, message):
     (tmp_path / "f.csv").write_bytes("Kopf;Nr\r\nÖl steigt;1\r\n".encode("cp1252"))
     (tmp_path / "cyrillic.csv").write_bytes("заголовок\nставка не изменилась\n".encode("cp1251"))
     (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and more")
@@ -270,4 +270,4 @@ def test_what_is_wrong_is_one_line_with_what_to_do(call, tmp_path, arguments, sa
     workbook(tmp_path / "f.xlsx", [["Kopf", "Nr"], ["Öl steigt", 1]])
     line = one_line(call(*arguments))
     assert line.startswith("contrafact: ")
-    assert said in line
+    assert message in line

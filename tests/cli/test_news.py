@@ -174,10 +174,10 @@ def test_the_key_is_sent_in_a_header_and_shown_nowhere(news, server, tmp_path):
     bad = news("fetch", "newsapi", "pumps", "--out", "m.jsonl", key="wrong-key-98765")
     assert bad.returncode == 2
     assert "refuses the key" in bad.stderr
-    said = good.stdout + good.stderr + bad.stdout + bad.stderr
+    shown = good.stdout + good.stderr + bad.stdout + bad.stderr
     kept = "".join(p.read_text() for p in tmp_path.iterdir() if p.is_file())
     for key in (KEY, "wrong-key-98765"):
-        assert key not in said + kept
+        assert key not in shown + kept
 
 
 def test_without_a_key_nothing_is_asked(news, server):
@@ -199,7 +199,7 @@ def test_the_key_does_not_follow_a_redirect_to_another_host(news, server):
         other.close()
 
 
-def test_what_the_account_does_not_give_is_said(news, server, tmp_path):
+def test_what_the_account_does_not_give_is_reported(news, server, tmp_path):
     server.articles = {"pumps": [article(n) for n in range(250)]}
     server.limit = 100
     result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
@@ -297,7 +297,7 @@ def test_files_of_news_are_joined_and_bad_rows_kept_apart(news, server, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("fetch", "file", "--out", "x"), "no file is named"),
         (("fetch", "file", "nowhere.csv", "--out", "x"), "nowhere.csv: no such file"),
@@ -313,10 +313,10 @@ def test_files_of_news_are_joined_and_bad_rows_kept_apart(news, server, tmp_path
         (("fetch", "elsewhere", "--out", "x"), "elsewhere"),
     ],
 )
-def test_bad_usage_is_one_line_and_writes_nothing(news, tmp_path, arguments, said):
+def test_bad_usage_is_one_line_and_writes_nothing(news, tmp_path, arguments, message):
     result = news(*arguments)
     assert result.returncode == 2
-    assert said in result.stderr
+    assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -370,9 +370,9 @@ def test_anonymise_tells_what_it_replaced(news, tmp_path):
     first = rows(tmp_path / "a.jsonl")[0]
     assert first["title"] == "Veltra names [PERSON 1] as chief"
     assert first["x"] == 1
-    told = rows(tmp_path / "a.jsonl.persons.jsonl")
-    assert {row["before"] for row in told} <= {"Maria Keller", "Keller"}
-    assert told[0]["new_item_id"] == first["id"]
+    shown = rows(tmp_path / "a.jsonl.persons.jsonl")
+    assert {row["before"] for row in shown} <= {"Maria Keller", "Keller"}
+    assert shown[0]["new_item_id"] == first["id"]
     assert "keep it private" in result.stdout
 
 

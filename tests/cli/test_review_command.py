@@ -45,9 +45,9 @@ def work(database, dissent=None):
 
 def test_a_review_goes_from_pairs_to_a_final_dataset(quick_contrafact, pairs, tmp_path):
     ids = [json.loads(line)["id"] for line in pairs.read_text().splitlines()]
-    said = imported(quick_contrafact, pairs)
-    assert (said.returncode, said.stderr) == (0, "")
-    assert f"{len(ids)} of {len(ids)} items are new" in said.stdout
+    result = imported(quick_contrafact, pairs)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert f"{len(ids)} of {len(ids)} items are new" in result.stdout
     assert f"0 of {len(ids)} items are new" in imported(quick_contrafact, pairs).stdout
     work(tmp_path / "review.db", dissent=ids[3])
     proof = quick_contrafact("review", "prove")
@@ -136,7 +136,7 @@ def test_training_items_bring_their_answers(quick_contrafact, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("import", "pairs.jsonl"), "say what is asked: --project NAME"),
         (("import", "pairs.jsonl", "--project", "tarot"), "there is no review project 'tarot'"),
@@ -154,10 +154,10 @@ def test_training_items_bring_their_answers(quick_contrafact, tmp_path):
         (("prove",), "there is no review in this place"),
     ],
 )
-def test_what_is_wrong_is_told_in_one_line(quick_contrafact, pairs, arguments, told):
+def test_what_is_wrong_is_reported_in_one_line(quick_contrafact, pairs, arguments, message):
     run = quick_contrafact("review", *arguments)
     assert run.returncode == 2
-    assert told in run.stderr and len(run.stderr.strip().splitlines()) == 1
+    assert message in run.stderr and len(run.stderr.strip().splitlines()) == 1
 
 
 def test_projects_are_listed_and_read_aloud(quick_contrafact):

@@ -14,7 +14,7 @@ def rows(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_candidates_go_to_a_file_and_the_others_beside_it(quick_contrafact, tmp_path):
+def test_candidates_go_to_a_file_and_the_others_next_to_it(quick_contrafact, tmp_path):
     (tmp_path / "news.csv").write_text(NEWS, encoding="utf-8")
     done = quick_contrafact("rfc", "bucket", "news.csv", "--out", "out/c.jsonl")
     assert done.returncode == 0, done.stderr
@@ -58,8 +58,8 @@ def test_the_supplement_of_fin_force_is_read_as_it_is(quick_contrafact, tmp_path
     assert "flipping" in kept["candidates"]
 
 
-def test_bad_rows_are_told_by_line_and_nothing_is_written(quick_contrafact, tmp_path):
-    for text, told in (
+def test_bad_rows_are_reported_by_line_and_nothing_is_written(quick_contrafact, tmp_path):
+    for text, message in (
         ('{"title": "A", "summary": "B"}\n{"title": ""}\n', "news.jsonl:2: the title is empty"),
         ('{"title": "A"}\n{"titel": "B"}\n', "news.jsonl:2: no column 'title'"),
         ('{"title": "A"}\nnot json\n', "news.jsonl:2: bad JSON"),
@@ -68,7 +68,7 @@ def test_bad_rows_are_told_by_line_and_nothing_is_written(quick_contrafact, tmp_
         (tmp_path / "news.jsonl").write_text(text, encoding="utf-8")
         done = quick_contrafact("rfc", "bucket", "news.jsonl", "--out", "c.jsonl")
         assert done.returncode == 2
-        assert told in done.stderr
+        assert message in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
 

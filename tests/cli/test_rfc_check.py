@@ -110,8 +110,8 @@ def test_a_rule_of_ones_own_that_fails_is_named_with_its_row(contrafact, tmp_pat
     )
     done = contrafact("rfc", "check", pairs, "--rule", "mine", "--out", str(out))
     assert done.returncode == 2 and not out.exists()
-    told = f"{pairs}:2: the rule mine:mine fails (ZeroDivisionError: division by zero)"
-    assert told in done.stderr.strip().splitlines()[-1] and "Traceback" not in done.stderr
+    shown = f"{pairs}:2: the rule mine:mine fails (ZeroDivisionError: division by zero)"
+    assert shown in done.stderr.strip().splitlines()[-1] and "Traceback" not in done.stderr
 
 
 def test_a_rule_of_ones_own_that_is_none_is_one_line_and_2(quick_contrafact, tmp_path):

@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_intervals(quick_contrafact, build):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (None, "x.jsonl: no such file"),
         ("", "x.jsonl: holds no events"),
@@ -85,10 +85,10 @@ def test_the_same_seed_gives_the_same_intervals(quick_contrafact, build):
         ("nonsense\n", "x.jsonl:1: is not a ledger event"),
     ],
 )
-def test_what_is_no_ledger_is_told_in_one_line(quick_contrafact, tmp_path, content, said):
+def test_what_is_no_ledger_is_reported_in_one_line(quick_contrafact, tmp_path, content, message):
     if content is not None:
         (tmp_path / "x.jsonl").write_text(content)
     result = quick_contrafact("rfc", "ledger", "x.jsonl")
     assert result.returncode == 2
-    assert said in result.stderr
+    assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1

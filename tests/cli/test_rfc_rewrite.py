@@ -1,4 +1,4 @@
-"""``contrafact rfc rewrite``: pairs out, in order, with what was dropped and the ledger beside."""
+"""``contrafact rfc rewrite``: pairs out, in order, with what was dropped and the ledger."""
 
 import json
 import signal
@@ -144,7 +144,7 @@ def test_failed_calls_are_made_by_the_next_run(quick_contrafact, start_service, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("in.jsonl", "--rewriter", "model"), "--rewriter model needs a model"),
         (("in.jsonl", "--model", "openai/x"), "--model is not used"),
@@ -152,9 +152,9 @@ def test_failed_calls_are_made_by_the_next_run(quick_contrafact, start_service, 
         (("bad.jsonl",), "bad.jsonl:2: unknown manipulation 'sarcasm'"),
     ],
 )
-def test_bad_usage_is_told_in_one_line(quick_contrafact, tmp_path, arguments, said):
+def test_bad_usage_is_reported_in_one_line(quick_contrafact, tmp_path, arguments, message):
     write(tmp_path / "in.jsonl")
     write(tmp_path / "bad.jsonl", [ROWS[0], ("sarcasm", "Prices rise", "By 3%.")])
     result = quick_contrafact("rfc", "rewrite", *arguments, "--out", "p.jsonl")
-    assert said in one_line(result)
+    assert message in one_line(result)
     assert not (tmp_path / "p.jsonl").exists()

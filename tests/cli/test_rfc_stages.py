@@ -138,7 +138,7 @@ def test_labelling_that_was_killed_goes_on_and_ends_in_the_same_bytes(
         assert cut.read_bytes() == whole.read_bytes()
 
 
-def test_a_call_that_fails_is_told_and_made_again(quick_contrafact, tmp_path, service):
+def test_a_call_that_fails_is_reported_and_made_again(quick_contrafact, tmp_path, service):
     titles = ("A doomed ferry gained 8% due to demand", "Another ferry gained 9% due to demand")
     rows = [
         {**NewsItem.of(title).model_dump(), "candidates": ["numerical", "causal"]}
@@ -264,9 +264,9 @@ def test_without_reviewers_pairs_stay_by_their_contract_and_say_so(
     assert result.returncode == 0, result.stderr
     assert "7 of them were not reviewed" in result.stdout
     assert {row["review"] for row in read(tmp_path / "f.jsonl")} == {"unreviewed"}
-    telling = quick_contrafact("rfc", "release", "f.jsonl", "--max-auroc", "0.6", "--out", "no")
-    assert telling.returncode == 1, "'fell' and 'bearish' give every rewrite away"
-    assert "n-grams tells all rewrites" in telling.stderr
+    leaking = quick_contrafact("rfc", "release", "f.jsonl", "--max-auroc", "0.6", "--out", "no")
+    assert leaking.returncode == 1, "'fell' and 'bearish' give every rewrite away"
+    assert "n-grams tells all rewrites" in leaking.stderr
     assert not (tmp_path / "no").exists()
     private = quick_contrafact("rfc", "release", "f.jsonl", "--with-originals", "--out", "private")
     assert "PRIVATE" in private.stdout
@@ -326,7 +326,7 @@ def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         ("label none.jsonl --out o.jsonl", "none.jsonl: no such file"),
         ("label twice.jsonl --out o.jsonl", "twice.jsonl:2: id 'a' is there twice"),
@@ -345,12 +345,12 @@ def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path
         ("release pairs.jsonl --out full", "full: holds something else"),
         ("hydrate twice.jsonl --out o.jsonl", "twice.jsonl:1: no rewritten text"),
         ("statistics pairs.jsonl folder/pairs.jsonl --out s", "two files are called 'pairs'"),
-        ("study sample pairs.jsonl --out s.xlsx", "s.xlsx: a study's sheet is a CSV file"),
+        ("study sample pairs.jsonl --out s.txt", "s.txt: a study's sheet is a CSV or"),
         ("study score none.csv", "no key lies next to this sheet"),
     ],
 )
-def test_what_is_wrong_is_told_in_one_line(
-    quick_contrafact, bucketed, pairs, tmp_path, command, told
+def test_what_is_wrong_is_reported_in_one_line(
+    quick_contrafact, bucketed, pairs, tmp_path, command, message
 ):
     article = {"id": "a", "title": "It rose", "candidates": ["flipping"]}
     write(tmp_path / "twice.jsonl", [article, article])
@@ -360,5 +360,5 @@ def test_what_is_wrong_is_told_in_one_line(
     (tmp_path / "full" / "note.txt").write_text("mine")
     good = json.dumps(flipped(2)).encode()
     (tmp_path / "latin.jsonl").write_bytes(good + b'\n{"id": "Soci\xe9t\xe9"}\n')
-    assert told in one_line(quick_contrafact("rfc", *command.split()))
+    assert message in one_line(quick_contrafact("rfc", *command.split()))
     assert not list(tmp_path.glob("o.jsonl"))

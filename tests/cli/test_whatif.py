@@ -97,7 +97,7 @@ def test_the_command_tells_the_string(quick_contrafact, folder: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ((), "nothing is to be changed; give --counterfactual-prompt"),
         (("--counterfactual-prompt", "y", "--text", " "), "the text is empty"),
@@ -106,10 +106,12 @@ def test_the_command_tells_the_string(quick_contrafact, folder: Path, tmp_path: 
         (("--counterfactual-prompt", "y"), "there is no such file"),
     ],
 )
-def test_what_is_wrong_is_one_line(quick_contrafact, options: tuple[str, ...], said: str) -> None:
+def test_what_is_wrong_is_one_line(
+    quick_contrafact, options: tuple[str, ...], message: str
+) -> None:
     run = quick_contrafact("whatif", "--model", "./nowhere", "--factual-prompt", "x", *options)
     assert run.returncode == 2
-    assert said in run.stderr and run.stderr.count("\n") == 1
+    assert message in run.stderr and run.stderr.count("\n") == 1
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def test_firms_that_are_named_like_people_stay(done):
     assert "goldman sachs" in kept_names()
 
 
-def test_every_replacement_is_told_where_it_stood(done):
+def test_every_replacement_is_reported_where_it_stood(done):
     for before, after in zip(ITEMS, done[1], strict=True):
         for name in ("title", "summary"):
             text = getattr(before, name)

@@ -96,7 +96,7 @@ def test_a_pinned_file_with_another_sum_is_refused(mirror):
     assert files_at_hand(dataset_named("fin-force")) == ([], False)
 
 
-def test_a_missing_file_is_said(mirror):
+def test_a_missing_file_is_reported(mirror):
     with pytest.raises(InputError, match="not found"):
         fetch_dataset("fin-force-supplement")
 
@@ -104,7 +104,7 @@ def test_a_missing_file_is_said(mirror):
 def test_the_hubs_files_are_listed_recorded_and_held_to(mirror):
     mirror.hub(FILES)
     seen = []
-    paths = fetch_dataset("rfc-bench", lambda *said: seen.append(said))
+    paths = fetch_dataset("rfc-bench", lambda *shown: seen.append(shown))
     dataset = dataset_named("rfc-bench")
     assert [path.relative_to(dataset.folder()).as_posix() for path in paths] == [
         "data/final set.jsonl",
@@ -181,7 +181,7 @@ def test_a_list_that_is_not_one_or_leads_outside_is_refused(mirror, answer):
     assert len(mirror.asked) == 1
 
 
-def test_a_damaged_record_is_said(mirror):
+def test_a_damaged_record_is_reported(mirror):
     folder = dataset_named("rfc-bench").folder()
     folder.mkdir(parents=True)
     (folder / "sources.json").write_text("{")

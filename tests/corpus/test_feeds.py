@@ -34,7 +34,7 @@ def test_a_feed_is_read_in_the_encoding_it_names(encoding):
     assert (row["title"], row["summary"], row["found_by"]) == ("Café prices rise", "By 4%.", "f")
 
 
-def test_a_feed_that_breaks_off_is_read_as_far_as_it_goes_and_that_is_said():
+def test_a_feed_that_breaks_off_is_read_as_far_as_it_goes_and_that_is_reported():
     item = "<item><title>One</title><description>A.</description></item>"
     whole = RSS.format("utf-8", item * 2)
     page = read(whole[: whole.rindex("<description>")])

@@ -64,8 +64,8 @@ def test_a_dataset_is_held_to_its_first_commit_and_downloaded_once(hub, pauses, 
 def test_statistics_are_off_and_no_token_is_made_up(hub, pauses):
     hub.commit(REPO, {"news.jsonl": JSONL})
     rows_of(f"hf://{REPO}", pauses)
-    assert all("torch" not in told.get("user-agent", "").lower() for told in hub.headers)
-    assert all("authorization" not in told for told in hub.headers)
+    assert all("torch" not in headers.get("user-agent", "").lower() for headers in hub.headers)
+    assert all("authorization" not in headers for headers in hub.headers)
     assert {line.split("/")[1] for line in hub.asked} == {"api", "datasets"}
     assert not [line for line in hub.asked if "telemetry" in line or "agent" in line]
 
@@ -75,7 +75,7 @@ def test_a_drop_in_the_middle_is_gone_on_with(hub, pauses, monkeypatch):
     hub.commit(REPO, {"news.jsonl": JSONL})
     hub.faults = [(f"/datasets/{REPO}/resolve", "drop")]
     assert rows_of(f"hf://{REPO}", pauses)[0] == ROWS
-    ranges = [told["range"] for told in hub.headers if "range" in told]
+    ranges = [headers["range"] for headers in hub.headers if "range" in headers]
     assert ranges == ["bytes=8192-"]
 
 
@@ -102,8 +102,8 @@ def test_what_does_not_pass_is_one_line(hub, pauses):
 def test_a_gated_dataset_needs_the_token_which_is_never_shown(hub, pauses, monkeypatch, capfd):
     commit = hub.commit(REPO, {"news.jsonl": JSONL})
     hub.gated.add(REPO)
-    said = refused(f"hf://{REPO}", pauses)
-    assert f"access to the dataset is gated; ask for it at {hub.url}/datasets/{REPO}" in said
+    shown = refused(f"hf://{REPO}", pauses)
+    assert f"access to the dataset is gated; ask for it at {hub.url}/datasets/{REPO}" in shown
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     assert rows_of(f"hf://{REPO}", pauses) == (ROWS, f"hf://{REPO}@{commit}")
     assert TOKEN not in "".join(capfd.readouterr())
@@ -116,9 +116,9 @@ def test_without_a_network_what_is_there_is_read_and_the_rest_is_one_line(hub, p
         free.bind(("127.0.0.1", 0))
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{free.getsockname()[1]}")
         assert rows_of(f"hf://{REPO}", pauses) == (ROWS, f"hf://{REPO}@{commit}")
-        said = refused("hf://harbour/other", pauses)
-    assert "the hub cannot be reached at http://127.0.0.1:" in said
-    assert "check the connection and run the command again, or name a file" in said
+        shown = refused("hf://harbour/other", pauses)
+    assert "the hub cannot be reached at http://127.0.0.1:" in shown
+    assert "check the connection and run the command again, or name a file" in shown
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert rows_of(f"hf://{REPO}", pauses)[0] == ROWS
 
@@ -172,7 +172,7 @@ def test_names_of_files_say_what_they_are(names, config, split, chosen):
         "hf://a/b@",
     ],
 )
-def test_what_is_no_address_is_said_with_the_shape(text):
+def test_what_is_no_address_is_reported_with_the_shape(text):
     with pytest.raises(InputError, match="no address of a dataset; write hf://OWNER/NAME, perhaps"):
         hub_address(text)
 
@@ -197,9 +197,9 @@ def test_a_release_is_pushed_in_one_commit(hub, pauses, monkeypatch, tmp_path):
     folder.mkdir()
     for name, text in {"README.md": "# It\n", "croissant.json": "{}", "a.jsonl": JSONL}.items():
         (folder / name).write_text(text)
-    said = push_folder(folder, address, message="1.0.0", sleep=pauses.append)
+    shown = push_folder(folder, address, message="1.0.0", sleep=pauses.append)
     ((commit, files),) = hub.datasets["harbour/release"]
-    assert said == f"{hub.url}/datasets/harbour/release at {commit[:12]}"
+    assert shown == f"{hub.url}/datasets/harbour/release at {commit[:12]}"
     assert sorted(files) == ["README.md", "a.jsonl", "croissant.json"]
     assert hub.private["harbour/release"]
     assert rows_of("hf://harbour/release", pauses)[0] == ROWS

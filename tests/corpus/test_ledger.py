@@ -48,7 +48,7 @@ def test_a_half_written_line_is_no_event_and_goes_when_the_next_is_added(tmp_pat
     assert [e.item_id for e in read_ledger(path)] == ["a", "c"]
 
 
-def test_what_is_no_event_is_told_by_its_line(tmp_path):
+def test_what_is_no_event_is_reported_by_its_line(tmp_path):
     path = tmp_path / "l.jsonl"
     Ledger(path).append([event("a")])
     with path.open("ab") as stream:

@@ -77,7 +77,7 @@ def test_nothing_is_passed_over_in_silence(tmp_path):
         ({"title": "A", "summary": ["B"]}, "the summary is not text"),
     ],
 )
-def test_a_bad_row_is_told_by_its_line(tmp_path, row, problem):
+def test_a_bad_row_is_reported_by_its_line(tmp_path, row, problem):
     file = write(tmp_path / "n.jsonl", [{"title": "A"}, row])
     with pytest.raises(InputError, match=f"n.jsonl:2: {problem}"):
         load_news(file)

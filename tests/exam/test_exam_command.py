@@ -75,7 +75,7 @@ def _ids(folder):
     return {json.loads(line)["item"] for line in lines}
 
 
-def test_a_judge_that_cannot_tell_is_told_so(quick_contrafact, tmp_path, start_judge, verdicts):
+def test_a_judge_that_cannot_tell_is_reported(quick_contrafact, tmp_path, start_judge, verdicts):
     with start_judge(verdicts, sensitivity=0.3, specificity=0.3) as judge:
         run = quick_contrafact(
             "exam", "--judge", judge.judge, "--no-order", "--n", "60", "--out", "exam.json",
@@ -85,7 +85,9 @@ def test_a_judge_that_cannot_tell_is_told_so(quick_contrafact, tmp_path, start_j
     assert "this judge cannot tell" in run.stdout
 
 
-def test_failed_calls_are_told_and_leave_no_exam(quick_contrafact, tmp_path, start_judge, verdicts):
+def test_failed_calls_are_reported_and_leave_no_exam(
+    quick_contrafact, tmp_path, start_judge, verdicts
+):
     few = dict(list(verdicts.items())[:10])
     options = ("--no-order", "--n", "20", "--max-retries", "0", "--out", "exam.json")
     with start_judge(few) as judge:
@@ -96,7 +98,7 @@ def test_failed_calls_are_told_and_leave_no_exam(quick_contrafact, tmp_path, sta
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--out", "exam.csv"), "name it .json"),
         (("--out", "e.json", "--judge-context"), "No such option: --judge-context"),
@@ -106,10 +108,10 @@ def test_failed_calls_are_told_and_leave_no_exam(quick_contrafact, tmp_path, sta
         (("--out", "e.json"), "cannot use the model 'nobody/knows'"),
     ],
 )
-def test_bad_usage_is_told_in_one_line(quick_contrafact, options, told):
+def test_bad_usage_is_reported_in_one_line(quick_contrafact, options, message):
     run = quick_contrafact("exam", "--judge", "nobody/knows", *options)
     assert run.returncode == 2
-    assert told in run.stderr
+    assert message in run.stderr
     assert len(run.stderr.strip().splitlines()) == 1
 
 
@@ -132,7 +134,7 @@ def story(number: int, keeper: str) -> KnownStory:
     )
     right = [core.answer, f"Because the lamp was out, the boat ran aground. {stays}"]
     right.append(f"Surely! {core.answer} I hope that this helps you on your way.")
-    told = ["edited", "told in another order", "with words around it"]
+    shown = ["edited", "told in another order", "with words around it"]
     wrong = {
         "E1": "Nobody kept the lighthouse. Because the lamp was out, the boat ran aground.",
         "E2": f"{stays} Although the lamp was out, the boat came home.",
@@ -140,7 +142,7 @@ def story(number: int, keeper: str) -> KnownStory:
     }
     return KnownStory(
         story=core,
-        right=tuple(KnownAnswer(text=t, why=w) for t, w in zip(right, told, strict=True)),
+        right=tuple(KnownAnswer(text=t, why=w) for t, w in zip(right, shown, strict=True)),
         wrong=tuple(KnownAnswer(text=t, why="wrong", fails=name) for name, t in wrong.items()),
     )
 

@@ -112,11 +112,11 @@ def test_unjudged_systems_and_unread_verdicts_count_for_nothing():
 
 
 def labels_of(frame, rows, *, annotators=3, **changed):
-    told = []
+    shown = []
     for place in rows:
         row = frame.iloc[place]
         for annotator in range(annotators):
-            told.append(
+            shown.append(
                 {
                     "system": row["system"], "judge": row["judge"], "item": f"i{place}",
                     "sample_id": row["sample_id"], "side": row["side"],
@@ -124,7 +124,7 @@ def labels_of(frame, rows, *, annotators=3, **changed):
                     "answer": bool(row["really"]), "probability": 0.2,
                 }
             )  # fmt: skip
-    return pd.DataFrame(told).assign(**changed)
+    return pd.DataFrame(shown).assign(**changed)
 
 
 def by_labels(frame, labels):

@@ -62,7 +62,7 @@ def test_nothing_is_asked_twice_and_a_longer_exam_asks_only_what_is_new(tmp_path
     assert len(more.asked) == plain
 
 
-def test_failed_questions_are_told_and_only_they_are_asked_again(tmp_path):
+def test_failed_questions_are_reported_and_only_they_are_asked_again(tmp_path):
     own = Scripted()
     own.broken = True
     questions, failures, known = ask(tmp_path / "a.jsonl", own, ["yes"])

@@ -144,7 +144,7 @@ def test_a_file_comes_back_as_it_was(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (None, "no such file"),
         ("not json", "is not JSON"),
@@ -153,11 +153,11 @@ def test_a_file_comes_back_as_it_was(tmp_path):
         ('{"format": "contrafact-exam", "version": 1}', "judge: Field required"),
     ],
 )
-def test_what_is_no_exam_is_refused(tmp_path, content, told):
+def test_what_is_no_exam_is_refused(tmp_path, content, message):
     path = tmp_path / "exam.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         read_exam(path)
 
 

@@ -44,24 +44,13 @@ def python_path(package):
     return os.pathsep.join([str(package), *filter(None, sys.path)])
 
 
-@pytest.fixture(scope="module")
-def forks(python_path, start_forks):
-    with start_forks(PYTHONPATH=python_path) as forks:
-        yield forks
-
-
 @pytest.fixture
-def flip(forks, run_in_fork, tmp_path, tmp_path_factory):
+def flip(quick_contrafact, python_path):
     """Run a command with the family installed, in a folder of its own."""
 
     def run(*words, env=None):
-        return run_in_fork(
-            forks,
-            words,
-            folder=tmp_path,
-            streams=tmp_path_factory.mktemp("streams"),
-            env={**os.environ, "COLUMNS": "200", **(env or {})},
-        )
+        added = {"COLUMNS": "200", "PYTHONPATH": python_path}
+        return quick_contrafact(*words, env={**os.environ, **(env or {}), **added})
 
     return run
 
@@ -153,8 +142,8 @@ def test_a_grid_with_a_judge_an_exam_and_a_study(flip, service, tmp_path):
     judge, writer = service.model, service.model
     grid = ("--method", "plain", "--method", "mark-then-edit", "--method", "human")
     common = ("--model", writer, "--judge", judge, *grid, "--fluency-model", "none")
-    told = flip("run", "flip", *common, "--limit", "6", "--estimate", env=env)
-    assert "judge" in told.stdout and told.returncode == 0, told.stderr
+    shown = flip("run", "flip", *common, "--limit", "6", "--estimate", env=env)
+    assert "judge" in shown.stdout and shown.returncode == 0, shown.stderr
     result = flip("run", "flip", *common, "--limit", "6", "--outputs", "2", "--out", "run", env=env)
     assert result.returncode == 0, result.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
@@ -195,11 +184,13 @@ def test_wrong_input_is_one_line(flip, tmp_path):
         assert flip("run", "flip", "--model", "m/x", *words).returncode == 2
 
 
-def test_inspect_runs_the_task_and_the_example_s_own_tests_pass(with_flip, package):
+def test_inspect_runs_the_task_and_the_example_s_own_tests_pass(
+    quick_inspect, with_flip, python_path, package
+):
     task = f"{package}/contrafact_flip/run.py@flip"
-    inspect = str(Path(sys.executable).with_name("inspect"))
     words = ("eval", task, "--model", "none", "-T", "method=human")
-    result = with_flip(inspect, *words, "-T", "judged=false", "--display", "plain")
+    environment = {**os.environ, "COLUMNS": "200", "PYTHONPATH": python_path}
+    result = quick_inspect(*words, "-T", "judged=false", "--display", "plain", env=environment)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "valid" in result.stdout
     words = ("-q", "-p", "no:cacheprovider", "-n0", "--import-mode=importlib")

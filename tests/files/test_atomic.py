@@ -67,7 +67,7 @@ def test_long_names_fit(tmp_path):
     assert (tmp_path / name).read_text() == "x"
 
 
-def test_what_cannot_be_written_is_said(tmp_path):
+def test_what_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is a folder"):
         write_text(tmp_path, "x")
@@ -105,21 +105,21 @@ def test_an_output_that_cannot_be_written_is_refused_beforehand_and_nothing_is_m
     guard_output("/dev/stdout")
     guard_folder(tmp_path / "new" / "deep")
     guard_folder(tmp_path / "folder")
-    for out, inputs, said in (
+    for out, inputs, message in (
         ("folder", (), "is a folder"),
         ("file", ("file",), "is the input as well"),
         ("folder/../file", ("file",), "is the input as well"),
         ("file/out", (), "part of the path is a file"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             guard_output(tmp_path / out, *(tmp_path / given for given in inputs))
-    for out, said in (("file", "is a file"), ("file/out", "part of the path is a file")):
-        with pytest.raises(InputError, match=said):
+    for out, message in (("file", "is a file"), ("file/out", "part of the path is a file")):
+        with pytest.raises(InputError, match=message):
             guard_folder(tmp_path / out)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
-def test_a_folder_without_permission_is_told_beforehand(tmp_path, monkeypatch):
+def test_a_folder_without_permission_is_reported_beforehand(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)  # root may do anything
     for guard in (guard_output, guard_folder):
         with pytest.raises(InputError, match="check its permissions"):

@@ -238,13 +238,13 @@ def test_wrong_bytes_leave_nothing_behind(server, get, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("code", "said"), [(404, "not found (404)"), (403, "access is refused (403)"), (418, "418")]
+    ("code", "message"), [(404, "not found (404)"), (403, "access is refused (403)"), (418, "418")]
 )
-def test_a_refusal_is_not_tried_again(server, get, tmp_path, code, said):
+def test_a_refusal_is_not_tried_again(server, get, tmp_path, code, message):
     server.faults = [status(code)]
     with pytest.raises(InputError) as caught:
         get()
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.hint
     assert len(server.asked) == 1
     assert visible(tmp_path) == []
@@ -258,7 +258,7 @@ def test_retry_after_is_kept_to(server, get):
     assert 15 < get.waits[1] <= 20
 
 
-def test_a_long_retry_after_is_said_instead_of_waited_for(server, get):
+def test_a_long_retry_after_is_reported_instead_of_waited_for(server, get):
     server.faults = [status(429, Retry_After="3600")]
     with pytest.raises(InputError, match="asks to wait 3600 seconds"):
         get()
@@ -296,7 +296,7 @@ def test_a_part_longer_than_the_file_starts_over(server, get, tmp_path):
     assert get().read_bytes() == DATA
 
 
-def test_no_connection_is_said_soon(get, server):
+def test_no_connection_is_reported_soon(get, server):
     server.stop()
     with pytest.raises(InputError, match="no connection"):
         get()
@@ -316,7 +316,7 @@ def test_a_redirect_to_a_plain_address_is_refused(server, get, tmp_path):
     assert visible(tmp_path) == []
 
 
-def test_a_folder_in_the_way_is_said(server, tmp_path):
+def test_a_folder_in_the_way_is_reported(server, tmp_path):
     (tmp_path / "file.json").mkdir()
     with pytest.raises(InputError, match="cannot be written"):
         fetch(server.url, tmp_path / "file.json", sha256=SUM)
@@ -326,7 +326,7 @@ def python(script):
     return [sys.executable, "-c", textwrap.dedent(script)]
 
 
-def test_a_full_disk_is_said_and_the_part_kept(server, tmp_path):
+def test_a_full_disk_is_reported_and_the_part_kept(server, tmp_path):
     """A limit on file size stands in for the disk's end: the system refuses the write alike."""
     script = f"""
         import resource

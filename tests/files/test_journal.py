@@ -126,7 +126,7 @@ def test_of_one_key_the_last_piece_counts(tmp_path):
 @pytest.mark.parametrize(
     "line", ['{"answer": 1}', '{"key": "a"}', "[1]", '{"key": "a", "ans', "\x00\x00"]
 )
-def test_a_damaged_line_is_told_with_the_file(tmp_path, line):
+def test_a_damaged_line_is_reported_with_the_file(tmp_path, line):
     path = tmp_path / "a.jsonl"
     with Journal(path, {}) as journal:
         journal.keep("k", 1)

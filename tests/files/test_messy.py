@@ -206,3 +206,12 @@ def test_columns_are_named_as_the_file_or_as_anyone_spells_them():
     for bad in ("a", "=b", "a=", "a=b,a=c"):
         with pytest.raises(InputError, match="--columns"):
             named_columns([bad])
+
+
+@pytest.mark.parametrize("name", ["news.txt", "news.csv", "news"])
+def test_excels_unicode_text_goes_out_as_excel_reads_it(tmp_path, name):
+    text = "Headline\tRisk\r\nЦБ повысил ставку\tДефолты\r\n"
+    (tmp_path / name).write_bytes(text.encode("utf-16"))
+    table = open_table(tmp_path / name)
+    assert table.dialect == Dialect("\t", mark=True)
+    assert [row for _, row in table.rows] == [{"Headline": "ЦБ повысил ставку", "Risk": "Дефолты"}]

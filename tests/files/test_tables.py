@@ -70,7 +70,7 @@ def test_standard_input_is_named_in_errors(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "line", "said"),
+    ("name", "data", "line", "message"),
     [
         ("a.jsonl", '{"h": 1}\n{"h": \n', 2, "bad JSON: Expecting value at column"),
         ("a.jsonl", '{"h": 1}\n7\n', 2, "the row is a number, not an object"),
@@ -103,9 +103,9 @@ def test_standard_input_is_named_in_errors(monkeypatch):
         ("a.parquet", b"", None, "the file is empty"),
     ],
 )
-def test_a_bad_file_is_named_with_its_line(tmp_path, name, data, line, said):
+def test_a_bad_file_is_named_with_its_line(tmp_path, name, data, line, message):
     found = error(tmp_path, name, data)
-    assert said in str(found)
+    assert message in str(found)
     assert found.line == line
     assert found.hint
     assert "\n" not in str(found)

@@ -112,15 +112,15 @@ def test_a_refusal_or_an_overlong_prompt_is_an_invalid_verdict(stop, why):
 
 
 @pytest.mark.parametrize(
-    ("said", "asked_again"), [("logprobs is not supported", True), ("broke", False)]
+    ("message", "asked_again"), [("logprobs is not supported", True), ("broke", False)]
 )
-def test_a_service_that_refuses_probabilities_is_asked_without_them(said, asked_again):
+def test_a_service_that_refuses_probabilities_is_asked_without_them(message, asked_again):
     configs = []
 
     def answer(messages, tools, tool_choice, config):
         configs.append(config)
         if config.logprobs:
-            raise ValueError(said)
+            raise ValueError(message)
         output = ModelOutput.from_content("mockllm/judge", "F")
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
         return output

@@ -24,7 +24,7 @@ VALUE = {"a": "x", "b": True}
         (f"{PLAIN}\n{PLAIN}", ("text around the object",)),
     ],
 )
-def test_what_can_be_mended_is_and_is_named(text, repairs):
+def test_what_can_be_repaired_is_and_is_named(text, repairs):
     reply = read_json_object(text)
     assert reply.value == VALUE
     assert reply.repairs == repairs
@@ -41,7 +41,7 @@ def test_what_can_be_mended_is_and_is_named(text, repairs):
         ("[1, 2]", "no JSON object"),
     ],
 )
-def test_what_cannot_be_mended_is_invalid_with_a_reason(text, reason):
+def test_what_cannot_be_repaired_is_invalid_with_a_reason(text, reason):
     reply = read_json_object(text)
     assert reply.value is None
     assert reply.invalid == reason

@@ -191,7 +191,7 @@ def test_top_k_of_one_is_the_likeliest(llama: CausalModel) -> None:
     assert first.tokens == second.tokens
 
 
-def test_bias_and_penalties_change_what_is_written_but_not_what_is_told(
+def test_bias_and_penalties_change_what_is_written_but_not_what_is_reported(
     llama: CausalModel,
 ) -> None:
     (request,) = judgements(1)
@@ -240,7 +240,7 @@ def test_a_reply_of_few_is_told_by_where_they_part(llama: CausalModel) -> None:
     assert (only.tokens, only.stop, only.scored) == ((4, 5), "stop", ())
 
 
-def test_a_model_that_is_damaged_is_told(byte_tokenizer: Any) -> None:
+def test_a_model_that_is_damaged_is_reported(byte_tokenizer: Any) -> None:
     broken = made("llama", byte_tokenizer)
     with torch.no_grad():
         broken.model.get_output_embeddings().weight.fill_(math.nan)

@@ -62,9 +62,9 @@ def test_labels_that_begin_alike_are_refused(model):
 @pytest.mark.parametrize("settings", [{"temperature": 0.0}, {"temperature": 1.5, "seed": 3}])
 def test_the_embedded_model_writes_one_of_the_replies_it_is_held_to(ask, settings):
     choice = ["numerical", "flipping", "sentiment", "causal"]
-    said = ask("Tell me a story.", max_tokens=32, extra_body={"guided_choice": choice}, **settings)
-    assert said.completion in choice
-    assert said.stop_reason == "stop"
+    shown = ask("Tell me a story.", max_tokens=32, extra_body={"guided_choice": choice}, **settings)
+    assert shown.completion in choice
+    assert shown.stop_reason == "stop"
 
 
 @pytest.mark.parametrize("choice", ["true", [], [""], [1]])

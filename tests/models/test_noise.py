@@ -237,7 +237,7 @@ def test_the_lead_is_in_logits_whatever_the_temperature() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: Sampling(0), "temperature must be above 0"),
         (lambda: Sampling(-1), "temperature must be above 0"),
@@ -248,6 +248,6 @@ def test_the_lead_is_in_logits_whatever_the_temperature() -> None:
         (lambda: log_probabilities(LOGITS + math.inf, Sampling()), "not finite"),
     ],
 )
-def test_what_cannot_be_sampled_from_is_said(make: Callable[[], object], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_sampled_from_is_reported(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         make()

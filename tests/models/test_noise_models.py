@@ -262,7 +262,7 @@ def test_each_row_stops_at_its_own_end(causal: CausalModel) -> None:
     assert end_tokens(causal) == {0}
 
 
-def test_what_does_not_fit_or_cannot_be_is_said(causal: CausalModel) -> None:
+def test_what_does_not_fit_or_cannot_be_is_reported(causal: CausalModel) -> None:
     with pytest.raises(InputError, match=r"28 tokens and 101 more do not fit the context of 128"):
         written(causal, [[1] * 28], draws(1), max_tokens=101)
     assert len(written(causal, [[1] * 28], draws(1), max_tokens=100, ends=())[0].tokens) == 100

@@ -38,10 +38,10 @@ def test_schema_keywords_are_dropped_and_fields_of_that_name_kept() -> None:
     )
     config = GenerateConfig(response_schema=ResponseSchema(name="n", json_schema=schema))
     sent = body(config)["response_format"]["json_schema"]["schema"]
-    told = {"type": "string", "description": "told"}
-    assert sent["properties"]["pattern"] == told
-    assert sent["properties"]["list"]["items"] == told
-    assert sent["properties"]["either"]["anyOf"][0] == told
+    shown = {"type": "string", "description": "told"}
+    assert sent["properties"]["pattern"] == shown
+    assert sent["properties"]["list"]["items"] == shown
+    assert sent["properties"]["either"]["anyOf"][0] == shown
     assert sent["additionalProperties"] is False
     assert "maxLength" not in str(sent)
 

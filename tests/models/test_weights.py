@@ -30,7 +30,7 @@ def test_a_gguf_file_is_converted_once_and_keeps_its_weights(
     from transformers import AutoModelForCausalLM
 
     first = load_causal(str(tiny_gguf), cache=tmp_path)
-    (folder,) = tmp_path.iterdir()  # and nothing half-made beside it
+    (folder,) = tmp_path.iterdir()  # and nothing half-made next to it
     assert folder.name.startswith("tiny-")
     assert (folder / "model.safetensors").stat().st_size > 0
 
@@ -160,7 +160,9 @@ def test_weights_are_kept_as_asked_for(tiny_gguf: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:99"])
-def test_a_device_that_is_not_there_is_told(tiny_gguf: Path, tmp_path: Path, device: str) -> None:
+def test_a_device_that_is_not_there_is_reported(
+    tiny_gguf: Path, tmp_path: Path, device: str
+) -> None:
     with pytest.raises(InputError, match=f"cannot use the device '{device}'"):
         load_causal(str(tiny_gguf), cache=tmp_path, device=device)
 
@@ -189,7 +191,7 @@ def test_a_hub_that_cannot_be_reached_is_one_line(monkeypatch: pytest.MonkeyPatc
         load_causal("no-such-model")
 
 
-def test_missing_pytorch_names_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pytorch_names_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     real = __import__("importlib.util").util.find_spec
     monkeypatch.setattr(
         "importlib.util.find_spec", lambda name, *rest: None if name == "torch" else real(name)

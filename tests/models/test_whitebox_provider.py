@@ -124,8 +124,8 @@ def test_concurrent_judgements_are_those_of_plain_passes(model: Model, causal: C
         (first,) = logprobs.content
         assert first.logprob == pytest.approx(float(expected.max()), abs=1e-3)
         assert first.top_logprobs is not None and first.top_logprobs[0].token == first.token
-        told = [one.logprob for one in first.top_logprobs]
-        assert told == pytest.approx(expected.topk(20).values.tolist(), abs=1e-3)
+        shown = [one.logprob for one in first.top_logprobs]
+        assert shown == pytest.approx(expected.topk(20).values.tolist(), abs=1e-3)
 
 
 def test_usage_counts_what_was_read_from_the_cache_apart(folder: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_judge_of_true_and_false_always_answers_one_of_them(
         assert json.loads(verdict.reply) == {"good": {"value": verdict.passed}}
 
 
-def test_a_schema_that_leaves_much_open_is_left_out_and_said_once(
+def test_a_schema_that_leaves_much_open_is_left_out_and_reported_once(
     model: Model, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(provider, "_warned", set())
@@ -265,7 +265,7 @@ def test_a_model_without_a_template_goes_on_with_the_text(folder: Path, tmp_path
 # -- what cannot be
 
 
-def test_a_prompt_longer_than_the_context_is_told(model: Model) -> None:
+def test_a_prompt_longer_than_the_context_is_reported(model: Model) -> None:
     fits, output = ask_all(model, ["x" * (512 - len("[user]\n[assistant]") - 1), "x" * 600])
     assert fits.stop_reason in ("max_tokens", "stop") and fits.usage is not None
     assert fits.usage.output_tokens == 1
@@ -276,7 +276,7 @@ def test_a_prompt_longer_than_the_context_is_told(model: Model) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "arguments", "message"),
     [
         ("/no/where", {}, "there is no such file or folder"),
         ("./nowhere", {}, "there is no such file or folder"),
@@ -286,14 +286,14 @@ def test_a_prompt_longer_than_the_context_is_told(model: Model) -> None:
         ("smollm2-135m", {"base_url": "http://127.0.0.1:1"}, "no base URL"),
     ],
 )
-def test_what_cannot_be_is_told_when_the_model_is_named(
-    name: str, arguments: dict[str, Any], told: str
+def test_what_cannot_be_is_reported_when_the_model_is_named(
+    name: str, arguments: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         get_model(f"whitebox/{name}", **arguments)
 
 
-def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_model_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no config\.json"):
         get_model(f"whitebox/{tmp_path}")
     (tmp_path / "config.json").write_text("{}")

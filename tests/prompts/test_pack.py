@@ -1,4 +1,4 @@
-"""Prompt packs: a wrong template is told before the first call, with file and line."""
+"""Prompt packs: a wrong template is reported before the first call, with file and line."""
 
 from pathlib import Path
 
@@ -100,7 +100,7 @@ def test_an_exported_pack_is_equal_and_a_changed_one_has_another_hash(tmp_path):
         ("{{ headline }} {% for %}", ":1: template syntax"),
     ],
 )
-def test_a_wrong_template_is_told_by_file_and_line(tmp_path, text, message):
+def test_a_wrong_template_is_reported_by_file_and_line(tmp_path, text, message):
     path = tmp_path / f"{JUDGE}.jinja"
     path.parent.mkdir()
     path.write_text(text, encoding="utf-8")
@@ -109,7 +109,7 @@ def test_a_wrong_template_is_told_by_file_and_line(tmp_path, text, message):
     assert str(path) in str(raised.value)
 
 
-def test_a_missing_template_and_a_missing_folder_are_told(tmp_path):
+def test_a_missing_template_and_a_missing_folder_are_reported(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         open_pack(tmp_path / "none")
     with pytest.raises(InputError, match=r"holds no \.jinja"):

@@ -1,11 +1,10 @@
-"""Two runs compared: by the report's own figures, on shared items, and what a CI job is told."""
+"""Two runs compared: by the report's own figures, on shared items, and what a CI job is shown."""
 
 import json
 import math
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -199,7 +198,10 @@ class TestSharedItems:
     ) -> None:
         own = items[items["system"].eq(SECOND)].assign(judge="moor/judge")
         found = diff_runs(two[0], make_run(tmp_path / "b", own), resamples=20)
-        assert "was judged by lakeside/judge-1 in A and by moor/judge in B" in found.notes[0]
+        said = (
+            "Different rulers: A and B were judged by lakeside/judge-1 in A and by moor/judge in B"
+        )
+        assert found.notes[0].startswith(said)
         judged = {measure.name for measure in SPEC.measures if measure.judged}
         assert judged.isdisjoint(found.differences["measure"])
         assert judged.isdisjoint(found.flip_counts["measure"])
@@ -207,6 +209,21 @@ class TestSharedItems:
         pairs = [(pair.first, pair.second) for pair in found.pairs]
         with pytest.raises(InputError, match="cannot be compared"):
             find_regressions([check], found.differences, pairs)
+
+    def test_a_measure_of_one_side_is_named(
+        self, items: pd.DataFrame, two: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        own = items[items["system"].eq(SECOND)]
+        bare = own.assign(judge=None, perplexity=float("nan"))
+        bare[[m.name for m in SPEC.measures if m.judged and m.name in bare]] = float("nan")
+        found = diff_runs(two[0], make_run(tmp_path / "b", bare), resamples=20)
+        assert found.notes[0].startswith("Only A was judged, by lakeside/judge-1: what is judged")
+        assert any(note.startswith("Only A has Perplexity: Mean") for note in found.notes), (
+            found.notes
+        )
+        assert "perplexity" not in set(found.differences["measure"])
+        swapped = diff_runs(tmp_path / "b", two[0], resamples=20)
+        assert swapped.notes[0].startswith("Only B was judged")
 
 
 class TestFlips:
@@ -369,7 +386,7 @@ class TestRegression:
         assert (check.form, check.margin) == (form, pytest.approx(margin))
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ("happiness", "no measure 'happiness'"),
             ("similar_semantics", "neither more nor less"),
@@ -382,8 +399,8 @@ class TestRegression:
             ("perplexity:5%", "is no margin"),
         ],
     )
-    def test_a_wrong_check_is_one_clear_line(self, text: str, said: str) -> None:
-        with pytest.raises(InputError, match=re.escape(said)) as error:
+    def test_a_wrong_check_is_one_clear_line(self, text: str, message: str) -> None:
+        with pytest.raises(InputError, match=re.escape(message)) as error:
             parse_check(text, SPEC.measures)
         assert "\n" not in str(error.value)
 
@@ -484,16 +501,16 @@ def test_wrong_invocations_are_one_line_and_write_nothing(
     quick_contrafact: Any, folders: Path
 ) -> None:
     before = sorted(path.name for path in folders.iterdir())
-    said = {}
+    shown = {}
     for name, words in WRONG.items():
         done = quick_contrafact("diff", *words)
         assert done.returncode == 2, (name, done.stdout, done.stderr)
         assert len(done.stderr.strip().splitlines()) == 1, (name, done.stderr)
         assert done.stderr.startswith("contrafact: ") and not done.stdout
-        said[name] = done.stderr
+        shown[name] = done.stderr
     assert sorted(path.name for path in folders.iterdir()) == before
-    assert "run of finforce" in said["another task"] and "cobe" in said["another task"]
-    assert len(set(said.values())) == len(said)
+    assert "run of finforce" in shown["another task"] and "cobe" in shown["another task"]
+    assert len(set(shown.values())) == len(shown)
 
 
 def test_a_regression_ends_with_one_and_says_why(quick_contrafact: Any, folders: Path) -> None:
@@ -543,13 +560,11 @@ def workflow_steps() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_the_workflow_of_the_docs_runs(service: Any, checkouts: Path) -> None:
+def test_the_workflow_of_the_docs_runs(
+    service: Any, contrafact_program: Path, checkouts: Path
+) -> None:
     """Its own commands, in its own order, against a server on this machine."""
-    program = checkouts / "bin" / "contrafact"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m contrafact.cli.main "$@"\n')
-    program.chmod(0o755)
-    paths = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    paths = f"{contrafact_program.parent}{os.pathsep}{os.environ['PATH']}"
     environment = {
         **service.environment, "PATH": paths, "MODEL": service.model, "JUDGE": service.judge,
     }  # fmt: skip

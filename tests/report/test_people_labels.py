@@ -76,7 +76,7 @@ def found(tasks, labels):
     return judged_rates(data, family="finforce", labels=labels)
 
 
-def test_the_rate_by_labels_stands_beside_the_raw_one(study, tmp_path):
+def test_the_rate_by_labels_stands_next_to_it_the_raw_one(study, tmp_path):
     tasks = runs_of(study)
     labels = read_labels([written(tmp_path, labels_of(tasks[0].items))])
     table = corrected_table(found(tasks, labels))
@@ -106,18 +106,18 @@ def test_files_say_the_same_in_every_form(study, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"answer": "perhaps"}, "labels.csv:2: 'perhaps' is neither true nor false"),
         ({"draw": "first"}, "labels.csv:2: 'first' is no number in 'draw'"),
         ({"question": "mood"}, "there is no label"),
     ],
 )
-def test_what_is_no_label_is_told(study, tmp_path, change, told):
+def test_what_is_no_label_is_reported(study, tmp_path, change, message):
     row = labels_of(runs_of(study)[0].items)[0]
     with pytest.raises(InputError) as caught:
         read_labels([written(tmp_path, [row | change])])
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_labels_of_other_runs_are_refused(study, tmp_path):

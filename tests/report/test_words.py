@@ -8,16 +8,16 @@ from contrafact.family.display import one_answer, verdict, with_interval
 from contrafact.stats.intervals import cluster_bootstrap
 
 
-def said(values: list[float]) -> str:
+def displayed(values: list[float]) -> str:
     found = cluster_bootstrap(values, None, resamples=200, rng=np.random.default_rng(0))
     row = pd.Series({**vars(found), "headlines": found.clusters}, dtype=object)
     return with_interval(row, "headlines")
 
 
 def test_a_share_without_an_interval_says_why() -> None:
-    assert said([0.0, 1.0, 1.0, 1.0]) == "75.0% (too few headlines for an interval)"
-    assert said([0.5] * 30) == "50.0% (no interval: all values are equal)"
-    assert said([0.0, 1.0] * 15).startswith("50.0% (95% interval ")
+    assert displayed([0.0, 1.0, 1.0, 1.0]) == "75.0% (too few headlines for an interval)"
+    assert displayed([0.5] * 30) == "50.0% (no interval: all values are equal)"
+    assert displayed([0.0, 1.0] * 15).startswith("50.0% (95% interval ")
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_in_training_nobody_is_asked_to_say_why(office):
         made.say("Dia", given)
 
 
-def test_training_without_items_is_said_and_can_be_passed_by(office):
+def test_training_without_items_is_reported_and_can_be_passed_by(office):
     made = office("judge-agreement", items=1)
     set_roles(made.state, "Gus", ["annotator"], "Max", made.now)
     assert "need training" in staffing_problems(made.state)[0]
@@ -79,12 +79,12 @@ def test_a_person_has_one_place_even_with_two_roles_for_it(rewritten):
     assert made.item().outcome == "final"
 
 
-def test_too_few_people_are_told_before_items_are_stuck(office):
+def test_too_few_people_are_reported_before_items_are_stuck(office):
     made = office()
     assert staffing_problems(made.state) == []
     set_roles(made.state, "Dia", ["annotator"], "Max", made.now, active=False)
-    told = staffing_problems(made.state)
-    assert "'annotation' needs 2 people in the role 'annotator'" in told[0]
+    shown = staffing_problems(made.state)
+    assert "'annotation' needs 2 people in the role 'annotator'" in shown[0]
     with pytest.raises(NotAllowed, match="nobody named 'Dia'"):
         made.next("Dia")
 

@@ -95,12 +95,12 @@ def played(team, seed, items=5):
                     options[0] if steady else options[int(rng.integers(len(options)))]
                 ),
             )
-            said = {"comment": "so it seems", "flagged": not steady and rng.random() < 0.25}
+            shown = {"comment": "so it seems", "flagged": not steady and rng.random() < 0.25}
             corrects = state.project.stage(given.stage).corrects
             if corrects and corrects.on in answers.values():
-                said["correction"] = f"- Shares fell, as of turn {turn}."
+                shown["correction"] = f"- Shares fell, as of turn {turn}."
             place = (given.item, given.stage, given.round, answers)
-            answer(state, who, *place, now=now, rng=rng, **said)
+            answer(state, who, *place, now=now, rng=rng, **shown)
         if not busy and all(item.outcome for item in state.items.values()):
             return state
         now += timedelta(minutes=1 if busy else 31)
@@ -178,13 +178,13 @@ def test_a_finished_review_goes_through_rfc_finalize(quick_contrafact, tmp_path)
             store.set_roles("review", name, [role], "Max")
         store.import_items("review", read_items(tmp_path / "pairs.jsonl", project), "Max")
         fine = {"category_correct": "true", "rewrite_valid": "pass"}
-        said = {"expert-review": {"review": "pass"}, "audit": {"audit": "pass"},
+        shown = {"expert-review": {"review": "pass"}, "audit": {"audit": "pass"},
                 "annotation": fine, "secondary-review": {"ruling": "fail"}}  # fmt: skip
         for who in [*team, *team, *team]:
             while given := store.next("review", who):
                 doubt = (who, given.item, given.stage) == ("Dia", ids[2], "annotation")
                 store.answer(
-                    "review", who, given, said[given.stage], flagged=doubt, comment="=seen"
+                    "review", who, given, shown[given.stage], flagged=doubt, comment="=seen"
                 )
         outcomes = store.read("review", lambda b: {i.id: i.outcome for i in b.items.values()})
     assert outcomes == {name: "removed" if name == ids[2] else "final" for name in ids}

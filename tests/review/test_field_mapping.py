@@ -131,7 +131,7 @@ def test_cells_guarded_for_spreadsheets_are_read_as_they_were(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "message"),
     [
         ([{"id": "a", "headline": HEADLINE}, {"id": "a", "headline": HEADLINE}], ":2: item 'a' is"),
         ([{"id": "a\nb", "headline": HEADLINE}], ":1: 'a\\nb' is no id of an item"),
@@ -142,10 +142,10 @@ def test_cells_guarded_for_spreadsheets_are_read_as_they_were(tmp_path):
         ),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, rows, told, written):
+def test_what_is_wrong_with_a_file_is_reported_with_its_line(tmp_path, rows, message, written):
     with pytest.raises(InputError) as caught:
         items(written(tmp_path, "h.jsonl", rows), "headline-screening")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_file_formats_fit_the_project_that_they_are_for():

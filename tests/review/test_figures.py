@@ -34,8 +34,8 @@ class Office:
         given = self.take(who)
         self.now += timedelta(seconds=seconds)
         where = (given.item, given.stage, given.round)
-        said = answers(given.item) if callable(answers) else answers
-        self.events += answer(self.state, who, *where, said, now=self.now, rng=self.rng, **options)
+        shown = answers(given.item) if callable(answers) else answers
+        self.events += answer(self.state, who, *where, shown, now=self.now, rng=self.rng, **options)
         return given
 
 
@@ -147,13 +147,15 @@ def test_an_audit_of_many_has_intervals(office):
     assert 0.8 < overall.low < 1.0 == overall.high
 
 
-def test_training_is_told_round_by_round(office):
+def test_training_is_reported_round_by_round(office):
     made = office("judge-agreement", items=1, trained=False)
     right = {"forward_compatibility": "true", "directionality": "true"}
     wrong = {"forward_compatibility": "true", "directionality": "false"}
-    for said in (right, right, wrong, right):
+    for message in (right, right, wrong, right):
         given = made.take("Cem")
-        answer_training(made.state, "Cem", given.item, given.stage, given.round, said, now=made.now)
+        answer_training(
+            made.state, "Cem", given.item, given.stage, given.round, message, now=made.now
+        )
         made.take("Cem")
     first, second = training(made.state)
     assert (first.person, first.round, first.answered, first.right) == ("Cem", 1, 3, 2)
@@ -191,9 +193,9 @@ def test_the_matrix_tells_who_says_what_where_another_says_what(office):
 
 def test_three_raters_have_a_matrix_of_pairs(office):
     made = office("cobe-rating", items=2)
-    for who, said in (("Cem", "Yes"), ("Dia", "Yes"), ("Eve", "No")):
+    for who, message in (("Cem", "Yes"), ("Dia", "Yes"), ("Eve", "No")):
         for _ in range(2):
-            made.say(who, {"rating": said})
+            made.say(who, {"rating": message})
     matrix = agreement_figures(made.state, "rating").matrix
     assert matrix.raters == () and matrix.categories == ("No", "Yes")
     # Of each item's three pairs one agrees on Yes and two differ.
@@ -264,8 +266,8 @@ def test_the_managers_figures_are_those_that_agree_prints(quick_contrafact, revi
         rng = review_team.rng(8)
         for who in ("Dia", "Cem", "Eve"):
             while given := store.next("review", who):
-                said = str(rng.choice(["Yes", "No", "Other"], p=[0.6, 0.3, 0.1]))
-                store.answer("review", who, given, {"rating": said}, comment="so it seems")
+                message = str(rng.choice(["Yes", "No", "Other"], p=[0.6, 0.3, 0.1]))
+                store.answer("review", who, given, {"rating": message}, comment="so it seems")
         figures = store.read("review", lambda state: agreement_figures(state, "rating"))
         panels = store.read("review", lambda state: panels_of(state, [], review_team.now))
     (panel,) = (p for p in panels if p.key == "agreement-rating.verdict")
@@ -275,14 +277,14 @@ def test_the_managers_figures_are_those_that_agree_prints(quick_contrafact, revi
         assert quick_contrafact(*export).returncode == 0
         run = quick_contrafact("agree", ratings, "--out", f"{suffix}.json")
         assert run.returncode == 0, run.stderr
-        told = json.loads((tmp_path / f"{suffix}.json").read_text())
+        shown = json.loads((tmp_path / f"{suffix}.json").read_text())
         ours = [
             [one.name, list(one.raters), *map(_plain, (one.estimate, one.low, one.high)), one.n]
             for one in figures.found.coefficients
         ]
         theirs = [
             [c["name"], c["raters"], c["estimate"], c["low"], c["high"], c["n"]]
-            for c in told["coefficients"]
+            for c in shown["coefficients"]
         ]
         assert ours == theirs
     printed = [" ".join(line.replace("│", " ").split()) for line in run.stdout.splitlines()]

@@ -18,8 +18,8 @@ HEADLINE = "Corvane Rail opens a line to the coast"
 
 def task(number, answers, by=1, data=None, **more):
     results = [
-        {"from_name": name, "to_name": "text", "type": "choices", "value": {"choices": [said]}}
-        for name, said in answers.items()
+        {"from_name": name, "to_name": "text", "type": "choices", "value": {"choices": [message]}}
+        for name, message in answers.items()
     ]
     annotation = {"id": 100 + number, "completed_by": by, "result": results, **more}
     annotation.setdefault("updated_at", "2031-02-03T10:00:00Z")
@@ -84,7 +84,7 @@ def test_what_was_imported_moves_items_on_and_can_be_replayed(review_team, tmp_p
     assert replay(log + events).items == state.items
 
 
-def test_what_does_not_fit_is_told_with_its_line_and_changes_nothing(
+def test_what_does_not_fit_is_reported_with_its_line_and_changes_nothing(
     state, review_team, tmp_path, written
 ):
     import_items(state, {"twin": review_team.item(0)}, "Max", review_team.now)
@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_told_with_its_line_and_changes_nothing(
     seq = state.seq
     found, events = take(state, review_team, path)
     assert (found.imported, events, state.seq) == (0, [], seq)
-    told = [
+    shown = [
         ":1: there is no item 'i9' in this review",
         ":2: 'Maybe' is no answer to 'rating'; its answers are Yes, No, Other",
         ":3: question 'rating' is not answered",
@@ -112,8 +112,8 @@ def test_what_does_not_fit_is_told_with_its_line_and_changes_nothing(
         ":7: several items have the text of",
         ":8: item 'i0' has another text here",
     ]
-    assert len(found.problems) == len(told)
-    for problem, wanted in zip(found.problems, told, strict=True):
+    assert len(found.problems) == len(shown)
+    for problem, wanted in zip(found.problems, shown, strict=True):
         assert wanted in problem and problem.endswith("; left out")
 
 
@@ -260,7 +260,7 @@ def test_what_potatos_server_keeps_of_a_person(state, review_team, tmp_path, lab
     assert (again.imported, again.duplicates) == (0, 1)
 
 
-def test_a_persons_file_of_another_form_is_told(tmp_path):
+def test_a_persons_file_of_another_form_is_reported(tmp_path):
     path = tmp_path / "user_state.json"
     path.write_text(json.dumps({"instance_id_to_label_to_value": {"i0": [["rating", "Yes"]]}}))
     with pytest.raises(InputError, match=r"user_state\.json:1: the labels of 'i0' are not"):
@@ -281,7 +281,7 @@ def test_label_studios_flat_exports_hold_several_texts_as_json(tmp_path, written
 
 
 @pytest.mark.parametrize(
-    ("tool", "row", "told"),
+    ("tool", "row", "message"),
     [
         ("label-studio", {"text": "x"}, ":1: this is no task of Label Studio"),
         ("label-studio", {"data": {}, "annotations": [3]}, ":1: an annotation is no object"),
@@ -290,10 +290,10 @@ def test_label_studios_flat_exports_hold_several_texts_as_json(tmp_path, written
         ("potato", {"id": "i0", "labels": {}}, ":1: nobody is named"),
     ],
 )
-def test_files_of_another_kind_are_told(tmp_path, tool, row, told, written):
+def test_files_of_another_kind_are_reported(tmp_path, tool, row, message, written):
     with pytest.raises(InputError) as caught:
         read_annotations(written(tmp_path, "x.jsonl", [row]), tool)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_command_takes_decisions_in_and_tells_what_it_left_out(
@@ -319,12 +319,12 @@ def test_the_command_takes_decisions_in_and_tells_what_it_left_out(
     )
     proof = quick_contrafact("review", "prove")
     assert proof.returncode == 0, proof.stdout
-    for arguments, told in (
+    for arguments, message in (
         (("--stage", "rating"), "go with --from"),
         (("--from", "potato", "--training"), "not items to train on"),
         (("--from", "potato", "--review", "other"), "import items first"),
         (("--from", "label-studio", "--stage", "x"), "no stage in which people decide"),
     ):
         run = quick_contrafact("review", "import", "e.json", *arguments)
-        assert run.returncode == 2 and told in run.stderr, run.stderr
+        assert run.returncode == 2 and message in run.stderr, run.stderr
         assert len(run.stderr.strip().splitlines()) == 1

@@ -63,17 +63,17 @@ def test_two_waves_and_their_figures(quick_contrafact, tmp_path):
     assert "system" not in read(tmp_path / "two.csv")[0]
 
     label([tmp_path / "one.csv", tmp_path / "two.csv"], truth, tmp_path / "labels.csv")
-    told = quick_contrafact(
+    result = quick_contrafact(
         "review", "estimate", "two.key.csv", "--labels", "labels.csv", "--out", "figures.json"
     )
-    assert told.returncode == 0, told.stderr
+    assert result.returncode == 0, result.stderr
     found = json.loads((tmp_path / "figures.json").read_text())
-    share = np.mean([said == "pass" for said in truth.values()])
+    share = np.mean([message == "pass" for message in truth.values()])
     assert found["overall"]["low"] <= share <= found["overall"]["high"]
     assert found["overall"]["labels"] == 140
     assert found["waves"] == 2
     assert found["ranks"]["north"]["best"] == 1
-    assert "north" in told.stdout
+    assert "north" in result.stdout
 
 
 def test_the_same_plan_again_changes_nothing_and_another_does_not_take_its_name(
@@ -97,13 +97,13 @@ def test_a_simulation_shows_what_planning_gains(quick_contrafact, tmp_path):
         out = csv.DictWriter(stream, [*rows[0], "human"])
         out.writeheader()
         out.writerows(row | {"human": truth[row["item_id"]]} for row in rows)
-    told = quick_contrafact(
+    result = quick_contrafact(
         "review", "plan", "known.csv", "--judge", "verdict", "--by", "system", "--budget", "60",
         "--simulate", "20", "--truth", "human", "--parts", "2",
     )  # fmt: skip
-    assert told.returncode == 0, told.stderr
-    assert "20 rounds of 60 labels each, the labels known" in told.stdout
-    assert "uniform, no judge" in told.stdout
+    assert result.returncode == 0, result.stderr
+    assert "20 rounds of 60 labels each, the labels known" in result.stdout
+    assert "uniform, no judge" in result.stdout
     assert not list(tmp_path.glob("*.key.csv"))
 
 
@@ -130,7 +130,9 @@ def test_a_simulation_shows_what_planning_gains(quick_contrafact, tmp_path):
         (("items.csv", "--budget", "5", "--out", "p.txt"), "name the file .csv"),
     ],
 )
-def test_what_cannot_be_planned_is_told_in_one_line(quick_contrafact, tmp_path, arguments, message):
+def test_what_cannot_be_planned_is_reported_in_one_line(
+    quick_contrafact, tmp_path, arguments, message
+):
     write_items(tmp_path / "items.csv")
     found = quick_contrafact("review", "plan", *arguments)
     assert found.returncode == 2

@@ -62,7 +62,7 @@ def test_several_labels_of_one_item_count_by_majority_and_a_tie_is_open():
     frame = frame_of_rows(rows({}, {}, {}), "items.csv")
     given = [("i2", "pass"), ("i2", "pass"), ("i2", "fail"), ("i3", "pass"), ("i3", "fail")]
     labels = labels_in_rows(
-        [(n, {"item_id": one, "label": said}) for n, (one, said) in enumerate(given)]
+        [(n, {"item_id": one, "label": message}) for n, (one, message) in enumerate(given)]
         + [(9, {"item_id": "elsewhere", "label": "pass"}), (10, {"item_id": "i4", "label": None})],
         frame,
         "labels.csv",

@@ -67,7 +67,7 @@ def test_the_words_of_the_built_in_projects_are_those_that_other_commands_read()
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ('to = "last", why', 'to = "lost", why', "leads to 'lost', which is no stage"),
         ('{ to = "last", why = "disagreed" }', '{ some = "no", to = "last", why = "x" }', "stuck"),
@@ -91,13 +91,13 @@ def test_the_words_of_the_built_in_projects_are_those_that_other_commands_read()
         ('title = "First"', 'title = "First', "is not TOML"),
     ],
 )
-def test_what_is_wrong_with_a_project_is_told(old, new, told):
+def test_what_is_wrong_with_a_project_is_reported(old, new, message):
     assert old in OWN
     broken = OWN.replace(old, new, 1)
-    if told == "rule 2 makes":
-        told = "no outcome can be reached"
+    if message == "rule 2 makes":
+        message = "no outcome can be reached"
         broken = broken.replace('{ same = true, to = "final"', '{ same = true, to = "last"')
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         parse_project(broken, "tone.toml")
 
 
@@ -110,7 +110,7 @@ def project_of(name, **stages):
 
 
 @pytest.mark.parametrize(
-    ("stages", "told"),
+    ("stages", "message"),
     [
         ({"audit": {"passes": ()}}, "which of its verdicts pass"),
         ({"audit": {"returns_to": None}}, "no stage to return to"),
@@ -121,8 +121,8 @@ def project_of(name, **stages):
         ({"disagreement": {"roles": ("annotator",)}}, "asks nothing"),
     ],
 )
-def test_what_is_wrong_with_an_audit_or_a_set_is_told(stages, told):
-    assert told in str(validate_project(project_of("rfc-rewrite", **stages)))
+def test_what_is_wrong_with_an_audit_or_a_set_is_reported(stages, message):
+    assert message in str(validate_project(project_of("rfc-rewrite", **stages)))
 
 
 def test_two_stages_that_would_wait_for_each_other_are_refused():

@@ -80,10 +80,10 @@ def test_a_review_from_import_to_the_finalized_set(quick_contrafact, served, tmp
     # The manager's page says of agreement what `agree` says of the export.
     agreed = quick_contrafact("agree", "ratings.jsonl", "--out", "agreement.json")
     assert agreed.returncode == 0, agreed.stderr
-    told = json.loads((tmp_path / "agreement.json").read_text())
+    message = json.loads((tmp_path / "agreement.json").read_text())
     printed, shown = printed_rows(agreed.stdout), set(page.rows)
     names = {row[0] for row in printed & shown if len(row) == 5}
-    assert len(told["coefficients"]) >= 4
+    assert len(message["coefficients"]) >= 4
     assert {"agreement", "Gwet's AC1", "Krippendorff's alpha", "Cohen's kappa"} <= names
 
     # The finalized set is what the review made final, in the words it ended with.
@@ -123,10 +123,10 @@ def test_a_review_from_import_to_the_finalized_set(quick_contrafact, served, tmp
         for row in drawn
     ]
     (tmp_path / "audited.jsonl").write_text("\n".join(map(json.dumps, told_by)) + "\n")
-    said = quick_contrafact(
+    result = quick_contrafact(
         "review", "estimate", "audit.key.csv", "--labels", "audited.jsonl", "--out", "audit.json"
     )
-    assert said.returncode == 0, said.stderr
+    assert result.returncode == 0, result.stderr
     error = json.loads((tmp_path / "audit.json").read_text())
     assert error["figure"] == "residual error"
     assert error["overall"]["low"] <= true <= error["overall"]["high"]

@@ -124,15 +124,15 @@ def test_many_people_at_once_lose_and_double_nothing(opened):
         return done
 
     with ThreadPoolExecutor(8) as pool:
-        said = [pair for done in pool.map(work, range(8)) for pair in done]
+        shown = [pair for done in pool.map(work, range(8)) for pair in done]
     # A place that somebody holds is asked again when everybody is back.
     for number in range(8):
-        said += work(number)
-    assert Counter(item for item, _ in said) == {f"i{n}": 3 for n in range(12)}
-    assert len(set(said)) == len(said)
+        shown += work(number)
+    assert Counter(item for item, _ in shown) == {f"i{n}": 3 for n in range(12)}
+    assert len(set(shown)) == len(shown)
     state = stores[1].read("ours", lambda state: state)
     kept = [(item.id, vote.who) for item in state.items.values() for vote in item.votes]
-    assert sorted(kept) == sorted(said)
+    assert sorted(kept) == sorted(shown)
     assert verify(stores[0], "ours") == []
 
 
@@ -218,15 +218,15 @@ def test_the_database_itself_refuses_a_second_vote_in_one_place(opened):
 def test_the_proof_finds_a_state_that_no_event_made(opened):
     store = opened()
     rate(store, "Cem")
-    for statement, told in (
+    for statement, message in (
         (update(items).where(items.c.id == "i0").values(outcome="final"), "item i0: 'outcome'"),
         (delete(votes), "a vote is lost: i0 rating 1 0 Cem"),
         (delete(items).where(items.c.id == "i1"), "item i1 is in the history, and not in the"),
     ):
-        assert not any(told in problem for problem in verify(store, "ours"))
+        assert not any(message in problem for problem in verify(store, "ours"))
         with store.engine.begin() as connection:
             connection.execute(statement)
-        assert any(told in problem for problem in verify(store, "ours"))
+        assert any(message in problem for problem in verify(store, "ours"))
 
 
 def test_migrations_make_the_tables_that_the_code_knows(opened):
@@ -251,7 +251,7 @@ def test_text_of_any_kind_comes_back_as_it_was(opened, review_team):
         store.answer("ours", "Cem", Assignment("i0", "rating", 1), RATING, request="\x00")
 
 
-def test_an_unknown_review_is_told(opened):
+def test_an_unknown_review_is_reported(opened):
     store = opened()
     with pytest.raises(InputError, match="there is no review 'theirs'"):
         store.next("theirs", "Cem")
@@ -288,7 +288,7 @@ def test_every_acknowledged_decision_survives_a_kill(opened, database):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ("mysql://root@localhost/x", "'mysql' databases are not supported"),
         ("sqlite://", "would forget every decision"),
@@ -297,13 +297,13 @@ def test_every_acknowledged_decision_survives_a_kill(opened, database):
         ("://", "no database's URL"),
     ],
 )
-def test_a_database_that_cannot_be_used_is_told_without_its_password(given, told):
-    with pytest.raises(InputError, match=told) as caught:
+def test_a_database_that_cannot_be_used_is_reported_without_its_password(given, message):
+    with pytest.raises(InputError, match=message) as caught:
         connect(given)
     assert "secret" not in str(caught.value)
 
 
-def test_a_file_that_is_no_database_is_told(tmp_path):
+def test_a_file_that_is_no_database_is_reported(tmp_path):
     path = tmp_path / "notes.db"
     path.write_text("These are my notes, and no database at all." * 50)
     with pytest.raises(InputError, match="cannot be used"):

@@ -159,8 +159,8 @@ def test_pages_name_no_other_host_and_no_script_of_their_own(site):
         assert not re.search(r"<script(?![^>]+src=)|<style|\sstyle=|\son\w+=", page)
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_what_is_too_large_is_refused(site, told):
+@pytest.mark.parametrize("message", [True, False])
+def test_what_is_too_large_is_refused(site, message):
     studio = site(form_limit=5000, upload_limit=50_000)
     studio.account("Ada")
     studio.account("Man", manager=True)
@@ -170,10 +170,10 @@ def test_what_is_too_large_is_refused(site, told):
         for _ in range(20):
             yield b"x" * 1000
 
-    content = b"".join(parts()) if told else parts()
+    content = b"".join(parts()) if message else parts()
     headers = {"content-type": "application/x-www-form-urlencoded"}
     for who, status in ((None, 413), ("Ada", 413), ("Man", 403)):
-        if not told:
+        if not message:
             content = parts()
         sent = studio.browser(who).http.post("/sign-out", content=content, headers=headers)
         assert sent.status_code == status, who

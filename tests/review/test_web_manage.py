@@ -136,8 +136,8 @@ def test_what_managers_do_is_in_the_log(studio, max_):
     max_.post("/manage/r/ours/stage", {"stage": "rating", "what": "close"})
     max_.get("/manage/r/ours/export/history.csv")
     log = max_.get("/manage/log").text
-    for said in ("invited", "Zoë", "stage: close", "ours: rating", "exported", "192.0.2.7"):
-        assert said in log
+    for message in ("invited", "Zoë", "stage: close", "ours: rating", "exported", "192.0.2.7"):
+        assert message in log
 
 
 def test_items_are_uploaded_in_every_form(studio, max_):
@@ -169,12 +169,12 @@ BAD_FILES = [
 ]
 
 
-def test_a_bad_file_is_told_by_its_line_and_taken_in_no_part(studio, max_):
+def test_a_bad_file_is_reported_by_its_line_and_taken_in_no_part(studio, max_):
     before = len(studio.store.history("ours"))
-    for name, content, told in BAD_FILES:
+    for name, content, message in BAD_FILES:
         page = upload(max_, "/manage/r/ours/import/items", name, content)
         assert page.status_code == 422, name
-        assert told in html.unescape(page.text)
+        assert message in html.unescape(page.text)
         assert "<script>alert" not in page.text and "/tmp/" not in page.text
     assert len(studio.store.history("ours")) == before
 
@@ -202,9 +202,9 @@ def test_training_items_are_uploaded(site):
     assert len(studio.store.read("ours", lambda b: b.gold)) == 1
 
 
-def test_decisions_from_elsewhere_are_taken_and_the_rest_is_told(studio, max_):
-    def task(number, said):
-        result = {"from_name": "r", "type": "choices", "value": {"choices": [said]}}
+def test_decisions_from_elsewhere_are_taken_and_the_rest_is_reported(studio, max_):
+    def task(number, shown):
+        result = {"from_name": "r", "type": "choices", "value": {"choices": [shown]}}
         annotation = {"id": number, "completed_by": 8, "result": [result]}
         return {"data": {"item_id": f"i{number}"}, "annotations": [annotation]}
 
@@ -301,7 +301,7 @@ def test_everything_can_be_exported_at_any_time(studio, max_):
                 assert all(json.loads(line) for line in answer.text.splitlines())
 
 
-def test_wrong_exports_are_told(studio, max_):
+def test_wrong_exports_are_reported(studio, max_):
     for name in ("decisions.exe", "passwords.csv", "..%2f..%2fdecisions.csv", "decisions"):
         assert max_.get(f"/manage/r/ours/export/{name}").status_code == 404
     given = studio.store.next("ours", "Cem")

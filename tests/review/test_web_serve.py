@@ -57,10 +57,10 @@ def test_from_the_first_link_to_a_clean_stop(tmp_path, quick_contrafact, start_c
             home = http.post(link, data=form)
             assert home.status_code == 200 and "Your reviews" in home.text
             assert http.get("/manage").status_code == 200
-            told = quick_contrafact(
+            result = quick_contrafact(
                 "review", "invite", "Ada", "--db", "review.db", "--url", "http://x/"
             )
-            assert re.fullmatch(r"http://x/invite/\S+\n", told.stdout), told.stderr
+            assert re.fullmatch(r"http://x/invite/\S+\n", result.stdout), result.stderr
     finally:
         assert server.stop() == 0
     log = server.log.read_text()
@@ -92,7 +92,7 @@ def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path, start_contrafact)
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"host": "0.0.0.0"}, "others could reach 0.0.0.0"),
         ({"host": "::"}, "others could reach ::"),
@@ -104,12 +104,12 @@ def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path, start_contrafact)
         ({"database": "no/folder/review.db"}, "the folder does not exist"),
     ],
 )
-def test_what_cannot_be_served_is_said(tmp_path, monkeypatch, options, said):
+def test_what_cannot_be_served_is_reported(tmp_path, monkeypatch, options, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.pem").write_text("not a certificate\n")
     paths = {k: Path(v) for k, v in options.items() if k in ("key", "certificate")}
     options = {"database": "review.db", "port": 0, **options, **paths}
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         serve(options.pop("database"), **options)
 
 
@@ -125,7 +125,7 @@ def test_only_loopback_is_bound_unless_told_otherwise():
         bind("0.0.0.0", 0, tls=False, allow_remote=False)
 
 
-def test_a_port_that_is_taken_is_said(tmp_path, quick_contrafact):
+def test_a_port_that_is_taken_is_reported(tmp_path, quick_contrafact):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -99,7 +99,7 @@ def test_a_key_of_one_persons_form_is_nobody_elses(rating):
 
 
 @pytest.mark.parametrize(
-    ("answers", "fields", "said"),
+    ("answers", "fields", "message"),
     [
         ({}, {"comment": "kept as it is"}, "Not answered yet: Is this edit a valid answer"),
         ({"rating": "Other"}, {"comment": " "}, "'Other' needs a comment"),
@@ -108,11 +108,11 @@ def test_a_key_of_one_persons_form_is_nobody_elses(rating):
         ({"rating": "Yes", "other": "x"}, {}, "'other' is not asked"),
     ],
 )
-def test_a_form_that_is_not_whole_comes_back_as_it_was_typed(rating, answers, fields, said):
+def test_a_form_that_is_not_whole_comes_back_as_it_was_typed(rating, answers, fields, message):
     cem = rating.browser("Cem")
     page = cem.submit(cem.get(WORK), answers, **fields)
     assert page.status_code == 422
-    assert said in plain(page)
+    assert message in plain(page)
     assert html.escape(fields.get("comment", "")) in page.text
     if answers.get("rating") in ("Yes", "Other"):
         assert re.search(rf'value="{answers["rating"]}" checked', page.text)
@@ -155,7 +155,7 @@ def test_nobody_decides_on_what_they_were_not_given(rating, fields):
     assert not events(rating, "answered")
 
 
-def test_after_the_lease_it_is_said_clearly_and_what_was_typed_is_shown(site, review_team):
+def test_after_the_lease_it_is_reported_clearly_and_what_was_typed_is_shown(site, review_team):
     studio = site()
     now = [review_team.now]
     studio.store._clock = lambda: now[0]
@@ -283,9 +283,9 @@ def test_adjudicators_see_what_was_said_and_not_by_whom(disputed):
     ben = disputed.browser("Ben")
     assert gone_to(ben.get(WORK)) == "/r/ours/adjudicate"
     page = ben.get("/r/ours/adjudicate")
-    said = plain(page)
-    for told in ("annotator 1: pass", "annotator 2: fail", "flagged", "Half of it is not"):
-        assert told in said
+    shown = plain(page)
+    for message in ("annotator 1: pass", "annotator 2: fail", "flagged", "Half of it is not"):
+        assert message in shown
     assert "Cem" not in page.text and "Dia" not in page.text
     assert "<script>alert" not in page.text and "&lt;script&gt;alert" in page.text
     assert gone_to(ben.submit(page, {"ruling": "pass"})) == "/r/ours/adjudicate"

@@ -151,10 +151,10 @@ def paths():
     rulings, votes = ("pass", "fail", "unresolved"), ("pass", "fail", "mis-category")
     disputes = list(product(combinations_with_replacement(rulings, 2), rulings))
     for audit, (one, two) in product(("pass", "fail"), combinations_with_replacement(votes, 2)):
-        said = {audit, one, two}
-        if said == {"pass"}:
+        shown = {audit, one, two}
+        if shown == {"pass"}:
             yield audit, one, two, ("pass", "pass"), *disputes[0]
-        elif "pass" in said:
+        elif "pass" in shown:
             for dispute in disputes:
                 yield audit, one, two, ("pass", "pass"), *dispute
         else:
@@ -186,9 +186,9 @@ def test_finalize_reads_the_same_fate_from_the_decisions(office, review_team):
         while made.item().outcome is None:
             stage = made.state.project.stage(made.item().stage)
             people = [n for n, p in made.state.people.items() if set(p.roles) & set(stage.roles)]
-            for who, said in zip(people, script[stage.id], strict=True):
+            for who, message in zip(people, script[stage.id], strict=True):
                 text = "Another text." if stage.id == "revision" else None
-                made.say(who, said, comment="so", correction=text)
+                made.say(who, message, comment="so", correction=text)
         decisions = [
             ReviewDecision(
                 item_id="i0",
@@ -321,7 +321,7 @@ def test_one_wrong_of_two_has_the_window_annotated_again(office):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"answers": {"rating": "Perhaps"}}, "'Perhaps' is no answer"),
         ({"answers": {}}, "'rating' is not answered"),
@@ -334,13 +334,13 @@ def test_one_wrong_of_two_has_the_window_annotated_again(office):
         ({"correction": "New."}, "a new text does not go with"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_changes_nothing(office, change, told):
+def test_what_does_not_fit_is_refused_and_changes_nothing(office, change, message):
     made = office("cobe-rating")
     made.next("Cem")
     seq = made.state.seq
     right = {"who": "Cem", "item": "i0", "stage": "rating", "round_": 1}
     given = right | {"answers": {"rating": "Yes"}} | change
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         answer(made.state, **given, now=made.now, rng=made.rng)
     assert made.state.seq == seq
 

@@ -103,18 +103,18 @@ class Machine(RuleBasedStateMachine):
             )
             return
         corrects = self.state.project.stage(screen.stage).corrects
-        said: dict[str, Any] = {"flagged": flagged, "comment": "so it seems"}
+        shown: dict[str, Any] = {"flagged": flagged, "comment": "so it seems"}
         if corrects and corrects.on in answers.values():
-            said["correction"] = text
+            shown["correction"] = text
         where = (screen.item, screen.stage, screen.round, answers)
         before = self.state.seq
         try:
-            self.take(answer(self.state, who, *where, now=self.now, rng=self.rng, **said))
+            self.take(answer(self.state, who, *where, now=self.now, rng=self.rng, **shown))
         except NotAllowed:
             assert self.state.seq == before, "a refusal changed something"
             return
         seq = self.state.seq
-        again = answer(self.state, who, *where, now=self.now, rng=self.rng, **said)
+        again = answer(self.state, who, *where, now=self.now, rng=self.rng, **shown)
         assert again == [] and self.state.seq == seq, "a repeated submit changed something"
 
     @rule(data=st.data())
@@ -168,8 +168,8 @@ class Machine(RuleBasedStateMachine):
                 continue
             voters = [v for v in item.votes if self.state.project.stage(v.stage).kind != "audit"]
             last = [v for v in voters if (v.stage, v.round) == (voters[-1].stage, voters[-1].round)]
-            said = Counter(v.ballot.verdict for v in last).most_common(1)[0]
-            assert 2 * said[1] > len(last), "the last who looked at it did not agree"
+            shown = Counter(v.ballot.verdict for v in last).most_common(1)[0]
+            assert 2 * shown[1] > len(last), "the last who looked at it did not agree"
             assert len(last) == len(self.state.project.stage(last[0].stage).roles)
             if any(rule.flagged for rule in self.state.project.stage(last[0].stage).rules):
                 assert not any(v.ballot.flagged for v in last), "a flag was passed over"

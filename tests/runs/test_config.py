@@ -48,8 +48,8 @@ def test_a_run_folder_repeats_itself(run, service, tmp_path):
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "a" / "run" / "config.yaml").read_text()
     assert "sk-of-nobody" not in text and "# Left out of model_args" in text
-    said = yaml.safe_load(text)
-    assert said["data"] == "../../news.csv" and said["draws"] == 2 and said["temperature"] == 0.3
+    shown = yaml.safe_load(text)
+    assert shown["data"] == "../../news.csv" and shown["draws"] == 2 and shown["temperature"] == 0.3
     # In a new folder, from another place, without the secret: the same run.
     again = run("--config", "a/run/config.yaml", "--out", "b")
     assert again.returncode == 0, again.stderr
@@ -118,12 +118,12 @@ def test_toml_and_json_say_the_same(run, suffix, tmp_path):
         text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
     done = run("--temperature", "0", config=text, suffix=suffix)
     assert done.returncode == 0, done.stderr
-    said = json.loads((tmp_path / "made" / "manifest.json").read_text())["settings"]
-    assert said["generation"] == {"max_tokens": 50, "temperature": 0}
+    shown = json.loads((tmp_path / "made" / "manifest.json").read_text())["settings"]
+    assert shown["generation"] == {"max_tokens": 50, "temperature": 0}
     wrong = run(config=text.replace("max_tokens", "max_tokns"), suffix=suffix)
     place = 1 + next(i for i, line in enumerate(text.splitlines()) if "max_tokens" in line)
-    said = f"run{suffix}:{place}: finforce has no option 'max_tokns'; did you mean 'max_tokens'?"
-    assert said in wrong.stderr
+    shown = f"run{suffix}:{place}: finforce has no option 'max_tokns'; did you mean 'max_tokens'?"
+    assert shown in wrong.stderr
 
 
 WRONG = {
@@ -158,10 +158,10 @@ WRONG = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_in_a_file_is_one_line(run, service, what, tmp_path):
-    text, said = WRONG[what]
+    text, shown = WRONG[what]
     done = run(config=text)
     assert done.returncode == 2 and done.stdout == ""
-    assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert shown in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert service.stats()["answered"] == {}
     assert [path.name for path in tmp_path.iterdir()] == ["run.yaml"]
 
@@ -170,10 +170,20 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
     (tmp_path / "busy").mkdir()
     (tmp_path / "busy" / "mine.txt").write_text("mine")
     grid = BEGIN + "grid: {seed: [1, 2]}\n"
-    for arguments, config, said in (
+    for arguments, config, message in (
         (("--config", "none.yaml"), None, "none.yaml: there is no such config; check the path"),
         (("--config", "none.yaml", "--out", "x"), None, "none.yaml: there is no such config"),
         (("--config",), None, "--config"),
+        (
+            ("--config-schema", "finforce"),
+            None,
+            "--config-schema is the schema of all tasks' files",
+        ),
+        (
+            ("--config-schema", "--config", "none.yaml"),
+            None,
+            "write contrafact run --config-schema",
+        ),
         (("cobe", "--config", "run.yaml"), BEGIN, "run.yaml:1: is a config of finforce, not of "),
         (("--limit", "0"), BEGIN, "--limit"),
         (("--out", "busy"), grid, "busy: is not empty and no grid's folder"),
@@ -183,7 +193,7 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
             (tmp_path / "run.yaml").write_text(config)
         more = ("--config", "run.yaml") if arguments[0] in ("--limit", "--out") else ()
         done = run(*more, *arguments)
-        assert done.returncode == 2 and said in done.stderr, (arguments, done.stderr)
+        assert done.returncode == 2 and message in done.stderr, (arguments, done.stderr)
         assert done.stderr.count("\n") == 1
 
 
@@ -197,14 +207,22 @@ def test_the_schema_takes_what_is_right_and_no_more(run):
     right = {**yaml.safe_load(BEGIN), "method": ["few-shot"], "grid": grid}
     assert validator.is_valid(right)
     for change in ({"task": "none"}, {"judge_context": True}, {"limit": 0}, {"top_p": "high"},
-                   {"grid": {"out": ["a"]}}, {"grid": {"seed": 3}}, {"modle": "a/b"}):  # fmt: skip
+                   {"grid": {"out": ["a"]}}, {"grid": {"seed": 3}}, {"modle": "a/b"},
+                   {"outputs": "o.csv"}):  # fmt: skip
         assert not validator.is_valid({**right, **change}), change
+    scored = {"task": "finforce", "outputs": "o.csv", "judge": "a/b", "partial": True}
+    assert validator.is_valid(scored)
+    assert validator.is_valid({"task": "cobe", "run": "r", "grid": {"judge": ["a/b", "c/d"]}})
+    assert validator.is_valid({"task": "cobe", "judge": "a/b", "grid": {"run": ["r", "s"]}})
+    for change in ({"model": "a/b"}, {"run": "r"}, {"shots": 3}, {"grid": {"run": ["r"]}}):
+        assert not validator.is_valid({**scored, **change}), change
 
 
 def test_the_schema_knows_every_option_of_the_command_line(run):
     branches = {one["title"]: one["properties"] for one in config_schema()["oneOf"]}
-    assert list(branches) == list(tasks())
-    for task, properties in branches.items():
+    assert list(branches) == [*tasks(), *(f"{task}, scored" for task in tasks())]
+    for task in tasks():
+        properties = branches[task]
         shown = run(task, "--help").stdout
         flags = set(re.findall(r"^│ --([\w-]+)", shown, re.MULTILINE)) - {"config", "help"}
         named = {name.replace("_", "-") for name in properties} - {"task", "grid", "model-args"}
@@ -231,6 +249,65 @@ def test_whatever_is_set_is_repeated(values, tmp_path_factory):
     again = cell.config.settings()
     assert again == first.model_copy(update={"model_args": again.model_args})
     assert again.model_args == first.model_args
+
+
+TEXTS = [{"headline": f"Mill {n} reopens", "up": f"Orders return to mill {n}",
+          "down": f"Mill {n} cuts jobs"} for n in range(3)]  # fmt: skip
+
+
+def test_a_scored_folder_repeats_itself(run, quick_contrafact, service, tmp_path):
+    (tmp_path / "in").mkdir()
+    pd.DataFrame(TEXTS).to_csv(tmp_path / "in" / "desk.csv", index=False)
+    done = quick_contrafact(
+        "score", "finforce", "in/desk.csv", "--columns", "risk=down,opportunity=up",
+        "--judge", service.judge, "--limit", "2", "--fluency-model", "none",
+        "--judge-arg", "api_key=sk-of-nobody-12345678", "--out", "a",
+        env=service.environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "a" / "config.yaml").read_text()
+    assert "sk-of-nobody" not in text and "# Left out of judge_args" in text
+    assert yaml.safe_load(text) == {
+        "task": "finforce", "outputs": "../in/desk.csv", "limit": 2, "fluency_model": "none",
+        "columns": {"risk": "down", "opportunity": "up"}, "judge": [service.judge],
+    }  # fmt: skip
+    again = run("--config", "a/config.yaml", "--out", "b")
+    assert again.returncode == 0, again.stderr
+    # Judged again, by another judge and with perplexities left out by its own option.
+    other = "openai-api/fake/other"
+    done = quick_contrafact("score", "b", "--judge", other, "--out", "c", env=service.environment)
+    assert done.returncode == 0, done.stderr
+    said = yaml.safe_load((tmp_path / "c" / "config.yaml").read_text())
+    assert said["run"] == "../b" and said["judge"] == [other] and "model" not in said
+    again = run("--config", "c/config.yaml", "--out", "d")
+    assert again.returncode == 0, again.stderr
+    for one, two in (("a", "b"), ("c", "d")):
+        identities = [json.loads((tmp_path / f / "manifest.json").read_text())["identity"]
+                      for f in (one, two)]  # fmt: skip
+        assert identities[0] == identities[1]
+        items = [pd.read_parquet(tmp_path / f / "items.parquet") for f in (one, two)]
+        pd.testing.assert_frame_equal(*items)
+    assert set(service.stats()["answered"].values()) == {4}  # every question, once a run
+    # In its own folder nothing changes, and a grid of judges is a run for each.
+    assert "this run had finished" in run("--config", "d/config.yaml", "--out", "d").stdout
+    grid = "task: finforce\nrun: b\ngrid: {judge: [openai-api/fake/one, openai-api/fake/two]}\n"
+    done = run("--out", "g", config=grid)
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "g").glob("*/manifest.json"))) == 2
+
+
+@pytest.mark.parametrize(("more", "said"), [
+    ("outputs: o.csv\nmodel: a/b\n", ":3: model is of what generates, and nothing is generated"),
+    ("outputs: o.csv\nrun: r\n", ":2: name either outputs or a run; leave one of them out"),
+    ("run: r\nsystem: mine\n", "system has no use where a run is judged again"),
+    ("outputs: none.csv\n", "none.csv: no such file"),
+    ("run: nowhere\njudge: a/b\n", "nowhere: is no run folder, and no log of Inspect"),
+    ("outputs: o.csv\nsytem: mine\n", ":3: finforce has no option 'sytem'; did you mean 'system'"),
+])  # fmt: skip
+def test_what_is_wrong_with_scoring_from_a_file_is_one_line(run, tmp_path, more, said):
+    done = run("--out", "x", config=f"task: finforce\n{more}")
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1 and not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize("name", preset_names())

@@ -142,11 +142,13 @@ def test_a_run_against_a_service_bears_hostile_headlines(quick_contrafact, servi
 
 
 @pytest.mark.slow
-def test_a_run_of_the_embedded_model_bears_hostile_headlines(quick_contrafact, tmp_path, data):
+def test_a_run_of_the_embedded_model_bears_hostile_headlines(
+    quick_contrafact, chance_path, tmp_path, data
+):
     result = quick_contrafact(
         "run", "finforce", "--data", "hostile.jsonl", "--model", MODEL, "--out", "run",
         "--fluency-model", "none", "--max-tokens", "12", "--temperature", "0",
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": chance_path},
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     folder = tmp_path / "run"

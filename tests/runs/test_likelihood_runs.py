@@ -56,7 +56,7 @@ def test_a_label_beyond_the_alternatives_gets_at_most_what_they_leave(
         assert sorted(row) == pytest.approx(expected)
 
 
-def test_calibration_divides_by_what_the_labels_have_where_nothing_is_said(
+def test_calibration_divides_by_what_the_labels_have_where_nothing_is_stated(
     quick_contrafact, service, tmp_path
 ):
     methods = ("--method", "likelihood", "--method", "likelihood:calibrate=true")
@@ -81,19 +81,19 @@ def test_calibration_divides_by_what_the_labels_have_where_nothing_is_said(
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "message"),
     [
         ("openai-api/fake/writer", "fake/writer gives no log-probabilities"),
         ("openai-api/fake/refusing", "logprobs is not supported"),
     ],
 )
 def test_a_model_without_log_probabilities_is_refused_after_one_call(
-    quick_contrafact, service, tmp_path, model, said
+    quick_contrafact, service, tmp_path, model, message
 ):
     result = run(quick_contrafact, service, "--method", "likelihood", model=model)
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.stderr.strip().splitlines()) == 1, result.stderr
-    assert said in result.stderr
+    assert message in result.stderr
     assert sum(service.stats()["answered"].values()) <= 1
     assert not (tmp_path / "run" / "manifest.json").exists()
 
@@ -108,7 +108,7 @@ def test_a_service_that_is_too_busy_is_asked_again(quick_contrafact, start_servi
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--method", "likelihood", "--rationale"), "gives no reasons"),
         (("--method", "likelihood:alternatives=1"), "a number from 2"),
@@ -116,11 +116,11 @@ def test_a_service_that_is_too_busy_is_asked_again(quick_contrafact, start_servi
         (("--method", "plain:constrained=false"), "holds no model to the labels"),
     ],
 )
-def test_what_cannot_be_scored_is_refused_before_a_call(quick_contrafact, service, words, said):
+def test_what_cannot_be_scored_is_refused_before_a_call(quick_contrafact, service, words, message):
     result = run(quick_contrafact, service, *words)
     assert result.returncode == 2
     assert len(result.stderr.strip().splitlines()) == 1
-    assert said in result.stderr
+    assert message in result.stderr
     assert service.stats()["answered"] == {}
 
 

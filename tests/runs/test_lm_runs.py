@@ -11,12 +11,12 @@ MODEL = "embedded/smollm2-135m"
 SHORT = "max-tokens=40,temperature=0.5"
 
 
-@pytest.mark.slow
 def test_a_grid_of_options_is_run_told_apart_reported_and_not_run_again(
-    quick_contrafact, short_prompts, tmp_path
+    quick_contrafact, byte_model, short_prompts, tmp_path
 ):
+    model = f"whitebox/{byte_model(tmp_path / 'bytes', context=600, seed=1, liked='ĊĠetaoinsrh')}"
     command = (
-        "run", "finforce", "--model", MODEL, "--limit", "2", "--fluency-model", "none",
+        "run", "finforce", "--model", model, "--limit", "2", "--fluency-model", "none",
         "--out", "run", "--method", "lm-counterfactuals", "--method",
         "lm-counterfactuals:noise=fresh", "--max-tokens", "40", "--temperature", "0.5",
         "--prompts", str(short_prompts),
@@ -31,10 +31,10 @@ def test_a_grid_of_options_is_run_told_apart_reported_and_not_run_again(
         "lm-counterfactuals:noise=fresh,temperature=0.5,max-tokens=40",
     ]
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
-    assert set(items["system"]) == {f"{MODEL} · {method}" for method in settings["methods"]}
+    assert set(items["system"]) == {f"{model} · {method}" for method in settings["methods"]}
     assert len(items) == 2 * 2 * 2
     used = pd.read_csv(tmp_path / "run" / "usage.csv")
-    assert set(used["model"]) == {MODEL}
+    assert set(used["model"]) == {model}
     assert used["calls"].sum() == 2 * 2 * 3, "a base and two sides, though nobody was called"
     assert (used["input_tokens"] > used["calls"]).all()
     assert used["output_tokens"].between(1, 40 * used["calls"]).all()
@@ -54,7 +54,7 @@ def test_a_grid_of_options_is_run_told_apart_reported_and_not_run_again(
     texts = [headline.text for headline in bundled_headlines()[:2]]
     news.write_text("".join(json.dumps({"headline": text}) + "\n" for text in texts))
     made = quick_contrafact(
-        "generate", "news.jsonl", "--model", MODEL, "--out", "out.jsonl",
+        "generate", "news.jsonl", "--model", model, "--out", "out.jsonl",
         "--method", f"lm-counterfactuals:{SHORT}", "--prompts", str(short_prompts),
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
@@ -81,17 +81,17 @@ def test_a_model_behind_a_service_is_refused_in_one_line(quick_contrafact, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--method", "lm-counterfactuals", "--temperature", "0"), "no noise to hold"),
         (("--method", "lm-counterfactuals", "--top-k", "4"), "--top-k does not reach"),
         (("--method", "lm-counterfactuals:noise=loud"), "noise is shared or fresh"),
     ],
 )
-def test_options_that_cannot_be_are_one_line(quick_contrafact, options, said):
+def test_options_that_cannot_be_are_one_line(quick_contrafact, options, message):
     result = quick_contrafact("run", "finforce", "--model", MODEL, *options)
     assert result.returncode == 2
-    assert said in result.stderr and result.stderr.count("\n") == 1
+    assert message in result.stderr and result.stderr.count("\n") == 1
 
 
 def test_an_estimate_counts_the_three_texts_and_loads_nothing(quick_contrafact):

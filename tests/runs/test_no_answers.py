@@ -10,13 +10,14 @@ from contrafact.text.degenerate import EQUAL_SIDES, FOREIGN, OF_INPUT, OF_OTHER
 
 
 def test_a_system_without_a_valid_output_stands_in_every_table(
-    quick_contrafact: Any, service: Any, tmp_path: Path
+    quick_contrafact: Any, service: Any, chance_path: str, tmp_path: Path
 ) -> None:
+    environment = {**service.environment, "PYTHONPATH": chance_path}
     small = "embedded/smollm2-135m"
     done = quick_contrafact(
         "run", "finforce", "--model", small, "--model", service.model, "--judge", service.judge,
         "--max-tokens", "5", "--limit", "6", "--fluency-model", "none", "--out", "run",
-        env=service.environment,
+        env=environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
@@ -37,7 +38,7 @@ def test_a_system_without_a_valid_output_stands_in_every_table(
         assert name != "leaderboard" or text.count("judged by") == 2, "one band a criterion"
     alone = quick_contrafact(
         "run", "finforce", "--model", small, "--judge", service.judge, "--max-tokens", "5",
-        "--limit", "6", "--fluency-model", "none", "--out", "alone", env=service.environment,
+        "--limit", "6", "--fluency-model", "none", "--out", "alone", env=environment,
     )  # fmt: skip
     assert alone.returncode == 0, alone.stderr
     for text in ((tmp_path / "alone" / "report.html").read_text(encoding="utf-8"), alone.stderr):

@@ -1,12 +1,10 @@
 """The same task over llama.cpp's own HTTP server and in process: the same outputs."""
 
 import os
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from contrafact.models.gguf import embedded_weights
 from contrafact.models.server import EmbeddedServer, ServerSettings
 
 EMBEDDED = "embedded/smollm2-135m"
@@ -14,11 +12,12 @@ OVER_HTTP = "openai-api/nearby/smollm2-135m"
 
 
 @pytest.fixture
-def nearby():
+def nearby(chance_weights, chance_path):
     """Environment in which the provider ``openai-api/nearby`` is llama.cpp's server."""
-    server = EmbeddedServer(ServerSettings(path=Path(embedded_weights())))
+    server = EmbeddedServer(ServerSettings(path=chance_weights))
     try:
-        yield {**os.environ, "NEARBY_BASE_URL": server.address, "NEARBY_API_KEY": server.api_key}
+        address = {"NEARBY_BASE_URL": server.address, "NEARBY_API_KEY": server.api_key}
+        yield {**os.environ, **address, "PYTHONPATH": chance_path}
     finally:
         server.close()
 
@@ -27,8 +26,8 @@ def nearby():
 def test_a_run_over_http_equals_one_in_process(quick_contrafact, nearby, short_prompts, tmp_path):
     def run(model: str, out: str) -> None:
         result = quick_contrafact(
-            "run", "finforce", "--model", model, "--judge", model, "--out", out, "--limit", "1",
-            "--method", "few-shot", "--temperature", "0", "--max-tokens", "150",
+            "run", "finforce", "--model", model, "--judge", model, "--out", out, "--limit", "3",
+            "--method", "few-shot", "--temperature", "1", "--seed", "1", "--max-tokens", "150",
             "--fluency-model", "none", "--max-connections", "1", "--prompts", str(short_prompts),
             env=nearby,
         )  # fmt: skip

@@ -6,8 +6,6 @@ import pandas as pd
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-from contrafact.models.gguf import embedded_weights
-
 
 def arguments(model, judge, out, *more):
     return (
@@ -40,43 +38,44 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(
 ):
     with start_service("--latency", "0.3") as service:
         command = arguments(
-            service.model, service.judge, "run", "--fluency-model", "none", "--max-connections", "4"
-        )
+            service.model, service.judge, "run", "--fluency-model", "none",
+            "--max-connections", "4", "--limit", "16",
+        )  # fmt: skip
         environment = service.environment
         process = start_contrafact(*command, env=environment)
-        kill_after(process, lambda: len(service.stats()["answered"]) > 40)
+        kill_after(process, lambda: len(service.stats()["answered"]) > 25)
         begun = len(service.stats()["answered"])
-        assert begun < 30 * 5
+        assert begun < 16 * 5
         second = quick_contrafact(*command, env=environment)
         stats = service.stats()["answered"]
         third = quick_contrafact(*command, env=environment)
         assert service.stats()["answered"] == stats
     assert second.returncode == 0, second.stderr
-    assert len(stats) == 30 * 5
+    assert len(stats) == 16 * 5
     # What was on its way when the process died may be asked again, nothing else: two models, each
     # with four connections.
     assert sum(count > 1 for count in stats.values()) <= 2 * 4
     assert "no model was called" in third.stdout
-    assert len(pd.read_parquet(tmp_path / "run" / "items.parquet")) == 60
+    assert len(pd.read_parquet(tmp_path / "run" / "items.parquet")) == 32
     assert not (tmp_path / "run" / "cache").exists()
 
 
 @pytest.mark.slow
 def test_a_killed_run_of_the_embedded_model_gives_the_same_tables(
-    quick_contrafact, start_contrafact, short_prompts, tmp_path
+    quick_contrafact, start_contrafact, chance_weights, tmp_path
 ):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    (tmp_path / "weights.gguf").symlink_to(embedded_weights())
+    (tmp_path / "weights.gguf").symlink_to(chance_weights)
     model = "embedded/./weights.gguf"  # by path, as people name their own files
     more = (
-        "--limit", "2", "--fluency-model", "none", "--method", "few-shot", "--max-tokens", "120",
-        "--prompts", str(short_prompts),
+        "--limit", "2", "--fluency-model", "none", "--method", "few-shot", "--max-tokens", "250",
+        "--temperature", "1", "--seed", "1",
     )  # fmt: skip
     assert quick_contrafact(*arguments(model, model, whole, *more)).returncode == 0
     cache = killed / "cache"
     command = arguments(model, model, killed, *more)
     kill_after(
-        start_contrafact(*command), lambda: sum(1 for p in cache.rglob("*") if p.is_file()) >= 3
+        start_contrafact(*command), lambda: sum(1 for p in cache.rglob("*") if p.is_file()) >= 2
     )
     result = quick_contrafact(*command)
     assert result.returncode == 0, result.stderr

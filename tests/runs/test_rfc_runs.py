@@ -80,8 +80,8 @@ def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
     refused = quick_contrafact("rfc", "study", "score", "study/ann.csv", "--out", "f.csv")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "name a folder" in refused.stderr
-    said = quick_contrafact("rfc", "study", "score", "study/ann.csv", "--out", "study/out")
-    assert said.returncode == 0, said.stderr
+    shown = quick_contrafact("rfc", "study", "score", "study/ann.csv", "--out", "study/out")
+    assert shown.returncode == 0, shown.stderr
     classes = pd.read_csv(tmp_path / "study" / "out" / "classes.csv")
     assert classes.query("reason_class == 'other'")["share"].eq(1.0).all()
     figures = pd.read_csv(tmp_path / "study" / "out" / "figures.csv")
@@ -91,7 +91,7 @@ def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("rfc-detect",), "no model is named"),
         (("rfc-detect", "--model", "x/y", "--fluency-model", "gpt2"), "--fluency-model"),
@@ -110,12 +110,12 @@ def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
     ],
 )
 def test_what_would_change_nothing_is_refused_before_anything_is_written(
-    quick_contrafact, tmp_path, words, said
+    quick_contrafact, tmp_path, words, message
 ):
     result = quick_contrafact("run", *words, "--out", "run")
     assert result.returncode == 2
     assert len(result.stderr.strip().splitlines()) == 1
-    assert said in result.stderr
+    assert message in result.stderr
     assert not (tmp_path / "run").exists()
 
 
@@ -135,11 +135,11 @@ def test_an_estimate_counts_what_the_run_then_calls(quick_contrafact, service, t
         "--method", "plain", "--method", "stepwise", "--method", "surface", "--limit", "4",
         "--out", "run",
     )  # fmt: skip
-    said = quick_contrafact(*arguments, "--estimate", env=service.environment)
-    assert said.returncode == 0, said.stderr
+    result = quick_contrafact(*arguments, "--estimate", env=service.environment)
+    assert result.returncode == 0, result.stderr
     assert service.stats()["answered"] == {}
     # Two solvers on eight paragraphs; the judge reads only what came with reasons.
-    assert "24 calls, 24 of them paid" in said.stdout
+    assert "24 calls, 24 of them paid" in result.stdout
     assert quick_contrafact(*arguments, env=service.environment).returncode == 0
     used = pd.read_csv(tmp_path / "run" / "usage.csv").groupby("model")["calls"].sum()
     assert used[service.model] == 16

@@ -91,12 +91,12 @@ def test_an_estimate_calls_nobody_and_counts_what_the_run_then_calls(
         "--method", "least-to-most", "--method", "counterfactual-distil", "--limit", "5",
         "--out", "run", "--fluency-model", "none",
     )  # fmt: skip
-    said = quick_contrafact(*arguments, "--estimate", env=service.environment)
-    assert said.returncode == 0, said.stderr
+    result = quick_contrafact(*arguments, "--estimate", env=service.environment)
+    assert result.returncode == 0, result.stderr
     assert service.stats()["answered"] == {}
     assert not (tmp_path / "run").exists()
     calls = 5 * 3 + 5 * 2 + 2 * 5 * 4
-    assert f"{calls} calls, {calls} of them paid" in said.stdout
+    assert f"{calls} calls, {calls} of them paid" in result.stdout
     assert quick_contrafact(*arguments, env=service.environment).returncode == 0
     used = pd.read_csv(tmp_path / "run" / "usage.csv")
     assert used["calls"].sum() == calls

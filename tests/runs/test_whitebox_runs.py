@@ -23,9 +23,9 @@ def test_cobe_is_judged_by_the_next_tokens_probabilities(quick_contrafact, tmp_p
     assert manifest["settings"]["judge_args"] == {"rows": 2}
     verdicts = pd.read_parquet(tmp_path / "run" / "verdicts.parquet")
     assert len(verdicts) >= 3 and set(verdicts["judge"]) == {judge}
-    told = verdicts["probability"].notna()
-    assert told.any()
-    assert verdicts.loc[told, "probability"].between(0, 1).all()
+    shown = verdicts["probability"].notna()
+    assert shown.any()
+    assert verdicts.loc[shown, "probability"].between(0, 1).all()
     rows = pd.read_csv(tmp_path / "run" / "usage.csv")
     assert rows["model"].tolist() == [judge, judge]
     assert rows["role"].tolist() == ["subject", "judge"]
@@ -33,7 +33,7 @@ def test_cobe_is_judged_by_the_next_tokens_probabilities(quick_contrafact, tmp_p
 
 
 def test_a_judges_provider_arguments_are_the_judges_alone(quick_contrafact, service, judge):
-    for arguments, told in (
+    for arguments, message in (
         (("--judge-arg", "rowz=2"), "rowz"),
         (("--judge-arg", "rows"), "--judge-arg rows is not KEY=VALUE"),
     ):
@@ -41,5 +41,5 @@ def test_a_judges_provider_arguments_are_the_judges_alone(quick_contrafact, serv
             "run", "cobe", "--model", service.model, "--judge", judge, "--limit", "1", *arguments,
             env=service.environment,
         )  # fmt: skip
-        assert refused.returncode == 2 and told in refused.stderr
+        assert refused.returncode == 2 and message in refused.stderr
         assert "Traceback" not in refused.stderr

@@ -210,7 +210,7 @@ def test_skewed_prevalence_breaks_kappa_and_alpha_but_not_ac1():
     assert gwet_ac1(table) > 0.93
 
 
-def test_what_cannot_be_said_is_nan():
+def test_what_cannot_be_computed_is_nan():
     for function in (fleiss_kappa, cohen_kappa, krippendorff_alpha, gwet_ac1, gwet_ac2):
         assert np.isnan(function([[1, 1], [1, 1]]))
     assert percent_agreement([[1, 1], [1, 1]]) == 1.0

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -16,9 +17,11 @@ from contrafact.stats.classification import (
     binary_figures,
     classification,
     confusion_matrix,
+    jackknife_errors,
     measures,
     resampled_measures,
 )
+from contrafact.stats.intervals import standard_error
 
 LABELS = ("numerical", "flipping", "sentiment", "causal")
 rows = st.lists(
@@ -184,12 +187,12 @@ def test_of_two_labels_one_against_the_rest_is_the_area_itself_bounds_and_all():
 
 
 def test_one_against_the_rest_refuses_what_does_not_pair_up():
-    for gold, scores, told in (
+    for gold, scores, message in (
         ("ab", [[0.5, 0.5]], "2 labels for 1"),
         ("ac", [[0.5, 0.5]] * 2, "not in the label space"),
         ("ab", [[0.5, math.nan]] * 2, "NaN"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             auroc_one_vs_rest(gold, scores, "ab", None, rng=rng(), resamples=5)
     alone = auroc_one_vs_rest("aa", [[0.5, 0.5]] * 2, "ab", None, rng=rng(), resamples=5)
     assert math.isnan(alone.estimate)
@@ -218,7 +221,7 @@ def test_the_order_of_rows_changes_no_seeded_figure():
 
 
 @pytest.mark.parametrize(
-    ("gold", "predicted", "labels", "told"),
+    ("gold", "predicted", "labels", "message"),
     [
         (["a"], ["c"], ("a", "b"), "not in the label space"),
         ([None], ["a"], ("a", "b"), "not in the label space"),
@@ -226,8 +229,8 @@ def test_the_order_of_rows_changes_no_seeded_figure():
         (["a"], ["a"], ("a", "a"), "occurs twice"),
     ],
 )
-def test_what_cannot_be_counted_is_refused(gold, predicted, labels, told):
-    with pytest.raises(ValueError, match=told):
+def test_what_cannot_be_counted_is_refused(gold, predicted, labels, message):
+    with pytest.raises(ValueError, match=message):
         confusion_matrix(gold, predicted, labels)
 
 
@@ -293,3 +296,42 @@ def test_clusters_widen_and_misuse_is_refused():
         figures([1, 0], [1])
     with pytest.raises(ValueError, match="0 or 1"):
         figures([2.0], [1.0])
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from(["a", "b", None]), st.integers(0, 5)),
+        min_size=2,
+        max_size=40,
+    )
+)
+def test_a_jackknifed_mean_has_the_standard_error_of_a_mean(rows):
+    gold, predicted, clusters = map(list, zip(*rows, strict=True))
+    found = jackknife_errors(gold, predicted, ["a", "b"], clusters, "strict")
+    assert list(found) == list(MEASURES)
+    if len(set(clusters)) < 2:
+        assert all(math.isnan(value) for value in found.values())
+    elif len(set(Counter(clusters).values())) == 1:  # clusters of one size: the same formula
+        right = [float(one == other) for one, other in zip(gold, predicted, strict=True)]
+        assert found["accuracy"] == pytest.approx(standard_error(right, clusters), abs=1e-9)
+
+
+def test_jackknifed_errors_are_those_that_resampling_finds():
+    rng = np.random.default_rng(1)
+    gold = list(rng.choice(["a", "b", "c"], 600, p=[0.5, 0.3, 0.2]))
+    other = rng.choice(["a", "b", "c", None], 600, p=[0.4, 0.3, 0.2, 0.1])
+    predicted = [one if hit else guess for one, guess, hit in
+                 zip(gold, other, rng.random(600) < 0.6, strict=True)]  # fmt: skip
+    clusters = [i // 3 for i in range(600)]
+    for form in ("valid", "strict"):
+        found = jackknife_errors(gold, predicted, ["a", "b", "c"], clusters, form)
+        draws = []
+        for _ in range(400):
+            taken = [3 * i + j for i in rng.integers(0, 200, 200) for j in range(3)]
+            matrix = confusion_matrix(
+                [gold[i] for i in taken], [predicted[i] for i in taken], ["a", "b", "c"]
+            )
+            draws.append([float(value) for value in measures(matrix, form).values()])
+        expected = dict(zip(MEASURES, np.std(draws, axis=0), strict=True))
+        for name in MEASURES:
+            assert found[name] == pytest.approx(expected[name], rel=0.15), (form, name)

@@ -86,7 +86,7 @@ def test_clusters_widen_the_interval():
 
 
 @pytest.mark.parametrize(
-    ("se", "sp", "n", "said"),
+    ("se", "sp", "n", "message"),
     [
         (ExamRate(50, 100), ExamRate(50, 100), 500, "cannot tell"),
         (ExamRate(99, 100), ExamRate(1, 100), 500, "cannot tell"),
@@ -96,11 +96,11 @@ def test_clusters_widen_the_interval():
         (ExamRate(0, 0), ExamRate(90, 100), 500, "no items of one"),
     ],
 )
-def test_outside_the_tested_regimes_it_says_that_it_does_not_know(se, sp, n, said):
+def test_outside_the_tested_regimes_it_says_that_it_does_not_know(se, sp, n, message):
     values = np.arange(n) % 2
     found = correct_rate(values, sensitivity=se, specificity=sp)
     assert not found.usable
-    assert said in found.why
+    assert message in found.why
     assert math.isnan(found.low)
     assert math.isnan(found.high)
 

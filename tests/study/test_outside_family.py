@@ -183,8 +183,8 @@ def fill(sheet, path, answer):
 
 def test_a_study_of_two_questions_from_a_sheet_to_tables(outside, tmp_path):
     one, two = run_folder(tmp_path, "one"), run_folder(tmp_path, "two", ("s",))
-    said = run("tone", "study", "sample", one, two, "--n", 30, "--out", "sheet.csv")
-    assert "sheet.csv: 30 questions of 3 systems" in said
+    printed = run("tone", "study", "sample", one, two, "--n", 30, "--out", "sheet.csv")
+    assert "sheet.csv: 30 questions of 3 systems" in printed
     sheet = tmp_path / "sheet.csv"
     shown = pd.read_csv(sheet, dtype=str, keep_default_na=False)
     assert list(shown) == ["item", "statement", "question", "asks", "tone", "comment"]
@@ -201,8 +201,8 @@ def test_a_study_of_two_questions_from_a_sheet_to_tables(outside, tmp_path):
         "asks": judged[row["item"]] or "yes", "tone": "Nice.",
     })  # fmt: skip
     fill(sheet, tmp_path / "ben.csv", lambda _: {"asks": "TRUE", "tone": "rude"})
-    said = run("tone", "study", "score", "ann.csv", "ben.csv", "--out", "out")
-    assert "Judge against the raters' strict majority" in said
+    printed = run("tone", "study", "score", "ann.csv", "ben.csv", "--out", "out")
+    assert "Judge against the raters' strict majority" in printed
     tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "out").iterdir()}
     assert set(tables) == {"raters", "judge", "pairs", "ratings_asks", "ratings_tone", "labels"}
     judge = tables["judge"].iloc[0]

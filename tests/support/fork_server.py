@@ -1,9 +1,11 @@
 """Runs the command line in forks of one process that has imported it: real processes, no waiting.
 
-As a program it serves one client over the Unix socket whose number it is given. A request is one
-JSON object a line. With ``arguments``, the ``environment`` and the working ``folder`` come three
-open files, standard input, output and error, and the answer is the process's id; with ``wait``,
-such an id, the answer is its exit code, or null if it still runs and is not to be waited for.
+As a program it accepts clients at the listening Unix socket whose number it is given, serves each
+in a fork of its own, and ends when the last of them has gone. A request is one JSON object a line.
+With ``arguments``, for ``contrafact`` or another ``program``, the ``environment`` and the working
+``folder`` come three open files, standard input, output and error, and the answer is the process's
+id; with ``wait``, such an id, the answer is its exit code, or null if it still runs and is not to
+be waited for.
 """
 
 import functools
@@ -16,15 +18,36 @@ import pkgutil
 import signal
 import socket
 import sys
+from contextlib import suppress
 from typing import Any
+
+packages_distributions = functools.cache(importlib.metadata.packages_distributions)
 
 
 def main() -> None:
+    server = socket.socket(fileno=int(sys.argv[1]))
     _import()
     # What is imported is there to stay: no fork need look through it for garbage.
     gc.collect()
     gc.freeze()
-    client = socket.socket(fileno=int(sys.argv[1]))
+    server.settimeout(1)
+    clients: set[int] = set()
+    first = True
+    while clients or first:
+        with suppress(TimeoutError):
+            client, _ = server.accept()
+            client.settimeout(None)
+            first = False
+            if (child := os.fork()) == 0:
+                server.close()
+                _serve(client)
+                os._exit(0)
+            client.close()
+            clients.add(child)
+        clients = {child for child in clients if os.waitpid(child, os.WNOHANG)[0] == 0}
+
+
+def _serve(client: socket.socket) -> None:
     client.sendall(b"ready\n")
     while (received := _receive(client)) is not None:
         request, files = received
@@ -56,12 +79,17 @@ def _import() -> None:
     """
     # The engine asks in every evaluation which packages are installed, and of which
     # version, at every model; here they stay the same.
-    importlib.metadata.packages_distributions = functools.cache(
-        importlib.metadata.packages_distributions
-    )
+    importlib.metadata.packages_distributions = packages_distributions
     importlib.metadata.version = functools.cache(importlib.metadata.version)
 
+    from inspect_ai.model import ModelAPI
+    from tenacity import wait_random
+
     import contrafact
+
+    # A model server of tests need not be spared: calls that fail are made again after a moment, not
+    # after seconds.
+    ModelAPI.retry_wait = lambda self: wait_random(0, 0.2)
 
     for module in pkgutil.walk_packages(contrafact.__path__, "contrafact."):
         importlib.import_module(module.name)
@@ -126,6 +154,15 @@ def _import() -> None:
     importlib.metadata.packages_distributions()
 
 
+def _forget_what_is_installed() -> None:
+    """What was found on the path before may not be all."""
+    from contrafact.family import families
+    from contrafact.plugins import family_entries, prompt_folders
+
+    for cached in (family_entries, prompt_folders, families, packages_distributions):
+        cached.cache_clear()
+
+
 def _run(request: dict[str, Any], files: list[int]) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
@@ -136,11 +173,17 @@ def _run(request: dict[str, Any], files: list[int]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     # Where Python looks first, as when it starts.
-    added = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[:0] = [path for path in added if path not in sys.path]
+    named = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    if added := [path for path in named if path not in sys.path]:
+        sys.path[:0] = added
+        _forget_what_is_installed()
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - the parent's was read
-    sys.argv = ["contrafact", *request["arguments"]]
-    from contrafact.cli.main import main as command
+    program = request.get("program", "contrafact")
+    sys.argv = [program, *request["arguments"]]
+    if program == "inspect":
+        from inspect_ai._cli.main import main as command
+    else:
+        from contrafact.cli.main import main as command
 
     try:
         command()

@@ -77,6 +77,9 @@ class HubServer:
         if isinstance(fault, int):
             self.send(handler, fault, b'{"error": "at this moment"}')
             return
+        if fault == "drop" and handler.command == "POST":
+            handler.close_connection = True
+            return
         repository = self.repository_in(path)
         token = handler.headers.get("Authorization") == f"Bearer {TOKEN}"
         if repository in self.gated and not token:
@@ -103,8 +106,8 @@ class HubServer:
             return
         if tail[0] != "resolve":
             siblings = [{"rfilename": name} for name in known[commit]]
-            told = {"id": repository, "sha": commit, "siblings": siblings, "private": False}
-            self.send(handler, 200, json.dumps({**told, "tags": []}).encode())
+            shown = {"id": repository, "sha": commit, "siblings": siblings, "private": False}
+            self.send(handler, 200, json.dumps({**shown, "tags": []}).encode())
             return
         data = known[commit].get("/".join(tail[2:]))
         if data is None:
@@ -137,12 +140,12 @@ class HubServer:
             if not there:
                 self.datasets[name] = []
                 self.private[name] = asked.get("private") or asked.get("visibility") == "private"
-            told = {"url": f"{self.url}/datasets/{name}"}
-            self.send(handler, 409 if there else 200, json.dumps(told).encode())
+            shown = {"url": f"{self.url}/datasets/{name}"}
+            self.send(handler, 409 if there else 200, json.dumps(shown).encode())
         elif "/preupload/" in path:
             plain = {"uploadMode": "regular", "shouldIgnore": False}
-            told = [{"path": file["path"], **plain} for file in json.loads(body)["files"]]
-            self.send(handler, 200, json.dumps({"files": told}).encode())
+            shown = [{"path": file["path"], **plain} for file in json.loads(body)["files"]]
+            self.send(handler, 200, json.dumps({"files": shown}).encode())
         elif "/commit/" in path:
             repository = self.repository_in(path)
             lines = [json.loads(line) for line in body.splitlines()]
@@ -153,8 +156,8 @@ class HubServer:
             }
             commit = self.commit(repository, files)
             url = f"{self.url}/datasets/{repository}/commit/{commit}"
-            told = {"success": True, "commitOid": commit, "commitUrl": url, "hookOutput": ""}
-            self.send(handler, 200, json.dumps(told).encode())
+            shown = {"success": True, "commitOid": commit, "commitUrl": url, "hookOutput": ""}
+            self.send(handler, 200, json.dumps(shown).encode())
         else:
             self.send(handler, 404, b"{}")
 

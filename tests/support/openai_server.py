@@ -6,7 +6,8 @@ As a program it prints its port and serves until its standard input closes:
 
 Every distinct request meets one of the faults before it is answered, the same one every time
 the server is started. A request with the word "doomed" in its last message never is. What was
-answered is counted: GET /stats gives the number of good answers per request.
+answered is counted: GET /stats gives the number of good answers per request, GET /forget begins to
+count anew.
 
 The model "scored" gives log-probabilities where they are asked for, "refusing" refuses requests
 that ask for them, and others leave them out.
@@ -31,6 +32,10 @@ class OpenAIServer:
 
     def __init__(self, latency: float = 0.0, faults: tuple[str, ...] = (), stall: float = 30.0):
         self.latency, self.faults, self.stall = latency, faults, stall
+        self.forget()
+
+    def forget(self) -> None:
+        """Have seen no request yet."""
         self.seen: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.met: Counter[str] = Counter()
@@ -52,6 +57,9 @@ class OpenAIServer:
                         "settings": self.settings,
                     }
                     self._write(writer, "200 OK", json.dumps(stats).encode())
+                elif head.startswith(b"GET /forget"):
+                    self.forget()
+                    self._write(writer, "200 OK", b"{}")
                 elif not await self._complete(writer, json.loads(body)):
                     return
                 await writer.drain()

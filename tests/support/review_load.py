@@ -149,10 +149,10 @@ class Annotator:
         await self.client.aclose()
 
     async def _answer(self, fields: dict[str, str]) -> str | None:
-        said = self.rng.choice(["pass", "fail", "mis-category"], p=[0.8, 0.15, 0.05])
-        fields["answer.category_correct"] = "false" if said == "mis-category" else "true"
-        if said != "mis-category":
-            fields["answer.rewrite_valid"] = str(said)
+        shown = self.rng.choice(["pass", "fail", "mis-category"], p=[0.8, 0.15, 0.05])
+        fields["answer.category_correct"] = "false" if shown == "mis-category" else "true"
+        if shown != "mis-category":
+            fields["answer.rewrite_valid"] = str(shown)
         give_up = time.monotonic() + PATIENCE
         while time.monotonic() < give_up:
             began = time.monotonic()
@@ -161,7 +161,7 @@ class Annotator:
                 continue
             if reply.status_code == 303:
                 self.log.answers.append(time.monotonic() - began)
-                return str(said)
+                return str(shown)
             self.log.refused += 1
             return None
         return None

@@ -275,7 +275,7 @@ def test_another_family_is_trained_in_its_own_words(write_config, tmp_path):
         ({"candidates": {"method": "nonsense"}}, "finforce has no method 'nonsense'"),
     ],
 )
-def test_what_cannot_work_is_said_before_anything_is_trained(
+def test_what_cannot_work_is_reported_before_anything_is_trained(
     write_config, tmp_path, changes, message
 ):
     with pytest.raises(InputError, match=message):

@@ -56,7 +56,7 @@ def test_the_presets_are_valid_and_the_papers_has_the_papers_settings():
         ("model: m\nheadlines: {count: 3}\nlora: {targets: []}\n", ":3: lora.targets"),
     ],
 )
-def test_a_wrong_config_is_told_with_its_line_and_key(tmp_path, text, message):
+def test_a_wrong_config_is_reported_with_its_line_and_key(tmp_path, text, message):
     path = tmp_path / "srlm.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:

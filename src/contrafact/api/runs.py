@@ -83,7 +83,6 @@ def run(
             lists them.
     """
     from contrafact.runs.config import make_config
-    from contrafact.runs.prepare import prepare
 
     values: dict[str, Any] = {
         "model": model,
@@ -99,16 +98,16 @@ def run(
         **options,
     }
     if data is None or is_path(data):
-        prepared = prepare(make_config(task, {**values, "data": data}).settings())
+        prepared = make_config(task, {**values, "data": data}).prepare()
         return _act(prepared, _folder(prepared, out), estimate, yes, with_published)
     with rows_file(data) as path:
-        prepared = prepare(make_config(task, {**values, "data": path}).settings())
+        prepared = make_config(task, {**values, "data": path}).prepare()
         folder = _folder(prepared, out)
         if estimate:
             return make_estimate(prepared)
         _confirm(prepared, folder, yes)
         kept = _keep_data(prepared, path, folder)
-    prepared = prepare(make_config(task, {**values, "data": kept}).settings())
+    prepared = make_config(task, {**values, "data": kept}).prepare()
     return _act(prepared, folder, False, yes, with_published)
 
 
@@ -164,44 +163,37 @@ def score(
             there would be many paid calls and ``yes=True`` is not given.
         ModelError: Every sample failed.
     """
-    from contrafact.runs.again import prepare_again, source_and_task
-    from contrafact.runs.config import scoring_config
-    from contrafact.runs.score import prepare_score
+    from contrafact.runs.again import source_and_task
+    from contrafact.runs.config import make_config
 
     values = {"judge": judge, "data": items, "limit": limit, "prompts": prompts,
+              "system": system, "columns": columns, "partial": partial or None,
               "judge_args": judge_args, **options}  # fmt: skip
     if data is None:
         source, name = source_and_task(task.folder if isinstance(task, Run) else task)
-        for argument, given in (("system", system), ("columns", columns), ("partial", partial)):
-            if given:
-                raise InputError(
-                    f"{argument} has no use where a run is judged again", hint="leave it out"
-                )
-        config = scoring_config(name, values)
-        prepared = prepare_again(source, given=config.given(), options=config.own())
+        prepared = make_config(name, {**values, "run": source}).prepare()
         return _act(prepared, _folder(prepared, out), estimate, yes, with_published)
     if not isinstance(task, str) or isinstance(data, Run):
         raise InputError(
             "a run is judged again on its own, without a task or other outputs",
             hint="write score(run, judge=…)",
         )
-    config = scoring_config(task, values)
-    if system is None and not is_path(data):
-        system = "data"
-        names = {fold(name) for name in frame_of(data).columns}
-        if names & {"system", "model"} or "system" in (columns or {}):
-            system = None
-    with rows_file(data) as file:
-        prepared = prepare_score(
-            task,
-            file,
-            system=system,
-            columns=columns,
-            partial=partial,
-            given=config.given(),
-            options=config.own(),
-        )
+    if is_path(data):
+        prepared = make_config(task, {**values, "outputs": data}).prepare()
         return _act(prepared, _folder(prepared, out), estimate, yes, with_published)
+    if system is None:
+        names = {fold(name) for name in frame_of(data).columns}
+        if not (names & {"system", "model"} or "system" in (columns or {})):
+            values["system"] = "data"
+    with rows_file(data) as path:
+        prepared = make_config(task, {**values, "outputs": path}).prepare()
+        folder = _folder(prepared, out)
+        if estimate:
+            return make_estimate(prepared)
+        _confirm(prepared, folder, yes)
+        kept = _keep_data(prepared, path, folder)
+    prepared = make_config(task, {**values, "outputs": kept}).prepare()
+    return _act(prepared, folder, False, yes, with_published)
 
 
 @Verb

@@ -117,12 +117,12 @@ class _Twin:
             for parent in mechanism.parents
         ]
         axes += [*mechanism.noise, own]
-        told = [(place, self.facts[axis]) for place, axis in enumerate(axes) if axis in self.facts]
+        known = [(place, self.facts[axis]) for place, axis in enumerate(axes) if axis in self.facts]
         free = [place for place, axis in enumerate(axes) if axis not in self.facts]
         table = {}
         for key, value in mechanism.table.items():
             row = (*key, value)
-            if all(row[place] == fact for place, fact in told):
+            if all(row[place] == fact for place, fact in known):
                 table[tuple([row[place] for place in free])] = 1.0
         return _Factor(tuple(axes[place] for place in free), table)
 

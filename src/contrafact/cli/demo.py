@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from contrafact.console import Progress
+    from contrafact.exam.file import Exam
     from contrafact.family import DemoPart, ShownText
     from contrafact.report.chapter import Chapter
     from contrafact.runs.execute import RunResult
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 DEMO_MODEL = "embedded/smollm2-135m"
-"""The model that writes and judges in the demo: it needs no key and no network."""
+"""The model that works in the demo: it needs no key and no network."""
 
 _SHOWN = 3  # items of each part whose texts are printed; the report has them all
 
@@ -46,9 +47,9 @@ def command() -> Any:
     demo.__annotations__ = {one.name: one.annotation for one in parameters}
     demo.__doc__ = (
         "Run the families on bundled samples with the embedded model; no key, no network.\n\n"
-        "The embedded model works on every task and judges its own texts. It is small and a poor "
-        "judge, and the report says so. Each part ends with its table and its report; stopped, the "
-        "demo reports what there is, and started again, it goes on.\n\n"
+        "The embedded model works on every task. Verifiers judge its texts, by proof and by rule; "
+        "each sits an exam, and the report corrects its rates. Each part ends with its table and "
+        "its report; stopped, the demo reports what there is, and started again, it goes on.\n\n"
         "Example: contrafact demo --out demo"
     )
     return demo
@@ -66,6 +67,7 @@ def _demo(out: Path, counts: Mapping[str, int]) -> None:
             text = part.text.format(count=counts[part.noun], model=DEMO_MODEL)
             typer.echo(f"{number} of {len(parts)}: {text}")
             results.append(_run_part(part, counts[part.noun], out / part.task))
+            report.examine(part)
             report.add(results[-1].folder, new=results[-1].ran)
             show_failures(results[-1])
     except KeyboardInterrupt:
@@ -94,13 +96,17 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
         methods += part.learned
     elif part.learned:
         say_once("baselines are left out: they need sklearn (pip install 'contrafact[baselines]')")
-    given = {
+    given: dict[str, Any] = {
         "models": (DEMO_MODEL,),
-        "judges": (DEMO_MODEL,) if part.judged else (),
+        "judges": part.judges,
         "methods": methods,
         "limit": count,
         "generation": dict(part.generation),
     }
+    if part.data is not None:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        given["data"] = folder.parent / f"{part.noun}.jsonl"
+        part.data.load()(given["data"], count)
     shown_of = part.shown.load() if part.shown else None
     left = _SHOWN
 
@@ -132,6 +138,22 @@ class _Report:
         self._out = out
         self._folders: list[Path] = []
         self._chapters: dict[Path, list[Chapter]] = {}
+        self._exams: list[Exam] = []
+
+    def examine(self, part: "DemoPart") -> None:
+        """Examine the verifiers that judge a part; what an exam knows is not asked again."""
+        from contrafact.exam.run import hold_exam
+        from contrafact.family import family_of_task
+        from contrafact.family.settings import judge_names
+        from contrafact.judges.verifier import is_verifier
+
+        family = family_of_task(part.task)
+        for judge in judge_names(part.judges):
+            if family.exam is not None and is_verifier(judge):
+                file = self._out / f"exam-{family.name}.json"
+                options = family.exam.load().options()
+                exam, _ = hold_exam(family.name, [judge], file, options, order=False)
+                self._exams.append(exam)
 
     def add(self, folder: Path, *, new: bool) -> None:
         """Write the report of a part and that of all parts so far, and print the part's figures.
@@ -147,7 +169,7 @@ class _Report:
             return
         self._folders = [*dict.fromkeys([*self._folders, folder])]
         if new or not (folder / "report.html").exists() or not self.page.exists():
-            options = Options()
+            options = Options(exams=tuple(self._exams))
             for one in self._folders:
                 if one not in self._chapters:
                     tasks = [runs for runs in read_tasks([one]) if len(runs.items)]

@@ -126,9 +126,9 @@ def show_diff(found: "RunDiff", *, shown: int) -> None:
     )
     from contrafact.report.write import row_groups
 
+    # What two figures cannot be held against each other for stands before their names.
+    typer.echo("".join(f"note: {_plain(note)}\n" for note in found.notes), nl=False)
     typer.echo(f"A: {_plain(found.names[0])}\nB: {_plain(found.names[1])}")
-    for note in found.notes:
-        typer.echo(f"note: {_plain(note)}")
     settings = settings_table(found)
     if settings is None:
         typer.echo("settings: the same")
@@ -185,7 +185,8 @@ def _show_data(found: "RunDiff") -> None:
 
 def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
     """Yield the lines of the first flipped outputs, both texts below each other."""
-    from contrafact.report.diff_page import item_name, measure_label, state
+    from contrafact.report.diff import measure_label
+    from contrafact.report.diff_page import item_name, state
 
     several = len(found.pairs) > 1
     for flip in found.flips[:shown]:

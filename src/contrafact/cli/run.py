@@ -90,11 +90,16 @@ def group(
 
     Example: contrafact run TASK --model embedded/smollm2-135m --limit 10
     """
-    if context.invoked_subcommand is not None:
-        return
     from contrafact.errors import InputError
     from contrafact.family import tasks
 
+    if config_schema and (context.invoked_subcommand is not None or config is not None):
+        raise InputError(
+            "--config-schema is the schema of all tasks' files, and runs nothing",
+            hint="write contrafact run --config-schema",
+        )
+    if context.invoked_subcommand is not None:
+        return
     if config_schema:
         import json
 
@@ -107,7 +112,7 @@ def group(
 
 def _with_task(args: list[str]) -> list[str]:
     """Return a command line with the task of its config file, where it names none itself."""
-    if not args or not args[0].startswith("-"):
+    if not args or not args[0].startswith("-") or "--config-schema" in args:
         return args
     from contrafact.errors import InputError
     from contrafact.family import tasks
@@ -196,13 +201,12 @@ def _command(task: "Task") -> Callable[..., None]:
 def _run(task: str, values: dict[str, Any]) -> None:
     from contrafact.files.config import read_config
     from contrafact.runs.config import make_config
-    from contrafact.runs.prepare import prepare
 
     path: Path | None = values.pop("config")
     given = given_options(values)
     if path is None:
         config = make_config(task, given)
-        prepared = prepare(config.settings())
+        prepared = config.prepare()
     else:
         from contrafact.runs.grid import make_plan, prepare_cells
 
@@ -322,16 +326,20 @@ def evaluate(
         typer.echo(f"{prepared.settings.preset}: {note}", err=True)
     if not yes:
         _ask_first(calls_to_confirm([(prepared, folder, calls)]))
-    for note in prepared.data.notes:
-        typer.echo(f"{prepared.data.name}: {note}", err=True)
+
+    def tell() -> None:
+        for note in prepared.data.notes:
+            typer.echo(f"{prepared.data.name}: {note}", err=True)
 
     def ready() -> None:
+        tell()
         if prepared.data.name == BUNDLED and not samples:
             name = prepared.data.name
             typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
 
     result = execute(prepared, folder, calls, ready, cell=cell, seen=seen)
     if not result.ran:
+        tell()
         typer.echo(f"this run had finished: no model was called ({result.folder})")
         return result
     for note in prepared.notes:

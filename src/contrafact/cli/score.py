@@ -34,6 +34,19 @@ class ScoreGroup(LazyGroup):
 
         return command_of(f"score {name}", _score_file(task_named(name)))
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Read the command line; options from a file are `run --config`'s."""
+        from contrafact.errors import InputError
+
+        if args and args[0].partition("=")[0] == "--config":
+            raise InputError(
+                "what is scored by the options of a file is run by another command",
+                hint="use contrafact run --config FILE",
+            )
+        return super().make_context(info_name, args, parent, **extra)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the tasks, family by family."""
         return self.more_names()
@@ -67,9 +80,12 @@ def group() -> None:
 
 
 def _file(
-    file: Annotated[
+    outputs: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Outputs (JSON, JSONL, CSV, Parquet, XLSX)."),
+        typer.Argument(
+            metavar="FILE",
+            help="Outputs (JSON, JSONL, CSV, Parquet, XLSX), a published set, or hf://OWNER/NAME.",
+        ),
     ],
     system: Annotated[
         str | None,
@@ -90,7 +106,7 @@ def _file(
 
 
 def _again(
-    source: Annotated[
+    run: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run folder, or a log of Inspect (.eval).")
     ],
 ) -> None:
@@ -98,24 +114,9 @@ def _again(
 
 
 def _score_file(task: "Task") -> Callable[..., None]:
-    def act(values: dict[str, Any], given: dict[str, Any], options: dict[str, Any]) -> Any:
-        from contrafact.files.fields import named_columns
-        from contrafact.runs.score import prepare_score
-
-        return prepare_score(
-            task.name,
-            values["file"],
-            system=values["system"],
-            columns=named_columns(values["columns"]),
-            partial=values["partial"],
-            given=given,
-            options=options,
-        )
-
     return _command(
         task,
         inspect.signature(_file, eval_str=True).parameters,
-        act,
         f"Judge and report outputs made elsewhere: {task.summary.rstrip('.')}\n\n"
         "Nothing is generated. Killed and started again, it goes on.\n\n"
         f"Example: contrafact score {task.name} outputs.jsonl --system mine --limit 10",
@@ -123,15 +124,9 @@ def _score_file(task: "Task") -> Callable[..., None]:
 
 
 def _score_again(task: "Task") -> Callable[..., None]:
-    def act(values: dict[str, Any], given: dict[str, Any], options: dict[str, Any]) -> Any:
-        from contrafact.runs.again import prepare_again
-
-        return prepare_again(values["source"], given=given, options=options)
-
     return _command(
         task,
         inspect.signature(_again, eval_str=True).parameters,
-        act,
         f"Judge a finished run or log of {task.name} again, generating nothing.\n\n"
         "Verdicts of earlier judges stand beside the new ones, with their agreement.\n\n"
         "Example: contrafact score RUN --judge J2",
@@ -141,12 +136,11 @@ def _score_again(task: "Task") -> Callable[..., None]:
 def _command(
     task: "Task",
     first: Mapping[str, inspect.Parameter],
-    act: Callable[[dict[str, Any], dict[str, Any], dict[str, Any]], Any],
     said: str,
 ) -> Callable[..., None]:
     """Return a command with its own options, those of runs that judging needs, and the task's."""
     from contrafact.family.settings import TaskOptions, scoring_fields
-    from contrafact.runs.config import SCORING, scoring_config
+    from contrafact.runs.config import SCORING, make_config
 
     model = task.options.load() if task.options else TaskOptions
     shared = common_options(*SCORING)
@@ -156,10 +150,9 @@ def _command(
     }
 
     def command(**values: Any) -> None:
-        given = given_options({name: values.pop(name) for name in (*shared, *own)})
-        config = scoring_config(task.name, given)
+        config = make_config(task.name, given_options(values))
         run_and_report(
-            act(values, config.given(), config.own()),
+            config.prepare(),
             config.out,
             only_estimate=bool(config.estimate),
             yes=bool(config.yes),

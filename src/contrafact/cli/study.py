@@ -67,7 +67,7 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
     number = f"{_of_kinds({k: _number(one) for k, one in studies.items()})} {_of_kinds(numbers)}"
     parameters = {
         "sources": (list[Path], typer.Argument(metavar=metavar, help=source), ...),
-        "out": (Path, typer.Option(metavar="FILE", help="The sheet to write, a CSV file."), ...),
+        "out": (Path, typer.Option(metavar="FILE", help="The sheet: .csv or .xlsx."), ...),
         "kind": (
             cast(Any, Literal)[tuple(studies)],
             typer.Option(help="; ".join(f"{k}: {one.summary}" for k, one in studies.items())),

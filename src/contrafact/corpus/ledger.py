@@ -61,8 +61,8 @@ class LedgerEvent(BaseModel):
 
     def identity(self) -> bytes:
         """Return a digest of what two reports of one decision share: everything but the time."""
-        told = json.dumps(self.model_dump(exclude={"when"}), sort_keys=True, default=str)
-        return hashlib.blake2b(told.encode(), digest_size=16).digest()
+        shared = json.dumps(self.model_dump(exclude={"when"}), sort_keys=True, default=str)
+        return hashlib.blake2b(shared.encode(), digest_size=16).digest()
 
 
 class Ledger:

@@ -1,34 +1,246 @@
-"""What every release of a dataset has: a name, a version and checksums.
+"""What every release of a dataset has: a name, a version, Croissant metadata and checksums.
 
 A release is a folder that is written whole (`contrafact.files.atomic.write_folder`), the same bytes
 from the same rows.
 """
 
 import hashlib
+import logging
 import re
+import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
+from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
+from contrafact.files.atomic import write_folder
 
-__all__ = ["check_name", "sha256_text", "with_checksums"]
+__all__ = [
+    "CROISSANT",
+    "Facts",
+    "check_croissant",
+    "check_facts",
+    "croissant_of",
+    "sha256_text",
+    "with_checksums",
+    "write_release",
+]
+
+CROISSANT = "croissant.json"
+"""The metadata's file."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
+_TYPES = {
+    "string": "sc:Text",
+    "boolean": "sc:Boolean",
+    "integer": "sc:Integer",
+    "array": "sc:Text",
+    "date": "sc:Date",
+}
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
 
 
-def check_name(name: str, version: str) -> None:
-    """Refuse a name and a version that no metadata can hold.
+@dataclass(frozen=True)
+class Facts:
+    """What a release says of itself.
+
+    Attributes:
+        name: Its name, fit for a file name.
+        version: Its version, as in 1.0.0.
+        license: The licence of what was added, as an SPDX name or an address; none if unsaid.
+        url: Where it is published, if anywhere.
+        date: The day of its publication, YYYY-MM-DD, if it is to be said.
+    """
+
+    name: str
+    version: str
+    license: str | None = None
+    url: str | None = None
+    date: str | None = None
+
+
+def check_facts(facts: Facts) -> None:
+    """Refuse facts that no metadata can hold.
 
     Raises:
-        InputError: The name is not fit for a file name, or the version is not three numbers.
+        InputError: The name is not fit for a file name, the version is not three numbers, or the
+            date is no day.
     """
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(facts.name):
         raise InputError(
-            f"'{name[:40]}' is no name for a dataset",
+            f"'{facts.name[:40]}' is no name for a dataset",
             hint="use letters, digits, dots, hyphens and underscores",
         )
-    if not _VERSION.fullmatch(version):
-        raise InputError(f"'{version[:40]}' is no version", hint="write it as in 1.0.0")
+    if not _VERSION.fullmatch(facts.version):
+        raise InputError(f"'{facts.version[:40]}' is no version", hint="write it as in 1.0.0")
+    if facts.date is not None and day_of(facts.date) != facts.date:
+        raise InputError(f"'{facts.date[:40]}' is no day", hint="write it as YYYY-MM-DD")
+
+
+def croissant_of(
+    facts: Facts,
+    about: str,
+    fields: Mapping[str, tuple[str, str]],
+    data: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return the metadata of a release as JSON-LD (Croissant 1.0, MLCommons).
+
+    Args:
+        facts: What the release says of itself.
+        about: What it is, in a sentence or two.
+        fields: By name, the type of a row's field (``string``, ``boolean``, ``integer``, ``array``
+            of texts, ``date``) and its meaning; rows have a field ``id`` that no other row has.
+        data: Its files of rows in JSON Lines, by name.
+    """
+    properties = {
+        "name": facts.name,
+        "description": about,
+        "version": facts.version,
+        "license": facts.license,
+        "url": facts.url,
+        "datePublished": facts.date,
+        "creator": {"@type": "Organization", "name": f"The authors of {facts.name}"},
+        "citeAs": f"{facts.name} {facts.version}, built with contrafact.",
+    }
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        **{key: value for key, value in properties.items() if value is not None},
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": file,
+                "name": file,
+                "contentUrl": file,
+                "contentSize": f"{len(text.encode())} B",
+                "encodingFormat": "application/jsonlines",
+                "sha256": sha256_text(text),
+            }
+            for file, text in data.items()
+        ],
+        "recordSet": [_record_set(file, fields) for file in data],
+    }
+
+
+def _record_set(file: str, fields: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    name = file.removesuffix(".jsonl")
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "key": {"@id": f"{name}/id"},
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{name}/{field}",
+                "name": field,
+                "description": meaning,
+                "dataType": _TYPES[kind],
+                **({"repeated": True} if kind == "array" else {}),
+                "source": {"fileObject": {"@id": file}, "extract": {"column": field}},
+            }
+            for field, (kind, meaning) in fields.items()
+        ],
+    }
+
+
+def check_croissant(path: str | Path) -> tuple[list[str], list[str]]:
+    """Return mlcroissant's errors and warnings about a metadata file; nothing is downloaded.
+
+    Raises:
+        ImportError: mlcroissant is not installed.
+    """
+    import mlcroissant  # type: ignore[import-untyped]
+
+    errors: list[str] = []
+    warnings: list[str] = []
+    # mlcroissant logs what it finds as well; the caller reports it, once.
+    logger = logging.getLogger("absl")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        found = mlcroissant.Dataset(jsonld=str(path)).metadata.ctx.issues
+        errors, warnings = sorted(found.errors), sorted(found.warnings)
+    except mlcroissant.ValidationError as error:
+        errors = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
+    finally:
+        logger.setLevel(level)
+    return errors, warnings
+
+
+def write_release(files: Mapping[str, str], folder: Path) -> str:
+    """Write a release's files into a new folder, whole or not at all.
+
+    A folder that holds this very release is left as it is.
+
+    Args:
+        files: The files by name, `CROISSANT` among them.
+        folder: The folder.
+
+    Returns:
+        A sentence on the metadata: that they are valid, with what mlcroissant recommends, or that
+        they were not checked, as it is not installed.
+
+    Raises:
+        InputError: The folder holds something else, cannot be written, or the metadata are not
+            valid Croissant.
+    """
+    said = "Croissant metadata were not checked: pip install 'contrafact[release]'"
+    if find_spec("mlcroissant") is not None:  # which the package does not need otherwise
+        with tempfile.TemporaryDirectory() as draft:
+            metadata = Path(draft) / CROISSANT
+            metadata.write_text(files[CROISSANT], encoding="utf-8")
+            errors, advice = check_croissant(metadata)
+        if errors:
+            raise InputError(
+                f"the release's Croissant metadata are not valid: {'; '.join(errors)}",
+                hint="check --name, --version, --license, --url and --date",
+            )
+        said = "Croissant metadata are valid" + (f"; {'; '.join(advice)}" if advice else "")
+    write_folder(folder, files)
+    return said
 
 
 def sha256_text(text: str) -> str:

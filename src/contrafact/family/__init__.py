@@ -16,6 +16,7 @@ modules of its own: `contrafact.family.settings`, ``method``, ``run``, ``task``,
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -139,11 +140,12 @@ class DemoPart:
         most: How many there are.
         text: What is printed before it; ``{count}`` and ``{model}`` are filled in.
         methods: The methods.
-        judged: Whether the model judges what it wrote.
+        judges: Who judges what it wrote; a verifier is examined, and its rates are corrected.
         generation: How the model writes.
         options: The task's own options.
         learned: Methods besides that need scikit-learn; left out, and said, where it is not there.
         shown: Returns what is shown of a sample as it ends, given Inspect's state of it.
+        data: Writes the items to a file, given the file and how many; the bundled ones if none.
     """
 
     task: str
@@ -152,11 +154,12 @@ class DemoPart:
     most: int
     text: str
     methods: tuple[str, ...]
-    judged: bool = False
+    judges: tuple[str, ...] = ()
     generation: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     learned: tuple[str, ...] = ()
     shown: "Lazy[Callable[[TaskState], Sequence[ShownText]]] | None" = None
+    data: "Lazy[Callable[[Path, int], None]] | None" = None
 
 
 @dataclass(frozen=True)

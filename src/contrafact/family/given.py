@@ -180,6 +180,8 @@ class GivenOutputs:
             and the settings name the data.
         left_out: Rows that are not scored.
         scored: The perplexities of these texts, where they were scored before by the same model.
+        source: What was asked to be scored, by option: ``outputs`` with ``system``, ``columns`` and
+            ``partial``, or ``run`` with the options that were given besides.
     """
 
     systems: Mapping[str, GivenSystem]
@@ -187,6 +189,7 @@ class GivenOutputs:
     items: Sequence[Mapping[str, Any]] | None = None
     left_out: Sequence[LeftOut] = ()
     scored: Path | None = None
+    source: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Given:

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
+from inspect_ai.log import EvalSample
 from inspect_ai.model import (
     CachePolicy,
     GenerateConfig,
@@ -13,7 +14,7 @@ from inspect_ai.model import (
     get_model,
     model_roles,
 )
-from inspect_ai.scorer import Metric, SampleScore, metric
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import BaseModel
 
@@ -29,17 +30,21 @@ __all__ = [
     "OUTPUT",
     "Exchanges",
     "degenerate_text",
+    "log_scorer",
     "method_solver",
     "number",
     "output_of",
     "rate_of",
     "rates",
     "read_text",
+    "score_of",
     "verdict_columns",
 ]
 
 ItemT = TypeVar("ItemT")
 OutputT = TypeVar("OutputT")
+_P = ParamSpec("_P")
+_PACKAGE = "contrafact"
 
 MAX_CHARACTERS = 20_000
 """A longer reply is no edit of a short text, and no judge should be made to read it."""
@@ -171,6 +176,33 @@ def read_text(
     elif len(text) > max_characters:
         reason = f"the reply is over {max_characters:,} characters"
     return Output(text=None if reason else text, invalid=reason, reply=reply, trace=kept)
+
+
+def log_scorer(
+    name: str, *metrics: Metric
+) -> Callable[[Callable[_P, Scorer]], Callable[_P, Scorer]]:
+    """Make a function a scorer of Inspect's that ``inspect score LOG`` finds by what LOG says.
+
+    A log names its scorers without the first part of their names, the package, and Inspect finds a
+    scorer of a package only with it. So a log of this one names it ``contrafact/NAME``, and under
+    that name it is found, as it is by ``--scorer contrafact/NAME``.
+
+    Args:
+        name: The scorer's name.
+        metrics: Its metrics.
+    """
+
+    def decorate(make: Callable[_P, Scorer]) -> Callable[_P, Scorer]:
+        scorer(metrics=list(metrics), name=name)(make)
+        return scorer(metrics=list(metrics), name=f"{_PACKAGE}/{name}")(make)
+
+    return decorate
+
+
+def score_of(sample: EvalSample, name: str) -> Score | None:
+    """Return what a scorer made by `log_scorer` gave a sample; None if it gave none."""
+    scores = sample.scores or {}
+    return scores.get(f"{_PACKAGE}/{name}", scores.get(name))
 
 
 @metric(name="rates")

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from inspect_ai import Epochs, Task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.scorer import Score, Scorer, Target, scorer
+from inspect_ai.scorer import Score, Scorer, Target
 from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
@@ -28,10 +28,12 @@ from contrafact.family.task import (
     OUTPUT,
     Exchanges,
     degenerate_text,
+    log_scorer,
     method_solver,
     number,
     output_of,
     rates,
+    score_of,
     verdict_columns,
 )
 from contrafact.judges.judge import judges_of_role
@@ -42,7 +44,10 @@ from contrafact.records import Criterion, Output
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import delimit
 
-__all__ = ["TextRun", "criteria_scorer"]
+__all__ = ["SCORER", "TextRun", "criteria_scorer"]
+
+SCORER = "criteria"
+"""The scorer's name in logs, behind the package's."""
 
 ItemT = TypeVar("ItemT")
 
@@ -224,7 +229,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
                     }
 
 
-@scorer(metrics=[rates()], name="criteria")
+@log_scorer(SCORER, rates())
 def criteria_scorer(
     task: str,
     data: str | None = None,
@@ -275,6 +280,6 @@ def criteria_scorer(
 
 
 def _verdicts(sample: Any) -> dict[str, Any]:
-    score = (sample.scores or {}).get("criteria")
+    score = score_of(sample, SCORER)
     found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts", {})
     return found

@@ -196,8 +196,8 @@ def dialect_of(head: str, *, tabs: bool = False, named: Collection[str] = KNOWN_
         named: Folded names of columns that tell a header.
     """
     first = head.lstrip("\ufeff\r\n").split("\n", 1)[0]
-    if told := _SEP_LINE.fullmatch(first):
-        return told[1]
+    if declared := _SEP_LINE.fullmatch(first):
+        return declared[1]
     if tabs:
         return "\t"
     lines = head.removeprefix("\ufeff").splitlines(keepends=True)
@@ -251,18 +251,18 @@ def read_delimited(
     if len(head) == _HEAD:
         head = head[: head.rfind(b"\n") + 1] or head
     text = head.decode("utf-8", "replace")
-    told = _SEP_LINE.fullmatch(text.lstrip("\ufeff\r\n").split("\n", 1)[0]) is not None
+    declared = _SEP_LINE.fullmatch(text.lstrip("\ufeff\r\n").split("\n", 1)[0]) is not None
     if delimiter is None:
         delimiter = dialect_of(text, tabs=tabs, named=named)
     mark = (
         encoding.mark
         or encoding.name != "UTF-8"
-        or told
+        or declared
         # Excel where commas are decimal; of ASCII alone nobody knows what it was saved as.
         or (delimiter == ";" and encoding.ascii)
     )
     rows = laid_out(
-        _records(stream, name, delimiter, told),
+        _records(stream, name, delimiter, declared),
         name,
         named=named,
         hint='put cells that hold a comma in quotes: "…"',
@@ -270,7 +270,7 @@ def read_delimited(
     return Dialect(delimiter, mark), rows
 
 
-def _records(stream: BinaryIO, name: str, delimiter: str, told: bool) -> Iterator[Cells]:
+def _records(stream: BinaryIO, name: str, delimiter: str, declared: bool) -> Iterator[Cells]:
     # A headline may be longer than the csv module's own limit on a cell (131,072 characters).
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
     with stream:
@@ -286,8 +286,8 @@ def _records(stream: BinaryIO, name: str, delimiter: str, told: bool) -> Iterato
                 raise InputError(
                     f"bad CSV: {error}", file=name, line=line, hint="check the row's quotes"
                 ) from error
-            if told and cells:  # the line that says what divides the others
-                told = False
+            if declared and cells:  # the line that says what divides the others
+                declared = False
             elif cells and (len(cells) == 1 or filled(cells)):
                 yield line, cells
 

@@ -1,4 +1,4 @@
-"""Sheets that people fill in for a study, and their keys: CSV that spreadsheets leave as it is.
+"""Sheets that people fill in for a study, and their keys: spreadsheets leave them as they are.
 
 A sheet shows items, and nothing of what is right or of who wrote them; the key, kept apart, holds
 that. Which columns the two have, and what an answer means, each study says for itself.
@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import write_text
+from contrafact.files.atomic import write_bytes
+from contrafact.files.delimited import Dialect
 from contrafact.files.fields import columns_found, rename_row
-from contrafact.files.tables import read_rows, render_csv, table_file
+from contrafact.files.tables import read_rows, render_csv, table_bytes, table_file
 from contrafact.records import content_id
 from contrafact.text.delimit import printable
 
@@ -96,19 +97,24 @@ def write_sheet(
     person may have filled it in.
 
     Raises:
-        InputError: The sheet is not to be a CSV file, or another study has its name.
+        InputError: The sheet is not to be CSV or Excel, or another study has its name.
     """
-    if path.suffix.lower() != ".csv":
-        raise InputError("a study's sheet is a CSV file", file=path, hint="name it .csv")
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".xlsx"):
+        raise InputError(
+            "a study's sheet is a CSV or an Excel file", file=path, hint="name it .csv or .xlsx"
+        )
+    # A byte-order mark tells spreadsheets that a CSV file is UTF-8; in a workbook texts are texts.
+    plain = _guarded_frame(sheet) if suffix == ".csv" else sheet
+    shown = table_bytes(plain, path, Dialect(mark=True))
     key_path = path.with_suffix(".key.csv")
     guidelines_path = path.with_suffix(".guidelines.txt")
-    for target, text in (
-        # The byte-order mark tells spreadsheets that this is UTF-8.
-        (path, "\ufeff" + render_csv(_guarded_frame(sheet))),
-        (key_path, render_csv(_guarded_frame(key))),
-        (guidelines_path, guidelines),
+    for target, content in (
+        (path, shown),
+        (key_path, render_csv(_guarded_frame(key)).encode()),
+        (guidelines_path, guidelines.encode()),
     ):
-        if target.exists() and target.read_bytes() == text.encode():
+        if target.exists() and target.read_bytes() == content:
             continue
         if target.exists() and target != guidelines_path:
             raise InputError(
@@ -116,7 +122,7 @@ def write_sheet(
                 file=target,
                 hint="give another name with --out",
             )
-        write_text(target, text)
+        write_bytes(target, content)
     return key_path, guidelines_path
 
 

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,6 +16,7 @@ from contrafact.files.atomic import atomic_path, os_problem, write_text
 from contrafact.files.delimited import (
     BOM,
     Dialect,
+    Encoding,
     decode_line,
     read_delimited,
     text_lines,
@@ -46,6 +47,7 @@ __all__ = [
     "render_csv",
     "render_jsonl",
     "source_name",
+    "table_bytes",
     "table_file",
     "write_frame",
     "write_rows",
@@ -169,7 +171,7 @@ def open_table(
     suffix = "" if file == "-" else Path(file).suffix.lower()
     stream = _open(file, source_name(file) if name == source_name(path) else name)
     named = KNOWN_NAMES | {fold(have) for have in (columns or {}).values()}
-    dialect = Dialect()
+    dialect, encoding = Dialect(), Encoding()
     try:
         head = stream.read(65536)
         text = head.removeprefix(BOM).lstrip(_SPACE)
@@ -181,7 +183,7 @@ def open_table(
             if head.startswith(mark) and kind != "parquet":
                 raise InputError(found, file=name, hint=hint)
         if kind in (None, "json", "jsonl"):
-            stream, _ = utf8_stream(stream, name, legacy=False)
+            stream, encoding = utf8_stream(stream, name, legacy=False)
             text = stream.read(65536).removeprefix(BOM).lstrip(_SPACE)
             kind = kind or {b"[": "json", b"{": "jsonl"}.get(text[:1], "csv")
         stream.seek(0)
@@ -195,6 +197,8 @@ def open_table(
             dialect, rows = read_delimited(
                 stream, name, tabs=suffix == ".tsv", delimiter=delimiter, named=named
             )
+            if encoding.name == "UTF-16":  # Excel's "Unicode text", whose name says nothing
+                dialect = replace(dialect, mark=True)
             if decimals and dialect.delimiter != ",":
                 rows = with_decimal_points(rows)
         elif kind == "json" and text[:1] != b"{":
@@ -259,27 +263,36 @@ def write_frame(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
             file=path,
             hint=f"name the file {', '.join(TABLE_SUFFIXES[:-1])} or {TABLE_SUFFIXES[-1]}",
         )
-    dialect = dialect or Dialect()
     with atomic_path(path) as temporary:
-        if suffix in (".csv", ".tsv"):
-            delimiter = "\t" if suffix == ".tsv" else dialect.delimiter
-            text = render_csv(frame, delimiter).encode()
-            temporary.write_bytes((BOM if dialect.mark else b"") + text)
-        elif suffix == ".jsonl":
-            temporary.write_bytes(render_jsonl(frame).encode())
-        elif suffix == ".xlsx":
-            names = [str(column) for column in frame.columns]
-            cells = (tuple(_native(value) for value in row) for row in _rows(frame))
-            temporary.write_bytes(workbook_bytes(names, cells, path))
-        else:
-            # Parquet refuses lone surrogates.
-            whole = frame.copy()
-            for column in whole.columns:
-                if whole[column].dtype == object or str(whole[column].dtype).startswith("str"):
-                    whole[column] = whole[column].map(
-                        lambda value: replace_surrogates(value) if isinstance(value, str) else value
-                    )
-            whole.to_parquet(temporary, engine="pyarrow", index=False)
+        temporary.write_bytes(table_bytes(frame, path, dialect))
+
+
+def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None = None) -> bytes:
+    """Return what `write_frame` writes of a table to a file of this name.
+
+    Raises:
+        InputError: More than a sheet holds.
+    """
+    suffix, dialect = Path(path).suffix.lower(), dialect or Dialect()
+    if suffix in (".csv", ".tsv"):
+        delimiter = "\t" if suffix == ".tsv" else dialect.delimiter
+        return (BOM if dialect.mark else b"") + render_csv(frame, delimiter).encode()
+    if suffix == ".jsonl":
+        return render_jsonl(frame).encode()
+    if suffix == ".xlsx":
+        names = [str(column) for column in frame.columns]
+        cells = (tuple(_native(value) for value in row) for row in _rows(frame))
+        return workbook_bytes(names, cells, path)
+    # Parquet refuses lone surrogates.
+    whole = frame.copy()
+    for column in whole.columns:
+        if whole[column].dtype == object or str(whole[column].dtype).startswith("str"):
+            whole[column] = whole[column].map(
+                lambda value: replace_surrogates(value) if isinstance(value, str) else value
+            )
+    sink = io.BytesIO()
+    whole.to_parquet(sink, engine="pyarrow", index=False)
+    return sink.getvalue()
 
 
 def json_line(row: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ that it shares with the system it is compared with.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -45,6 +45,7 @@ __all__ = [
     "diff_runs",
     "flip_measures",
     "match_systems",
+    "measure_label",
     "pair_data",
 ]
 
@@ -272,6 +273,13 @@ def pair_data(diff: RunDiff, pair: SystemPair) -> ChapterData:
         streams=dict.fromkeys(diff.spec.streams, rng),
         bootstrap=Bootstrap(rng=rng, resamples=1, level=diff.level),
     )
+
+
+def measure_label(measure: Measure, form: str = "") -> str:
+    """Return what a measure is called in a line: its group, its label, its form."""
+    parts = [part.removesuffix(", %") for part in (measure.group, measure.label) if part]
+    name = ": ".join(parts)
+    return f"{name} (strict)" if form == "strict" else name
 
 
 def match_systems(
@@ -512,6 +520,7 @@ def _notes(
     only_after: Sequence[str],
 ) -> Iterator[str]:
     """Yield what a reader must know before the figures."""
+    yield from _rulers(shared, pairs)
     data, (one, several) = changes.data, spec.unit
     used = {str(sample) for pair in pairs for sample in shared[pair]["sample_id"]}
     if data.added or data.removed:
@@ -526,17 +535,7 @@ def _notes(
             f"{count(len(data.changed), 'sample')} of one id {are} not the same in both runs: "
             "differences may come from the data."
         )
-    for pair in pairs:
-        if "judge" not in shared[pair].columns:
-            continue
-        of_each = shared[pair].groupby("system")["judge"]
-        judges = {str(system): own.dropna().unique() for system, own in of_each}
-        a, b = (" + ".join(sorted(judges[name])) or "nobody" for name in (pair.second, pair.first))
-        if a != b:
-            yield (
-                f"{pair.name} was judged by {a} in A and by {b} in B: judged measures are compared "
-                "under one judge only, and left out."
-            )
+    yield from _on_one_side(spec, shared, pairs)
     if able.scored and not able.one_fluency_model:
         yield (
             f"Perplexities come from different models ({listed(able.fluency_models)}), and are not "
@@ -548,3 +547,53 @@ def _notes(
         yield f"Only in B: {listed(list(only_after))}."
     if empty:
         yield f"No {one} in common: {listed(list(empty))}."
+
+
+def _rulers(
+    shared: Mapping[SystemPair, pd.DataFrame], pairs: Sequence[SystemPair]
+) -> Iterator[str]:
+    """Yield what is to be said of systems that different judges have judged."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for pair in pairs:
+        if "judge" in shared[pair].columns:
+            of_each = shared[pair].groupby("system")["judge"]
+            judges = {str(system): own.dropna().unique() for system, own in of_each}
+            both = (" + ".join(sorted(judges[name])) for name in (pair.second, pair.first))
+            names.setdefault(cast(tuple[str, str], tuple(both)), []).append(pair.name)
+    for (a, b), systems in names.items():
+        if a == b:
+            continue
+        who = listed(systems) if len(names) > 1 else "A and B"
+        if a and b:
+            yield (
+                f"Different rulers: {who} were judged by {a} in A and by {b} in B. What is judged "
+                "is left out, since its difference would be the judges' as well; to compare it, "
+                "judge one of the runs by the other's judge: contrafact score RUN --judge J."
+            )
+        else:
+            yield (
+                f"Only {'A' if a else 'B'} was judged, by {a or b}: what is judged is left out; to "
+                f"compare it, judge {'B' if a else 'A'} as well: contrafact score RUN --judge J."
+            )
+
+
+def _on_one_side(
+    spec: ReportSpec, shared: Mapping[SystemPair, pd.DataFrame], pairs: Sequence[SystemPair]
+) -> Iterator[str]:
+    """Yield which measures only one of two systems has."""
+    found: dict[str, dict[str, None]] = {"A": {}, "B": {}}
+    for pair in pairs:
+        rows = shared[pair]
+        for measure in compared_measures(spec):
+            column = measure.column_of(measure.forms[0])
+            if measure.judged or column not in rows.columns:
+                continue
+            has = [
+                rows.loc[rows["system"].eq(name), column].notna().any()
+                for name in (pair.second, pair.first)
+            ]
+            if has[0] != has[1]:
+                found["A" if has[0] else "B"][measure_label(measure)] = None
+    for side, labels in found.items():
+        if labels:
+            yield f"Only {side} has {listed(list(labels))}: there is nothing to compare it with."

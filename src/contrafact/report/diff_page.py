@@ -16,7 +16,7 @@ from contrafact.family.display import (
 )
 from contrafact.family.report import Measure
 from contrafact.report.chapter import marked_text, output_chips, run_facts, shorten
-from contrafact.report.diff import Flip, RunDiff, pair_data
+from contrafact.report.diff import Flip, RunDiff, measure_label, pair_data
 from contrafact.report.html import page_environment
 from contrafact.report.regression import Finding
 
@@ -26,7 +26,6 @@ __all__ = [
     "differences_table",
     "flips_table",
     "item_name",
-    "measure_label",
     "render_diff",
     "settings_table",
     "state",
@@ -38,13 +37,6 @@ SHOWN_ON_PAGE = 200
 
 _ITEM_IDS = 40
 _VERSION = 1
-
-
-def measure_label(measure: Measure, form: str = "") -> str:
-    """Return what a measure is called in a line: its group, its label, its form."""
-    parts = [part.removesuffix(", %") for part in (measure.group, measure.label) if part]
-    name = ": ".join(parts)
-    return f"{name} (strict)" if form == "strict" else name
 
 
 def state(measure: Measure, value: float) -> str:

@@ -32,7 +32,7 @@ from contrafact.runs.items import VERDICTS
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import GIVEN_ITEMS, output_fields, scored
 
-__all__ = ["prepare_again", "source_and_task", "task_of"]
+__all__ = ["prepare_again", "require_task", "source_and_task", "task_of"]
 
 
 def task_of(source: Path) -> str:
@@ -52,6 +52,16 @@ def task_of(source: Path) -> str:
             hint=f"name a log of {', '.join(tasks())}",
         )
     return name
+
+
+def require_task(source: Path, task: str) -> None:
+    """Refuse a run or a log that is of another task than it is said to be.
+
+    Raises:
+        InputError: It is, or it is neither.
+    """
+    if (found := task_of(source)) != task:
+        raise InputError(f"is of {found}, not of {task}", file=source, hint=f"say task: {found}")
 
 
 def source_and_task(named: str | PathLike[str]) -> tuple[Path, str]:
@@ -140,6 +150,7 @@ def prepare_again(
         asked,
         left_out=tuple(left_out),
         scored=texts if same and texts.exists() else None,
+        source={"run": source, **(options or {})},
     )
     return scored(run, settings, limited, outputs, data, {"outputs": record})
 

@@ -1,8 +1,8 @@
 """A run as a flat list of options: those of the command line, of a config file and of Python.
 
 One model says each option once, with its bounds and its help. From it come the options of
-``contrafact run``, the JSON schema that editors check a config file by, and the ``config.yaml`` of
-every run folder, which repeats the run.
+``contrafact run`` and ``score``, the JSON schema that editors check a config file by, and the
+``config.yaml`` of every run folder, which repeats the run.
 """
 
 import os
@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import (
     BaseModel,
@@ -20,6 +20,7 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
     create_model,
+    model_validator,
 )
 
 from contrafact.errors import InputError
@@ -29,19 +30,26 @@ from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.models.secrets import secrets_dropped
 from contrafact.options import SAMPLING, TRANSPORT
 
+if TYPE_CHECKING:
+    from contrafact.family.run import Prepared
+
 __all__ = [
     "BOUNDS",
     "GENERATION",
     "NOT_IN_A_GRID",
     "SCORING",
+    "SOURCES",
     "RunConfig",
+    "ScoreConfig",
+    "TaskConfig",
     "config_model",
     "config_schema",
     "config_text",
     "dump_config",
     "make_config",
+    "model_of",
     "path_options",
-    "scoring_config",
+    "score_model",
     "task_options",
 ]
 
@@ -69,12 +77,42 @@ def _option(description: str = "", *, panel: str = "", metavar: str = "", **boun
     )
 
 
-class RunConfig(BaseModel):
-    """The options that every run has; None where one is not given."""
+class TaskConfig(BaseModel):
+    """Options of a run of a task, as far as they were given."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     task: str = Field(description="The task.")
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings of every run that were given, by the names of `RunSettings`."""
+        set_ = self._given()
+        found: dict[str, Any] = {
+            "models": set_.get("model"),
+            "judges": set_.get("judge"),
+            "methods": set_.get("method"),
+            **{name: set_.get(name) for name in ("data", "columns", "limit", "seed", "prompts")},
+            "generation": {name: set_[name] for name in GENERATION if name in set_},
+            "model_args": set_.get("model_args"),
+            "judge_args": set_.get("judge_args"),
+            "transport": {name: set_[name] for name in BOUNDS if name in set_},
+            "shared_cache": set_.get("cache") or None,
+        }
+        return {name: value for name, value in found.items() if value not in (None, (), {})}
+
+    def own(self) -> dict[str, Any]:
+        """Return the task's own options that were given, by name."""
+        set_ = self._given()
+        return {name: set_[name] for name in task_options(self.task).model_fields if name in set_}
+
+    def _given(self) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in self.model_fields_set}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+class RunConfig(TaskConfig):
+    """The options that every run has; None where one is not given."""
+
     model: Names | None = _option("Model under test; give several for a grid.", metavar="M")
     judge: Names | None = _option("Judge; several form a panel. None by default.", metavar="J")
     method: Names | None = _option(
@@ -122,27 +160,6 @@ class RunConfig(BaseModel):
     batch: int | None = _option("Use the provider's batch mode, N a batch.", panel=TRANSPORT, ge=1)
     cache: bool | None = _option("Reuse answers of earlier runs.", panel=TRANSPORT)
 
-    def given(self) -> dict[str, Any]:
-        """Return the settings of every run that were given, by the names of `RunSettings`."""
-        set_ = self._given()
-        found: dict[str, Any] = {
-            "models": set_.get("model"),
-            "judges": set_.get("judge"),
-            "methods": set_.get("method"),
-            **{name: set_.get(name) for name in ("data", "columns", "limit", "seed", "prompts")},
-            "generation": {name: set_[name] for name in GENERATION if name in set_},
-            "model_args": set_.get("model_args"),
-            "judge_args": set_.get("judge_args"),
-            "transport": {name: set_[name] for name in BOUNDS if name in set_},
-            "shared_cache": set_.get("cache") or None,
-        }
-        return {name: value for name, value in found.items() if value not in (None, (), {})}
-
-    def own(self) -> dict[str, Any]:
-        """Return the task's own options that were given, by name."""
-        set_ = self._given()
-        return {name: set_[name] for name in task_options(self.task).model_fields if name in set_}
-
     def settings(self) -> RunSettings:
         """Return the settings of the run, with the defaults of its task and of its preset.
 
@@ -153,9 +170,74 @@ class RunConfig(BaseModel):
 
         return make_settings(self.task, self.given(), self.own(), self.preset)
 
-    def _given(self) -> dict[str, Any]:
-        values = {name: getattr(self, name) for name in self.model_fields_set}
-        return {name: value for name, value in values.items() if value is not None}
+    def prepare(self) -> "Prepared":
+        """Return the run, loaded and checked.
+
+        Raises:
+            InputError: As `make_settings` and `prepare`.
+        """
+        from contrafact.runs.prepare import prepare
+
+        return prepare(self.settings())
+
+
+def _of_every_run(name: str) -> Any:
+    """Return the field of an option that scoring shares with every run."""
+    return RunConfig.model_fields[name]
+
+
+class ScoreConfig(TaskConfig):
+    """The options of scoring outputs that are there already; None where one is not given."""
+
+    outputs: Path | None = _option("Outputs that were made elsewhere.", metavar="FILE")
+    run: Path | None = _option("A run folder, or a log of Inspect, to judge again.", metavar="RUN")
+    system: str | None = _option("The system, where no column has it.", metavar="NAME")
+    columns: dict[str, str] | None = _option(
+        "What the outputs call otherwise.", metavar="FIELD=COLUMN,…"
+    )
+    partial: bool | None = _option("Leave out items that there is no output of.")
+    judge: Names | None = _of_every_run("judge")
+    data: Path | None = _of_every_run("data")
+    limit: int | None = _of_every_run("limit")
+    out: Path | None = _of_every_run("out")
+    prompts: Path | None = _of_every_run("prompts")
+    estimate: bool | None = _of_every_run("estimate")
+    yes: bool | None = _of_every_run("yes")
+    with_published: bool | None = _of_every_run("with_published")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "ScoreConfig":
+        """Outputs come from a file or from a run, and a run says itself whose they are."""
+        if (self.outputs is None) == (self.run is None):
+            raise ValueError("name either outputs or a run")
+        of_files = ("system", "columns", "partial")
+        given = [name for name in of_files if getattr(self, name)]
+        if self.run is not None and given:
+            raise ValueError(f"{given[0]} has no use where a run is judged again")
+        return self
+
+    def prepare(self) -> "Prepared":
+        """Return the run that scores the outputs, loaded and checked.
+
+        Raises:
+            InputError: As `prepare_score` and `prepare_again`.
+        """
+        from contrafact.runs.again import prepare_again, require_task
+        from contrafact.runs.score import prepare_score
+
+        given, own = self.given(), self.own()
+        if self.run is not None:
+            require_task(self.run, self.task)
+            return prepare_again(self.run, given=given, options=own)
+        return prepare_score(
+            self.task,
+            cast(Path, self.outputs),
+            system=self.system,
+            columns=given.pop("columns", None),
+            partial=bool(self.partial),
+            given=given,
+            options=own,
+        )
 
 
 def _of_panel(panel: str) -> tuple[str, ...]:
@@ -179,6 +261,9 @@ SCORING = (
     *("judge_args", *BOUNDS, "cache"),
 )
 """The options of every run that mean something where nothing is generated."""
+
+SOURCES = ("outputs", "run")
+"""What says that outputs are scored, and which."""
 
 NOT_IN_A_GRID = ("task", "out", "estimate", "yes", "with_published")
 """What is said of a grid as a whole."""
@@ -211,9 +296,36 @@ def config_model(task: str) -> type[RunConfig]:
     return create_model(f"{task} run", __base__=RunConfig, **fields)
 
 
-def path_options(task: str) -> list[str]:
-    """Return the options of a task's runs that name a file or a folder."""
-    fields = config_model(task).model_fields
+@cache
+def score_model(task: str) -> type[ScoreConfig]:
+    """Return the model of all options of scoring a task's outputs.
+
+    Raises:
+        InputError: There is no such task.
+    """
+    every = {name: RunConfig.model_fields[name] for name in SCORING}
+    own = scoring_fields(task_options(task))
+    fields: dict[str, Any] = {
+        name: (cast(Any, field.annotation) | None, field)
+        for name, field in {**every, **own}.items()
+        if name not in ScoreConfig.model_fields
+    }
+    return create_model(f"{task} score", __base__=ScoreConfig, **fields)
+
+
+def model_of(task: str, names: Container[str]) -> type[RunConfig] | type[ScoreConfig]:
+    """Return the model that options are of: those of scoring, if they name what is scored.
+
+    Raises:
+        InputError: There is no such task.
+    """
+    scores = any(name in names for name in SOURCES)
+    return score_model(task) if scores else config_model(task)
+
+
+def path_options(model: type[TaskConfig]) -> list[str]:
+    """Return the options that name a file or a folder."""
+    fields = model.model_fields
     return [name for name, field in fields.items() if "Path" in str(field.annotation)]
 
 
@@ -224,8 +336,8 @@ def make_config(
     *,
     ours: Container[str] = (),
     grid: Container[str] = (),
-) -> RunConfig:
-    """Return a run's options, checked.
+) -> RunConfig | ScoreConfig:
+    """Return a run's options, checked; those of scoring, if they name what is scored.
 
     Args:
         task: The task.
@@ -237,7 +349,8 @@ def make_config(
     Raises:
         InputError: There is no such task or option, or a value is not allowed.
     """
-    model = config_model(task)
+    given = {name: value for name, value in values.items() if value is not None}
+    model = model_of(task, given)
 
     def problem(where: Sequence[object], said: str, hint: str) -> InputError:
         if file is None or where[0] in ours:
@@ -245,15 +358,20 @@ def make_config(
         return file.problem(("grid", *where) if where[0] in grid else where, said, hint)
 
     known = [name for name in model.model_fields if name != "task"]
-    given = {name: value for name, value in values.items() if value is not None}
     for name in given:
+        if name not in known and name in config_model(task).model_fields:
+            said = f"{name} is of what generates, and nothing is generated here"
+            raise problem((name,), said, "leave it out")
         if name not in known:
             raise problem((name,), f"{task} has no option '{name}'", nearest(name, known))
     try:
         return model.model_validate({**given, "task": task})
     except ValidationError as error:
         first = error.errors()[0]
-        name, said = str(first["loc"][0]), first["msg"].removeprefix("Value error, ")
+        said = first["msg"].removeprefix("Value error, ")
+        if not first["loc"]:  # what is wrong with several together
+            raise problem(SOURCES[:1], said, "leave one of them out") from None
+        name = str(first["loc"][0])
         raise problem(
             first["loc"],
             f"{name}: {said[:1].lower()}{said[1:]} (it is {given[name]!r:.60})",
@@ -261,29 +379,10 @@ def make_config(
         ) from None
 
 
-def scoring_config(task: str, values: Mapping[str, Any]) -> RunConfig:
-    """Return the options of a run that generates nothing, checked.
-
-    Args:
-        task: The task.
-        values: The options by name; those that are None count as not given.
-
-    Raises:
-        InputError: As `make_config`, or an option is of what generates.
-    """
-    config = make_config(task, values)
-    known = {*SCORING, *scoring_fields(task_options(task))}
-    for name, value in values.items():
-        if value is not None and name not in known:
-            raise InputError(
-                f"{name} is of what generates, and nothing is generated here", hint="leave it out"
-            )
-    return config
-
-
 def config_schema() -> dict[str, Any]:
     """Return the JSON schema of config files, by which editors check and complete them."""
-    branches = [_task_schema(name) for name in tasks()]
+    branches = [_branch(name, config_model(name)) for name in tasks()]
+    branches += [_scoring_branch(name) for name in tasks()]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "contrafact run",
@@ -297,10 +396,17 @@ def config_schema() -> dict[str, Any]:
     }
 
 
-def _task_schema(task: str) -> dict[str, Any]:
+def _scoring_branch(task: str) -> dict[str, Any]:
+    """Return the schema of scoring: what is scored is named, once or by the grid."""
+    named = [{"required": [name]} for name in SOURCES]
+    by_grid = {"required": ["grid"], "properties": {"grid": {"oneOf": named}}}
+    return {**_branch(task, score_model(task)), "title": f"{task}, scored",
+            "oneOf": [*named, by_grid]}  # fmt: skip
+
+
+def _branch(task: str, model: type[TaskConfig]) -> dict[str, Any]:
     options = {
-        name: _plain(schema)
-        for name, schema in config_model(task).model_json_schema()["properties"].items()
+        name: _plain(schema) for name, schema in model.model_json_schema()["properties"].items()
     }
     several = {
         name: {"type": "array", "minItems": 1, "items": schema}
@@ -336,7 +442,9 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def config_text(settings: RunSettings, folder: Path) -> str:
+def config_text(
+    settings: RunSettings, folder: Path, source: Mapping[str, Any] | None = None
+) -> str:
     """Return the ``config.yaml`` that repeats a run: every option but defaults, and no secrets.
 
     Of a prompt pack it names the run's own copy.
@@ -344,17 +452,20 @@ def config_text(settings: RunSettings, folder: Path) -> str:
     Args:
         settings: The settings of the run.
         folder: The run folder, in which the file is to stand; its paths are relative to it.
+        source: Where the outputs come from that it scores, as `GivenOutputs.source` has it; none
+            if it makes its own.
     """
     from contrafact.runs.folder import PROMPTS
 
     own = {
-        name: "none" if value is None else value
+        name: value
         for name, value in settings.options
         if value != type(settings.options).model_fields[name].default
     }
     args = {"model_args": settings.model_args, "judge_args": settings.judge_args}
     values = {
         "task": settings.task,
+        **_named_source(source or {}),
         "model": list(settings.models),
         "judge": list(settings.judges),
         "method": list(settings.methods),
@@ -363,13 +474,19 @@ def config_text(settings: RunSettings, folder: Path) -> str:
         "limit": settings.limit,
         "seed": settings.generation.get("seed", settings.seed or None),
         "prompts": folder / PROMPTS if settings.prompts and (folder / PROMPTS).exists() else None,
-        **own,
+        **{name: "none" if value is None else value for name, value in own.items()},
         **settings.generation,
         **{name: secrets_dropped(given) for name, given in args.items()},
         **settings.transport,
         "cache": settings.shared_cache or None,
     }
-    left_out = [name for name, given in args.items() if secrets_dropped(given) != given]
+    if source is not None:
+        known = {"task", *source, *score_model(settings.task).model_fields}
+        own_names = {name: one for name, one in values.items() if name in known}
+        values = {**own_names, **_named_source(source)}
+    left_out = [
+        name for name, given in args.items() if name in values and secrets_dropped(given) != given
+    ]
     head = (
         "# The run of this folder; contrafact run --config config.yaml --out DIR repeats it.\n"
         "# Paths are relative to this file.\n"
@@ -378,6 +495,12 @@ def config_text(settings: RunSettings, folder: Path) -> str:
         head += f"# The preset {settings.preset} filled in settings; they are all here.\n"
     head += "".join(f"# Left out of {name}: what looks like a secret.\n" for name in left_out)
     return head + dump_config(values, folder)
+
+
+def _named_source(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what says which outputs are scored, those that were downloaded by their name."""
+    outputs = source.get("outputs")
+    return {**source, "outputs": _named_data(outputs)} if isinstance(outputs, str) else {**source}
 
 
 def _named_data(origin: str) -> str:

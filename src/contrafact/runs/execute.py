@@ -132,10 +132,10 @@ def execute(
         if ready is not None:
             ready()
         write_manifest(folder, manifest)
-        prepared = place_outputs(prepared, folder)
         keep_prompts(folder, prepared.pack)
-        if prepared.given is None:
-            write_text(folder / CONFIG, config_text(prepared.settings, folder))
+        source = None if prepared.given is None else prepared.given.source
+        write_text(folder / CONFIG, config_text(prepared.settings, folder, source))
+        prepared = place_outputs(prepared, folder)
         try:
             logs = _evaluate(prepared, folder, subjects, judges, helpers, seen)
         except KeyboardInterrupt:

@@ -17,13 +17,13 @@ from contrafact.files.config import ConfigFile, nearest
 from contrafact.runs.config import (
     NOT_IN_A_GRID,
     RunConfig,
-    config_model,
+    ScoreConfig,
     dump_config,
     make_config,
+    model_of,
     path_options,
 )
 from contrafact.runs.folder import CONFIG, MANIFEST
-from contrafact.runs.prepare import prepare
 
 __all__ = ["Cell", "Plan", "begin_grid", "grid_folder", "make_plan", "prepare_cells"]
 
@@ -43,7 +43,7 @@ class Cell:
 
     folder: str
     label: str
-    config: RunConfig
+    config: RunConfig | ScoreConfig
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Plan:
     grid: Mapping[str, Sequence[Any]]
 
     @property
-    def first(self) -> RunConfig:
+    def first(self) -> RunConfig | ScoreConfig:
         """The options of the first run; of ``out`` and the like, of all."""
         return self.cells[0].config
 
@@ -97,14 +97,14 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
     if task is not None and named != task:
         problem = f"is a config of {named}, not of {task}"
         raise file.problem(("task",), problem, f"use `contrafact run {named}`")
+    grid = values.pop("grid", {})
     try:
-        model = config_model(str(named))
+        model = model_of(str(named), {*values, *(grid if isinstance(grid, dict) else ())})
     except InputError as error:
         raise file.problem(("task",), error.problem, error.hint) from None
     known = [name for name in model.model_fields if name != "task"]
-    axes = _axes(file, values.pop("grid", {}), [n for n in known if n not in NOT_IN_A_GRID])
-    paths = path_options(str(named))
-    for name in paths:
+    axes = _axes(file, grid, [n for n in known if n not in NOT_IN_A_GRID])
+    for name in path_options(model):
         if isinstance(values.get(name), str):
             values[name] = _path(file, values[name])
         if name in axes:
@@ -135,7 +135,7 @@ def prepare_cells(plan: Plan) -> list[Prepared]:
     found: list[Prepared] = []
     for cell in plan.cells:
         try:
-            found.append(prepare(cell.config.settings()))
+            found.append(cell.config.prepare())
         except InputError as error:
             if not plan.grid:
                 raise

@@ -56,8 +56,8 @@ def make_settings(
     found = task_named(task)
     model = found.options.load() if found.options else TaskOptions
     values: dict[str, Any] = dict(load_preset(preset)) if preset else {}
-    for told in ("needs", "notes"):
-        values.pop(told, None)
+    for name in ("needs", "notes"):
+        values.pop(name, None)
     own = {name: values.pop(name) for name in [*values] if name in model.model_fields}
     if preset and values.pop("task", task) != task:
         raise InputError(f"the preset '{preset}' is not for {task}", hint="leave one of them out")

@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from contrafact.corpus.named import data_source
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.given import (
@@ -84,7 +85,8 @@ def prepare_score(
 
     Args:
         task: The task.
-        file: The outputs: a row each, or what the task's layouts say.
+        file: The outputs: a row each, or what the task's layouts say; or a published set's name,
+            or a dataset of the hub, as `data_source` takes them.
         system: The system's name, where no column has it; the file's name by default.
         columns: By field, the column that it stands in, where its name does not say so.
         partial: Whether items of which the file has no output at all are left out, instead of
@@ -100,6 +102,8 @@ def prepare_score(
     settings = make_settings(task, {"methods": (), **(given or {})}, options or {})
     if str(file) == "-":
         raise InputError("outputs are not read from standard input", hint="name a file")
+    source = data_source(file)
+    file = source.path
     run = task_named(task).run.load()
     known = (*run.output_fields, *_EVERY_ROW)
     for name in columns or ():
@@ -116,7 +120,24 @@ def prepare_score(
         reading.take(line, row)
     if settings.data is None:
         items, notes = _items_of(run, reading)
-    return _prepared(run, settings, file, items, notes, reading, partial)
+    asked = {
+        "outputs": source.origin or file,
+        "system": system,
+        "columns": dict(columns or {}),
+        "partial": partial or None,
+    }
+    prepared = _prepared(run, settings, file, items, notes, reading, partial, asked)
+    return _with_source(prepared, source.origin)
+
+
+def _with_source(prepared: Prepared, origin: str) -> Prepared:
+    """Return the run, whose manifest says where the outputs were downloaded from."""
+    if not origin:
+        return prepared
+    told = {name: one.model_copy(update={"source": origin})
+            for name, one in prepared.files.items()}  # fmt: skip
+    data = prepared.data if told else prepared.data.model_copy(update={"source": origin})
+    return replace(prepared, files=told, data=data)
 
 
 def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
@@ -298,6 +319,7 @@ def _prepared(
     notes: Sequence[str],
     reading: _Reading,
     partial: bool,
+    source: Mapping[str, Any],
 ) -> Prepared:
     """Return the run that scores what was read."""
     if not reading.parts or not items:
@@ -328,6 +350,7 @@ def _prepared(
         asked,
         [row for _, row in reading.items] if brought else None,
         tuple(reading.left_out),
+        source=source,
     )
     said = [*notes, *_notes(reading, systems, len(asked), len(limited) < len(items))]
     data = file_record(file if settings.data is None else settings.data, len(limited), said)
@@ -446,6 +469,12 @@ def _notes(
         if beyond:
             notes.append(f"{beyond} outputs of items beyond --limit left out")
     for name, own in systems.items():
+        reasons = Counter(str(one.get("invalid")) for one in own.outputs.values())
+        if own.outputs and not own.judged_outputs:
+            notes.append(
+                f"{name}: none of its {len(own.outputs)} outputs can be read: "
+                f"{reasons.most_common(1)[0][0]}"
+            )
         missing = units * own.draws - taken[name]
         if missing:
             notes.append(

@@ -52,6 +52,7 @@ __all__ = [
     "binary_figures",
     "classification",
     "confusion_matrix",
+    "jackknife_errors",
     "measures",
     "resampled_measures",
 ]
@@ -142,6 +143,42 @@ def measures(confusion: ArrayLike, form: Form = "valid") -> dict[str, NDArray[np
         "recall": mean(right, actual),
         "f1": mean(2 * right, actual + predicted),
         "mcc": np.where(total > 0, mcc, math.nan),
+    }
+
+
+def jackknife_errors(
+    gold: Sequence[Hashable],
+    predicted: Sequence[Hashable | None],
+    labels: Sequence[Hashable],
+    clusters: Sequence[Hashable],
+    form: Form = "valid",
+) -> dict[str, float]:
+    """Return every measure's standard error, by leaving out one cluster after the other.
+
+    The delete-one jackknife (Efron and Stein, 1981), which suits measures that are no means.
+
+    Args:
+        gold: Gold labels.
+        predicted: Predicted ones; None where invalid.
+        labels: The label space.
+        clusters: Each item's cluster.
+        form: As `measures` has it.
+
+    Returns:
+        By name of :data:`MEASURES`; NaN with fewer than two clusters.
+    """
+    codes = {cluster: i for i, cluster in enumerate(dict.fromkeys(clusters))}
+    width = len(labels) * (len(labels) + 1)
+    rows = np.array([codes[cluster] for cluster in clusters], dtype=np.int64)
+    cells = rows * width + _cells(gold, predicted, labels)
+    own = np.bincount(cells, minlength=len(codes) * width).reshape(len(codes), width)
+    without = (own.sum(axis=0) - own).reshape(-1, len(labels), len(labels) + 1)
+    number = len(codes)
+    if number < 2:
+        return dict.fromkeys(MEASURES, math.nan)
+    return {
+        name: float(np.sqrt((number - 1) * np.var(values)))
+        for name, values in measures(without, form).items()
     }
 
 

@@ -41,7 +41,7 @@ class DrawnStudy:
         person may have filled it in.
 
         Raises:
-            InputError: The sheet is not to be a CSV file, or another study has its name.
+            InputError: The sheet is not to be CSV or Excel, or another study has its name.
         """
         return write_sheet(path, self.sheet, self.key, self.guidelines)
 

@@ -164,8 +164,8 @@ class Batch:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_known", frozenset(map(words, self.inputs)))
-        told = Counter(name for one in self.inputs if (name := language(one)) is not None)
-        most = told.most_common(1)
+        languages = Counter(name for one in self.inputs if (name := language(one)) is not None)
+        most = languages.most_common(1)
         object.__setattr__(self, "_language", most[0][0] if most else None)
 
     def reason(

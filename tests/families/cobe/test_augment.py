@@ -124,7 +124,7 @@ def run_with(path, replies, stories=(CORE,), plan=None):
         )
 
 
-def test_duplicates_and_failures_are_told_and_everything_kept_awaits_approval(run, tmp_path):
+def test_duplicates_and_failures_are_reported_and_everything_kept_awaits_approval(run, tmp_path):
     again = GOOD | {"text": GOOD["text"].upper()}
     found = run([json.dumps(GOOD), json.dumps(again), RuntimeError("no credit left")])
     assert [story.id for story in found.stories] == ["2v2"]

@@ -63,7 +63,7 @@ def test_what_a_story_lacks_is_not_asked_and_each_criterion_is_one_call(story, n
     assert "E1" not in judged(bare, judge({})).panel
 
 
-def test_the_judge_sees_criterion_and_response_and_more_only_when_told():
+def test_the_judge_sees_criterion_and_response_and_more_only_when_given():
     story = STORIES["13v1"]
     seen = []
     judged(story, judge({}, seen=seen), text="A response to judge.")

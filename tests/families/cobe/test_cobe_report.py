@@ -229,10 +229,12 @@ def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None
     def warned(meta: ReportMeta) -> dict[str, str]:
         return dict(make_chapter(task_runs("cobe", items, meta), Options(resamples=20)).warnings)
 
-    said = warned(meta(embedded_judge=True))
-    assert "The judge is the embedded model" in said
-    assert f"On E1, {JUDGE} answered T 100.0% of the time" in said["The judge hardly distinguishes"]
-    assert "all criteria" not in said["The judge hardly distinguishes"]
+    shown = warned(meta(embedded_judge=True))
+    assert "The judge is the embedded model" in shown
+    assert (
+        f"On E1, {JUDGE} answered T 100.0% of the time" in shown["The judge hardly distinguishes"]
+    )
+    assert "all criteria" not in shown["The judge hardly distinguishes"]
     own = RunFacts(name="r", self_judged=True)
     assert "A model judged its own writing" in warned(ReportMeta(runs=(own,)))
 

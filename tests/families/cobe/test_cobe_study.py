@@ -132,7 +132,7 @@ def test_sheets_come_back_with_answers_problems_and_blanks(tmp_path):
     answers = answers_in([copy], drawn)
     assert [one.answer for one in answers.answers] == ["yes", "no", "other"]
     assert answers.blanks == 2
-    assert any("'maybe', not Yes, No or Other" in told for told in answers.problems)
+    assert any("'maybe', not Yes, No or Other" in message for message in answers.problems)
     text = copy.read_text(encoding="utf-8").replace("Story", "Tale", 1)
     copy.write_text(text, encoding="utf-8")
     assert any("another text than was drawn" in p for p in answers_in([copy], drawn).problems)

@@ -114,7 +114,7 @@ def test_invalid_verdicts_and_responses_are_kept_and_never_guessed(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_judge_is_needed_unless_left_out_and_examples_where_none_are_shown_are_told(tmp_path):
+def test_a_judge_is_needed_unless_left_out_and_examples_where_none_are_shown_are_reported(tmp_path):
     subject = writer(lambda known, _: known.right[0].text)
     log, rows, _ = run(tmp_path, subject, judge=None, limit=1)
     assert rows == []
@@ -182,7 +182,7 @@ def test_a_run_over_http_leaves_its_tables_and_feeds_a_study(quick_contrafact, s
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--shots", "2"), "--shots is for worked examples, and no method here shows any"),
         (("--draws", "2"), "--draws is for worked examples"),
@@ -192,15 +192,15 @@ def test_a_run_over_http_leaves_its_tables_and_feeds_a_study(quick_contrafact, s
         (("--data", "bad.json"), "bad.json:2: 'Query' holds 1 of three phrasings"),
     ],
 )
-def test_what_makes_no_sense_is_told_before_the_first_call(
-    quick_contrafact, tmp_path, options, told
+def test_what_makes_no_sense_is_reported_before_the_first_call(
+    quick_contrafact, tmp_path, options, message
 ):
     story = {"Core Set ID": 1, "Variation ID": 1, "Domain": "d", "Variation text": "It rained.",
              "Query": ["one"], "Evaluation criteria": ["a", "b"]}  # fmt: skip
     (tmp_path / "bad.json").write_text(json.dumps([story], indent=1), encoding="utf-8")
     ran = quick_contrafact("run", "cobe", "--model", "mockllm/model", *options)
     assert ran.returncode == 2
-    assert told in ran.stderr
+    assert message in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
 
 

@@ -63,7 +63,7 @@ def test_a_clause_becomes_three_queries(clause, after_had, after_if):
 
 
 @pytest.mark.parametrize("clause", ["the brakes failed", "had", "", "the brakes had", []])
-def test_what_is_no_such_clause_is_told(clause):
+def test_what_is_no_such_clause_is_reported(clause):
     with pytest.raises(InputError, match=r"intervention|'had'") as raised:
         queries(clause)
     assert "the brakes had failed" in str(raised.value)

@@ -63,7 +63,7 @@ def test_it_works_inside_a_running_loop():
     assert asyncio.run(train()) == [1.0]
 
 
-def test_rows_of_a_dataset_hold_what_the_reward_needs_and_misuse_is_told():
+def test_rows_of_a_dataset_hold_what_the_reward_needs_and_misuse_is_reported():
     rows = reward_rows(bundled_stories())
     assert len(rows) == 42
     assert set(rows[0]) == {"prompt", "query", "story"}

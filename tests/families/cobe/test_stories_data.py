@@ -1,4 +1,4 @@
-"""Stories in and out: what is wrong is told by line and key, what is odd is noted, nothing lost."""
+"""Stories in and out: faults are reported by line and key, what is odd is noted, nothing lost."""
 
 import json
 
@@ -90,7 +90,7 @@ def test_the_papers_schema_is_read_and_written_back(tmp_path):
         ({"Failure modes": [9]}, "'Failure modes' holds '9'"),
     ],
 )
-def test_what_is_wrong_is_told_by_line_and_key(tmp_path, change, message):
+def test_what_is_wrong_is_reported_by_line_and_key(tmp_path, change, message):
     other = SAMPLE | {"Variation ID": 3} | change
     path = write(tmp_path, SAMPLE, other)
     with pytest.raises(InputError, match=message) as raised:
@@ -130,7 +130,7 @@ def test_what_is_odd_loads_with_a_note(tmp_path):
     (story,) = load_stories(write(tmp_path, odd), notes)
     assert story.text == long, "a story of 50 KB is kept whole"
     assert story.other_criteria == ("Tone: sad",)
-    said = " | ".join(notes.lines())
+    shown = " | ".join(notes.lines())
     for part in (
         "the domain 'Music'",
         "queries in free form (line 2)",
@@ -140,12 +140,12 @@ def test_what_is_odd_loads_with_a_note(tmp_path):
         "1 x the key 'Colour'",
         "1 stories await a person's approval",
     ):
-        assert part in said
+        assert part in shown
     (counts,) = count_texts([long])
     assert counts.sentences == 1500, "all of it is counted"
 
 
-def test_a_file_without_stories_and_another_kind_of_file_are_told(tmp_path):
+def test_a_file_without_stories_and_another_kind_of_file_are_reported(tmp_path):
     with pytest.raises(InputError, match="no stories"):
         load_stories(write(tmp_path))
     with pytest.raises(InputError, match="'Variation text' is missing"):

@@ -46,7 +46,7 @@ def test_a_file_with_table_1s_counts_is_clean(tmp_path):
     assert report.notes == ()
 
 
-def test_a_misspelled_category_is_mapped_counted_and_said(tmp_path):
+def test_a_misspelled_category_is_mapped_counted_and_reported(tmp_path):
     rows = full_benchmark()
     at = next(i for i, row in enumerate(rows) if row["category"].startswith("ESG"))
     rows[at]["category"] = "Macro-economic indicators"

@@ -148,7 +148,7 @@ def test_unknown_category_and_half_a_reference_are_noted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "line", "said"),
+    ("name", "data", "line", "message"),
     [
         ("t.csv", "headline,category\nA,\n ,Labour\n", 3, "the headline is empty"),
         ("t.json", '[{"headline": "A"},\n{"headline": null}]', 2, "the headline is empty"),
@@ -160,10 +160,10 @@ def test_unknown_category_and_half_a_reference_are_noted(tmp_path):
         ("t.json", "[]", None, "the file holds no headlines"),
     ],
 )
-def test_bad_headlines_name_their_line(tmp_path, name, data, line, said):
+def test_bad_headlines_name_their_line(tmp_path, name, data, line, message):
     with pytest.raises(InputError) as caught:
         load_headlines(write(tmp_path, name, data))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.line == line
     assert caught.value.hint
 
@@ -186,7 +186,7 @@ def test_hostile_headlines_load_unchanged(tmp_path, text):
     assert item.text == text
 
 
-def test_half_a_character_is_replaced_and_said(tmp_path):
+def test_half_a_character_is_replaced_and_reported(tmp_path):
     row = {"headline": "lone \ud83d half", "description": "whole"}
     notes = LoadNotes()
     (item,) = load_headlines(write(tmp_path, "t.jsonl", json.dumps(row)), notes)

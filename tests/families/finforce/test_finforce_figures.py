@@ -245,9 +245,9 @@ class TestPrepare:
 
 def test_fixture_has_what_the_tests_need(study: Study) -> None:
     items = study.make_items()
-    said = SimpleNamespace(
+    shown = SimpleNamespace(
         invalid=items["invalid_reason"].notna().sum(),
         unread=items["directionality_invalid"].notna().sum(),
         unscored=(items["perplexity"].isna() & items["text"].notna()).sum(),
     )
-    assert min(vars(said).values()) > 3
+    assert min(vars(shown).values()) > 3

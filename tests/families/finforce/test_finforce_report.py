@@ -1,4 +1,4 @@
-"""The tables: what is marked, what is left out and said, what the paper's rows may show."""
+"""The tables: what is marked, what is left out and noted, what the paper's rows may show."""
 
 from dataclasses import replace
 from typing import Any
@@ -113,7 +113,7 @@ def test_overall_table_has_both_forms_and_the_median(data: ChapterData) -> None:
     assert (table.frame["average_strict"] <= table.frame["average_valid"]).all()
 
 
-def test_without_judge_or_fluency_columns_go_and_it_is_said(study: Study) -> None:
+def test_without_judge_or_fluency_columns_go_and_it_is_reported(study: Study) -> None:
     items = study.make_items(judged=False, scored=False)
     data = data_of(items, study.make_meta(judges=(), fluency_model=None), resamples=50)
     table = shown(data, "overall")
@@ -242,7 +242,9 @@ def published(data: ChapterData) -> ChapterData:
 
 
 class TestPublished:
-    def test_perplexity_of_another_model_is_blanked_and_said(self, published: ChapterData) -> None:
+    def test_perplexity_of_another_model_is_blanked_and_reported(
+        self, published: ChapterData
+    ) -> None:
         table = shown(published, "risk")
         assert table is not None
         rows = table.frame[table.frame["source"] == "published"]
@@ -439,6 +441,6 @@ def test_distances_are_compared_in_a_family_of_their_own(
     assert shown["difference_valid"] == pytest.approx(20)
 
 
-def test_without_a_base_nothing_is_said_of_it(data: ChapterData) -> None:
+def test_without_a_base_nothing_is_stated_of_it(data: ChapterData) -> None:
     assert data.items["base_distance"].isna().all()
     assert base_distance(data) == Extra()

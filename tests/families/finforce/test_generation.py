@@ -35,7 +35,7 @@ def test_the_formats_of_paper_and_data_are_read(value):
     assert not generation.invalid
 
 
-def test_keys_of_another_name_are_counted_as_mended():
+def test_keys_of_another_name_are_counted_as_repaired():
     generation = read_pair(reply(json.dumps({"risk": "a b", "opportunity": "c d"})))
     assert generation.repairs == ("key 'risk'", "key 'opportunity'")
 

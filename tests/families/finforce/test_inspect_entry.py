@@ -14,11 +14,11 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 MODEL = "embedded/smollm2-135m"
 
 
-def inspect(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def inspect(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "inspect_ai", *arguments],
         cwd=cwd,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         timeout=300,
@@ -27,14 +27,17 @@ def inspect(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(short_prompts, tmp_path):
+def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(
+    short_prompts, chance_path, tmp_path
+):
     news = tmp_path / "news.csv"
     news.write_text("headline\nVeltrane Motors to shut two plants and move vans to Tarsenia\n")
     result = inspect(
         "eval", "contrafact/finforce", "--model", MODEL, "--model-role", f"grader={MODEL}",
         "-T", f"data={news}", "-T", f"prompts={short_prompts}", "--limit", "1", "-M",
-        "threads=1", "--max-tokens", "160", "--temperature", "0", "--display", "plain",
-        cwd=tmp_path,
+        "threads=1", "--max-tokens", "160", "--temperature", "1", "--seed", "1",
+        "--display", "plain", cwd=tmp_path,
+        PYTHONPATH=os.pathsep.join([chance_path, *filter(None, sys.path)]),
     )  # fmt: skip
     assert result.returncode == 0, result.stdout + result.stderr
     (info,) = list_eval_logs(str(tmp_path / "logs"))
@@ -52,7 +55,7 @@ def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(short_prompts,
             assert [member["judge"] for member in verdict["members"]] == [MODEL]
 
 
-def test_without_a_grader_nothing_is_asked_and_the_mend_is_told(tmp_path):
+def test_without_a_grader_nothing_is_asked_and_the_hint_is_shown(tmp_path):
     (log,) = inspect_eval(
         "contrafact/finforce", model=MODEL, limit=1, display="none", log_dir=str(tmp_path)
     )
@@ -82,7 +85,7 @@ def test_judging_can_be_left_out_by_a_task_argument(tmp_path):
     }
 
 
-def test_a_wrong_task_argument_is_told_before_anything_runs(tmp_path):
+def test_a_wrong_task_argument_is_reported_before_anything_runs(tmp_path):
     with pytest.raises(Exception, match="finforce has no method 'zero-shoot'"):
         inspect_eval(
             "contrafact/finforce",

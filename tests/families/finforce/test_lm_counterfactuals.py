@@ -26,8 +26,8 @@ from contrafact.prompts import export_default_pack, open_pack
 from contrafact.records import SIDES, Headline
 from contrafact.text.diff import normalised_edit_distance
 
-MODEL = "embedded/smollm2-135m"
 HEADLINES = bundled_headlines()[:2]
+LIKED = "Ċabc"  # of a byte model that ends its lines
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ HEADLINES = bundled_headlines()[:2]
         ),
     ],
 )
-def test_a_headline_is_read_from_plain_text_and_mending_is_said(text, line, repairs):
+def test_a_headline_is_read_from_plain_text_and_repairs_are_reported(text, line, repairs):
     assert read_line(text, "risk", ended=True) == (line, None, repairs)
 
 
@@ -85,7 +85,7 @@ def test_names_of_models_with_weights_are_told_from_services(model, name):
     assert weights_name(model) == name
 
 
-def test_a_pack_without_the_prompts_is_told_before_anything_is_loaded(tmp_path):
+def test_a_pack_without_the_prompts_is_reported_before_anything_is_loaded(tmp_path):
     export_default_pack(tmp_path / "pack")
     (tmp_path / "pack" / "finforce" / "lm-counterfactuals-risk.jinja").unlink()
     context = MethodContext(pack=open_pack(tmp_path / "pack"))
@@ -94,26 +94,36 @@ def test_a_pack_without_the_prompts_is_told_before_anything_is_loaded(tmp_path):
     METHODS.make("lm-counterfactuals:prompts=one", context)
 
 
-def write(spec: str, headlines=HEADLINES, *, seed: int = 0) -> list[Generation]:
+@pytest.fixture(scope="module")
+def weights(byte_model, tmp_path_factory):
+    return str(byte_model(tmp_path_factory.mktemp("bytes"), context=2_000, seed=1, liked=LIKED))
+
+
+@pytest.fixture(scope="module")
+def write(weights):
     """Run the method on all headlines at once, as a run does."""
-    method = METHODS.make(spec, MethodContext(seed=seed, models=(MODEL,)))
 
-    async def all_at_once():
-        ask = Ask(get_model(MODEL))
-        return await asyncio.gather(*(run_method(method, one, ask) for one in headlines))
+    def run(spec: str, headlines=HEADLINES, *, seed: int = 0) -> list[Generation]:
+        model = f"whitebox/{weights}"
+        method = METHODS.make(spec, MethodContext(seed=seed, models=(model,)))
 
-    return asyncio.run(all_at_once())
+        async def all_at_once():
+            ask = Ask(get_model(model))
+            return await asyncio.gather(*(run_method(method, one, ask) for one in headlines))
+
+        return asyncio.run(all_at_once())
+
+    return run
 
 
-@pytest.mark.slow
-def test_shared_noise_holds_what_fresh_noise_does_not():
+def test_shared_noise_holds_what_fresh_noise_does_not(write, weights):
     shared = write("lm-counterfactuals:max-tokens=8,temperature=0.5")
     fresh = write("lm-counterfactuals:max-tokens=8,temperature=0.5,noise=fresh")
     (other,) = write("lm-counterfactuals:max-tokens=8,temperature=0.5", HEADLINES[:1], seed=1)
     assert other.trace["tokens"]["base"] != shared[0].trace["tokens"]["base"]
-    causal = shared_causal("smollm2-135m")
-    assert shared_causal("smollm2-135m") is causal
-    assert shared_writer("smollm2-135m") is shared_writer("smollm2-135m")
+    causal = shared_causal(weights)
+    assert shared_causal(weights) is causal
+    assert shared_writer(weights) is shared_writer(weights)
     method = METHODS.make("lm-counterfactuals", MethodContext())
     for number, headline in enumerate(HEADLINES):
         held, drawn = shared[number].trace, fresh[number].trace
@@ -131,8 +141,7 @@ def test_shared_noise_holds_what_fresh_noise_does_not():
     assert tokens[0] != tokens[1]
 
 
-@pytest.mark.slow
-def test_what_is_kept_can_be_stored_and_distances_are_of_what_was_read():
+def test_what_is_kept_can_be_stored_and_distances_are_of_what_was_read(write):
     (one,) = write("lm-counterfactuals:max-tokens=48,temperature=0.5", HEADLINES[:1])
     stored = json.loads(json.dumps(asdict(one)))
     trace = stored["trace"]
@@ -144,8 +153,7 @@ def test_what_is_kept_can_be_stored_and_distances_are_of_what_was_read():
     assert stored["texts"]["risk"] or stored["texts"]["opportunity"]
 
 
-@pytest.mark.slow
-def test_a_headline_too_long_is_invalid_and_others_are_not_concerned():
+def test_a_headline_too_long_is_invalid_and_others_are_not_concerned(write):
     long = Headline.of("Tern & Vale raises its dividend and " * 1_200)
     first, second = write("lm-counterfactuals:max-tokens=4", [long, HEADLINES[0]])
     assert set(first.texts.values()) == {None}
@@ -153,8 +161,7 @@ def test_a_headline_too_long_is_invalid_and_others_are_not_concerned():
     assert second.trace["tokens"]["base"]
 
 
-@pytest.mark.slow
-def test_one_prompt_for_both_sides_is_read_as_json():
+def test_one_prompt_for_both_sides_is_read_as_json(write):
     (one,) = write("lm-counterfactuals:max-tokens=8,prompts=one", HEADLINES[:1])
     assert set(one.trace["tokens"]) == {"base", "pair"}
     assert set(one.invalid.values()) == {"cut off at the token limit"}

@@ -33,7 +33,7 @@ def test_a_headline_cannot_close_its_delimiters_in_any_method(name):
         assert "{{ headline }}" in call.prompt
 
 
-def test_an_unknown_method_is_told_with_the_known_ones():
+def test_an_unknown_method_is_reported_with_the_known_ones():
     with pytest.raises(InputError, match="zero-shot"):
         METHODS.make("zero-shoot", MethodContext())
     with pytest.raises(InputError, match="import path"):
@@ -67,7 +67,7 @@ def test_a_method_with_options_is_written_one_way(given, settings, written):
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("zero-shot:noise=fresh", "'noise' is no option of zero-shot; it has none"),
         ("lm-counterfactuals:nose=fresh", "its options are noise, prompts, temperature"),
@@ -89,8 +89,8 @@ def test_a_method_with_options_is_written_one_way(given, settings, written):
         ("diverse:k=4,n=3", "diverse chooses 4 of 3"),
     ],
 )
-def test_options_that_are_wrong_are_told(spec, said):
-    with pytest.raises(InputError, match=said):
+def test_options_that_are_wrong_are_reported(spec, message):
+    with pytest.raises(InputError, match=message):
         METHODS.make(spec, MethodContext())
 
 
@@ -161,7 +161,7 @@ def test_masks_cover_topic_and_noun_phrases_merged_in_whole_words():
     assert masked == f"{MASK} of {MASK} raises {MASK} sharply"
 
 
-def test_a_topic_that_the_headline_lacks_is_not_masked_and_said():
+def test_a_topic_that_the_headline_lacks_is_not_masked_and_reported():
     masked, found = mask_headline("Markets fell", "inflation")
     assert not found
     assert masked == f"{MASK} fell"

@@ -111,9 +111,9 @@ def test_every_system_and_side_is_seen_and_the_sheet_hides_them() -> None:
     assert set(key.groupby(["system", "side"]).size()) == {5}
     assert set(sheet["item"]) == set(key["item"])
     assert (sheet[["forward_compatibility", "directionality", "comment"]] == "").all(axis=None)
-    told = sheet.drop(columns=["counterfactual", "headline"]).to_csv()
-    assert "model-" not in told
-    assert "zero-shot" not in told
+    shown = sheet.drop(columns=["counterfactual", "headline"]).to_csv()
+    assert "model-" not in shown
+    assert "zero-shot" not in shown
 
 
 def test_probabilities_are_those_of_the_strata_and_weigh_back_to_all() -> None:
@@ -261,7 +261,7 @@ def test_optional_marks_are_shares(tmp_path: Path) -> None:
     assert scores["marks"]["share"].tolist() == pytest.approx([10 / len(key)])
 
 
-def test_blank_and_unreadable_cells_are_told_by_line(tmp_path: Path) -> None:
+def test_blank_and_unreadable_cells_are_reported_by_line(tmp_path: Path) -> None:
     path, key = study(tmp_path, frame(systems=1), 1000)
     copy = tmp_path / "anna.csv"
     fill(path, copy, as_judge(key))

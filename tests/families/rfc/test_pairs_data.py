@@ -1,4 +1,4 @@
-"""Pairs in: every shape that stages and the published set have; faults are told by line."""
+"""Pairs in: every shape that stages and the published set have; faults are reported by line."""
 
 import json
 
@@ -79,7 +79,7 @@ def test_the_published_shape_gives_the_manipulated_half_and_says_so(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "message"),
     [
         ({"manipulation": "typo"}, "'typo' is no manipulation"),
         ({"manipulation": None}, "the manipulation is missing"),
@@ -89,14 +89,14 @@ def test_the_published_shape_gives_the_manipulated_half_and_says_so(tmp_path):
         ({"rewritten": "Sales  rose 4%."}, "the same text"),
     ],
 )
-def test_a_bad_row_is_told_by_its_line(tmp_path, bad, told):
+def test_a_bad_row_is_reported_by_its_line(tmp_path, bad, message):
     path = write(tmp_path / "p.jsonl", row(), row(**bad))
-    with pytest.raises(InputError, match=told) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         load_pairs(path)
     assert caught.value.line == 2
 
 
-def test_one_id_for_two_pairs_is_refused_and_a_repeated_pair_is_left_out_and_told(tmp_path):
+def test_one_id_for_two_pairs_is_refused_and_a_repeated_pair_is_left_out_and_reported(tmp_path):
     same = write(tmp_path / "same.jsonl", row(id="x"), row(id="x"))
     notes = PairNotes()
     assert len(load_pairs(same, notes)) == 1

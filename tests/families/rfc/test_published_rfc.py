@@ -36,9 +36,9 @@ def test_a_single_mistyped_digit_would_be_found(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_paper_s_three_disagreements_are_noted():
-    told = " ".join(f"{note.printed} {note.note}" for note in published_notes())
+    shown = " ".join(f"{note.printed} {note.note}" for note in published_notes())
     for figure in ("1,826", "1,845", "123", "122", "0.715", "0.7125"):
-        assert figure in told
+        assert figure in shown
 
 
 def test_the_invalid_count_of_fmdllama_tells_the_size_of_the_set():

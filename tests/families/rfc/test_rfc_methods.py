@@ -107,14 +107,14 @@ def test_the_prompt_shows_the_examples_in_order_before_the_item():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"shots": 3}, "no 3-shot prompt"),
         ({"shots": 2, "task": "rfc-diagnose"}, "examples are for rfc-detect"),
     ],
 )
-def test_other_numbers_of_examples_are_refused(given, told):
-    with pytest.raises(InputError, match=told):
+def test_other_numbers_of_examples_are_refused(given, message):
+    with pytest.raises(InputError, match=message):
         make("plain", context(**given))
 
 
@@ -124,7 +124,7 @@ def test_a_pool_too_small_to_leave_out_the_item_s_article_is_refused():
         Shots(2, one_each)
 
 
-def test_unknown_solvers_and_baselines_of_the_other_task_are_told():
+def test_unknown_solvers_and_baselines_of_the_other_task_are_reported():
     with pytest.raises(InputError, match="plain"):
         make("plane", context())
     with pytest.raises(InputError, match="rfc-diagnose has no method 'coherence'"):

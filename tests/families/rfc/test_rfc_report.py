@@ -116,8 +116,8 @@ def test_a_system_that_always_says_the_same_is_half_right_and_never_on_a_pair() 
     assert value(figures, ALWAYS, "accuracy", "valid") == 0.5
     assert value(figures, ALWAYS, "pairwise_accuracy", "valid") == 0.0
     assert value(figures, ALWAYS, "says_true", "valid") == 1.0
-    said = dict(warnings_for(data))
-    text = said["A system nearly always says the same"]
+    shown = dict(warnings_for(data))
+    text = shown["A system nearly always says the same"]
     assert ALWAYS in text
     assert "answered true 100.0% of the time" in text
     assert FAIR not in text

@@ -53,9 +53,9 @@ class Tab:
         self.context = browser.new_context(base_url=base, **options)
         self.page = self.context.new_page()
         self.base = base
-        self.said, self.asked = [], []
-        self.page.on("console", lambda m: self.said.append(m.text))
-        self.page.on("pageerror", lambda e: self.said.append(str(e)))
+        self.console, self.asked = [], []
+        self.page.on("console", lambda m: self.console.append(m.text))
+        self.page.on("pageerror", lambda e: self.console.append(str(e)))
         self.page.on("request", lambda r: self.asked.append(r.url))
 
     def sign_in(self, name):
@@ -76,7 +76,7 @@ class Tab:
             self.page.keyboard.press(keys[-1])
 
     def done(self):
-        assert self.said == []
+        assert self.console == []
         assert all(url.startswith(self.base) for url in self.asked)
         self.context.close()
 

@@ -26,7 +26,7 @@ def test_axe_finds_nothing(served, open_tab, axe):
     check("/sign-in")
     check(f"/invite/{invite}")
     check("/invite/none")
-    tab.said.clear()  # the browser says that this one was a 404
+    tab.console.clear()  # the browser says that this one was a 404
     tab.sign_in("Ada")
     for path in ("/", "/r/ours", WORK):
         check(path)
@@ -48,7 +48,7 @@ def test_axe_finds_nothing(served, open_tab, axe):
     tab.press("Enter")
     tab.page.wait_for_selector(".wrong")
     check()
-    tab.said.clear()  # and here, that an answer was missing: a 422
+    tab.console.clear()  # and here, that an answer was missing: a 422
     studio.account("Man", manager=True)
     tab.context.clear_cookies()
     tab.sign_in("Man")

@@ -96,11 +96,11 @@ def test_from_an_empty_studio_to_the_exports(manager, open_tab, review_team, tmp
     assert widths and all(widths), "every plot is drawn"
 
     lines = downloaded(manager, "Decisions as jsonl", tmp_path).read_text().splitlines()
-    said = [json.loads(line) for line in lines]
-    assert sorted((row["item_id"], row["decided_by"]) for row in said) == sorted(
+    shown = [json.loads(line) for line in lines]
+    assert sorted((row["item_id"], row["decided_by"]) for row in shown) == sorted(
         (item, name) for item in items for name in raters
     )
-    assert sum(row["decision"] == "No" for row in said) == 1
+    assert sum(row["decision"] == "No" for row in shown) == 1
     with downloaded(manager, "Decisions as csv", tmp_path).open(newline="") as file:
         assert len(list(csv.DictReader(file))) == 9
     assert len(pd.read_parquet(downloaded(manager, "Decisions as parquet", tmp_path))) == 9
@@ -131,7 +131,7 @@ def test_a_closed_stage_gives_nothing_out_and_what_is_held_can_be_taken_back(man
     assert cem.page.locator("input[name=item]").count()
 
 
-def test_a_file_that_does_not_fit_is_told_by_its_line_and_nothing_is_taken(
+def test_a_file_that_does_not_fit_is_reported_by_its_line_and_nothing_is_taken(
     manager, review_team, tmp_path
 ):
     studio, page = manager.studio, manager.page
@@ -142,7 +142,7 @@ def test_a_file_that_does_not_fit_is_told_by_its_line_and_nothing_is_taken(
     with bad.open("a") as file:
         file.write('{"id": \n')
     import_items(manager, bad)
-    told = page.inner_text("[role=alert]")
-    assert "Nothing was imported" in told and "bad.jsonl:2:" in told
+    shown = page.inner_text("[role=alert]")
+    assert "Nothing was imported" in shown and "bad.jsonl:2:" in shown
     assert studio.store.read("ours", lambda state: len(state.items)) == 0
-    manager.said.clear()  # the browser says that the answer was a 422
+    manager.console.clear()  # the browser says that the answer was a 422

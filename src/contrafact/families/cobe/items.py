@@ -48,9 +48,20 @@ from typing import Any
 
 from inspect_ai.log import EvalSample
 
+from contrafact.family.task import score_of
 from contrafact.records import Story
 
-__all__ = ["CRITERION_NAMES", "ITEM_COLUMNS", "PHRASINGS", "item_rows", "verdict_rows"]
+__all__ = [
+    "CRITERION_NAMES",
+    "ITEM_COLUMNS",
+    "PHRASINGS",
+    "SCORER",
+    "item_rows",
+    "verdict_rows",
+]
+
+SCORER = "edit"
+"""The scorer's name in logs, behind the package's."""
 
 CRITERION_NAMES: tuple[str, ...] = ("E1", "E2", "E3", "E4", "E5")
 PHRASINGS: tuple[str, str, str] = ("A", "B", "C")
@@ -65,8 +76,6 @@ ITEM_COLUMNS: tuple[str, ...] = (
     *("answer", "unchanged", "changed", "numerical", "latent"),
 )
 """The columns of a row, in order; the module's text says what each holds."""
-
-SCORER = "edit"
 
 
 def item_rows(
@@ -93,7 +102,7 @@ def item_rows(
     """
     rows = []
     for sample in log_samples:
-        score = (sample.scores or {}).get(SCORER)
+        score = score_of(sample, SCORER)
         if sample.error is not None or score is None:
             continue
         found = score.metadata or {}
@@ -142,7 +151,7 @@ def verdict_rows(log_samples: Iterable[EvalSample], *, system: str) -> list[dict
     """
     rows = []
     for sample in log_samples:
-        score = (sample.scores or {}).get(SCORER)
+        score = score_of(sample, SCORER)
         if sample.error is not None or score is None:
             continue
         verdicts: dict[str, Any] = (score.metadata or {}).get("verdicts") or {}

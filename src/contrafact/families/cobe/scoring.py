@@ -26,13 +26,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
 from contrafact.families.cobe.data import question_of
-from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
+from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS, SCORER
 from contrafact.families.cobe.judging import Judging
-from contrafact.family.task import output_of
+from contrafact.family.task import log_scorer, output_of
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
@@ -101,8 +101,8 @@ def edit_rates() -> Metric:
     """Rates over samples: accuracy by phrasing and over all three, and failures per criterion.
 
     Named as they stand are the paper's, over responses with a verdict; ``_strict`` counts what is
-    invalid as wrong. ``valid`` and the two accuracies come with their standard errors, ``_stderr``,
-    clustered by story.
+    invalid as wrong. All come with their standard errors, ``_stderr``, clustered by story, but for
+    ``accuracy_spread``: of three numbers, it has none worth a line.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
@@ -150,7 +150,7 @@ def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return rates
 
 
-@scorer(metrics=[edit_rates()], name="edit")
+@log_scorer(SCORER, edit_rates())
 def judged_edit(
     judged: bool = True,
     judge_context: bool = False,
@@ -223,14 +223,17 @@ def judged_edit(
 
 
 def _standard_errors(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[str, float]:
-    """Return the standard errors of the rates that all responses have a part in."""
+    """Return the standard errors of the rates that `rates_of` gives, but the spread."""
     from contrafact.stats.intervals import standard_error
 
     valid = [float(row["text"] is not None) for row in rows]
     errors = {"valid_stderr": standard_error(valid, stories)}
     if any(row["judged"] for row in rows):
         right = [math.nan if (v := row["correct"]) is None else float(v) for row in rows]
-        strict = [float(value == 1) for value in right]
+        strict = [
+            float(value == 1 and not row.get("degenerate"))
+            for value, row in zip(right, rows, strict=True)
+        ]
         # Accuracy is a mean of the phrasings' means: each response counts by its share in its own.
         phrasings = [row["phrasing"] for row in rows]
         known = [v == v for v in right]
@@ -247,6 +250,17 @@ def _standard_errors(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) 
         ]
         errors["accuracy_stderr"] = standard_error(parts, stories)
         errors["accuracy_strict_stderr"] = standard_error(strict, stories)
+        for phrasing in present:
+            own = [v if q == phrasing else math.nan for v, q in zip(right, phrasings, strict=True)]
+            errors[f"accuracy_{phrasing}_stderr"] = standard_error(own, stories)
+        for name in CRITERION_NAMES:
+            passed = [
+                row["verdicts"][name]["panel"]["passed"] if name in row["asked"] else None
+                for row in rows
+            ]
+            if any(name in row["asked"] for row in rows):
+                failed = [math.nan if one is None else float(not one) for one in passed]
+                errors[f"{name}_failure_stderr"] = standard_error(failed, stories)
     return errors
 
 

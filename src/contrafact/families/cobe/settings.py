@@ -20,13 +20,14 @@ DEMO = (
     DemoPart(
         task="cobe",
         noun="stories",
-        count=8,  # all six types of graph and all seven domains are among the first eight
-        most=14,
-        text="CoBe. {count} bundled stories, each asked in three phrasings what would have "
-        "happened instead; {model} edits them, and judges its edits criterion by criterion.",
+        count=8,  # two of each of four causal graphs
+        most=40,
+        text="CoBe. {count} stories drawn with their proofs, each asked in three phrasings what "
+        "would have happened instead; {model} edits them, the verifier 'proof' judges the edits.",
         methods=("plain",),
         shown=Lazy("contrafact.families.cobe.task:shown_texts"),
-        judged=True,
+        judges=("proof",),
+        data=Lazy("contrafact.families.cobe.synth.draw:write_drawn"),
         generation={"temperature": 0.0, "max_tokens": 90},  # twice the longest of the stories
     ),
 )

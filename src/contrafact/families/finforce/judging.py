@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from inspect_ai.model import CachePolicy, Model
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
-from contrafact.family.task import rate_of
+from contrafact.family.task import log_scorer, rate_of
 from contrafact.judges.judge import judge_once, judges_of_role
 from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
 from contrafact.judges.verifier import Subject
@@ -26,7 +26,18 @@ from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import CRITERIA, SIDES, Criterion, Headline, Side, Verdict
 from contrafact.text.delimit import delimit
 
-__all__ = ["FAULTS", "Judging", "counterfactuals", "criteria_of", "rates", "subject_of"]
+__all__ = [
+    "FAULTS",
+    "SCORER",
+    "Judging",
+    "counterfactuals",
+    "criteria_of",
+    "rates",
+    "subject_of",
+]
+
+SCORER = "counterfactuals"
+"""The scorer's name in logs, behind the package's."""
 
 # The two error classes of figure 4 that need judgement; asked only on request.
 FAULTS: tuple[str, str] = ("trivial_consequences", "financially_unrealistic")
@@ -125,7 +136,7 @@ def subject_of(headline: str, side: str, text: str) -> Subject:
     return {"family": "finforce", "headline": headline, "side": side, "text": text}
 
 
-@metric(name="rates")
+@metric(name="counterfactual_rates")
 def rates() -> Metric:
     """Rates over samples: valid counterfactuals, and each criterion in two forms.
 
@@ -164,7 +175,7 @@ def rates() -> Metric:
     return compute
 
 
-@scorer(metrics=[rates()], name="counterfactuals")
+@log_scorer(SCORER, rates())
 def counterfactuals(
     judged: bool = True,
     judge_faults: bool = False,

@@ -1,7 +1,8 @@
 """The release: headlines that people took for market events, categorised, in the benchmark's shape.
 
 FIN-FORCE, sections 3.2 and 3.3. A release is a folder: ``headlines.json`` in the very shape of the
-published benchmark, ``headlines.jsonl`` with where each came from, a schema, a card and checksums.
+published benchmark, ``headlines.jsonl`` with where each came from, a schema, a card, Croissant
+metadata and checksums.
 The same decisions give the same bytes.
 """
 
@@ -11,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contrafact.corpus.release import with_checksums
+from contrafact.corpus.release import CROISSANT, Facts, croissant_of, with_checksums
 from contrafact.families.finforce.data import CATEGORIES
 
-__all__ = ["Facts", "Released", "release_files", "row_schema"]
+__all__ = ["Released", "release_files", "row_schema"]
 
 CLASSIFICATION = "market_event"
 _FIELDS: dict[str, str] = {
@@ -27,16 +28,11 @@ _FIELDS: dict[str, str] = {
     "source": "The publisher, where known.",
     "reviewed_by": "How many people decided on the headline; 0 is a proposal nobody has seen.",
 }
+_ABOUT = (
+    "News headlines that report financial market events, chosen and categorised by people, for "
+    "research on forward-looking counterfactuals."
+)
 _OPTIONAL = ("date", "url", "source")
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a release says of itself; the licence is an SPDX name, none if unsaid."""
-
-    name: str
-    version: str
-    license: str | None = None
 
 
 @dataclass(frozen=True)
@@ -98,10 +94,15 @@ def release_files(
     plain = [
         {name: row[name] for name in ("headline", "classification", "category")} for row in rows
     ]
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    kinds = {"date": "date", "reviewed_by": "integer"}
+    fields = {name: (kinds.get(name, "string"), meaning) for name, meaning in _FIELDS.items()}
+    metadata = croissant_of(facts, _ABOUT, fields, {"headlines.jsonl": lines})
     files = {
         "headlines.json": json.dumps(plain, ensure_ascii=False, indent=2) + "\n",
-        "headlines.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+        "headlines.jsonl": lines,
         "schema.json": json.dumps(row_schema(), indent=2) + "\n",
+        CROISSANT: json.dumps(metadata, ensure_ascii=False, indent=2) + "\n",
         "README.md": _card(rows, facts, counts),
     }
     return with_checksums(files)

@@ -60,13 +60,14 @@ DEMO = (
         noun="headlines",
         count=12,
         most=30,
-        text="FIN-FORCE. {count} bundled headlines about fictional companies; {model} writes, and "
-        "judges what it wrote. Perplexity is left to runs with the extra 'whitebox' (PyTorch).",
+        text="FIN-FORCE. {count} bundled headlines about fictional companies; {model} writes, "
+        "the verifier 'rules' judges. Perplexity is left to runs with the extra 'whitebox' "
+        "(PyTorch).",
         # Without examples so small a model writes little that can be read.
         methods=("few-shot",),
         options={"fluency_model": None},
         shown=Lazy("contrafact.families.finforce.task:shown_texts"),
-        judged=True,
+        judges=("rules",),
         # Two headlines and JSON around them; what is longer has lost its way.
         generation={"temperature": 0.0, "max_tokens": 150},
     ),

@@ -30,7 +30,7 @@ from contrafact.families.finforce.generation import (
     read_pair,
     read_side,
 )
-from contrafact.families.finforce.judging import FAULTS, Judging, counterfactuals
+from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.families.finforce.verifying import draft_details
@@ -47,7 +47,7 @@ from contrafact.family.run import (
     refuse,
 )
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import method_solver
+from contrafact.family.task import method_solver, score_of
 from contrafact.models.asking import cache_policy
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
@@ -330,8 +330,8 @@ def _details(generation: Mapping[str, Any], side: Side) -> dict[str, str]:
 
 
 def _panels(sample: EvalSample) -> dict[str, Any]:
-    score = (sample.scores or {})["counterfactuals"]
-    found: dict[str, Any] = (score.metadata or {}).get("verdicts", {})
+    score = score_of(sample, SCORER)
+    found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts", {})
     return found
 
 

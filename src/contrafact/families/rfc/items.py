@@ -49,9 +49,13 @@ from inspect_ai.log import EvalSample
 from contrafact.families.rfc.answers import item_of
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import TRUE
+from contrafact.family.task import score_of
 from contrafact.records import MANIPULATIONS
 
-__all__ = ["ITEM_COLUMNS", "PROBABILITIES", "item_row", "items_frame"]
+__all__ = ["ITEM_COLUMNS", "PROBABILITIES", "SCORER", "item_row", "items_frame"]
+
+SCORER = "label"
+"""The scorer's name in logs, behind the package's."""
 
 PROBABILITIES: dict[str, str] = {label: f"p_{label}" for label in (TRUE, *MANIPULATIONS)}
 """The columns of probabilities, by the label that each is of."""
@@ -64,8 +68,6 @@ ITEM_COLUMNS: tuple[str, ...] = (
     *("category", "ticker", "date"),
 )
 """The columns of a row, in order; the module's text says what each holds."""
-
-SCORER = "label"
 
 
 def items_frame(
@@ -85,7 +87,7 @@ def items_frame(
     """
     rows = []
     for sample in log_samples:
-        score = (sample.scores or {}).get(SCORER)
+        score = score_of(sample, SCORER)
         if sample.error is not None or score is None:
             continue
         found = score.metadata or {}

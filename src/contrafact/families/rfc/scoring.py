@@ -11,25 +11,35 @@ reasons are sound.
 
 import asyncio
 import math
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from inspect_ai.model import CachePolicy, GenerateConfig
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
 from contrafact.families.rfc.answers import Answer, answer_of, item_of
 from contrafact.families.rfc.data import Item
+from contrafact.families.rfc.items import SCORER
 from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, Reading, labels_of, read_label
+from contrafact.family.task import log_scorer
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
+from contrafact.stats.classification import Form
 from contrafact.stats.votes import majority
 from contrafact.text.delimit import delimit
 
-__all__ = ["ErrorClasses", "answered", "label_rates", "pairwise_accuracy"]
+__all__ = [
+    "AnsweredPair",
+    "ErrorClasses",
+    "answered",
+    "label_rates",
+    "pairwise_accuracy",
+    "whole_pairs",
+]
 
 _CONFIG = GenerateConfig(temperature=0.0)
 
@@ -102,12 +112,13 @@ def label_rates() -> Metric:
     wrong. ``pairwise_accuracy`` is the share of pairs with both members right, of those with two
     valid answers; strictly, of all. ``auroc`` is there where every valid answer has probabilities:
     of the probability of ``true`` in detection; in diagnosis the macro average, over the
-    manipulations present, of each one's area against the rest. Accuracy comes with its standard
-    error, ``_stderr``, clustered by article.
+    manipulations present, of each one's area against the rest. All but ``auroc``, whose interval
+    is the report's, come with standard errors, ``_stderr``, clustered by article: of means by
+    their sums over clusters, of the others by leaving out one article after the other.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        from contrafact.stats.classification import confusion_matrix, measures
+        from contrafact.stats.classification import confusion_matrix, jackknife_errors, measures
         from contrafact.stats.intervals import standard_error
 
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
@@ -126,11 +137,23 @@ def label_rates() -> Metric:
             for value, row in zip(right, rows, strict=True)
         ]
         articles = [row["article_id"] for row in rows]
+        labelled = ([row["gold"] for row in rows], [row["predicted"] for row in rows])
+        for form, mark in (("valid", ""), ("strict", "_strict")):
+            errors = jackknife_errors(*labelled, labels, articles, cast(Form, form))
+            rates |= {f"{name}{mark}_stderr": error for name, error in errors.items()}
         rates["accuracy_stderr"] = standard_error(known, articles)
         rates["accuracy_strict_stderr"] = standard_error(right, articles)
-        rates["invalid_rate"] = sum(row["predicted"] is None for row in rows) / len(rows)
+        invalid = [float(row["predicted"] is None) for row in rows]
+        rates["invalid_rate"] = sum(invalid) / len(rows)
+        rates["invalid_rate_stderr"] = standard_error(invalid, articles)
         if rows[0]["task"] == "rfc-detect":
             rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"] = pairwise_accuracy(rows)
+            pairs = list(whole_pairs(rows))
+            among = [pair.article for pair in pairs]
+            strict_pairs = [float(pair.right) for pair in pairs]
+            of_valid = [float(pair.right) if pair.valid else math.nan for pair in pairs]
+            rates["pairwise_accuracy_stderr"] = standard_error(of_valid, among)
+            rates["pairwise_accuracy_strict_stderr"] = standard_error(strict_pairs, among)
         if (area := _auroc(rows, labels)) is not None:
             rates["auroc"] = area
         return rates
@@ -138,7 +161,7 @@ def label_rates() -> Metric:
     return compute
 
 
-@scorer(metrics=[label_rates()], name="label")
+@log_scorer(SCORER, label_rates())
 def answered(
     judged: bool = False, prompts: str | None = None, cache_scope: str | None = None
 ) -> Scorer:
@@ -199,20 +222,42 @@ def pairwise_accuracy(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
         Of the pairs with two valid answers, and of all pairs; NaN where there is no such pair. A
         pair of which only one member was shown counts in neither.
     """
+    pairs = list(whole_pairs(rows))
+    right, valid = sum(pair.right for pair in pairs), sum(pair.valid for pair in pairs)
+    return right / valid if valid else math.nan, right / len(pairs) if pairs else math.nan
+
+
+@dataclass(frozen=True)
+class AnsweredPair:
+    """A pair whose two members were shown.
+
+    Attributes:
+        article: Its article.
+        valid: Whether both answers are valid.
+        right: Whether both are right.
+    """
+
+    article: str | None
+    valid: bool
+    right: bool
+
+
+def whole_pairs(rows: Iterable[Mapping[str, Any]]) -> Iterator[AnsweredPair]:
+    """Yield the pairs of which both members were shown.
+
+    Args:
+        rows: One per sample, with ``pair_id``, ``gold``, ``predicted`` and perhaps ``article_id``.
+    """
     members: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         members[row["pair_id"]].append(row)
-    counts: Counter[str] = Counter()
     for both in members.values():
-        if {row["gold"] for row in both} != set(labels_of("rfc-detect")):
-            continue
-        right = all(row["predicted"] == row["gold"] for row in both)
-        valid = all(row["predicted"] is not None for row in both)
-        counts.update(pairs=1, valid=valid, right=right)
-    return (
-        counts["right"] / counts["valid"] if counts["valid"] else math.nan,
-        counts["right"] / counts["pairs"] if counts["pairs"] else math.nan,
-    )
+        if {row["gold"] for row in both} == set(labels_of("rfc-detect")):
+            yield AnsweredPair(
+                both[0].get("article_id"),
+                all(row["predicted"] is not None for row in both),
+                all(row["predicted"] == row["gold"] for row in both),
+            )
 
 
 def _auroc(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> float | None:

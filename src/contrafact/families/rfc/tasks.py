@@ -84,6 +84,8 @@ class LabelRun(TaskRun[Rewrite, Item]):
         "rationale": ("rationale", "reasons"),
         "invalid": ("invalid_reason",),
         **{column: (column,) for column in PROBABILITIES.values()},
+        "p_false": ("p_false",),
+        "probability": ("probability", "confidence"),
         "pair_id": ("pair_id",),
         **{name: (name,) for name in _PAIR},
     }
@@ -94,6 +96,9 @@ class LabelRun(TaskRun[Rewrite, Item]):
     def __init__(self, task: TaskName):
         self.name = task
         self.detects = task == "rfc-detect"
+        if not self.detects:  # which shows both paragraphs, and the second one is the item's own
+            text = (*self.output_fields["text"], "rewritten")
+            self.output_fields = {**self.output_fields, "text": text}  # type: ignore[misc]
         self.methods = methods_of(task)  # type: ignore[misc]
         self.bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"  # type: ignore[misc]
 
@@ -179,9 +184,16 @@ class LabelRun(TaskRun[Rewrite, Item]):
             pair = given.text("pair_id") or re.sub("-(true|false)$", "", identity)
             item = {"id": pair, **{name: given.fields.get(name) for name in _PAIR}}
         found: tuple[str, ...] = (identity,) if identity else ()
+        if self.detects and identity not in given.units.by_id:
+            two = [f"{identity}-{label}" for label in labels_of(self.name)]
+            if set(two) <= given.units.by_id.keys():
+                raise InputError(
+                    f"'{identity}' is a pair, and detection shows its two paragraphs",
+                    hint=f"write {' or '.join(two)}, or name the paragraph by its text",
+                )
         if not identity:
             shown = given.text("text").strip()
-            found = given.units.ids("shown", lambda one: one.shown.strip(), shown)
+            found = given.units.ids("text", _shown, shown)
             if not shown or not found:
                 raise InputError("the text is none of the data's", hint="name the item by its id")
         return OutputRow(found, {"": self._answer(given)}, item)
@@ -189,6 +201,10 @@ class LabelRun(TaskRun[Rewrite, Item]):
     def _answer(self, given: GivenRow) -> Answer:
         labels = labels_of(self.name)
         label, reply, reason = (given.text(name) for name in ("label", "reply", "invalid"))
+        if re.fullmatch(r"\s*[\d.,]+\s*", label):
+            # Which number means which label nobody can tell.
+            wanted = ", ".join(labels)
+            raise InputError(f"the label is '{label.strip()}'", hint=f"write one of {wanted}")
         if reason and not label:
             reading = Reading(None, reason)
         else:
@@ -199,7 +215,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
             invalid=reading.invalid,
             reply=reply or None,
             rationale=given.text("rationale") or reading.rationale,
-            probabilities=_probabilities(given, labels) if reading.label else None,
+            probabilities=_probabilities(given, labels, reading.label) if reading.label else None,
         )
 
     def task(self, prepared: Prepared, method: str) -> Task:
@@ -263,11 +279,23 @@ DETECT = LabelRun("rfc-detect")
 DIAGNOSE = LabelRun("rfc-diagnose")
 
 
-def _probabilities(given: GivenRow, labels: Sequence[str]) -> dict[str, float] | None:
-    """Return a row's probabilities by label; None where it does not have them all."""
+def _shown(item: Item) -> str:
+    """Return the text that an item is known by: what detection shows, or the rewrite."""
+    return (item.shown or item.pair.rewritten).strip()
+
+
+def _probabilities(
+    given: GivenRow, labels: Sequence[str], predicted: str
+) -> dict[str, float] | None:
+    """Return a row's probabilities by label; None where it does not have them all.
+
+    Of two labels, one's is enough, or that of the label which was given.
+    """
     found: dict[str, float] = {}
-    for label in labels:
-        column = PROBABILITIES.get(label, "")
+    columns = {label: f"p_{label}" for label in labels}
+    if not any(column in given.fields for column in columns.values()):
+        columns = {predicted: "probability"}
+    for label, column in columns.items():
         if column in given.fields:
             try:
                 found[label] = float(given.fields[column])

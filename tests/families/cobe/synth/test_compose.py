@@ -215,7 +215,7 @@ def test_the_checker_finds_what_is_wrong(rows):
     assert "'Proof' is incomplete" in altered(row, Proof=proof)[0]
 
 
-def test_cells_are_chosen_and_wrong_ones_told():
+def test_cells_are_chosen_and_wrong_ones_reported():
     assert {c.graph for c in cells_of(LEXICON, graph="fork")} == {"fork"}
     assert len(cells_of(LEXICON, domain="Engineering")) == 6
     with pytest.raises(InputError, match="no graph type 'tree'; use one of chain"):
@@ -227,15 +227,15 @@ def test_wordings_of_one_kind_share_no_telling_word():
     small = {"a", "the", "of", "to", "in", "on", "at", "off", "out", "up", "all", "everybody"}
     small |= {"woke", "nobody", "somebody", "kept", "good"}
     for kind in {e.kind.name: e.kind for s in LEXICON.scenes for e in s.events}.values():
-        telling = []
+        choices = []
         for well, trouble in kind.wordings:
             one, other = (set(c.stated.lower().split()) for c in (well, trouble))
-            telling.append((one ^ other) - small)
-        for first, second in itertools.combinations(telling, 2):
+            choices.append((one ^ other) - small)
+        for first, second in itertools.combinations(choices, 2):
             assert not first & second, (kind.name, first & second)
 
 
-def test_a_lexicon_of_ones_own_is_drawn_from_and_its_mistakes_are_told(tmp_path):
+def test_a_lexicon_of_ones_own_is_drawn_from_and_its_mistakes_are_reported(tmp_path):
     from pathlib import Path
 
     import contrafact.families.cobe.synth as synth
@@ -248,17 +248,17 @@ def test_a_lexicon_of_ones_own_is_drawn_from_and_its_mistakes_are_told(tmp_path)
     mine = load_lexicon(tmp_path)
     assert any(e.entity == "the great fan" for s in mine.scenes for e in s.events)
     assert len(list(compose(4, 1, lexicon=mine))) == 4
-    for old, new, told in (
+    for old, new, message in (
         ("<failed>", "failed", "needs one verb"),
         ("{x} <gave|given> out", "it <gave|given> out", "needs the slot"),
         ("[machine]\n", "[machine]\nsize = 1\n", "'size' is not known"),
     ):
         (tmp_path / "kinds.toml").write_text(kinds.replace(old, new, 1))
-        with pytest.raises(InputError, match=told) as error:
+        with pytest.raises(InputError, match=message) as error:
             load_lexicon(tmp_path)
         assert "kinds.toml" in str(error.value)
     (tmp_path / "kinds.toml").write_text(kinds)
-    for old, new, told in (
+    for old, new, message in (
         ('"Engineering"', '"Cooking"', "not one of the seven"),
         ('["machine", 1, "the main fan"]', '["machin", 1, "the main fan"]', "'machin' is missing"),
         ('["machine", 1, "the main fan"]', '["machine", 9, "the main fan"]', "rank"),
@@ -267,7 +267,7 @@ def test_a_lexicon_of_ones_own_is_drawn_from_and_its_mistakes_are_told(tmp_path)
         (tmp_path / "scenes.toml").write_text(scenes.replace(old, new, 1))
         with pytest.raises(InputError) as error:
             load_lexicon(tmp_path)
-        assert told in str(error.value)
+        assert message in str(error.value)
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def test_what_is_drawn_does_not_leak(stories):
 
 
 def test_a_leak_is_found(stories):
-    told = [
+    shown = [
         known.model_copy(
             update={
                 "wrong": tuple(
@@ -53,11 +53,11 @@ def test_a_leak_is_found(stories):
         )
         for known in stories[:60]
     ]
-    rows = list(leak_rows(items_of(told), readers=["connectors"], folds_by=["graph"]))
+    rows = list(leak_rows(items_of(shown), readers=["connectors"], folds_by=["graph"]))
     overall = [row for row in rows if row.target == OVERALL]
     assert all(row.leaks and row.auroc > 0.95 for row in overall)
 
 
-def test_too_few_answers_are_told(stories):
+def test_too_few_answers_are_reported(stories):
     with pytest.raises(InputError, match="at least 40 right"):
         list(leak_rows(items_of(stories[:4])))

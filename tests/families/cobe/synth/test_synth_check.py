@@ -108,11 +108,11 @@ WET, DRY = "the Birkett cellar filled with water", "the Birkett cellar stayed dr
 )  # fmt: skip
 def test_connectors_are_read_as_english(text, claims):
     found = read(Lexicon(PUMP, WORDS), text)
-    said = [(claim.cause.name, claim.effect.name, claim.follows) for claim in found.claims]
-    assert sorted(said) == sorted(claims)
+    shown = [(claim.cause.name, claim.effect.name, claim.follows) for claim in found.claims]
+    assert sorted(shown) == sorted(claims)
 
 
-def test_a_connector_that_joins_nothing_is_told():
+def test_a_connector_that_joins_nothing_is_reported():
     lexicon = Lexicon(PUMP, WORDS)
     assert read(lexicon, f"As a result, {STOPPED}.").loose
     assert read(lexicon, f"Because {OUT}.").loose
@@ -166,5 +166,5 @@ def test_a_turned_connector_is_always_found():
             turned = {edge: not follows}
             text = realize(template, drawn.story.proof["words"], asserted, style, joined=turned)
             found = read(Lexicon(template, drawn.story.proof["words"]), text)
-            said = {(c.cause.name, c.effect.name): c.follows for c in found.claims}
-            assert said == {**edges, **turned}
+            shown = {(c.cause.name, c.effect.name): c.follows for c in found.claims}
+            assert shown == {**edges, **turned}

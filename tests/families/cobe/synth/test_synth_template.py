@@ -1,4 +1,4 @@
-"""A mistake in a template is told with file and key."""
+"""A mistake in a template is reported with file and key."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_a_good_template_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "message"),
     [
         ("number = 1", 'number = "one"', "'number' is not a whole number"),
         ("number = 1", "", "'number' is missing"),
@@ -71,13 +71,13 @@ def test_a_good_template_is_read(tmp_path):
         ("number = 1", "number == 1", "is not readable as TOML"),
     ],
 )  # fmt: skip
-def test_a_mistake_names_file_and_key(tmp_path, before, after, told):
+def test_a_mistake_names_file_and_key(tmp_path, before, after, message):
     assert before in GOOD
     path = tmp_path / "wet.toml"
     path.write_text(GOOD.replace(before, after, 1))
     with pytest.raises(InputError) as error:
         read_template(path)
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert str(path) in str(error.value)
 
 
@@ -88,6 +88,6 @@ def test_two_templates_with_one_number_are_refused(tmp_path):
         load_templates(tmp_path)
 
 
-def test_a_folder_without_templates_is_told(tmp_path):
+def test_a_folder_without_templates_is_reported(tmp_path):
     with pytest.raises(InputError, match="has no templates"):
         load_templates(tmp_path)

@@ -47,9 +47,9 @@ def test_what_only_an_article_knows_is_not_learnt():
     found = cross_validated(features, gold, ("false", "true"), clusters.tolist(), seed=0)
     right = (found.argmax(axis=1) == np.array([g == "true" for g in gold])).mean()
     assert right < 0.75
-    telling = np.array([[g == "true"] for g in gold], dtype=float)
-    found = cross_validated(telling, gold, ("false", "true"), clusters.tolist(), seed=0)
-    assert ((found[:, 1] > 0.5) == telling[:, 0].astype(bool)).all()
+    feature = np.array([[g == "true"] for g in gold], dtype=float)
+    found = cross_validated(feature, gold, ("false", "true"), clusters.tolist(), seed=0)
+    assert ((found[:, 1] > 0.5) == feature[:, 0].astype(bool)).all()
 
 
 def test_majority_says_one_thing_and_gets_no_pair_right():

@@ -173,10 +173,10 @@ def test_a_wrong_declaration_is_refused_where_it_stands(ids, settings, problem):
 
 
 def test_a_rule_states_itself_and_stays_a_function():
-    def unsaid(pair):
+    def undocumented(pair):
         yield fail("id", "x")
 
-    with pytest.raises(ValueError, match="unsaid has no docstring"):
-        rule("id", about="text")(unsaid)
-    unsaid.__doc__ = "It says so."
-    assert rule("id", about="text")(unsaid) is unsaid
+    with pytest.raises(ValueError, match="undocumented has no docstring"):
+        rule("id", about="text")(undocumented)
+    undocumented.__doc__ = "It says so."
+    assert rule("id", about="text")(undocumented) is undocumented

@@ -89,7 +89,7 @@ def test_sentiment_needs_mild_financial_words_and_no_extreme_ones(text, reason):
         ("It gave an outlook for its margins", None),
     ],
 )
-def test_causal_needs_a_cause_and_beside_it_a_context(text, reason):
+def test_causal_needs_a_cause_and_next_to_it_a_context(text, reason):
     assert one(text).reasons.get("causal") == reason
 
 
@@ -127,7 +127,7 @@ paragraphs = st.lists(words, max_size=12).map(" ".join)
 
 
 @given(st.lists(st.one_of(paragraphs, st.text(max_size=20)), max_size=5))
-def test_each_manipulation_has_evidence_or_a_reason_whatever_stands_beside(texts):
+def test_each_manipulation_has_evidence_or_a_reason_whatever_stands_next_to_it(texts):
     results = bucket(texts)
     assert results == [one(text) for text in texts]
     for result in results:
@@ -192,8 +192,8 @@ def test_a_repeated_row_is_listed_among_the_dropped(tmp_path) -> None:
     file, notes = tmp_path / "news.jsonl", NewsNotes()
     rows = [article, other, {**article, "ticker": "NRK"}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    told = bucket_file(file, tmp_path / "out.jsonl", notes)
-    assert (told.candidates, told.dropped) == (1, 1)
+    shown = bucket_file(file, tmp_path / "out.jsonl", notes)
+    assert (shown.candidates, shown.dropped) == (1, 1)
     lines = sidecar_path(tmp_path / "out.jsonl", "dropped").read_text(encoding="utf-8").splitlines()
     dropped = [json.loads(line) for line in lines]
     assert [row["title"] for row in dropped] == ["A quiet day", "Sales may fall"]

@@ -65,7 +65,7 @@ def test_a_band_holds_at_least_its_share_of_the_valid(lengths, coverage):
 
 
 @pytest.mark.parametrize("value", ["maybe", None, "", 3])
-def test_a_row_that_is_neither_valid_nor_invalid_is_told_by_line(value):
+def test_a_row_that_is_neither_valid_nor_invalid_is_reported_by_line(value):
     fields = {"id": "a", "manipulation": "causal", "original": "x", "rewritten": "y"}
     with pytest.raises(InputError, match=r"examples\.jsonl:4: "):
         examples([StageRow(4, fields | {"valid": value})], file="examples.jsonl")

@@ -21,7 +21,7 @@ from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import Rewrite
 
 
-def said(stage, decision, who="ann", when="2026-01-01T10:00:00Z", item="p1", **more):
+def decided(stage, decision, who="ann", when="2026-01-01T10:00:00Z", item="p1", **more):
     if decision == "revise":
         more.setdefault("rewritten", "Brackwater lost 9%.")
     return ReviewDecision(
@@ -30,7 +30,7 @@ def said(stage, decision, who="ann", when="2026-01-01T10:00:00Z", item="p1", **m
 
 
 def both(stage, first, second=None):
-    return [said(stage, first, "ann"), said(stage, second or first, "ben")]
+    return [decided(stage, first, "ann"), decided(stage, second or first, "ben")]
 
 
 PASSED = both("annotation", "pass")
@@ -42,52 +42,56 @@ SPLIT = both("annotation", "pass", "fail")
     ("decisions", "state", "why"),
     [
         ([], "unreviewed", "0 of 2"),
-        ([said("annotation", "pass")], "unreviewed", "1 of 2"),
-        ([said("annotation", "fail")], "hard case", "too few"),
+        ([decided("annotation", "pass")], "unreviewed", "1 of 2"),
+        ([decided("annotation", "fail")], "hard case", "too few"),
         (PASSED, "retained", "passed by all"),
         (FAILED, "removed", "not revised"),
         (both("annotation", "mis-category"), "removed", "wrong category"),
-        ([*FAILED, said("revision", "remove", why="beyond repair")], "removed", "beyond repair"),
+        ([*FAILED, decided("revision", "remove", why="beyond repair")], "removed", "beyond repair"),
         (
-            [*FAILED, said("revision", "revise"), *both("re-annotation", "pass")],
+            [*FAILED, decided("revision", "revise"), *both("re-annotation", "pass")],
             "retained",
             "when revised",
         ),
         (
-            [*FAILED, said("revision", "revise"), *both("re-annotation", "fail")],
+            [*FAILED, decided("revision", "revise"), *both("re-annotation", "fail")],
             "removed",
             "revised or not",
         ),
-        ([*FAILED, said("revision", "revise")], "hard case", "0 of 2"),
+        ([*FAILED, decided("revision", "revise")], "hard case", "0 of 2"),
         (
-            [*FAILED, said("revision", "revise"), *both("re-annotation", "pass", "fail")],
+            [*FAILED, decided("revision", "revise"), *both("re-annotation", "pass", "fail")],
             "hard case",
             "disagree on the revision",
         ),
         (SPLIT, "hard case", "nobody has adjudicated"),
-        ([*SPLIT, said("secondary-review", "pass")], "retained", "secondary review"),
-        ([*SPLIT, said("secondary-review", "fail", why="a new name")], "removed", "a new name"),
-        ([*SPLIT, said("secondary-review", "unresolved")], "hard case", "not resolved"),
+        ([*SPLIT, decided("secondary-review", "pass")], "retained", "secondary review"),
+        ([*SPLIT, decided("secondary-review", "fail", why="a new name")], "removed", "a new name"),
+        ([*SPLIT, decided("secondary-review", "unresolved")], "hard case", "not resolved"),
         ([*SPLIT, *both("secondary-review", "pass", "fail")], "hard case", "not resolved"),
         (
-            [*SPLIT, said("secondary-review", "unresolved"), said("arbitration", "pass")],
+            [*SPLIT, decided("secondary-review", "unresolved"), decided("arbitration", "pass")],
             "retained",
             "arbitration",
         ),
         (
-            [*SPLIT, said("secondary-review", "unresolved"), said("arbitration", "fail")],
+            [*SPLIT, decided("secondary-review", "unresolved"), decided("arbitration", "fail")],
             "removed",
             "arbitration",
         ),
         (
-            [*SPLIT, said("secondary-review", "unresolved"), said("arbitration", "unresolved")],
+            [
+                *SPLIT,
+                decided("secondary-review", "unresolved"),
+                decided("arbitration", "unresolved"),
+            ],
             "hard case",
             "arbitration",
         ),
-        ([said("expert-review", "remove", why="accuses"), *PASSED], "removed", "accuses"),
-        ([said("expert-review", "pass"), *PASSED], "retained", "passed by all"),
-        ([*PASSED, said("audit", "fail", "eve")], "hard case", "disagree"),
-        ([*PASSED, said("audit", "pass", "eve")], "retained", "passed by all 3"),
+        ([decided("expert-review", "remove", why="accuses"), *PASSED], "removed", "accuses"),
+        ([decided("expert-review", "pass"), *PASSED], "retained", "passed by all"),
+        ([*PASSED, decided("audit", "fail", "eve")], "hard case", "disagree"),
+        ([*PASSED, decided("audit", "pass", "eve")], "retained", "passed by all 3"),
     ],
 )
 def test_decisions_lead_where_the_paper_says(decisions, state, why):
@@ -98,7 +102,7 @@ def test_decisions_lead_where_the_paper_says(decisions, state, why):
 
 
 def test_a_persons_later_verdict_replaces_the_earlier_one():
-    changed = [*FAILED, said("annotation", "pass", "ann", "2026-01-02T10:00:00+01:00")]
+    changed = [*FAILED, decided("annotation", "pass", "ann", "2026-01-02T10:00:00+01:00")]
     assert follow(changed).state == "hard case"
 
 
@@ -110,7 +114,7 @@ def test_a_persons_later_verdict_replaces_the_earlier_one():
 )
 def test_every_history_has_an_end_that_does_not_depend_on_the_order_of_lines(history, random):
     decisions = [
-        said(stage, decision, who=f"p{place % 3}", when=f"2026-01-01T10:{place:02}:00Z")
+        decided(stage, decision, who=f"p{place % 3}", when=f"2026-01-01T10:{place:02}:00Z")
         for place, (stage, decision) in enumerate(history)
     ]
     fate = follow(decisions)
@@ -141,9 +145,9 @@ def test_pairs_end_as_final_hard_or_dropped_with_their_reasons():
     rows = [pair(1), pair(2), pair(3), pair(4)]
     ids = [row.fields["id"] for row in rows]
     decisions = [
-        *(said("annotation", "pass", who, item=ids[0]) for who in ("ann", "ben")),
-        *(said("annotation", v, w, item=ids[1]) for w, v in (("ann", "pass"), ("ben", "fail"))),
-        *(said("annotation", "fail", who, item=ids[2]) for who in ("ann", "ben")),
+        *(decided("annotation", "pass", who, item=ids[0]) for who in ("ann", "ben")),
+        *(decided("annotation", v, w, item=ids[1]) for w, v in (("ann", "pass"), ("ben", "fail"))),
+        *(decided("annotation", "fail", who, item=ids[2]) for who in ("ann", "ben")),
     ]
     result = finalize(rows, decisions, contract=clean)
     assert [row["id"] for row in result.retained] == [ids[0]]
@@ -162,8 +166,8 @@ def test_a_revision_changes_text_and_id_and_drops_the_stale_edit_log():
     row = pair(1, edits=[{"start": 0, "end": 1, "before": "B", "after": "C", "why": "x"}])
     name = row.fields["id"]
     decisions = [
-        said("expert-review", "revise", "eve", item=name),
-        *(said("annotation", "pass", who, item=name) for who in ("ann", "ben")),
+        decided("expert-review", "revise", "eve", item=name),
+        *(decided("annotation", "pass", who, item=name) for who in ("ann", "ben")),
     ]
     (final,) = finalize([row], decisions, contract=clean).retained
     assert final["rewritten"] == "Brackwater lost 9%."
@@ -177,7 +181,9 @@ def test_a_revision_changes_text_and_id_and_drops_the_stale_edit_log():
 
 def test_what_people_pass_and_the_contract_fails_is_a_hard_case():
     row = pair(1)
-    decisions = [said("annotation", "pass", who, item=row.fields["id"]) for who in ("ann", "ben")]
+    decisions = [
+        decided("annotation", "pass", who, item=row.fields["id"]) for who in ("ann", "ben")
+    ]
     result = finalize([row], decisions, contract=lambda *_: ["number-changed"])
     assert result.retained == []
     assert "breaks number-changed" in result.hard[0]["reason"]
@@ -190,7 +196,9 @@ def test_what_people_pass_and_the_contract_fails_is_a_hard_case():
 def test_retention_is_counted_as_in_table_4():
     rows = [pair(n) for n in range(1, 9)] + [pair(n, "numerical") for n in range(11, 13)]
     decisions = [
-        said("annotation", "fail" if n == 0 and who == "ben" else "pass", who, item=r.fields["id"])
+        decided(
+            "annotation", "fail" if n == 0 and who == "ben" else "pass", who, item=r.fields["id"]
+        )
         for n, r in enumerate(rows)
         for who in ("ann", "ben")
     ]
@@ -207,9 +215,9 @@ def test_retention_is_counted_as_in_table_4():
 def test_an_audit_is_that_of_its_last_round():
     rows = [pair(n) for n in range(1, 7)]
     ids = [row.fields["id"] for row in rows]
-    decisions = [said("audit", "fail", "eve", item=name) for name in ids]
+    decisions = [decided("audit", "fail", "eve", item=name) for name in ids]
     decisions += [
-        said("audit", "fail" if name == ids[0] else "pass", "eve", item=name, round=2)
+        decided("audit", "fail" if name == ids[0] else "pass", "eve", item=name, round=2)
         for name in ids
     ]
     table = audit_table(rows, decisions, np.random.default_rng(0)).set_index("category")
@@ -246,7 +254,7 @@ GOOD = (
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         (GOOD.replace('"when"', '"then"'), "when: is missing"),
         (GOOD.replace("2026-01-01", "yesterday"), "when: "),
@@ -262,12 +270,12 @@ GOOD = (
         ("[1]", "the row is a list"),
     ],
 )
-def test_a_bad_decision_is_told_by_its_line(tmp_path, line, told):
+def test_a_bad_decision_is_reported_by_its_line(tmp_path, line, message):
     path = tmp_path / "decisions.jsonl"
     path.write_text(f"{GOOD}\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"decisions\.jsonl:2: ") as caught:
         load_decisions(path, ["p1"])
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_decisions_may_come_from_a_spreadsheet(tmp_path):

@@ -238,18 +238,18 @@ def test_articles_at_hand_are_found_by_hash_or_address():
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         ({"manipulation": "flipping", "url": "x"}, "no rewritten text"),
         ({"manipulation": "flopping", "rewritten": "It fell."}, "names none of the four"),
         ({"id": "a", "manipulation": "causal", "rewritten": "It fell."}, "is there twice"),
     ],
 )
-def test_bad_rows_are_told_by_line(tmp_path, row, told):
+def test_bad_rows_are_reported_by_line(tmp_path, row, message):
     good = {"id": "a", "manipulation": "flipping", "rewritten": "It fell."}
     with pytest.raises(InputError, match=r"published\.jsonl:2: ") as caught:
         published(tmp_path, good, row)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_command_tells_what_is_gone_and_goes_on(site, tmp_path, quick_contrafact):

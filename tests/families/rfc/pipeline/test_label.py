@@ -115,7 +115,7 @@ def test_nothing_is_lost():
         assert not {i["id"] for i in result.rows} & {i["id"] for i in result.apart}
 
 
-def test_wrong_candidates_are_told_by_line():
+def test_wrong_candidates_are_reported_by_line():
     with pytest.raises(InputError, match=r"b\.jsonl:7: its candidates are not a list"):
         label_rows([row(candidates=("flip",), line=7)], file="b.jsonl")
 

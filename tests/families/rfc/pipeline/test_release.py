@@ -10,18 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contrafact.corpus.release import check_croissant, check_facts, write_release
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import misinformation_types, types_of
 from contrafact.families.rfc.pipeline.release import (
     FIELDS,
     ReleaseFacts,
-    check_croissant,
-    check_facts,
     leaks,
     original_hash,
     release,
     row_schema,
-    write_release,
 )
 from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import MANIPULATIONS, Rewrite
@@ -139,8 +137,8 @@ def test_the_card_counts_what_is_there_and_has_a_yaml_head():
 def test_croissant_metadata_are_valid_and_lead_to_the_rows(tmp_path):
     import mlcroissant
 
-    advice = write_release(release([pair(n=1), pair("numerical", 2)], [], FACTS), tmp_path / "r")
-    assert advice == []
+    made = release([pair(n=1), pair("numerical", 2)], [], FACTS)
+    assert write_release(made.files, tmp_path / "r") == "Croissant metadata are valid"
     dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "r" / "croissant.json"))
     read = list(dataset.records("pairs"))
     assert [row["pairs/manipulation"].decode() for row in read] == ["flipping", "numerical"]
@@ -158,17 +156,17 @@ def test_faulty_metadata_are_found(tmp_path):
 def test_the_folder_is_whole_its_sums_are_right_and_it_is_never_overwritten(tmp_path):
     folder = tmp_path / "release"
     made = release([pair(n=1)], [], FACTS)
-    write_release(made, folder)
+    write_release(made.files, folder)
     sums = subprocess.run(
         ["sha256sum", "--strict", "-c", "SHA256SUMS"], cwd=folder, capture_output=True, check=False
     )
     assert sums.returncode == 0
     assert {p.name for p in folder.iterdir()} == set(made.files)
     before = {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
-    write_release(made, folder)
+    write_release(made.files, folder)
     assert before == {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
     with pytest.raises(InputError, match="holds something else"):
-        write_release(release([pair(n=2)], [], FACTS), folder)
+        write_release(release([pair(n=2)], [], FACTS).files, folder)
     assert [p.name for p in tmp_path.iterdir()] == ["release"], "no draft is left"
 
 

@@ -64,14 +64,14 @@ def test_a_good_reply_is_kept_with_its_log():
     assert f"<news>{paragraph}</news>" in seen[0][0][-1].text
 
 
-def test_a_reply_that_breaks_the_contract_is_made_again_and_told_why():
+def test_a_reply_that_breaks_the_contract_is_made_again_and_given_the_reason():
     rewriter, seen = writer(BAD, GOOD)
     outcome = rewritten(rewriter, assigned())
     assert (outcome.rewritten, outcome.attempts) == (GOOD, 2)
-    question, refused, told = seen[1][0]
+    question, refused, shown = seen[1][0]
     assert question.text == seen[0][0][0].text
     assert refused.text == BAD
-    assert "'12%'" in told.text
+    assert "'12%'" in shown.text
 
 
 def test_without_feedback_the_same_question_is_asked_with_another_seed():
@@ -115,13 +115,13 @@ def test_decoding_settings_come_from_a_file_and_are_checked(tmp_path):
     path = tmp_path / "decoding.toml"
     path.write_text("".join(f"[{name}]\ntemperature = 0.7\n" for name in MANIPULATIONS))
     assert {setting.temperature for setting in load_decoding(path).values()} == {0.7}
-    for text, said in (
+    for text, message in (
         ("[flipping]\ntemperature = 0.7\n", "causal"),
         ("".join(f"[{name}]\ntemprature = 1\n" for name in MANIPULATIONS), "temprature"),
         ("[flipping", "not TOML"),
     ):
         path.write_text(text)
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             load_decoding(path)
 
 
@@ -157,7 +157,7 @@ def test_every_try_has_a_seed_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("rows", "line", "said"),
+    ("rows", "line", "message"),
     [
         ([{"title": "Prices rise"}], 1, "no manipulation"),
         ([{"title": "Prices rise", "manipulation": "No-Categorized"}], 1, "unknown manipulation"),
@@ -166,9 +166,9 @@ def test_every_try_has_a_seed_of_its_own():
         ([{"title": ["Prices"], "manipulation": "causal"}], 1, "not text"),
     ],
 )
-def test_bad_rows_are_told_by_line(tmp_path, rows, line, said):
+def test_bad_rows_are_reported_by_line(tmp_path, rows, line, message):
     path = tmp_path / "in.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(InputError, match=said) as error:
+    with pytest.raises(InputError, match=message) as error:
         load_assignments(path)
     assert error.value.line == line

@@ -22,7 +22,7 @@ def items(articles=40, judged=True):
         for n in range(articles):
             gold = ("true", "false")[n % 2]
             wrong = n % every == 0
-            said = gold if not wrong else {"true": "false", "false": "true"}[gold]
+            shown = gold if not wrong else {"true": "false", "false": "true"}[gold]
             rows.append(
                 {
                     "system": system,
@@ -32,7 +32,7 @@ def items(articles=40, judged=True):
                     "pair_id": f"p{n}",
                     "article_id": f"n{n}",
                     "gold": gold,
-                    "predicted": said,
+                    "predicted": shown,
                     "rationale": f"=Item {n}: it may or may not be so.",
                     "error_class": ("other" if wrong else "sound") if judged else None,
                     "original": f"Tarn Rail rose {n}%.",
@@ -85,7 +85,7 @@ def test_wrong_and_right_answers_of_every_system_are_drawn_and_nothing_says_whos
     assert probability[SYSTEMS[0], "wrong"] == 10 / 14
     assert probability[SYSTEMS[1], "right"] == 10 / 20
     text = sheet.read_text("utf-8")
-    assert not any(told in text for told in ("tern", "reflect", "sound", "contradiction"))
+    assert not any(message in text for message in ("tern", "reflect", "sound", "contradiction"))
     as_drawn = {one.name: one for one in key}
     for row in shown.to_dict("records"):
         one = as_drawn[row["item"]]
@@ -144,12 +144,12 @@ def test_one_person_without_a_judge_sorts_all_the_same(tmp_path):
 
 def test_classes_of_right_answers_are_refused_for_wrong_ones(tmp_path):
     sheet, key, _ = drawn(tmp_path, n=1)
-    said = fill(
+    shown = fill(
         sheet,
         tmp_path / "ann.csv",
         lambda row: "sound" if row["right_label"] != row["given_label"] else "who knows",
     )
-    problems = answers_in([said], key).problems
+    problems = answers_in([shown], key).problems
     assert sum("is for right answers only; left out" in problem for problem in problems) == 2
     assert sum("not forward-looking, journalistic-form" in problem for problem in problems) == 2
 

@@ -17,7 +17,7 @@ def stage(path, *rows):
 
 
 @pytest.mark.parametrize(
-    ("second", "told"),
+    ("second", "message"),
     [
         ({**GOOD, "id": "a"}, "id 'a' is there twice (first on line 1)"),
         ({k: v for k, v in GOOD.items() if k != "original"}, "no field 'original'"),
@@ -28,15 +28,15 @@ def stage(path, *rows):
         ({**GOOD, "id": 7}, "the field 'id' is not text"),
     ],
 )
-def test_a_bad_row_is_told_by_its_line(tmp_path, second, told):
+def test_a_bad_row_is_reported_by_its_line(tmp_path, second, message):
     path = stage(tmp_path / "pairs.jsonl", GOOD, second)
     with pytest.raises(InputError, match=r"pairs\.jsonl:2: ") as caught:
         read_stage(path, ("original", "rewritten"), manipulated=True)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.hint
 
 
-def test_a_row_in_another_encoding_is_told_by_its_line(tmp_path):
+def test_a_row_in_another_encoding_is_reported_by_its_line(tmp_path):
     path = stage(tmp_path / "pairs.jsonl", GOOD)
     with path.open("ab") as stream:
         stream.write('{"id": "b", "original": "Société Générale"}\n'.encode("latin-1"))

@@ -22,13 +22,13 @@ def prove(
     Example: contrafact cobe prove stories.jsonl
     """
     from contrafact.console import Progress
-    from contrafact.families.cobe.synth.prove import prove_rows
+    from contrafact.families.cobe.synth.prove import prove_rows, with_proofs
     from contrafact.files.tables import read_rows
 
     proven = answers = failed = 0
     cases: set[str] = set()
     with Progress("stories", None) as steps:
-        for line, result in prove_rows(read_rows(file)):
+        for line, result in prove_rows(with_proofs(read_rows(file), file)):
             proven += not result.problems
             failed += bool(result.problems)
             answers += result.answers

@@ -31,9 +31,18 @@ from contrafact.families.cobe.synth.compose import (
 from contrafact.families.cobe.synth.lexicon import bundled_lexicon, load_lexicon
 from contrafact.families.cobe.synth.realization import realize
 from contrafact.families.cobe.synth.template import Template, bundled_templates, load_templates
+from contrafact.files.atomic import write_text
 from contrafact.records import GRAPHS, Story
 
-__all__ = ["Unproven", "choose", "draw_stories", "draw_story", "story_lines", "template_lines"]
+__all__ = [
+    "Unproven",
+    "choose",
+    "draw_stories",
+    "draw_story",
+    "story_lines",
+    "template_lines",
+    "write_drawn",
+]
 
 _TRIES = 200
 _CHUNK = 24
@@ -96,6 +105,11 @@ def story_lines(
     if private_lexicon is not None:
         raise InputError("a lexicon and templates exclude each other", hint="choose one source")
     return template_lines(str(templates), n, seed, graph=graph, domain=named, processes=processes)
+
+
+def write_drawn(path: Path, n: int) -> None:
+    """Write stories with their proofs to a JSON Lines file; the same number, the same file."""
+    write_text(path, "".join(f"{line}\n" for line in story_lines(n, 0)))
 
 
 def template_lines(

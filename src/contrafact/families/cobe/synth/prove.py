@@ -13,10 +13,12 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from contrafact.causal.counterfactual import Disagreement, ImpossibleFacts, Proof, consequences
 from contrafact.causal.model import Model, Value
+from contrafact.errors import InputError
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
 from contrafact.families.cobe.synth.reading import (
     NUMBER,
@@ -41,6 +43,7 @@ __all__ = [
     "left_open",
     "prove_rows",
     "situation_of",
+    "with_proofs",
 ]
 
 _NUMERICAL, _LATENT = "Numerical change expected: ", "Latent: "
@@ -503,9 +506,35 @@ class Proven:
     case: str
 
 
+def with_proofs(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], file: str | Path
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the rows of a file, of which one at least has a proof.
+
+    Raises:
+        InputError: None has.
+    """
+    held: list[tuple[int, Mapping[str, Any]]] | None = []
+    for line, row in rows:
+        if held is None:
+            yield line, row
+            continue
+        held.append((line, row))
+        if isinstance(row.get("Proof"), Mapping):
+            yield from held
+            held = None
+    if held is not None:
+        raise InputError(
+            "no story in it has a proof", file=file, hint="give what `contrafact cobe synth` wrote"
+        )
+
+
 def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[int, Proven]]:
     """Yield, for every row of a file with its line, what came of proving it."""
     for line, row in rows:
+        if not isinstance(row.get("Proof"), Mapping):
+            yield line, Proven(("the story has no proof",), 0, case_of(row))
+            continue
         try:
             problems = tuple(check_story(row))
         except (KeyError, TypeError, AttributeError, IndexError) as error:

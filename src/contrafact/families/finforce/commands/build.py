@@ -62,6 +62,7 @@ def screen(
         screened_row,
         sheet_row,
     )
+    from contrafact.files.delimited import Dialect
     from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import write_frame
     from contrafact.prompts import open_pack
@@ -105,6 +106,7 @@ def screen(
         write_frame(
             pd.DataFrame([sheet_row(row) for row in rows], columns=list(SHEET_COLUMNS)),
             f"{out}.sheet.csv",
+            Dialect(mark=True),
         )
         write_stage(out, rows, [*events, *map(proposal_event, rows)], dropped=dropped)
         journal.finish()
@@ -267,6 +269,8 @@ def release(
     name: Annotated[str, typer.Option(help="The dataset's name.")] = "market-events",
     version: Annotated[str, typer.Option(help="Its version.")] = "1.0.0",
     license: Annotated[str | None, typer.Option(help="Its licence, as an SPDX name.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where it will be published.")] = None,
+    date: Annotated[str | None, typer.Option(help="Day of publication, YYYY-MM-DD.")] = None,
     push: Annotated[
         str | None,
         typer.Option(metavar="hf://OWNER/NAME", help="Publish the folder on the hub as well."),
@@ -277,19 +281,19 @@ def release(
 ) -> None:
     """Release the headlines that people took for market events, in the benchmark's shape.
 
-    Next to the headlines stand a schema, a card and checksums; the decisions are in
-    DIR.ledger.jsonl. With --push the folder becomes a dataset of the Hugging Face hub. Exits with 1
-    if nothing is left to release.
+    Next to the headlines stand a schema, a card, Croissant metadata (checked, if mlcroissant is
+    installed) and checksums; the decisions are in DIR.ledger.jsonl. With --push the folder becomes
+    a dataset of the Hugging Face hub. Exits with 1 if nothing is left to release.
 
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """
     from contrafact.corpus.hub import push_folder, require_push
     from contrafact.corpus.ledger import Ledger
-    from contrafact.corpus.release import check_name
+    from contrafact.corpus.release import Facts, check_facts, write_release
     from contrafact.errors import InputError
-    from contrafact.families.finforce.release import Facts, Released, release_files
+    from contrafact.families.finforce.release import Released, release_files
     from contrafact.families.finforce.screen import outcome_event, outcome_of, read_sheets
-    from contrafact.files.atomic import guard_folder, write_folder
+    from contrafact.files.atomic import guard_folder
     from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import read_rows
 
@@ -297,8 +301,8 @@ def release(
         raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
     address = require_push(push) if push is not None else None
     guard_folder(out)
-    check_name(name, version)
-    facts = Facts(name, version, license)
+    facts = Facts(name, version, license, url, date)
+    check_facts(facts)
     rows = [row for _, row in read_rows(file)]
     if any("market_event" not in row or "id" not in row for row in rows):
         raise InputError(
@@ -333,11 +337,12 @@ def release(
         typer.echo("no headline is left to release", err=True)
         raise typer.Exit(1)
     files = release_files(released, facts, counts)
-    write_folder(out, files)
+    checked = write_release(files, out)
     Ledger(sidecar_path(out, "ledger")).append(events)
     for what, number in counts.items():
         typer.echo(f"{what}: {number:,}")
     typer.echo(f"{out}: {len(released):,} headlines")
+    typer.echo(checked)
     if address is not None:
         place = push_folder(out, address, message=f"{name} {version}", public=public)
         typer.echo(f"published: {place}")

@@ -60,8 +60,9 @@ def release(
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
     from contrafact.corpus.hub import push_folder, require_push
+    from contrafact.corpus.release import check_facts, write_release
     from contrafact.errors import InputError
-    from contrafact.families.rfc.pipeline.release import ReleaseFacts, check_facts, write_release
+    from contrafact.families.rfc.pipeline.release import ReleaseFacts
     from contrafact.families.rfc.pipeline.release import release as make
     from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_folder
@@ -87,15 +88,10 @@ def release(
     if max_auroc is not None:
         _require_few_artefacts(rows, max_auroc)
     made = make(rows, doubtful, facts, file=source_name(file))
-    checked = write_release(made, out)
+    checked = write_release(made.files, out)
     typer.echo(f"{out}: {made.rows:,} pairs and {made.hard:,} hard cases")
     typer.echo(f"  {made.canary}")
-    if checked is None:
-        typer.echo("  Croissant metadata were not checked: pip install 'contrafact[release]'")
-    else:
-        typer.echo(
-            "  Croissant metadata are valid" + (f"; {'; '.join(checked)}" if checked else "")
-        )
+    typer.echo(f"  {checked}")
     if made.shared_articles and not with_originals:
         typer.echo(
             f"  {made.shared_articles:,} articles have several rewrites, which together tell most "

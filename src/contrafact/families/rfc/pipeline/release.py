@@ -7,28 +7,22 @@ same bytes from the same pairs.
 """
 
 import json
-import logging
 import re
-import tempfile
 import unicodedata
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files as resources
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from contrafact.corpus.news_items import day_of
-from contrafact.corpus.release import check_name, sha256_text, with_checksums
+from contrafact.corpus.release import Facts, croissant_of, sha256_text, with_checksums
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import types_of
 from contrafact.families.rfc.pipeline.stages import StageRow
-from contrafact.files.atomic import write_folder
 from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
 
@@ -39,15 +33,12 @@ __all__ = [
     "Release",
     "ReleaseFacts",
     "card",
-    "check_croissant",
-    "check_facts",
     "croissant",
     "leaks",
     "original_hash",
     "release",
     "row_schema",
     "shingles",
-    "write_release",
 ]
 
 SHINGLE = 8
@@ -85,65 +76,16 @@ _MEANING = {
     "sentiment": "tone made stronger in the same direction; facts kept",
     "causal": "the stated cause replaced; the effect kept",
 }
-_TYPES = {"string": "sc:Text", "boolean": "sc:Boolean", "array": "sc:Text", "date": "sc:Date"}
-_CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
 
 
 @dataclass(frozen=True)
-class ReleaseFacts:
+class ReleaseFacts(Facts):
     """What a release says of itself.
 
     Attributes:
-        name: Its name, fit for a file name.
-        version: Its version, as in 1.0.0.
-        license: The licence of the rewritten text, as an SPDX name or an address; none if unsaid.
-        url: Where it is published, if anywhere.
-        date: The day of its publication, YYYY-MM-DD, if it is to be said.
         with_originals: Whether rows hold originals; such a copy is private.
     """
 
-    name: str
-    version: str
-    license: str | None = None
-    url: str | None = None
-    date: str | None = None
     with_originals: bool = False
 
 
@@ -194,18 +136,6 @@ class Counts:
         )
 
 
-def check_facts(facts: ReleaseFacts) -> None:
-    """Refuse facts that no metadata can hold.
-
-    Raises:
-        InputError: The name is not fit for a file name, the version is not three numbers, or the
-            date is no day.
-    """
-    check_name(facts.name, facts.version)
-    if facts.date is not None and day_of(facts.date) != facts.date:
-        raise InputError(f"'{facts.date[:40]}' is no day", hint="write it as YYYY-MM-DD")
-
-
 def release(
     retained: Sequence[StageRow],
     hard: Sequence[StageRow],
@@ -252,33 +182,6 @@ def release(
         len(doubtful),
         counts.shared_articles,
     )
-
-
-def write_release(release: Release, folder: Path) -> list[str] | None:
-    """Write a release's files into a new folder, whole or not at all.
-
-    A folder that holds this very release is left as it is.
-
-    Returns:
-        What mlcroissant recommends, if the metadata are valid; none where it is not installed.
-
-    Raises:
-        InputError: The folder holds something else, cannot be written, or the metadata are not
-            valid Croissant.
-    """
-    advice = None
-    if find_spec("mlcroissant") is not None:  # which the package does not need otherwise
-        with tempfile.TemporaryDirectory() as draft:
-            metadata = Path(draft) / "croissant.json"
-            metadata.write_text(release.files["croissant.json"], encoding="utf-8")
-            errors, advice = check_croissant(metadata)
-        if errors:
-            raise InputError(
-                f"the release's Croissant metadata are not valid: {'; '.join(errors)}",
-                hint="check --name, --version, --license, --url and --date",
-            )
-    write_folder(folder, release.files)
-    return advice
 
 
 def row_schema(*, with_originals: bool = False) -> dict[str, Any]:
@@ -361,82 +264,8 @@ def croissant(facts: ReleaseFacts, data: Mapping[str, str]) -> dict[str, Any]:
         "Artificial financial misinformation: news paragraphs with one small manipulation each, "
         "for research on detection. Every text in it is false by construction."
     )
-    properties = {
-        "name": facts.name,
-        "description": about + (" Private copy with originals." if facts.with_originals else ""),
-        "version": facts.version,
-        "license": facts.license,
-        "url": facts.url,
-        "datePublished": facts.date,
-        "creator": {"@type": "Organization", "name": f"The authors of {facts.name}"},
-        "citeAs": f"{facts.name} {facts.version}, built with contrafact.",
-    }
-    fields = _fields(with_originals=facts.with_originals)
-    return {
-        "@context": _CONTEXT,
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        **{key: value for key, value in properties.items() if value is not None},
-        "distribution": [
-            {
-                "@type": "cr:FileObject",
-                "@id": file,
-                "name": file,
-                "contentUrl": file,
-                "contentSize": f"{len(text.encode())} B",
-                "encodingFormat": "application/jsonlines",
-                "sha256": sha256_text(text),
-            }
-            for file, text in data.items()
-        ],
-        "recordSet": [_record_set(file, fields) for file in data],
-    }
-
-
-def check_croissant(path: str | Path) -> tuple[list[str], list[str]]:
-    """Return mlcroissant's errors and warnings about a metadata file; nothing is downloaded.
-
-    Raises:
-        ImportError: mlcroissant is not installed.
-    """
-    import mlcroissant  # type: ignore[import-untyped]
-
-    errors: list[str] = []
-    warnings: list[str] = []
-    # mlcroissant logs what it finds as well; the caller reports it, once.
-    logger = logging.getLogger("absl")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        found = mlcroissant.Dataset(jsonld=str(path)).metadata.ctx.issues
-        errors, warnings = sorted(found.errors), sorted(found.warnings)
-    except mlcroissant.ValidationError as error:
-        errors = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
-    finally:
-        logger.setLevel(level)
-    return errors, warnings
-
-
-def _record_set(file: str, fields: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
-    name = file.removesuffix(".jsonl")
-    return {
-        "@type": "cr:RecordSet",
-        "@id": name,
-        "name": name,
-        "key": {"@id": f"{name}/id"},
-        "field": [
-            {
-                "@type": "cr:Field",
-                "@id": f"{name}/{field}",
-                "name": field,
-                "description": meaning,
-                "dataType": _TYPES[kind],
-                **({"repeated": True} if kind == "array" else {}),
-                "source": {"fileObject": {"@id": file}, "extract": {"column": field}},
-            }
-            for field, (kind, meaning) in fields.items()
-        ],
-    }
+    about += " Private copy with originals." if facts.with_originals else ""
+    return croissant_of(facts, about, _fields(with_originals=facts.with_originals), data)
 
 
 def _fields(*, with_originals: bool) -> dict[str, tuple[str, str]]:

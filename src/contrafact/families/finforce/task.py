@@ -305,8 +305,7 @@ def _spread(sample: EvalSample, side: Side) -> dict[str, float]:
     if side not in more or first is None:
         return {}
     texts = [first, *more[side]]
-    score = (sample.scores or {})["counterfactuals"].metadata or {}
-    rounds = [score.get("verdicts", {}), *score.get("more", [])]
+    rounds = [_panels(sample), *_judged(sample).get("more", [])]
     averages: list[float] = []
     for verdicts in (one[side] for one in rounds if side in one):
         passed = [verdicts[name]["panel"]["passed"] for name in CRITERIA]
@@ -330,9 +329,13 @@ def _details(generation: Mapping[str, Any], side: Side) -> dict[str, str]:
 
 
 def _panels(sample: EvalSample) -> dict[str, Any]:
-    score = score_of(sample, SCORER)
-    found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts", {})
+    found: dict[str, Any] = _judged(sample).get("verdicts", {})
     return found
+
+
+def _judged(sample: EvalSample) -> dict[str, Any]:
+    score = score_of(sample, SCORER)
+    return (score.metadata if score else None) or {}
 
 
 @task

@@ -51,6 +51,7 @@ ROUTES = [
     ("get", "/manage/r/ours/plots/progress.svg"),
     ("post", "/manage/r/ours/stage"),
     ("post", "/manage/r/ours/reissue"),
+    ("post", "/manage/r/ours/correct"),
     ("post", "/manage/r/ours/words"),
     ("get", "/manage/r/ours/team"),
     ("post", "/manage/r/ours/team"),
@@ -250,6 +251,25 @@ def test_what_somebody_has_in_hand_goes_to_others(studio, max_):
     assert studio.store.next("ours", "Cem").item == "i1"
     assert max_.post("/manage/r/ours/reissue", {}).status_code == 409
     assert max_.post("/manage/r/ours/reissue", {"item": "nothing"}).status_code == 409
+
+
+def test_an_item_is_reopened_and_withdrawn_with_a_reason(studio, max_):
+    for who in ("Cem", "Dia", "Eve"):
+        given = studio.store.next("ours", who)
+        studio.store.answer("ours", who, given, {"rating": "Yes"})
+    name = given.item
+    assert studio.store.read("ours", lambda b: b.items[name].outcome) == "final"
+    assert "Correct an item" in max_.get("/manage/r/ours").text
+    where, about = "/manage/r/ours/correct", {"item": name, "stage": "rating"}
+    assert max_.post(where, about).status_code == 409
+    assert max_.post(where, {**about, "reason": "a slip"}).status_code == 303
+    assert studio.store.read("ours", lambda b: b.items[name].stage) == "rating"
+    gone = {"item": name, "reason": "<b>taken back</b>", "withdraw": "true"}
+    assert max_.post(where, gone).status_code == 303
+    assert studio.store.read("ours", lambda b: b.items[name].outcome) == "removed"
+    again = max_.post(where, gone)
+    assert again.status_code == 409
+    assert "withdrawn already" in again.text
 
 
 def test_the_page_of_a_review_shows_its_figures_and_every_plot_opens(studio, max_):

@@ -218,6 +218,30 @@ def reissue_items(
     return _changed(request, studio, account.name, review, "items taken back", item or person)
 
 
+@router.post("/r/{review:review}/correct", name="correct_item")
+def correct_item(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    item: Text = "",
+    reason: Text = "",
+    stage: Text = "",
+    withdraw: bool = Form(False),
+) -> Response:
+    """Send an item back to a stage, or take it out of the review."""
+    item = item.strip()
+    try:
+        if withdraw:
+            studio.store.withdraw(review, item, account.name, reason)
+        else:
+            studio.store.reopen(review, item, account.name, reason, stage=stage or None)
+    except NotAllowed as error:
+        return _review_page(request, studio, review, status=409, problem=str(error))
+    what = "item withdrawn" if withdraw else "item reopened"
+    return _changed(request, studio, account.name, review, what, item)
+
+
 @router.post("/r/{review:review}/words", name="change_words")
 def change_words(
     request: Request,
@@ -344,6 +368,7 @@ def _review_page(
             if what in _DESCRIPTIONS
         ],
         formats=TABLE_FORMATS,
+        judged_at=[(one.id, one.title) for one in state.project.flow if not one.barrier],
         # The blind stages, with what ratings of them can be about.
         rated=[
             (stage.id, stage.title, rated_questions(state, stage.id))

@@ -77,7 +77,7 @@ def load_review() -> Project:
         ],
     }
     for name in ("secondary-review", "arbitration"):
-        stages[name]["shows"] = ["annotation"]
+        stages[name] |= {"shows": ["annotation"], "apart_from": ["annotation"]}
     stages["arbitration"]["roles"] = ["strict-annotator"]
     stages["secondary-review"]["roles"] = ["strict-annotator"]
     return Project.model_validate(definition | {"stages": list(stages.values())})

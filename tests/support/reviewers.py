@@ -244,23 +244,21 @@ class Reviewer:
         return {"answer.ruling": ruling, "comment": "" if good else "A rule is broken."}
 
 
-def four_people(seed: int) -> list[Reviewer]:
-    """Return two experts and two annotators, of whom one is the strict one.
+def five_people(seed: int) -> list[Reviewer]:
+    """Return two experts, two annotators, and the strict one, who annotates nothing.
 
     They are in a hurry: half of what is wrong gets past the first expert, and so much past the
     annotators that both pass about one wrong item in thirteen.
     """
-    sources = np.random.SeedSequence(seed).spawn(4)
+    sources = np.random.SeedSequence(seed).spawn(5)
     rngs = [np.random.default_rng(source) for source in sources]
     return [
         Reviewer("Ada", ("expert-a",), misses=0.50, alarms=0.02, doubts=0.02, rng=rngs[0]),
         Reviewer("Ben", ("expert-b",), misses=0.10, alarms=0.03, doubts=0.05, rng=rngs[1]),
         Reviewer("Cem", ("annotator",), misses=0.30, alarms=0.06, doubts=0.02, rng=rngs[2]),
-        Reviewer(
-            "Dia", ("annotator", "strict-annotator"), misses=0.25, alarms=0.08, doubts=0.02,
-            rng=rngs[3],
-        ),
-    ]  # fmt: skip
+        Reviewer("Dia", ("annotator",), misses=0.25, alarms=0.08, doubts=0.02, rng=rngs[3]),
+        Reviewer("Eve", ("strict-annotator",), misses=0.25, alarms=0.08, doubts=0.02, rng=rngs[4]),
+    ]
 
 
 def world_of(pairs: Mapping[str, str], flawed: float, rng: np.random.Generator) -> World:

@@ -78,6 +78,9 @@ class Headline(_Record):
     description: str | None = Field(
         default=None, description="The lead paragraph that came with the headline, if any."
     )
+    date: str | None = Field(
+        default=None, description="When it was published, as it was given: a day or a moment."
+    )
     reference: "ForwardPair | None" = Field(
         default=None, description="Counterfactuals published with the headline, if any."
     )
@@ -89,6 +92,7 @@ class Headline(_Record):
         *,
         category: str | None = None,
         description: str | None = None,
+        date: str | None = None,
         reference: "ForwardPair | None" = None,
     ) -> Self:
         """Return the headline with the id that its text gives it."""
@@ -97,6 +101,7 @@ class Headline(_Record):
             text=text,
             category=category,
             description=description,
+            date=date,
             reference=reference,
         )
 

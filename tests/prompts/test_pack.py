@@ -34,15 +34,19 @@ def test_every_template_of_the_default_pack_is_used_by_the_program(monkeypatch):
 
 
 def open_finforce(pack):
+    from contrafact.families.finforce.hindsight import borne_out_template
     from contrafact.families.finforce.judging import Judging
     from contrafact.families.finforce.methods import METHODS
     from contrafact.families.finforce.screen import screening_template
+    from contrafact.families.finforce.settings import FinforceOptions
     from contrafact.family.method import MethodContext
 
     for name in METHODS.names():
         METHODS.make(name, MethodContext(pack=pack))
+    METHODS.make("guided", MethodContext(pack=pack, settings=FinforceOptions(cards=True)))
     Judging(pack, faults=True)
     screening_template(pack)
+    borne_out_template(pack)
 
 
 def open_rfc(pack):

@@ -29,6 +29,9 @@ def generate(
     judge: str | Sequence[str] = (),
     shots: int | None = None,
     shots_from: _Path = None,
+    verifier: str | None = None,
+    news: _Path = None,
+    cards: bool = False,
     seed: int = 0,
     prompts: _Path = None,
     out: _Path = None,
@@ -43,6 +46,9 @@ def generate(
         judge: Scores the scenarios; several form a panel.
         shots: Examples per few-shot prompt. [3]
         shots_from: Pool of examples; our own if none.
+        verifier: Ranks drafts of methods that write several; never a judge.
+        news: News that the method ``grounded`` searches for what came before a headline.
+        cards: Ask for a card of each scenario: channel, horizon, severity, likelihood, …
         seed: Seed of the draw of examples.
         prompts: Another prompt pack.
         out: A file to write (CSV, JSONL, Parquet): killed and called again, it goes on.
@@ -76,6 +82,9 @@ def generate(
                 judge=judges or None,
                 shots=shots,
                 shots_from=_path(shots_from),
+                verifier=verifier,
+                news=None if news is None else Path(news),
+                cards=cards,
                 seed=seed,
                 prompts=_path(prompts),
                 yes=True,

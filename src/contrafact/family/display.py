@@ -33,6 +33,7 @@ __all__ = [
     "MatrixChart",
     "Panel",
     "PublishedNote",
+    "ScatterChart",
     "Table",
     "Warnings",
     "count",
@@ -659,5 +660,30 @@ class Example:
     answers: Sequence[tuple[str, Sequence[Chip], str]] = ()
 
 
-Chart = GridChart | BoxChart | MatrixChart
+@dataclass(frozen=True)
+class ScatterChart:
+    """Estimates with intervals over a quantity, a point for each name.
+
+    Attributes:
+        key: Its file name without a suffix.
+        title: What it shows.
+        caption: How to read it.
+        names: What each point is of.
+        across: Where each point stands on the axis across; NaN leaves it out.
+        panel: The estimates and their bounds, shape (names, 1).
+        axis: What the axis across is called.
+        row_axis: What the axis of the estimates is called.
+    """
+
+    key: str
+    title: str
+    caption: str
+    names: Sequence[str]
+    across: NDArray[np.float64]
+    panel: Panel
+    axis: str
+    row_axis: str
+
+
+Chart = GridChart | BoxChart | MatrixChart | ScatterChart
 """A drawing as data."""

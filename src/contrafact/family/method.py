@@ -25,7 +25,17 @@ from contrafact.family.settings import TaskOptions
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack, open_pack
 
-__all__ = ["ChecksModels", "Method", "MethodContext", "Methods", "Option", "open_weights"]
+__all__ = [
+    "ChecksModels",
+    "Method",
+    "MethodContext",
+    "Methods",
+    "Option",
+    "check_helpers",
+    "open_weights",
+    "roles_of",
+    "same_as_judge",
+]
 
 ItemT = TypeVar("ItemT", contravariant=True)
 OutputT = TypeVar("OutputT", covariant=True)
@@ -143,22 +153,26 @@ class Methods:
         Args:
             spec: A name, or a name with options: ``NAME:OPTION=VALUE,OPTION=VALUE``.
             generation: How the models of the run write (``temperature``, ``max_tokens``, …). A
-                method with options of these names does not write through the model's interface:
-                what is set here becomes its option, where its own options do not say otherwise.
+                method with an option ``temperature`` takes what is set here as its options, where
+                its own do not say otherwise. It does not write through the model's interface, so
+                that nothing else would reach it, unless its module says ``SAMPLES_ITSELF = False``.
 
         Raises:
             InputError: If there is no such method or option, a value is not of its kind, or a
                 setting is none of the method's options.
         """
         chosen = self._choose(spec)
-        if not self._samples_itself(chosen):
+        if "temperature" not in chosen.known:
             return chosen.spec
+        by_itself = getattr(_module(chosen.path, chosen.name), "SAMPLES_ITSELF", True)
         given = dict(chosen.given)
         for key, value in (generation or {}).items():
             option = key.replace("_", "-")
             if option == "seed":
                 continue
             if option not in chosen.known:
+                if not by_itself:
+                    continue
                 raise InputError(
                     f"--{option} does not reach {chosen.name}, which samples by itself",
                     hint="leave it out, or run that method in a run of its own",
@@ -225,9 +239,42 @@ class Methods:
         names = {module.name.replace("_", "-") for module in pkgutil.iter_modules(folders)}
         return sorted(names - self.without)
 
-    @staticmethod
-    def _samples_itself(chosen: _Chosen) -> bool:
-        return "temperature" in chosen.known
+
+def roles_of(method: Method[Any, Any]) -> tuple[str, ...]:
+    """Return the roles of other models that a method asks where they are there: ``roles``."""
+    found: tuple[str, ...] = getattr(method, "roles", ())
+    return found
+
+
+def check_helpers(
+    helpers: Mapping[str, str], methods: Iterable[Method[Any, Any]], judges: Sequence[str]
+) -> None:
+    """Refuse a model in a role that no method asks, and one that is a judge as well.
+
+    Args:
+        helpers: The models by their role.
+        methods: The methods.
+        judges: The judges.
+
+    Raises:
+        InputError: For the first that is refused.
+    """
+    asked = {role for method in methods for role in roles_of(method)}
+    for role, model in helpers.items():
+        if role not in asked:
+            raise InputError(
+                f"--{role} has no use here: no method here asks a {role}", hint="leave it out"
+            )
+        if model in judges:
+            raise same_as_judge(role, model)
+
+
+def same_as_judge(role: str, model: str) -> InputError:
+    """Return the error that a model has another role and is the judge as well."""
+    return InputError(
+        f"the {role} {model} is also the judge, which would then judge what it chose itself",
+        hint=f"name another model with --{role}, or another judge",
+    )
 
 
 @runtime_checkable

@@ -6,12 +6,19 @@ from dataclasses import asdict
 from typing import Any, ParamSpec, TypeVar, cast
 
 from inspect_ai.log import EvalSample
-from inspect_ai.model import CachePolicy, GenerateConfig, ModelOutput, get_model
+from inspect_ai.model import (
+    CachePolicy,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    get_model,
+    model_roles,
+)
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import BaseModel
 
-from contrafact.family.method import Method
+from contrafact.family.method import Method, same_as_judge
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import Output
@@ -80,10 +87,11 @@ def method_solver(
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        if judged:
-            judges_of_role()
+        judges = judges_of_role() if judged else []
         exchanges: list[tuple[str, str]] = []
-        ask = Ask(get_model(), structured, cache, config or GenerateConfig(), exchanges)
+        ask = Ask(
+            get_model(), structured, cache, config or GenerateConfig(), exchanges, _helpers(judges)
+        )
         item = item_of(state)
         try:
             output = await method(item, ask, draw=state.epoch)
@@ -98,6 +106,22 @@ def method_solver(
         return state
 
     return solve
+
+
+def _helpers(judges: Sequence[Model]) -> dict[str, Model]:
+    """Return the models bound to other roles than ``grader``.
+
+    Raises:
+        InputError: If one of them is a judge: what a judge chose it would judge again.
+    """
+    found: dict[str, Model] = {}
+    for role, bound in model_roles().items():
+        if role != "grader":
+            found[role] = bound[0] if isinstance(bound, (list, tuple)) else bound
+    for role, model in found.items():
+        if str(model) in map(str, judges):
+            raise same_as_judge(role, str(model))
+    return found
 
 
 def output_of(state: TaskState) -> Output:

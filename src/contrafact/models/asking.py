@@ -5,7 +5,8 @@ And why a call failed, in words that may be shown.
 
 import os
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from inspect_ai.model import (
     CachePolicy,
@@ -29,10 +30,17 @@ class Unanswered(Exception):
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """One call that will be made, for an estimate: its prompt and about how long a reply."""
+    """One call that will be made, for an estimate.
+
+    Attributes:
+        prompt: Its prompt.
+        reply_tokens: About how long a reply is.
+        role: The role of the model that is asked, where it is not the model under test.
+    """
 
     prompt: str
     reply_tokens: int
+    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,7 @@ class Ask:
         config: Settings on top of the model's own.
         exchanges: Every prompt that was sent and its reply are added here, in order, where a list
             is given: what a text may have been copied from.
+        helpers: Other models that a method may ask, by their role.
     """
 
     model: Model
@@ -53,6 +62,30 @@ class Ask:
     cache: bool | CachePolicy = False
     config: GenerateConfig = field(default_factory=GenerateConfig)
     exchanges: list[tuple[str, str]] | None = None
+    helpers: Mapping[str, Model] = field(default_factory=dict)
+
+    def helper(self, role: str) -> "Ask | None":
+        """Return how the model of a role is asked; None where no model has it.
+
+        What it is shown is nothing that the model under test could copy, and is not kept.
+        """
+        if role not in self.helpers:
+            return None
+        return replace(
+            self, model=self.helpers[role], config=GenerateConfig(), exchanges=None, helpers={}
+        )
+
+    def sampled(self, seed: int, temperature: float | None = None) -> "Ask":
+        """Return how the model is asked for one of several answers to the same prompt.
+
+        Args:
+            seed: Tells the call from others of the same prompt, also in the cache.
+            temperature: How far answers differ; as set for the run if not given.
+        """
+        given = GenerateConfig(seed=seed)
+        if temperature is not None:
+            given = GenerateConfig(seed=seed, temperature=temperature)
+        return replace(self, config=self.config.merge(given))
 
     async def __call__(
         self, messages: str | list[ChatMessage], schema: ResponseSchema | None = None

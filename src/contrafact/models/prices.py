@@ -9,8 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
+from typing import TYPE_CHECKING
 
 from contrafact.models.gguf import inspect_name
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ModelUsage
 
 __all__ = ["FREE", "LISTED", "UNKNOWN", "Tokens", "dollars", "is_paid", "price_note"]
 
@@ -57,6 +61,18 @@ class Tokens:
     written: int
     cache_read: int = 0
     cache_written: int = 0
+
+    @classmethod
+    def of(cls, usage: "ModelUsage | None") -> "Tokens":
+        """Return what a provider says of a call; none where it says nothing."""
+        if usage is None:
+            return cls(0, 0)
+        return cls(
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.input_tokens_cache_read or 0,
+            usage.input_tokens_cache_write or 0,
+        )
 
     @property
     def sent(self) -> int:

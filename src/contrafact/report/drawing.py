@@ -20,6 +20,7 @@ from contrafact.family.display import (
     GridChart,
     MatrixChart,
     Panel,
+    ScatterChart,
     format_number,
 )
 from contrafact.text.delimit import visible_text
@@ -56,6 +57,7 @@ _COLOURS: dict[Theme, dict[str, str]] = {
 _WIDTH = 7.6
 _LABEL_LENGTH = 44
 _WRAP = 30
+_WIDE = 20  # from this ratio of the largest to the smallest on, an axis is logarithmic
 _PANELS = 3
 _MOST_PANELS = 24
 _MARKERS = "oDs^vPX*<>"
@@ -177,6 +179,9 @@ def draw_chart(chart: Chart) -> Figure:
         return _rendered(chart, _grid_text(chart), partial(draw, chart), height_of(chart))
     if isinstance(chart, BoxChart):
         return _rendered(chart, _box_text(chart), partial(_boxes, chart), _box_height(chart))
+    if isinstance(chart, ScatterChart):
+        height = 3.0 + 0.17 * len(chart.names)
+        return _rendered(chart, _scatter_text(chart), partial(_scatter, chart), height)
     shown = chart.panels[:_MOST_PANELS]
     rows = math.ceil(len(shown) / _PANELS)
     height = 0.5 + rows * (0.75 + 0.33 * max(len(names) for _, names, _ in shown))
@@ -427,6 +432,45 @@ def _matrix_text(chart: MatrixChart) -> str:
         ]
         lines.append(f"{name}: {'; '.join(cells)}")
     return f"{chart.title}. {'. '.join(lines)}."
+
+
+def _scatter(chart: ScatterChart, plot: "Plot", colours: dict[str, str]) -> None:
+    """Points with whiskers over a quantity, each named in the legend."""
+    ax, panel = plot.subplots(), chart.panel
+    for i, name in enumerate(chart.names):
+        across, value = chart.across[i], panel.values[i, 0]
+        if np.isnan([across, value]).any():
+            continue
+        shade = colours[("opportunity", "risk", "third", "headline")[i % 4]]
+        ax.vlines(across, panel.lows[i, 0], panel.highs[i, 0], color=shade, linewidth=1.4)
+        marker = _MARKERS[i % len(_MARKERS)]
+        ax.plot([across], [value], marker, color=shade, label=short_name(name))
+    held = chart.across[~np.isnan(chart.across)]
+    if len(held) and held.min() > 0 and held.max() > _WIDE * held.min():
+        ax.set_xscale("log")
+    else:
+        ax.set_xlim(left=0)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    if panel.kind == "share":
+        ax.set_ylim(-0.03, 1.03)
+        ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
+    ax.set_xlabel(chart.axis)
+    ax.set_ylabel(chart.row_axis)
+    ax.grid(axis="both")
+    handles, labels = ax.get_legend_handles_labels()
+    plot.legend(handles, labels, loc="outside upper left", ncols=2, handlelength=1.0)
+
+
+def _scatter_text(chart: ScatterChart) -> str:
+    points = [
+        f"{name}: {format_number(value, chart.panel.kind)}"
+        f"{'%' if chart.panel.kind == 'share' else ''} at {across:,.6g}"
+        for name, across, value in zip(
+            chart.names, chart.across, chart.panel.values[:, 0], strict=True
+        )
+        if not math.isnan(across) and not math.isnan(value)
+    ]
+    return f"{chart.title}. {chart.row_axis} over {chart.axis}. {'; '.join(points)}."
 
 
 def short_name(name: str) -> str:

@@ -118,7 +118,9 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         )
     valid = frame[spec.text].notna() & frame["invalid_reason"].isna()
     frame["valid"] = valid.astype(float)
-    for column in sorted(own & set(frame.columns) - {"valid"}) + criteria:
+    # What is counted over all outputs, such as what they cost, stands for invalid ones as well.
+    counted = {m.column_of("all") for m in spec.measures if m.forms == ("all",)}
+    for column in sorted((own - counted) & set(frame.columns)) + criteria:
         frame[column] = frame[column].where(valid)
     if spec.prepare is not None:
         frame = spec.prepare(frame)

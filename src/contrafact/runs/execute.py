@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import anyio
 from inspect_ai import Task, eval_set, task_with
@@ -123,7 +123,7 @@ def execute(
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         # Opened first: a model that cannot be used is told before anything is written or paid for.
-        subjects, judges = _open_models(prepared)
+        subjects, judges, helpers = _open_models(prepared)
         scorer = open_fluency(prepared.settings.option("fluency_model"))
         _check_models(prepared)
         if ready is not None:
@@ -134,7 +134,7 @@ def execute(
         write_text(folder / CONFIG, config_text(prepared.settings, folder, source))
         prepared = place_outputs(prepared, folder)
         try:
-            logs = _evaluate(prepared, folder, subjects, judges, seen)
+            logs = _evaluate(prepared, folder, subjects, judges, helpers, seen)
         except KeyboardInterrupt:
             if seen is not None and (ended := _logs_so_far(folder)):
                 write_items(folder, prepared, ended, scorer)
@@ -146,7 +146,7 @@ def execute(
         return RunResult(folder, manifest, failures, prepared.samples, ran=True)
 
 
-def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
+def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model], dict[str, Model]]:
     settings = prepared.settings
     subjects = [
         open_model(name, config=_bounds(name, settings.transport), **settings.model_args)
@@ -162,7 +162,11 @@ def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model]]:
         )
         for name in settings.judges
     ]
-    return subjects, judges
+    helpers = {
+        role: open_model(name, config=others.merge(_bounds(name, settings.transport)))
+        for role, name in settings.options.helpers.items()
+    }
+    return subjects, judges, helpers
 
 
 def _check_models(prepared: Prepared) -> None:
@@ -208,6 +212,7 @@ def _evaluate(
     folder: Path,
     subjects: list[Model],
     judges: list[Model],
+    helpers: dict[str, Model],
     seen: Seen | None,
 ) -> list[EvalLog]:
     settings = prepared.settings
@@ -228,12 +233,18 @@ def _evaluate(
         if prepared.baselines:
             nobody = [open_model(NO_MODEL, config=GenerateConfig())]
             graders = judges if any(map(prepared.judged, prepared.baselines)) else []
-            own = _eval_set(tasks(tuple(prepared.baselines)), places[1], nobody, graders, {})
+            own = _eval_set(tasks(tuple(prepared.baselines)), places[1], nobody, graders, {}, {})
             logs += _stop_if_interrupted(own, len(prepared.baselines))
         if prepared.methods:
             at_once = None if seen is None else 1
             own = _eval_set(
-                tasks(tuple(prepared.methods)), places[0], subjects, judges, generation, at_once
+                tasks(tuple(prepared.methods)),
+                places[0],
+                subjects,
+                judges,
+                helpers,
+                generation,
+                at_once,
             )
             logs += _stop_if_interrupted(own, len(subjects) * len(prepared.methods))
     return logs
@@ -244,14 +255,16 @@ def _eval_set(
     log_dir: Path,
     subjects: list[Model],
     judges: list[Model],
+    helpers: dict[str, Model],
     generation: dict[str, Any],
     at_once: int | None = None,
 ) -> list[EvalLog]:
+    roles: dict[str, Any] = {**({"grader": judges} if judges else {}), **helpers}
     _, logs = eval_set(
         tasks,
         log_dir=str(log_dir),
         model=subjects,
-        model_roles={"grader": cast(Any, judges)} if judges else None,
+        model_roles=roles or None,
         retry_attempts=0,
         # A sample whose call failed in a way that providers do not retry (a reply that is not
         # JSON, say) starts once more, and replays the answers it had from the run's cache.
@@ -265,7 +278,8 @@ def _eval_set(
         score_display=False,
         # One task after the other where a model of this process would be torn between prompts.
         max_tasks=1 if any(str(model).startswith(IN_PROCESS) for model in subjects) else None,
-        max_samples=at_once or _samples_at_once([*subjects, *judges], generation),
+        max_samples=at_once
+        or _samples_at_once([*subjects, *judges, *helpers.values()], generation),
         display="none",
         log_level="error",
         **generation,

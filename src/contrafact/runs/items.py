@@ -342,20 +342,11 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
         for event in sample.events:
             if event.event != "model" or event.output.empty:
                 continue
-            one = of(event.model, JUDGE if event.role == "grader" else SUBJECT)
+            role = JUDGE if event.role == "grader" else event.role or SUBJECT
+            one = of(event.model, role)
             counted = event.output.usage
-            if counted is None:
-                one.calls.append(Tokens(0, 0))
-                continue
-            one.calls.append(
-                Tokens(
-                    counted.input_tokens,
-                    counted.output_tokens,
-                    counted.input_tokens_cache_read or 0,
-                    counted.input_tokens_cache_write or 0,
-                )
-            )
-            one.reasoning += counted.reasoning_tokens or 0
+            one.calls.append(Tokens.of(counted))
+            one.reasoning += (counted.reasoning_tokens or 0) if counted else 0
     method = str((log.eval.metadata or {})["method"])
     return [one.row(model, method, role) for (model, role), one in used.items()]
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from contrafact.corpus.named import data_source
 from contrafact.errors import InputError
 from contrafact.family import families, task_named
-from contrafact.family.method import MethodContext
+from contrafact.family.method import MethodContext, check_helpers
 from contrafact.family.run import (
     BUNDLED,
     DataRecord,
@@ -157,6 +157,7 @@ def prepare(settings: RunSettings) -> Prepared:
     made = {name: run.methods.make(name, context) for name in specs}
     shows = any(made[name].shots for name in asking)
     refuse_examples(settings, shows)
+    check_helpers(settings.options.helpers, [made[name] for name in asking], settings.judges)
     judged = settings.judges and any(run.is_judged(settings, name) for name in specs)
     judging = run.judging(pack, settings) if judged else None
     limited = items[: settings.limit]

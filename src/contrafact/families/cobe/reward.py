@@ -79,7 +79,9 @@ def edit_reward(
             )
         phrasings = columns.get("query") or [""] * len(prompts)
         texts = [_text(completion) for completion in completions]
-        models = [get_model(judge_names([one])[0]) if isinstance(one, str) else one for one in named]
+        models = [
+            get_model(judge_names([one])[0]) if isinstance(one, str) else one for one in named
+        ]
 
         async def judge_all() -> list[JudgedEdit | None]:
             async def judge(text: str, story: Any, query: str) -> JudgedEdit | None:

@@ -10,6 +10,7 @@ Rows of a pipe are taken as they arrive, so that scenarios go out while the inpu
 
 import asyncio
 import io
+import json
 import re
 import shutil
 import sys
@@ -33,13 +34,21 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
 from inspect_ai.model import Model
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.generation import Generation, run_method
+from contrafact.families.finforce.cards import card_values
+from contrafact.families.finforce.generation import Generation, added_by, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
 from contrafact.files.atomic import atomic_path
 from contrafact.files.delimited import Dialect, dialect_of
 from contrafact.files.download import sha256_of
-from contrafact.files.fields import column_of, fold_row, is_absent, no_column, rename_row
+from contrafact.files.fields import (
+    column_of,
+    fold_row,
+    is_absent,
+    no_column,
+    rename_row,
+    value_of,
+)
 from contrafact.files.journal import Journal, hash_of
 from contrafact.files.sheets import guarded
 from contrafact.files.tables import Row, open_table, source_name, write_frame
@@ -57,6 +66,7 @@ __all__ = [
     "BulkOutput",
     "ResultRow",
     "added_columns",
+    "added_values",
     "ahead",
     "arriving_rows",
     "batch_of",
@@ -130,7 +140,14 @@ class BulkJob:
     at_once: int = 16
     columns: Mapping[str, str] = field(default_factory=dict)
     batch: Batch | None = None
-    asked: dict[str, "asyncio.Future[Mapping[str, Any]]"] = field(default_factory=dict)
+    asked: dict[tuple[str | None, ...], "asyncio.Future[Mapping[str, Any]]"] = field(
+        default_factory=dict
+    )
+
+    def added(self, *, headline: bool = False) -> list[str]:
+        """Return the columns that are added to the input's own; see `added_columns`."""
+        judged, more = self.judging is not None, added_by(self.method)
+        return added_columns(judged=judged, headline=headline, more=more)
 
     async def run(
         self, rows: Iterable[tuple[int, Mapping[str, Any]]], done: Mapping[int, ResultRow]
@@ -198,26 +215,25 @@ class BulkJob:
     async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
         text, _ = _headline_of(row, self.columns)
         nested = is_nested(row)
-        added: dict[str, Any] = dict.fromkeys(
-            added_columns(judged=self.judging is not None, headline=nested)
-        )
+        added: dict[str, Any] = dict.fromkeys(self.added(headline=nested))
         added["valid"] = False
         if nested:
             added["headline"] = text if isinstance(text, str) else None
         if problem := row_problem(text):
             added["error"] = problem
             return ResultRow(position, line, row, added, "bad")
-        headline = Headline.of(replace_surrogates(str(text)))
+        headline = _headline_in(row, str(text), self.columns)
         added["id"] = headline.id
-        shared = self.asked.get(headline.id)
+        key = _shared_key(headline)
+        shared = self.asked.get(key)
         if shared is None:
-            shared = self.asked[headline.id] = asyncio.ensure_future(self._made(headline))
+            shared = self.asked[key] = asyncio.ensure_future(self._made(headline))
             while len(self.asked) > _REMEMBERED:
                 del self.asked[next(iter(self.asked))]
         try:
             added |= await asyncio.shield(shared)
         except Exception as error:  # noqa: BLE001 - a failed call is this row's result, shown there
-            self.asked.pop(headline.id, None)  # the next one of a stream may have more luck
+            self.asked.pop(key, None)  # the next one of a stream may have more luck
             added["error"] = f"call failed: {failure_cause(error)}"
             return ResultRow(position, line, row, added, "failed")
         outcome = "valid" if added["valid"] else "degenerate" if added["degenerate"] else "invalid"
@@ -227,6 +243,8 @@ class BulkJob:
         """Return our columns of a headline, but for what only its row can say."""
         generation = await run_method(self.method, headline, self.ask, batch=self.batch)
         made: dict[str, Any] = {f"{side}_counterfactual": generation.texts[side] for side in SIDES}
+        own = added_by(self.method)
+        made |= {name: value for name, value in added_values(generation).items() if name in own}
         made["repairs"] = ", ".join(generation.repairs) or None
         none = [f"{side} {why}" for side, why in generation.degenerate.items()]
         made["degenerate"] = "; ".join(none) or None
@@ -356,17 +374,34 @@ def is_nested(row: Mapping[str, Any]) -> bool:
     return isinstance(row.get("input_item"), dict)
 
 
-def added_columns(*, judged: bool, headline: bool = False) -> list[str]:
+def added_columns(*, judged: bool, headline: bool = False, more: Sequence[str] = ()) -> list[str]:
     """Return the names of the columns that are added to the input's own.
 
     Args:
         judged: Whether there are verdicts.
         headline: Whether rows have their headline where it is no column (`is_nested`).
+        more: What the method adds besides (`contrafact.families.finforce.generation.added_by`).
     """
     names = ["headline"] if headline else []
     names += ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "degenerate"]
-    names += ["repairs", "error"]
+    names += [*more, "repairs", "error"]
     return names + list(_VERDICTS) if judged else names
+
+
+def added_values(generation: Generation) -> dict[str, Any]:
+    """Return what a method kept besides its texts, by the columns that it may have.
+
+    Of each side: its card's parts, its further scenarios (``risk_counterfactual_2``, …), and as
+    JSON all drafts that were written, with what became of them.
+    """
+    found: dict[str, Any] = {}
+    for side in SIDES:
+        found |= card_values(generation.trace, side, side)
+        for number, text in enumerate(generation.more.get(side, ()), start=2):
+            found[f"{side}_counterfactual_{number}"] = text
+        drafts = generation.trace.get("drafts", {}).get(side)
+        found[f"{side}_drafts"] = json.dumps(drafts, ensure_ascii=False) if drafts else None
+    return found
 
 
 def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:
@@ -436,15 +471,15 @@ def check_columns(
 def headlines_of(
     rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]
 ) -> list[Headline]:
-    """Return the headlines of rows that can be worked on, each once.
+    """Return the headlines of rows that can be worked on, each once, with what came with them.
 
     Args:
         rows: The rows with their lines.
         columns: By field, what the file calls its column, where they differ.
     """
-    texts = (_headline_of(row, columns)[0] for _, row in rows)
-    found = [Headline.of(replace_surrogates(str(text))) for text in texts if not row_problem(text)]
-    return list({headline.id: headline for headline in found}.values())
+    texts = ((row, _headline_of(row, columns)[0]) for _, row in rows)
+    found = [_headline_in(row, str(text), columns) for row, text in texts if not row_problem(text)]
+    return list({_shared_key(headline): headline for headline in found}.values())
 
 
 def batch_of(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]) -> Batch:
@@ -480,11 +515,13 @@ def result_frame(
     )
     for plain, name in names.items():
         kind = "boolean" if plain == "valid" or plain in _VERDICTS else "string"
+        if plain.endswith("_level"):
+            kind = "Int64"
         frame[name] = frame[name].astype(kind)  # type: ignore[call-overload]
     if suffix in (".csv", ".tsv"):
-        for side in SIDES:
-            name = names[f"{side}_counterfactual"]
-            frame[name] = frame[name].map(guarded, na_action="ignore")
+        for plain, name in names.items():
+            if plain.startswith(SIDES) and frame[name].dtype == "string":
+                frame[name] = frame[name].map(guarded, na_action="ignore")
     if suffix == ".parquet":
         for column in columns[: len(columns) - len(names)]:
             frame[column] = _uniform(frame[column])
@@ -492,8 +529,6 @@ def result_frame(
 
 
 def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    import json
-
     import pyarrow  # type: ignore[import-untyped]
 
     try:
@@ -507,6 +542,22 @@ def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
             )
         )
     return column
+
+
+def _shared_key(headline: Headline) -> tuple[str | None, ...]:
+    """Return what two rows share that are asked about once: all that a method may read."""
+    return headline.id, headline.description, headline.date
+
+
+def _headline_in(row: Mapping[str, Any], text: str, columns: Mapping[str, str]) -> Headline:
+    """Return the headline of a row, with what came with it."""
+    item = row.get("input_item")
+    given = fold_row({**row, **item} if isinstance(item, dict) else rename_row(row, columns)[0])
+    description, date = (
+        None if (value := value_of(given, name)) is None else replace_surrogates(str(value))
+        for name in ("description", "date")
+    )
+    return Headline.of(replace_surrogates(text), description=description, date=date)
 
 
 def _headline_of(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[object, bool]:

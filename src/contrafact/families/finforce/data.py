@@ -45,7 +45,7 @@ class MarketCategory:
     headlines: int
 
 
-FIELDS = ("headline", "category", "description", "classification", "risk", "opportunity")
+FIELDS = ("headline", "category", "description", "date", "classification", "risk", "opportunity")
 """What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
 
 _TABLE_1 = (
@@ -139,6 +139,7 @@ class RawItem:
     headline: Any = None
     category: Any = None
     description: Any = None
+    date: Any = None
     classification: Any = None
     risk: Any = None
     opportunity: Any = None
@@ -177,7 +178,7 @@ def load_headlines(
     Accepts the published benchmark (a JSON list of ``headline``, ``classification``, ``category``),
     the published supplement (``input_item`` and ``output.scenarios[0]``, whose counterfactuals
     become the reference), and CSV, Excel, JSON, JSON Lines or Parquet with a column ``headline``
-    (or ``title``, or ``text``) and, if there are any, ``category``, ``description``,
+    (or ``title``, or ``text``) and, if there are any, ``category``, ``description``, ``date``,
     ``risk_counterfactual`` and ``opportunity_counterfactual``. Column names match in any case.
     ``-`` is standard input. Texts are kept as they are, control characters and all; only half a
     character (a lone surrogate) is replaced by U+FFFD, since no table or request can hold it.
@@ -205,6 +206,7 @@ def load_headlines(
             _required(path, item),
             category=_category(item.category, notes),
             description=_optional(item.description),
+            date=_optional(item.date),
             reference=_reference(item, notes),
         )
         if headline.id in first_lines:
@@ -234,6 +236,7 @@ def _supplement(line: int, row: dict[str, Any], item: dict[str, Any]) -> RawItem
         headline=item.get("headline"),
         category=item.get("category"),
         description=item.get("description"),
+        date=value_of(fold_row({**row, **item}), "date"),
         classification=item.get("classification"),
         risk=scenario.get("risk_counterfactual_scenario"),
         opportunity=scenario.get("opportunity_counterfactual_scenario"),
@@ -252,7 +255,7 @@ def _table(path: str | Path, line: int, row: dict[str, Any]) -> RawItem:
             hint="name the column 'headline', 'title' or 'text', or say --columns headline=NAME",
         )
     published = column == "headline" and {"classification", "category"} <= given.keys()
-    names = ("category", "description", "classification", "risk", "opportunity")
+    names = ("category", "description", "date", "classification", "risk", "opportunity")
     return RawItem(
         line=line,
         layout="benchmark" if published else "table",

@@ -101,8 +101,11 @@ def classify(
         counterfactual: The counterfactual, risk or opportunity.
         perplexity: Its perplexity, if it was scored.
         headline_perplexity: The headline's, by the same model.
+
+    Without spaCy no entity is found, and none is lost.
     """
-    return _classify(headline, counterfactual, entities(headline), perplexity, headline_perplexity)
+    named = entities(headline) if installed("spacy") else []
+    return _classify(headline, counterfactual, named, perplexity, headline_perplexity)
 
 
 def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":

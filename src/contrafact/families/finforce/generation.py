@@ -21,12 +21,14 @@ from contrafact.text.delimit import replace_surrogates
 __all__ = [
     "WRAPPER",
     "Generation",
+    "added_by",
     "look_over",
     "pair_keys",
     "pair_schema",
     "read_pair",
     "read_side",
     "run_method",
+    "side_schema",
 ]
 
 # A counterfactual is a headline; what is longer than this is a reply that lost its way.
@@ -52,6 +54,7 @@ class Generation:
         repairs: Names of the repairs the parser made, in order.
         trace: What the method kept of its way there (reasoning chain, masked headline, …).
         degenerate: For each side whose text can be read and is no counterfactual, the reason.
+        more: For each side of which several scenarios were wanted, those behind its first.
     """
 
     texts: Mapping[Side, str | None]
@@ -59,11 +62,21 @@ class Generation:
     repairs: tuple[str, ...] = ()
     trace: Mapping[str, Any] = field(default_factory=dict)
     degenerate: Mapping[Side, str] = field(default_factory=dict)
+    more: Mapping[Side, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
         """Return a result that is invalid on both sides for one reason."""
         return cls(dict.fromkeys(SIDES), dict.fromkeys(SIDES, reason), (), trace or {})
+
+
+def added_by(method: Method[Headline, Generation]) -> tuple[str, ...]:
+    """Return the columns that `generate` writes of a method besides its texts: ``added``.
+
+    `contrafact.families.finforce.bulk.added_values` says what stands in them.
+    """
+    found: tuple[str, ...] = getattr(method, "added", ())
+    return found
 
 
 async def run_method(
@@ -129,6 +142,12 @@ def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
         # A list that may go on is where a small model goes round in circles.
         pair = _object({WRAPPER: OneItemArray(type="array", items=pair)})
     return ResponseSchema(name="counterfactuals", json_schema=pair, strict=True)
+
+
+def side_schema(sides: Sequence[Side]) -> ResponseSchema:
+    """Return the schema of a reply that holds the counterfactuals of some sides alone."""
+    keys = {_KEYS[side][0]: JSONSchema(type="string") for side in sides}
+    return ResponseSchema(name="counterfactuals", json_schema=_object(keys), strict=True)
 
 
 def pair_keys() -> tuple[str, str]:

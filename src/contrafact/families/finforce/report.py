@@ -13,16 +13,20 @@ import pandas as pd
 
 from contrafact.families.finforce.published import with_published_scope
 from contrafact.families.finforce.report_figures import (
+    COSTS,
     CRITERION_NAMES,
     ERROR_CLASSES,
     PLAIN_CAPTION,
     SHORT_NAMES,
+    SPREAD,
     base_distance,
+    cost,
     error_classes,
     few_shot_change,
     perplexities,
     risk_against_opportunity,
     side_figures,
+    spread,
     study,
 )
 from contrafact.family.display import (
@@ -79,10 +83,12 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     """
     if not items["side"].isin(SIDES).all():
         raise ValueError(f"sides are {' and '.join(SIDES)}")
-    missing = [name for name in (*ERROR_CLASSES, "base_distance") if name not in items.columns]
+    optional = (*ERROR_CLASSES, "base_distance", "calls", "tokens", *SPREAD)
+    missing = [name for name in optional if name not in items.columns]
     categories = [None if pd.isna(c) or not str(c).strip() else str(c) for c in items["category"]]
     return items.assign(
         base=items["base"] if "base" in items.columns else None,
+        dollars_per_1000=items["dollars"] * 1_000 if "dollars" in items.columns else np.nan,
         category=pd.Series(categories, index=items.index, dtype=object),
         **dict.fromkeys(missing, np.nan),
     )
@@ -310,6 +316,30 @@ SPEC = ReportSpec(
             compared="Edit distance from the base, × 100",
             family="base",
         ),
+        *(
+            Measure(
+                name,
+                label,
+                "coefficient" if name.startswith("dollars") else "number",
+                "low",
+                forms=("all",),
+                group="A headline",
+                ranked=False,
+            )
+            for name, label in COSTS.items()
+        ),
+        *(
+            Measure(
+                name,
+                label,
+                kind,
+                None,
+                forms=("valid", "strict") if name == "best_average" else ("valid",),
+                judged=name == "best_average",
+                ranked=False,
+            )
+            for name, (label, kind) in SPREAD.items()
+        ),
     ),
     scopes=("overall", *SIDES, "risk-opportunity"),
     averages_draws=True,
@@ -317,6 +347,18 @@ SPEC = ReportSpec(
     breakdowns=(Breakdown("category"),),
     tables=(
         _scope_table("overall", "Overall"),
+        MeasureTable(
+            "cost",
+            "Score and cost",
+            ("average", *COSTS),
+            "What it takes to write both counterfactuals of a headline, beside what they score: "
+            "calls, tokens sent and received, and list price in US dollars for 1,000 headlines, of "
+            "the writer and of a verifier; the judge is not counted. A method that is paid more "
+            "has to show more. Small figures are 95% intervals, clustered by headline.",
+            (_HEADLINES,),
+            scope="overall",
+            notes=("judge", "items"),
+        ),
         _scope_table("risk", "Risk counterfactuals"),
         _scope_table("opportunity", "Opportunity counterfactuals"),
         MeasureTable(
@@ -344,7 +386,8 @@ SPEC = ReportSpec(
         ),
     ),
     extras=(
-        *(risk_against_opportunity, few_shot_change, base_distance, study, perplexities),
+        *(cost, spread, risk_against_opportunity, few_shot_change, base_distance, study),
+        perplexities,
         error_classes,
     ),
     paired="the counterfactuals",
@@ -407,6 +450,8 @@ SPEC = ReportSpec(
     sections=(
         Section("summary", "Summary"),
         Section("results", "Results", ("overall", "leaderboard", "corrected")),
+        Section("cost", "Score and cost", ("cost",), "Cost"),
+        Section("spread", "Several scenarios a side", ("spread",), "Several a side"),
         Section("sides", "Risk and opportunity", ("risk_vs_opportunity", "risk", "opportunity")),
         Section("fluency", "Fluency", ("perplexity",)),
         Section("few-shot", "Few-shot against zero-shot", ("few_shot_change",), "Few-shot"),

@@ -4,7 +4,7 @@ Every figure is a mean over draws of the examples, and an overall one the mean o
 (FIN-FORCE, sections 3.5 and B.4): each is computed on the same resampled headlines.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,6 +32,7 @@ from contrafact.family.display import (
     GridChart,
     Kind,
     Panel,
+    ScatterChart,
     Table,
     finished_table,
     with_figures,
@@ -42,15 +43,19 @@ from contrafact.stats.intervals import Interval
 from contrafact.stats.replicates import Replicates, Sampler, mean_over
 
 __all__ = [
+    "COSTS",
     "CRITERION_NAMES",
     "ERROR_CLASSES",
     "PLAIN_CAPTION",
+    "SPREAD",
     "base_distance",
+    "cost",
     "error_classes",
     "few_shot_change",
     "perplexities",
     "risk_against_opportunity",
     "side_figures",
+    "spread",
     "study",
 ]
 
@@ -67,6 +72,25 @@ ERROR_CLASSES: tuple[str, ...] = (
 """The error classes of FIN-FORCE's figure 4 and the forbidden number; the last two need a judge,
 and the items frame may lack them."""
 
+COSTS: Mapping[str, str] = {
+    "calls": "Calls",
+    "tokens": "Tokens",
+    "dollars_per_1000": "$ per 1,000",
+}
+"""What it takes to write both counterfactuals of a headline, all calls but the judge's: means over
+headlines, dollars for a thousand of them. Items of outputs that were made elsewhere lack it."""
+
+SPREAD: Mapping[str, tuple[str, Kind]] = {
+    "scenarios": ("Scenarios", "number"),
+    "distinct_1": ("Distinct-1", "coefficient"),
+    "distinct_2": ("Distinct-2", "coefficient"),
+    "overlap": ("Shared words", "coefficient"),
+    "pairwise_bleu": ("BLEU", "coefficient"),
+    "best_average": ("Best of them", "share"),
+}
+"""How several scenarios of one side differ, and the best score among them; only of methods that
+write several."""
+
 PLAIN_CAPTION = (
     "Small figures under a number are its 95% interval, clustered by headline; sd is the standard "
     "deviation over few-shot draws. Strict counts an invalid output or verdict as wrong."
@@ -82,7 +106,12 @@ _COLUMNS: dict[Key, str] = {
     **{(criterion, "strict"): f"{criterion}_strict" for criterion in CRITERIA},
     **{(name, "valid"): name for name in ERROR_CLASSES},
     ("base_distance", "valid"): "base_distance",
+    **{(name, "all"): name for name in COSTS},
+    **{(name, "valid"): name for name in SPREAD},
+    ("best_average", "strict"): "best_average_strict",
 }
+_NO_SHARES = ("perplexity", *SPREAD)
+_MORE = ("distinct_1", "distinct_2", "best_average")  # better when high
 _BETWEEN = "risk-opportunity"
 
 
@@ -233,7 +262,7 @@ def _by_side(
                 tuple(means.get((side, key, draw), missing) for draw in draws),
                 len(values),
                 len(set(labels)),
-                values if key[0] != "perplexity" else None,
+                None if key[0] in (*_NO_SHARES, *COSTS) else values,
                 labels,
             )
     return sides
@@ -478,6 +507,82 @@ def error_classes(data: ChapterData) -> Extra:
 
 def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
+
+
+def cost(data: ChapterData) -> Extra:
+    """Return the average score over what it takes to write, where that is known."""
+    scores = data.overall("average").set_index("system")
+    names = [name for name in data.systems if name in scores.index]
+    axes = {
+        "dollars_per_1000": "US dollars for 1,000 headlines, list price",
+        "tokens": "Tokens for a headline, sent and received",
+    }
+    spent = {
+        measure: data.overall(measure, "all").set_index("system")["estimate"].reindex(names)
+        for measure in axes
+    }
+    known = [measure for measure in axes if spent[measure].gt(0).all()]
+    if len(names) < 2 or not known:
+        return Extra()
+    chart = ScatterChart(
+        "cost",
+        "Score and cost",
+        "The average of forward-compatibility and directionality over valid outputs, with its "
+        "interval, over what it takes to write. Further left is cheaper, further up better; what "
+        "the judge costs is not counted.",
+        names,
+        spent[known[0]].to_numpy(float),
+        Panel.of_columns(
+            "",
+            scores.reindex(names).rename(
+                columns={"estimate": "avg", "low": "avg_low", "high": "avg_high"}
+            ),
+            ["avg"],
+        ),
+        axes[known[0]],
+        "Avg.",
+    )
+    return Extra(charts=[chart])
+
+
+def spread(data: ChapterData) -> Extra:
+    """Return how several scenarios of a side differ, where a method wrote several."""
+    whole = data.figures[data.spec.is_overall(data.figures)]
+    counted = data.overall("scenarios")
+    if counted.empty:
+        return Extra()
+    wanted = {
+        f"{name}_{form}": {"scope": "overall", "measure": name, "form": form}
+        for name, form in (*((name, "valid") for name in SPREAD), ("average", "valid"))
+    }
+    lines = counted[["system", "headlines"]]
+    columns = (
+        Column("system", "System", "text"),
+        Column("headlines", "Headlines", "count"),
+        *(
+            Column(
+                f"{name}_valid",
+                label,
+                kind,
+                "Score, %" if name == "best_average" else "Of one side",
+                ("high" if name in _MORE else None if name == "scenarios" else "low"),
+                False,
+            )
+            for name, (label, kind) in SPREAD.items()
+        ),
+        Column("average_valid", "First", "share", "Score, %", "high", False),
+    )
+    caption = (
+        "Of methods that write several scenarios a side. Distinct-n is the share of runs of n "
+        "words that are different; shared words (Jaccard) and BLEU are means over pairs of "
+        "scenarios. The best of them is the highest average of the judge's two verdicts that any "
+        "scenario of the side has, the first that of the one which stands first. The best was "
+        "chosen with the judge's own verdicts in hand: it says what there is to find, and does "
+        "not compare with methods that write one."
+    )
+    frame = with_figures(lines, whole, wanted)
+    table = Table("spread", "Several scenarios a side", caption, columns, frame)
+    return Extra([table.without_empty_columns()])
 
 
 def perplexities(data: ChapterData) -> Extra:

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Mapping
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import FluencyOptions, ShotOptions, StructuredOptions
+from contrafact.models.gguf import inspect_name
 
 __all__ = ["DEMO", "PRESETS", "FinforceOptions"]
 
@@ -19,6 +21,28 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
     judge_faults: bool = Field(
         default=False, description="Judge the two error classes that need it too."
     )
+    verifier: str | None = Field(
+        default=None,
+        description="Ranks drafts of best-of, repair and diverse; built-in checks if none.",
+        json_schema_extra={"metavar": "M", "generation": True, "role": "verifier"},
+    )
+
+    news: Path | None = Field(
+        default=None,
+        description="News that the method grounded searches for what came before a headline.",
+        json_schema_extra={"metavar": "FILE", "generation": True},
+    )
+    cards: bool = Field(
+        default=False,
+        description="Ask for a card of each scenario: channel, horizon, severity, likelihood, …",
+        json_schema_extra={"generation": True},
+    )
+
+    @field_validator("verifier")
+    @classmethod
+    def _one_name(cls, name: str | None) -> str | None:
+        """A model has one name, however it is given, so that a run is the same run."""
+        return None if name is None else inspect_name(name)
 
 
 _PAPER = json.loads(

@@ -19,7 +19,9 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import TaskState
 
+from contrafact.corpus.related import load_dated
 from contrafact.errors import InputError
+from contrafact.families.finforce.cards import card_details, card_values
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import (
@@ -31,10 +33,19 @@ from contrafact.families.finforce.generation import (
 from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
+from contrafact.families.finforce.verifying import draft_details
 from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
-from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once
+from contrafact.family.run import (
+    Evaluated,
+    Prepared,
+    TaskRun,
+    absolute,
+    cost_columns,
+    load_once,
+    refuse,
+)
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import method_solver, score_of
 from contrafact.models.asking import cache_policy
@@ -44,6 +55,7 @@ from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
+from contrafact.text.diversity import distinct, mean_overlap, pairwise_bleu
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,9 +113,16 @@ class FinforceRun(TaskRun[Headline, Headline]):
         notes = LoadNotes()
         return load_headlines(path, notes, columns=columns), notes.lines()
 
+    def load_files(self, settings: RunSettings) -> Mapping[str, tuple[Path, Sequence[Any]]]:
+        """Return the news that ``grounded`` searches."""
+        path = _options(settings).news
+        return {} if path is None else {"news": (path, load_once(load_dated, path))}
+
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        """Refuse a number of examples that shows none."""
+        """Refuse a number of examples that shows none, and news that nothing reads."""
         options = _options(settings)
+        reads = any(name.partition(":")[0] == "grounded" or "." in name for name in asking)
+        refuse([("--news", options.news is not None and not reads, "only grounded reads it")])
         if "shots" in options.model_fields_set and options.shots == 0:
             raise InputError(
                 "--shots 0 shows no examples", hint="use --method zero-shot, or leave --shots out"
@@ -151,6 +170,8 @@ class FinforceRun(TaskRun[Headline, Headline]):
             structured=options.structured,
             judged=prepared.judged(method),
             judge_faults=options.judge_faults,
+            cards=options.cards,
+            news=absolute(options.news),
             **prepared.common,
         )
 
@@ -158,7 +179,9 @@ class FinforceRun(TaskRun[Headline, Headline]):
         """Return one row per counterfactual."""
         for sample in evaluated.samples:
             generation = sample.store["generation"]
+            trace = generation["trace"]
             panels = _panels(sample)
+            cost = cost_columns(sample, evaluated.log.eval.model, self.local_calls(sample))
             for side in SIDES:
                 row: dict[str, Any] = {
                     **evaluated.facts,
@@ -172,6 +195,10 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "degenerate": generation.get("degenerate", {}).get(side),
                     "repairs": len(generation["repairs"]),
                     **_factual(generation, side),
+                    **cost,
+                    **_spread(sample, side),
+                    **(card_values(trace, side) if "cards" in trace else {}),
+                    **_details(generation, side),
                 }
                 for name in (*CRITERIA, *FAULTS):
                     verdict = panels.get(side, {}).get(name)
@@ -273,10 +300,48 @@ def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:
     return dict(zip(_FACTUAL, (trace["base"], trace["base_distance"][side]), strict=True))
 
 
+def _spread(sample: EvalSample, side: Side) -> dict[str, float]:
+    """Return how several scenarios of a side differ, and the best that the judge gave any.
+
+    Nothing of a method that writes one a side.
+    """
+    generation = sample.store["generation"]
+    more = generation.get("more") or {}
+    first = generation["texts"][side]
+    if side not in more or first is None:
+        return {}
+    texts = [first, *more[side]]
+    rounds = [_panels(sample), *_judged(sample).get("more", [])]
+    averages: list[float] = []
+    for verdicts in (one[side] for one in rounds if side in one):
+        passed = [verdicts[name]["panel"]["passed"] for name in CRITERIA]
+        if None not in passed:
+            averages.append(sum(passed) / len(passed))
+    return {
+        "scenarios": float(len(texts)),
+        "distinct_1": distinct(texts, 1),
+        "distinct_2": distinct(texts, 2),
+        "overlap": mean_overlap(texts),
+        "pairwise_bleu": pairwise_bleu(texts),
+        "best_average": max(averages, default=math.nan),
+    }
+
+
+def _details(generation: Mapping[str, Any], side: Side) -> dict[str, str]:
+    """Return what a method kept of a side besides its text, as the JSON of labels and texts."""
+    trace = generation["trace"]
+    shown = {**card_details(trace, side), **draft_details(trace, side)}
+    return {"details": json.dumps(shown, ensure_ascii=False)} if shown else {}
+
+
 def _panels(sample: EvalSample) -> dict[str, Any]:
-    score = score_of(sample, SCORER)
-    found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts", {})
+    found: dict[str, Any] = _judged(sample).get("verdicts", {})
     return found
+
+
+def _judged(sample: EvalSample) -> dict[str, Any]:
+    score = score_of(sample, SCORER)
+    return (score.metadata if score else None) or {}
 
 
 @task
@@ -291,6 +356,8 @@ def finforce(
     structured: bool = True,
     judged: bool = True,
     judge_faults: bool = False,
+    cards: bool = False,
+    news: str | None = None,
     limit: int | None = None,
     cache_scope: str | None = None,
     fingerprint: str | None = None,
@@ -311,6 +378,8 @@ def finforce(
         structured: Whether to ask providers for schema-constrained JSON.
         judged: Whether the judge bound to the role ``grader`` scores the counterfactuals.
         judge_faults: Whether it also looks for the two faults that need judgement.
+        cards: Whether the model fills in a card of each scenario.
+        news: File of news that ``grounded`` searches.
         limit: Take the first so many headlines.
         cache_scope: Keep every call's answer for a rerun under this name.
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
@@ -320,7 +389,14 @@ def finforce(
     pack = open_pack(prompts)
     pool = load_once(RUN.load_shots, shots_from or RUN.bundled_shots)
     context = MethodContext(
-        pack=pack, task="finforce", items=headlines, shots=shots, pool=pool, seed=seed
+        pack=pack,
+        task="finforce",
+        items=headlines,
+        shots=shots,
+        pool=pool,
+        seed=seed,
+        settings=FinforceOptions(cards=cards),
+        files={} if news is None else {"news": load_once(load_dated, news)},
     )
     spec = method if isinstance(method, str) else ",".join(map(str, method))
     chosen = METHODS.make(spec, context)
@@ -331,7 +407,7 @@ def finforce(
         ),
         solver=method_solver(
             chosen,
-            item_of=lambda state: Headline.of(state.input_text),
+            item_of=_headline_of,
             unanswered=Generation.none,
             shown=lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
             key="generation",
@@ -354,6 +430,15 @@ def _short(spec: str) -> str:
     return "-".join([name.rsplit(".", 1)[-1], *re.findall(r"[\w.]+", options)])
 
 
+def _headline_of(state: TaskState) -> Headline:
+    known = {name: state.metadata.get(name) for name in ("category", "description", "date")}
+    return Headline.of(state.input_text, **known)
+
+
 def _sample(headline: Headline) -> Sample:
-    metadata = {"category": headline.category, "description": headline.description}
+    metadata = {
+        "category": headline.category,
+        "description": headline.description,
+        **({} if headline.date is None else {"date": headline.date}),
+    }
     return Sample(id=headline.id, input=headline.text, metadata=metadata)

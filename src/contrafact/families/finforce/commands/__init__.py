@@ -3,6 +3,7 @@
 import typer
 
 from contrafact.families.finforce.commands import build
+from contrafact.families.finforce.commands.hindsight import hindsight
 
 __all__ = ["app"]
 
@@ -12,6 +13,7 @@ app = typer.Typer(
 )
 app.command("screen")(build.screen)
 app.command("release")(build.release)
+app.command("hindsight")(hindsight)
 
 
 @app.callback()

@@ -71,6 +71,17 @@ def generate(
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Take the first N rows.")
     ] = None,
+    verifier: Annotated[
+        str | None,
+        typer.Option(metavar="M", help="Ranks drafts; never a judge. Built-in checks if none."),
+    ] = None,
+    news: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="News that grounded searches: what came before."),
+    ] = None,
+    cards: Annotated[
+        bool, typer.Option("--cards", help="Ask for a card of each scenario, in columns.")
+    ] = False,
     seed: Annotated[
         int, typer.Option(min=0, metavar="S", help="Seed of the draw of examples.")
     ] = 0,
@@ -108,7 +119,10 @@ def generate(
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv
     """
+    from dataclasses import replace
+
     from contrafact.corpus.named import data_source
+    from contrafact.corpus.related import load_dated
     from contrafact.errors import InputError
     from contrafact.files.fields import checked_columns, named_columns
     from contrafact.files.tables import TABLE_SUFFIXES, open_table, source_name
@@ -128,8 +142,10 @@ def generate(
     from contrafact.families.finforce.data import FIELDS, bundled_shots, load_headlines
     from contrafact.families.finforce.judging import Judging
     from contrafact.families.finforce.methods import METHODS
-    from contrafact.family.method import MethodContext, open_weights
+    from contrafact.families.finforce.settings import FinforceOptions
+    from contrafact.family.method import MethodContext, check_helpers, open_weights
     from contrafact.files.download import sha256_of
+    from contrafact.models.gguf import inspect_name
     from contrafact.prompts import open_pack
 
     file = file if file == "-" else str(data_source(file).path)
@@ -139,10 +155,22 @@ def generate(
     pack = open_pack(prompts)
     spec = METHODS.spec(method, given)
     pool = load_headlines(shots_from) if shots_from else bundled_shots()
-    context = MethodContext(pack=pack, shots=shots or 0, pool=pool, seed=seed, models=(model,))
+    own = FinforceOptions(verifier=verifier, cards=cards)
+    context = MethodContext(
+        pack=pack,
+        shots=shots or 0,
+        pool=pool,
+        seed=seed,
+        models=(model,),
+        settings=own,
+        files={} if news is None else {"news": load_dated(news)},
+    )
+    if news is not None and not (spec.partition(":")[0] == "grounded" or "." in spec):
+        raise InputError("--news has no use here: only grounded reads it", hint="leave it out")
     chosen = METHODS.make(spec, context)
     arguments = {"-M": key_values("-M", model_args)}
     arguments["--judge-arg"] = key_values("--judge-arg", judge_args)
+    check_helpers(own.helpers, [chosen], list(map(inspect_name, judge or ())))
     judging = Judging(pack, structured=structured) if judge else None
     settings = {
         "method": spec,
@@ -156,6 +184,9 @@ def generate(
         **{name.replace("_", "-"): value for name, value in sampling.items()},
         **({"columns": names} if names else {}),
         **{option: given for option, given in arguments.items() if given},
+        **({"verifier": verifier} if verifier else {}),
+        **({"cards": True} if cards else {}),
+        **({"news": sha256_of(news)} if news else {}),
     }
 
     def job() -> "BulkJob":
@@ -175,7 +206,13 @@ def generate(
         writer = open_model(model, config=calls.merge(GenerateConfig(**given)), **arguments["-M"])
         return BulkJob(
             method=chosen,
-            ask=Ask(writer, structured=structured),
+            ask=Ask(
+                writer,
+                structured=structured,
+                helpers={
+                    role: open_model(name, config=calls) for role, name in own.helpers.items()
+                },
+            ),
             judging=judging,
             judges=tuple(
                 open_model(name, config=calls, **arguments["--judge-arg"]) for name in judge or ()
@@ -202,6 +239,9 @@ def generate(
         from contrafact.files.workbooks import check_cells
 
         check_cells(rows, source_name(file), Path(out))
+    # What is worked on together is known now: a method drops drafts that are another's headline.
+    context = replace(context, items=headlines_of(rows, names))
+    chosen = METHODS.make(spec, context)
     output = BulkOutput(Path(out), rows, settings, dialect=table.dialect)
     if output.finished():
         typer.echo(f"{out} is finished: no model was called")
@@ -284,7 +324,7 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
     import asyncio
     from dataclasses import replace
 
-    from contrafact.families.finforce.bulk import added_columns, batch_of, collect, is_nested
+    from contrafact.families.finforce.bulk import batch_of, collect, is_nested
 
     with output:
         done = output.done()
@@ -301,7 +341,7 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
         with tally:
             asyncio.run(collect(job, output.rows, done, each))
         nested = any(is_nested(row) for _, row in output.rows)
-        output.write(results, added_columns(judged=job.judging is not None, headline=nested))
+        output.write(results, job.added(headline=nested))
         if not tally.causes:
             output.finish()
     tally.end(output.out)

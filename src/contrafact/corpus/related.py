@@ -1,0 +1,204 @@
+"""News that is related to a text, and certainly earlier or later than a moment.
+
+A date is a day, or a moment where its time of day and zone are known. One comes before another if
+that is certain: by the moments where both are known, by the days otherwise, and then never on the
+same day. A time without a zone says nothing beyond its day, and midnight is how many programs write
+a day without a time, so that it is read as one.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+
+from contrafact.corpus.news_items import NewsNotes, day_of, item_of
+from contrafact.errors import InputError
+from contrafact.files.fields import fold_row, value_of
+from contrafact.files.tables import read_rows, source_name
+from contrafact.records import NewsItem
+from contrafact.text.bm25 import Bm25
+from contrafact.text.degenerate import words
+
+__all__ = ["Dated", "Moment", "Related", "comes_before", "load_dated", "moment_of", "moved"]
+
+SAME_STORY = 0.5
+"""Two texts whose words overlap by more than this (Jaccard) tell the same story."""
+
+_EPOCH = re.compile(r"\d{9,13}(?:\.\d+)?")
+_FIRST, _LAST = date.min, date.max
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When something was published.
+
+    Attributes:
+        day: The day, YYYY-MM-DD; in UTC where the zone is known.
+        instant: The moment, where time of day and zone are known.
+    """
+
+    day: str
+    instant: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Dated:
+    """A news item and when it was published; None where that cannot be read."""
+
+    item: NewsItem
+    moment: Moment | None
+
+
+def moment_of(text: str) -> Moment | None:
+    """Return when a date in one of the usual forms is; None where none can be read.
+
+    The forms are those of `contrafact.corpus.news_items.day_of`.
+    """
+    text = text.strip()
+    day = day_of(text)
+    if day is None:
+        return None
+    instant: datetime | None = None
+    try:
+        if _EPOCH.fullmatch(text):
+            seconds = float(text) / (1000 if len(text.split(".")[0]) > 10 else 1)
+            instant = datetime.fromtimestamp(seconds, UTC)
+        elif text[:4].isdigit():
+            instant = datetime.fromisoformat(text.replace("/", "-", 2))
+        else:
+            instant = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return Moment(day)
+    midnight = (instant.hour, instant.minute, instant.second, instant.microsecond) == (0, 0, 0, 0)
+    if instant.tzinfo is None or midnight:
+        return Moment(day)
+    return Moment(day, instant)
+
+
+def comes_before(one: Moment, other: Moment) -> bool:
+    """Return whether one is certainly earlier than the other."""
+    if one.instant is not None and other.instant is not None:
+        return one.instant < other.instant
+    return one.day < other.day
+
+
+def load_dated(path: str | Path, notes: NewsNotes | None = None) -> list[Dated]:
+    """Return the news of a file with their moments, in its order.
+
+    The columns are those of `contrafact.corpus.news_items.load_news`. An item that is there twice
+    stays twice, since it may have been published twice.
+
+    Args:
+        path: The file.
+        notes: Filled with what was replaced or lacking, if given.
+
+    Raises:
+        InputError: The file cannot be read or holds no news, or a title is missing.
+    """
+    notes = NewsNotes() if notes is None else notes
+    found: list[Dated] = []
+    for line, fields in read_rows(path):
+        try:
+            item = item_of(fields, notes, line)
+        except InputError as error:
+            raise InputError(
+                error.problem, file=source_name(path), line=line, hint=error.hint
+            ) from error
+        notes.rows += 1
+        found.append(
+            Dated(
+                item,
+                None
+                if item.date is None
+                else moment_of(str(value_of(fold_row(_inner(fields)), "date"))),
+            )
+        )
+    if not found:
+        raise InputError(
+            "the file holds no news", file=source_name(path), hint="give at least one row"
+        )
+    return found
+
+
+class Related:
+    """Dated news that can be searched for what came before or after a moment.
+
+    Args:
+        news: The news; an item without a date is never found.
+    """
+
+    def __init__(self, news: Sequence[Dated]):
+        dated = [(one.moment, one.item) for one in news if one.moment is not None]
+        dated.sort(key=lambda pair: (pair[0].day, str(pair[0].instant or ""), pair[1].id))
+        self._moments = [moment for moment, _ in dated]
+        self._days = [moment.day for moment in self._moments]
+        self._items = [item for _, item in dated]
+        self._words = [words(item.paragraph) for item in self._items]
+        self._index = Bm25(self._words)
+
+    @property
+    def last_day(self) -> str | None:
+        """The last day of which there is any news."""
+        return self._days[-1] if self._days else None
+
+    def before(self, moment: Moment, query: str, *, days: int, count: int) -> list[NewsItem]:
+        """Return the items of so many days before a moment that fit best, best first.
+
+        Left out is what tells the same story as the query, and what tells that of a better item.
+        What is not certainly earlier has no part in this: it is not found, and changes nothing
+        about what is.
+        """
+        places = self._between(moved(moment.day, -days), moment.day)
+        earlier = [at for at in places if comes_before(self._moments[at], moment)]
+        return self._best(earlier, query, count, lambda said: _same(said, words(query)))
+
+    def after(self, moment: Moment, query: str, *, days: int, count: int) -> list[NewsItem]:
+        """Return the items of so many days after a moment that fit best, best first."""
+        places = self._between(moment.day, moved(moment.day, days))
+        later = [at for at in places if comes_before(moment, self._moments[at])]
+        return self._best(later, query, count, lambda said: False)
+
+    def _between(self, first: str, last: str) -> range:
+        return range(bisect_left(self._days, first), bisect_right(self._days, last))
+
+    def _best(
+        self,
+        among: Sequence[int],
+        query: str,
+        count: int,
+        left_out: Callable[[Sequence[str]], bool],
+    ) -> list[NewsItem]:
+        scores = self._index.scores(words(query), among)
+        found: list[int] = []
+        # Of equal scores the later comes first.
+        for place in sorted(scores, key=lambda at: (-scores[at], -at)):
+            said = self._words[place]
+            if left_out(said) or any(_same(said, self._words[other]) for other in found):
+                continue
+            found.append(place)
+            if len(found) == count:
+                break
+        return [self._items[place] for place in found]
+
+
+def moved(day: str, days: int) -> str:
+    """Return the day that is so many days later, or earlier; no further than dates go."""
+    start = date.fromisoformat(day)
+    try:
+        return (start + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return (_LAST if days > 0 else _FIRST).isoformat()
+
+
+def _inner(fields: dict[str, Any]) -> dict[str, Any]:
+    inner = fields.get("input_item")  # the published supplement's layout
+    return {**fields, **inner} if isinstance(inner, dict) else fields
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> bool:
+    first, second = set(one), set(other)
+    return len(first & second) > SAME_STORY * len(first | second)

@@ -1,0 +1,425 @@
+"""Choosing among drafts: what is no counterfactual is dropped, the rest is ranked, and all is kept.
+
+Methods that write more than they return (``best-of``, ``repair``, ``diverse``) share this. A text
+that is degenerate is never preferred to one that is not. Sound texts are ranked by a *verifier*, a
+model bound to the role of that name, which is never the judge of the evaluation; without one, by
+the error classes that can be computed (FIN-FORCE, figure 4).
+
+The verifier is asked about the two sides of a draft in one call, by the criteria of section 3.5 in
+the words in which the judge is asked, and names the one that fails and why before it gives a score.
+"""
+
+import asyncio
+import hashlib
+import tomllib
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from itertools import product
+from typing import Any, TypeVar
+
+from inspect_ai.model import ModelOutput, ResponseSchema
+from inspect_ai.util import JSONSchema
+
+from contrafact.errors import InputError
+from contrafact.families.finforce.error_classes import classify
+from contrafact.families.finforce.generation import Generation
+from contrafact.families.finforce.methods.few_shot import Prompted
+from contrafact.family.method import MethodContext
+from contrafact.judges.replies import read_json_object
+from contrafact.judges.rubric import JUDGE_CONFIG
+from contrafact.models.asking import Ask, PlannedCall, Unanswered
+from contrafact.prompts import PromptPack, PromptTemplate
+from contrafact.records import CRITERIA, SIDES, Headline, Side
+from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
+from contrafact.text.delimit import delimit, replace_surrogates
+
+__all__ = [
+    "BUILT_IN",
+    "DRAFTS",
+    "PAIR_TOKENS",
+    "SCALE",
+    "SENTENCES",
+    "VERIFIER",
+    "Candidate",
+    "Drafting",
+    "Finding",
+    "Verifier",
+    "base_prompt",
+    "best_first",
+    "checked",
+    "choose",
+    "draft_details",
+    "draft_seed",
+    "gathered",
+    "option_in",
+    "read_findings",
+]
+
+VERIFIER = "verifier"
+"""The role of the model that looks at drafts."""
+
+DRAFTS = tuple(f"{side}_drafts" for side in SIDES)
+"""The columns in which `generate` writes what was drafted, the chosen and the refused."""
+
+BUILT_IN = "built-in checks"
+"""What ranked drafts where no verifier was named."""
+
+_DATA = tomllib.loads(
+    (resources.files("contrafact.families.finforce") / "criteria.toml").read_text(encoding="utf-8")
+)
+SENTENCES: Mapping[str, str] = {
+    key: text.format(**_DATA["words"]["both"])
+    for criterion in CRITERIA
+    for key, text in _DATA[criterion].items()
+}
+"""The criteria that a verifier names, in the words in which people are asked: those of forward
+compatibility, then those of directionality."""
+
+SCALE = 10
+"""A verifier's highest score (FIN-FORCE, table 13, has ten points)."""
+
+PAIR_TOKENS = 110
+"""About how long a reply with two counterfactuals is."""
+
+_T = TypeVar("_T")
+_NONE = "none"
+_WHY_CHARACTERS = 400
+_FINDING_TOKENS = 60
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one sound text.
+
+    Attributes:
+        score: More is better: 0 to `SCALE` of a verifier, minus the number of faults of the
+            built-in checks; None where the verifier's reply could not be read.
+        failed: The criterion or the fault that it fails by; None where it fails by none.
+        why: Why, in a sentence.
+        by: Who found it: the verifier's name, or `BUILT_IN`.
+    """
+
+    score: float | None
+    failed: str | None
+    why: str
+    by: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One side of one draft.
+
+    Attributes:
+        draft: Which draft it is of, from 1.
+        text: The text; None where it could not be read.
+        problem: Why it cannot be read or is no counterfactual; None of a sound text.
+        finding: What was found of it, if it is sound and was looked at.
+    """
+
+    draft: int
+    text: str | None
+    problem: str | None = None
+    finding: Finding | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it can be read and is not degenerate."""
+        return self.text is not None and self.problem is None
+
+    def as_json(self, *, chosen: bool) -> dict[str, Any]:
+        """Return it as the log keeps it."""
+        found = self.finding
+        return {
+            "draft": self.draft,
+            "text": self.text,
+            "chosen": chosen,
+            "problem": self.problem,
+            **({} if found is None else vars(found)),
+        }
+
+
+@dataclass
+class Drafting:
+    """All that was drafted for one headline, side by side.
+
+    Attributes:
+        headline: The headline.
+        batch: The headlines that are worked on together.
+        exchanges: What the writer was asked and answered.
+        candidates: By side, one candidate of every draft.
+        drafts: How many there are.
+    """
+
+    headline: Headline
+    batch: Batch
+    exchanges: Sequence[tuple[str, str]]
+    candidates: dict[Side, list[Candidate]] = field(
+        default_factory=lambda: {side: [] for side in SIDES}
+    )
+    drafts: int = 0
+
+    def add(self, made: Generation, sides: Sequence[Side] = SIDES) -> int:
+        """Take in the sides that were asked for of a draft, looked over; return its number."""
+        self.drafts += 1
+        for side in sides:
+            text = made.texts[side]
+            problem = made.invalid.get(side, "no text") if text is None else self.reason(text)
+            self.candidates[side].append(Candidate(self.drafts, text, problem))
+        return self.drafts
+
+    def reason(self, text: str) -> str | None:
+        """Return why a text is no counterfactual whatever the other side is, or None."""
+        return self.batch.reason(text, self.headline.text, shown=self.exchanges)
+
+    def sound(self, draft: int) -> dict[Side, str]:
+        """Return the sound texts of a draft by side."""
+        return {
+            side: one.text
+            for side in SIDES
+            for one in self.candidates[side]
+            if one.draft == draft and one.is_sound and one.text is not None
+        }
+
+    def note(self, draft: int, findings: Mapping[Side, Finding]) -> None:
+        """Keep what was found of a draft."""
+        for side, finding in findings.items():
+            self.candidates[side] = [
+                replace(one, finding=finding) if one.draft == draft else one
+                for one in self.candidates[side]
+            ]
+
+    def result(self, trace: Mapping[str, Any] | None = None) -> Generation:
+        """Return the best of what was drafted; the chosen and the refused are in its trace."""
+        chosen = choose(self.candidates)
+        texts: dict[Side, str | None] = {}
+        invalid: dict[Side, str] = {}
+        for side in SIDES:
+            one = chosen[side]
+            texts[side] = None if one is None else one.text
+            if one is None:
+                invalid[side] = f"every sound draft {EQUAL_SIDES}"
+            elif one.text is None:
+                invalid[side] = one.problem or "no text"
+        drafts = {
+            side: [one.as_json(chosen=one is chosen[side]) for one in self.candidates[side]]
+            for side in SIDES
+        }
+        return Generation(texts, invalid, trace={**(trace or {}), "drafts": drafts})
+
+
+def draft_details(trace: Mapping[str, Any], side: Side) -> dict[str, str]:
+    """Return what a reader is shown of the drafts of one side: each with what became of it."""
+    found: dict[str, str] = {}
+    for one in trace.get("drafts", {}).get(side, ()):
+        fate = "kept" if one["chosen"] else "refused"
+        said = [f"{one['problem']}"] if one["problem"] else []
+        if one.get("by"):
+            score = "no score" if one["score"] is None else f"score {one['score']:g}"
+            fault = f", fails by {one['failed'].replace('_', ' ')}" if one["failed"] else ""
+            said = [f"{score}{fault} ({one['by']})", *([one["why"]] if one["why"] else [])]
+        text = one["text"] or "(no text)"
+        found[f"Draft {one['draft']}, {fate}"] = " — ".join([text, *said])
+    return found
+
+
+def best_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the sound candidates, best first.
+
+    What fails by no criterion comes before what fails, then the higher score, then the earlier
+    draft. One that a verifier's unreadable reply leaves open comes last.
+    """
+
+    return sorted((one for one in candidates if one.is_sound), key=_place)
+
+
+def _place(one: Candidate) -> tuple[bool, bool, float, int]:
+    found = one.finding
+    score = None if found is None else found.score
+    return (score is None, bool(found and found.failed), -(score or 0.0), one.draft)
+
+
+def choose(candidates: Mapping[Side, Sequence[Candidate]]) -> dict[Side, Candidate | None]:
+    """Return the best candidate of each side, such that the two are not the same text.
+
+    A side that has a sound candidate never gets a degenerate one. Where the only sound texts of
+    both sides are one and the same, the side where it stands better has it, and the other has
+    None. A side without a sound candidate keeps its first text, so that it is counted for what it
+    is, or else the first reason why there is none.
+
+    Args:
+        candidates: By side, the candidates in the order of their drafts; at least one.
+    """
+    ranked: dict[Side, list[Candidate]] = {side: best_first(candidates[side]) for side in SIDES}
+    held: dict[Side, list[Candidate]] = {}
+    for side in SIDES:
+        readable = [one for one in candidates[side] if one.text is not None]
+        held[side] = ranked[side] or readable[:1] or list(candidates[side][:1])
+    risk, opportunity = SIDES
+    pairs = sorted(
+        product(range(len(held[risk])), range(len(held[opportunity]))),
+        key=lambda places: (sum(places), max(places), places),
+    )
+    for first, second in pairs:
+        one, other = held[risk][first], held[opportunity][second]
+        if one.text is None or other.text is None or not equal(one.text, other.text):
+            return {risk: one, opportunity: other}
+    sound = [side for side in SIDES if ranked[side]]
+    if not sound:
+        return {side: held[side][0] for side in SIDES}
+    better = min(sound, key=lambda side: _place(ranked[side][0]))
+    return {side: held[side][0] if side == better else None for side in SIDES}
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """Looks at sound texts: a model where one has the role, the built-in checks otherwise.
+
+    Attributes:
+        template: What a model is asked by.
+    """
+
+    template: PromptTemplate
+
+    @classmethod
+    def of(cls, pack: PromptPack) -> "Verifier":
+        """Return the verifier, its template opened and checked."""
+        return cls(pack.template("finforce/verify", required={"headline", "texts"}))
+
+    def prompt(self, headline: Headline, texts: Mapping[Side, str]) -> str:
+        """Return what a verifier is asked about the texts of a draft."""
+        shown = {side: delimit(texts[side]) for side in SIDES if side in texts}
+        return self.template.render(headline=delimit(headline.text), texts=shown)
+
+    async def look(
+        self, ask: Ask, headline: Headline, texts: Mapping[Side, str]
+    ) -> dict[Side, Finding]:
+        """Return what is found of the sound texts of a draft, by side.
+
+        Args:
+            ask: The writer, with the verifier among its helpers, if there is one.
+            headline: The headline.
+            texts: The texts by side; where there is none, nobody is asked.
+        """
+        asked = ask.helper(VERIFIER)
+        if not texts:
+            return {}
+        if asked is None:
+            return {side: checked(headline.text, text) for side, text in texts.items()}
+        asked = replace(asked, config=JUDGE_CONFIG)
+        try:
+            output = await asked(self.prompt(headline, texts), _schema(tuple(texts)))
+        except Unanswered as reason:
+            return {side: Finding(None, None, str(reason), str(asked.model)) for side in texts}
+        return read_findings(output, tuple(texts), str(asked.model))
+
+    def plan(self, headline: Headline) -> PlannedCall:
+        """Return the call that one draft takes."""
+        prompt = self.prompt(headline, dict.fromkeys(SIDES, headline.text))
+        return PlannedCall(prompt, 2 * _FINDING_TOKENS, VERIFIER)
+
+
+def checked(headline: str, text: str) -> Finding:
+    """Return what the built-in checks find: error classes that need no judge and no model."""
+    found = classify(headline, text)
+    faults = {
+        "similar_semantics": (found.similar_semantics, "it says much the same as the headline"),
+        "fantastical_edit": (found.fantastical_edit, "the headline's names are gone"),
+        "numeric_prediction": (
+            found.numeric_prediction,
+            "it states a figure that the headline does not have",
+        ),
+    }
+    given = [(name, why) for name, (is_one, why) in faults.items() if is_one]
+    failed, why = given[0] if given else (None, "")
+    return Finding(-float(len(given)), failed, why, BUILT_IN)
+
+
+def read_findings(output: ModelOutput, sides: Sequence[Side], verifier: str) -> dict[Side, Finding]:
+    """Return what a verifier's reply says of each side; what cannot be read has no score.
+
+    Args:
+        output: The reply.
+        sides: The sides that were asked about.
+        verifier: Its name.
+    """
+    reply = read_json_object(output.completion)
+    found: dict[Side, Finding] = {}
+    for side in sides:
+        said = (reply.value or {}).get(side)
+        if not isinstance(said, dict):
+            why = reply.invalid or f"the reply says nothing of the {side} counterfactual"
+            found[side] = Finding(None, None, why, verifier)
+            continue
+        score, failed = said.get("score"), said.get("failed")
+        why = " ".join(replace_surrogates(str(said.get("why") or "")).split())[:_WHY_CHARACTERS]
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            found[side] = Finding(None, None, "the reply has no score", verifier)
+        elif not 0 <= score <= SCALE or failed not in (*SENTENCES, _NONE):
+            found[side] = Finding(None, None, "the score or the criterion is none", verifier)
+        else:
+            found[side] = Finding(float(score), None if failed == _NONE else failed, why, verifier)
+    return found
+
+
+def _schema(sides: Sequence[Side]) -> ResponseSchema:
+    one = JSONSchema(
+        type="object",
+        properties={
+            "why": JSONSchema(type="string"),
+            "failed": JSONSchema(type="string", enum=[_NONE, *SENTENCES]),
+            "score": JSONSchema(type="integer", minimum=0, maximum=SCALE),
+        },
+        required=["why", "failed", "score"],
+        additionalProperties=False,
+    )
+    both = JSONSchema(
+        type="object",
+        properties=dict.fromkeys(sides, one),
+        required=list(sides),
+        additionalProperties=False,
+    )
+    return ResponseSchema(name="verdicts", json_schema=both, strict=True)
+
+
+def base_prompt(context: MethodContext, base: str) -> Prompted:
+    """Return the one prompt that drafts are written by.
+
+    Raises:
+        InputError: If ``base`` is neither ``zero-shot`` nor ``guided``.
+    """
+    templates = {"zero-shot": "finforce/generate", "guided": "finforce/guided"}
+    if base not in templates:
+        raise InputError(f"the option base is {' or '.join(templates)}, not {base}")
+    return Prompted(base, context.pack, template=templates[base])
+
+
+async def gathered(calls: Iterable[Awaitable[_T]]) -> list[_T]:
+    """Return what calls made at once give; the first failure is raised when all have ended.
+
+    No answer that was paid for is then lost to the cache.
+    """
+    found: list[_T] = []
+    for one in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(one, BaseException):
+            raise one
+        found.append(one)
+    return found
+
+
+def draft_seed(context: MethodContext, headline: Headline, draw: int, number: int) -> int:
+    """Return a seed that tells a call from others of the same prompt: 31 bits of a hash."""
+    key = f"{context.seed} {headline.id} {draw} {number}"
+    return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) >> 1
+
+
+def option_in(options: Mapping[str, Any], name: str, least: int, most: int) -> int:
+    """Return an option that is a whole number.
+
+    Raises:
+        InputError: If it is out of bounds.
+    """
+    value = int(options[name])
+    if not least <= value <= most:
+        raise InputError(f"the option {name} is {least} to {most}, not {value}")
+    return value

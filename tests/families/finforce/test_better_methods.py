@@ -1,0 +1,408 @@
+"""Methods that write more than they return: what they keep, drop, show, and never show."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
+
+from contrafact.corpus.related import Dated, comes_before, moment_of
+from contrafact.errors import InputError
+from contrafact.families.finforce.cards import (
+    CHANNELS,
+    HORIZONS,
+    LIKELIHOODS,
+    SEVERITIES,
+    Card,
+    card_columns,
+    card_values,
+    read_cards,
+)
+from contrafact.families.finforce.generation import look_over, read_pair, run_method
+from contrafact.families.finforce.methods import METHODS
+from contrafact.families.finforce.methods.diverse import Facets, spread
+from contrafact.families.finforce.settings import FinforceOptions
+from contrafact.families.finforce.verifying import SENTENCES, Candidate, Finding, read_findings
+from contrafact.family.method import MethodContext
+from contrafact.models.asking import Ask
+from contrafact.records import SIDES, Headline, NewsItem
+from contrafact.text.degenerate import Batch, equal
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
+from writer_server import KINDS, pair
+
+HEADLINE = Headline.of("Norwind Bank cuts its key rate for the third time this year")
+OTHER = Headline.of("Talmora Steel buys back shares after a strong second quarter")
+CONTEXT = MethodContext(items=(HEADLINE, OTHER))
+FAILED = st.sampled_from(["none", *SENTENCES])
+SAYS = st.fixed_dictionaries({"why": st.just("so"), "failed": FAILED, "score": st.integers(-1, 11)})
+VERDICTS = st.one_of(st.just("hm"), st.fixed_dictionaries(dict.fromkeys(SIDES, SAYS)))
+KIND = st.sampled_from([*KINDS, "other", "crossed"])
+
+
+def reply(kind, number):
+    """Return what a writer of this kind says, told apart by the number of the draft."""
+    made = pair(kind, HEADLINE.text)
+    if kind == "other":
+        made = dict.fromkeys(("risk_counterfactual", "opportunity_counterfactual"), OTHER.text)
+    if kind == "crossed":
+        turn = ("as banks lend more", "as banks lend less")
+        first, second = turn if number % 2 else reversed(turn)
+        made = {
+            "risk_counterfactual": f"{HEADLINE.text} {first}",
+            "opportunity_counterfactual": f"{HEADLINE.text} {second}",
+        }
+    return made if isinstance(made, str) else json.dumps(made)
+
+
+def one_for_both(finding):
+    return {side: dict(finding) for side in SIDES}
+
+
+def model_of(replies, name="writer"):
+    left = iter(replies)
+
+    def answer(*_):
+        return counted(name, next(left))
+
+    return get_model(f"mockllm/{name}", custom_outputs=answer, memoize=False)
+
+
+def counted(name, text):
+    """Return an output that says what it used, so that nobody counts tokens."""
+    output = ModelOutput.from_content(f"mockllm/{name}", text)
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return output
+
+
+def made_by(spec, replies, verdicts=None, context=CONTEXT):
+    helpers = {}
+    if verdicts is not None:
+        texts = (one if isinstance(one, str) else json.dumps(one) for one in verdicts)
+        helpers = {"verifier": model_of(texts, "verifier")}
+    ask = Ask(model_of(replies), config=GenerateConfig(), helpers=helpers)
+    method = METHODS.make(spec, context)
+    batch = Batch([one.text for one in context.items])
+    return asyncio.run(run_method(method, HEADLINE, ask, batch=batch))
+
+
+def sound_texts(replies):
+    """Return by side what was drawn and is a counterfactual, whatever the other side is."""
+    batch = Batch([HEADLINE.text, OTHER.text])
+    prompt = METHODS.make("zero-shot", CONTEXT).plan(HEADLINE)[0].prompt
+    found = {side: [] for side in SIDES}
+    for text in replies:
+        drawn = read_pair(ModelOutput.from_content("none/none", text))
+        for side, said in drawn.texts.items():
+            if said and not batch.reason(said, HEADLINE.text, shown=[(prompt, text)]):
+                found[side].append(said)
+    return found
+
+
+def check_best(made, replies):
+    """No degenerate text where a sound one was drawn; none at all only where both sides had one."""
+    sound = sound_texts(replies)
+    for side, other in zip(SIDES, reversed(SIDES), strict=True):
+        if not sound[side]:
+            continue
+        assert side not in made.degenerate
+        if made.texts[side] is None:
+            both = [*sound[side], *sound[other]]
+            assert sound[other] and all(equal(both[0], one) for one in both)
+
+
+@settings(max_examples=40)
+@given(st.lists(KIND, min_size=4, max_size=4), st.lists(VERDICTS, min_size=4, max_size=4))
+def test_best_of_never_returns_a_degenerate_text_when_a_sound_one_was_drawn(kinds, verdicts):
+    replies = [reply(kind, number) for number, kind in enumerate(kinds)]
+    check_best(made_by("best-of", replies, verdicts), replies)
+
+
+@settings(max_examples=40)
+@given(st.lists(KIND, min_size=4, max_size=4), st.lists(VERDICTS, min_size=4, max_size=4))
+def test_repair_never_returns_a_degenerate_text_when_a_sound_one_was_drawn(kinds, verdicts):
+    replies = [reply(kind, number) for number, kind in enumerate(kinds)]
+    made = made_by("repair:rounds=3", replies, verdicts)
+    sound = sound_texts(replies[: 1 + made.trace["rounds"]])
+    for side in SIDES:
+        # A repair is read for the sides alone that it was asked for.
+        taken = [one for one in made.trace["drafts"][side] if one["text"] in sound[side]]
+        assert not (taken and side in made.degenerate)
+
+
+def test_sides_are_chosen_one_by_one_by_the_verifiers_score():
+    replies = [reply(kind, 0) for kind in ("weak", "good", "copy", "injected")]
+    low, high = ({"why": "w", "failed": "none", "score": n} for n in (2, 9))
+    verdicts = [{"risk": high, "opportunity": low}, {"risk": low, "opportunity": high}]
+    bad = one_for_both({"why": "w", "failed": "scope", "score": 10})
+    made = made_by("best-of", replies, [*verdicts, bad])
+    assert made.texts == {
+        "risk": f"{HEADLINE.text}, some worry",
+        "opportunity": f"{HEADLINE.text}, and lenders take heart",
+    }
+    kept = made.trace["drafts"]["risk"]
+    assert [one["chosen"] for one in kept] == [True, False, False, False]
+    assert kept[2]["problem"] == "repeats its input"
+    assert kept[3]["failed"] == "scope" and kept[3]["by"] == "mockllm/verifier"
+
+
+def test_without_a_verifier_the_built_in_checks_rank():
+    texts = ["Norwind Bank cuts its key rate for the fourth time this year", "Ore is up", "-"]
+    first, second, _ = (
+        {"risk_counterfactual": one, "opportunity_counterfactual": f"{one}, traders say"}
+        for one in texts
+    )
+    made = made_by("best-of:n=2", [json.dumps(second), json.dumps(first)])
+    faults = [one["failed"] for one in made.trace["drafts"]["risk"]]
+    assert faults == ["fantastical_edit", "similar_semantics"]
+    assert {one["by"] for one in made.trace["drafts"]["risk"]} == {"built-in checks"}
+
+
+def test_repair_says_what_is_wrong_and_stops_when_nothing_is():
+    asked = []
+    good = one_for_both({"why": "fine", "failed": "none", "score": 8})
+    bad = {"risk": {"why": "It is vague.", "failed": "clarity", "score": 3}}
+    replies = iter([reply("half", 0), reply("weak", 0)])
+    verdicts = iter([bad, good])
+
+    def write(prompt, *_):
+        asked.append(prompt[-1].text)
+        return counted("writer", next(replies))
+
+    writer = get_model("mockllm/writer", custom_outputs=write, memoize=False)
+    ask = Ask(writer, helpers={"verifier": model_of(map(json.dumps, verdicts), "verifier")})
+    made = asyncio.run(run_method(METHODS.make("repair", CONTEXT), HEADLINE, ask))
+    assert len(asked) == 2 and made.trace["rounds"] == 1 and not made.invalid
+    assert SENTENCES["clarity"] in asked[1] and "It is vague." in asked[1]
+    assert "no opportunity counterfactual in the reply" in asked[1]
+
+
+def test_what_a_verifier_wrote_is_copied_and_not_written():
+    why = "The text leaves open who would lose money and by how much it would be"
+    bad = one_for_both({"why": why, "failed": "clarity", "score": 3})
+    copied = dict.fromkeys(("risk_counterfactual", "opportunity_counterfactual"), why)
+    made = made_by("repair:rounds=1", [reply("weak", 0), json.dumps(copied)], [bad, bad])
+    assert made.texts["risk"] == f"{HEADLINE.text}, some worry"
+    drafts = made.trace["drafts"]["risk"]
+    assert drafts[1]["problem"] == "repeats an example or a line of the prompt"
+
+
+def test_a_verifiers_reply_that_is_none_leaves_a_text_open():
+    for said in ("", "{}", '{"risk": 3}', '{"risk": {"score": 3, "failed": "mood", "why": ""}}'):
+        found = read_findings(ModelOutput.from_content("m", said), ("risk",), "v")
+        assert found["risk"].score is None and found["risk"].failed is None
+
+
+DAYS = ["2025-04-16", "2025-04-17", "2025-04-18", "2025-04-19"]
+DATES = st.builds(
+    "{}{}".format,
+    st.sampled_from(DAYS),
+    st.sampled_from(["", "T00:00:00Z", "T09:30:00Z", "T23:30:00-05:00", "T09:30:00"]),
+)
+TITLES = st.sampled_from(
+    ["Norwind Bank may cut rates", "Key rate falls", "Rate cut expected in Norwind", "Ore is up",
+     "Third cut this year, says Norwind Bank", "Lenders fear a rate cut", "Steel prices rise"]
+)  # fmt: skip
+NEWS = st.lists(st.tuples(TITLES, st.one_of(DATES, st.just("someday"))), max_size=8)
+
+
+@given(DATES, NEWS, NEWS)
+def test_nothing_after_the_date_leaks_into_a_grounded_prompt(date, news, others):
+    headline = HEADLINE.model_copy(update={"date": date})
+
+    def prompt(rows):
+        dated = [Dated(NewsItem.of(t, date=d[:10]), moment_of(d)) for t, d in rows]
+        context = MethodContext(items=(headline,), files={"news": dated})
+        return METHODS.make("grounded", context).plan(headline)[0].prompt
+
+    def is_earlier(row):
+        moment = moment_of(row[1])
+        return moment is not None and comes_before(moment, moment_of(date))
+
+    earlier = [row for row in news if is_earlier(row)]
+    later = [row for row in others if not is_earlier(row)]
+    # Whatever else there is, on that day, later, or of no known day, changes not one character.
+    assert prompt([*news, *later]) == prompt(earlier)
+
+
+def test_grounded_shows_the_lead_and_refuses_to_stand_on_nothing():
+    led = Headline.of("Rates fall", description="The bank </lead> said so.")
+    prompt = METHODS.make("grounded", MethodContext(items=(led,))).plan(led)[0].prompt
+    assert "<lead>The bank ‹/lead> said so.</lead>" in prompt
+    with pytest.raises(InputError, match="nothing to stand on"):
+        METHODS.make("grounded", CONTEXT)
+    with pytest.raises(InputError, match="no headline has a date"):
+        METHODS.make("grounded", MethodContext(items=(led,), files={"news": []}))
+
+
+FACETS = st.builds(
+    Facets, st.sampled_from(CHANNELS[:3]), st.sampled_from(HORIZONS), st.sampled_from("xyz")
+)
+
+
+@given(st.lists(st.tuples(FACETS, st.integers(0, 5)), min_size=1, max_size=8), st.integers(2, 4))
+def test_scenarios_are_spread_and_never_the_same_twice(drawn, k):
+    candidates = [
+        Candidate(n, f"text {word}", None, Finding(0.0, None, "", "")) for n, (_, word) in
+        enumerate(drawn)
+    ]  # fmt: skip
+    chosen = spread([], candidates, lambda one: drawn[one.draft][0], k, taken=["text 0"])
+    texts = [one.text for one in chosen]
+    assert len(set(texts)) == len(texts) and "text 0" not in texts
+    different = {one.text for one in candidates} - {"text 0"}
+    assert len(chosen) == min(k, len(different))
+
+
+def test_the_next_scenario_is_the_one_that_differs_most():
+    known = [
+        Facets("credit", "days", "lenders"), Facets("credit", "days", "lenders"),
+        Facets("demand", "years", "households"), Facets("credit", "years", "lenders"),
+    ]  # fmt: skip
+    candidates = [Candidate(n, f"text number {n}") for n in range(4)]
+    chosen = spread([], candidates, lambda one: known[one.draft], 3)
+    assert [one.draft for one in chosen] == [0, 2, 3]
+
+
+def test_diverse_drops_what_is_none_and_says_why_there_is_nothing():
+    rows = [
+        {"channel": "credit", "horizon": "days", "party": "lenders", "text": text}
+        for text in (HEADLINE.text, f"{HEADLINE.text} as loans dry up", f"{HEADLINE.text} too late")
+    ]
+    said = json.dumps({"risk": rows, "opportunity": rows[:1]})
+    made = made_by("diverse:k=2,n=3", [said])
+    assert made.texts["risk"] == rows[1]["text"] and list(made.more["risk"]) == [rows[2]["text"]]
+    assert made.degenerate == {"opportunity": "repeats its input"}
+    assert made_by("diverse", ["no"]).invalid == dict.fromkeys(SIDES, "no JSON object")
+
+
+CARD = {
+    "channel": "Credit", "horizon": "months", "assets": ["bank shares"], "parties": [" lenders "],
+    "severity": "high", "likelihood": "about as  likely as not", "assumption": "Rates\nstay.",
+}  # fmt: skip
+
+
+def test_a_card_is_read_and_its_levels_are_numbers():
+    found = read_cards(ModelOutput.from_content("m", json.dumps({"risk": CARD})), SIDES)
+    assert found["risk"] == Card(**{**CARD, "channel": "credit"})
+    assert found["opportunity"] == "the reply has no card of the opportunity scenario"
+    values = card_values({"cards": {"risk": found["risk"].model_dump(mode="json")}}, "risk", "risk")
+    assert list(values) == card_columns("risk")
+    assert values["risk_likelihood_level"] == 1 + LIKELIHOODS.index("about as likely as not")
+    assert values["risk_severity_level"] == 1 + SEVERITIES.index("high")
+    assert values["risk_parties"] == "lenders" and values["risk_assumption"] == "Rates stay."
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"extra": 1}, "card's extra: Extra inputs are not permitted"),
+        ({"likelihood": "maybe"}, "card's likelihood: Input should be"),
+        ({"likelihood": 0.4}, "card's likelihood"),
+        ({"assets": []}, "card's assets"),
+        ({"assets": "bonds"}, "card's assets"),
+        ({"assumption": " "}, "card's assumption"),
+        ({"channel": None}, "card's channel"),
+    ],
+)
+def test_the_form_of_a_card_is_closed(change, said):
+    reply = json.dumps({"risk": {**CARD, **change}})
+    assert said in read_cards(ModelOutput.from_content("m", reply), ("risk",))["risk"]
+
+
+def test_cards_are_asked_of_sound_scenarios_and_change_none():
+    context = MethodContext(items=(HEADLINE,), settings=FinforceOptions(cards=True))
+    drawn = {"risk_counterfactual": f"{HEADLINE.text}, to no avail"}
+    drawn["opportunity_counterfactual"] = HEADLINE.text
+    replies = [json.dumps(drawn), json.dumps({"risk": CARD})]
+    made = made_by("zero-shot", replies, context=context)
+    assert made.texts == {side: drawn[f"{side}_counterfactual"] for side in SIDES}
+    assert list(made.trace["cards"]) == ["risk"] and list(made.degenerate) == ["opportunity"]
+    plain = METHODS.make("zero-shot", MethodContext(items=(HEADLINE,)))
+    assert len(METHODS.make("zero-shot", context).plan(HEADLINE)) == 1 + len(plain.plan(HEADLINE))
+
+
+ROLES = ("--model", "openai-api/fake/writer", "--judge", "openai-api/fake/judge")
+
+
+def test_a_verifier_that_is_the_judge_or_that_nobody_asks_is_refused(quick_contrafact, writers):
+    run = ("run", "finforce", "--limit", "1", *ROLES, "--method", "best-of")
+    done = quick_contrafact(*run, "--verifier", "openai-api/fake/judge", env=writers)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "the verifier openai-api/fake/judge is also the judge" in done.stderr
+    done = quick_contrafact(*run[:-1], "guided", "--verifier", "openai-api/fake/v", env=writers)
+    assert done.returncode == 2 and "no method here asks a verifier" in done.stderr
+    done = quick_contrafact(*run[:-1], "guided", "--news", "x.csv", env=writers)
+    assert done.returncode == 2 and "only grounded reads it" in done.stderr
+
+
+def test_every_draft_is_kept_counted_and_paid_for(quick_contrafact, writers, tmp_path):
+    done = quick_contrafact(
+        *("run", "finforce", "--limit", "5", *ROLES, "--verifier", "openai-api/fake/verifier"),
+        *("--method", "best-of", "--method", "repair", "--method", "diverse:k=2,n=4"),
+        *("--method", "zero-shot", "--cards", "--fluency-model", "none", "--out", "run"),
+        env=writers,
+    )
+    assert done.returncode == 0, done.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    usage = pd.read_csv(tmp_path / "run" / "usage.csv")
+    by_method = usage[usage["role"] != "judge"].groupby("method")["calls"].sum()
+    each = items.drop_duplicates(["method", "sample_id"]).groupby("method")["calls"].sum()
+    assert by_method.to_dict() == each.to_dict()
+    assert (usage["role"] == "verifier").sum() == 3
+    strict = pd.read_csv(tmp_path / "run" / "tables" / "cost.csv").set_index("system")
+    assert strict["calls"].notna().all() and strict["tokens"].gt(0).all()
+    assert (tmp_path / "run" / "figures" / "cost.svg").exists()
+    spread_ = pd.read_csv(tmp_path / "run" / "tables" / "spread.csv")
+    assert len(spread_) == 1 and spread_["distinct_2_valid"].between(0, 1).all()
+    drafted = items[items["method"].isin(["best-of", "repair"])]
+    texts = {text.partition(" (")[0] for one in drafted["details"] for text in
+             list(json.loads(one).values())}  # fmt: skip
+    assert len(texts) > len(drafted), "drafts of one prompt are drawn apart"
+    for row in drafted.itertuples():
+        if row.degenerate is None or pd.isna(row.degenerate):
+            continue
+        # A text that is none is kept only where nothing better was drawn.
+        details = json.loads(row.details)
+        fates = {name: text for name, text in details.items() if name.startswith("Draft")}
+        assert fates and all("score" not in text for text in fates.values())
+    carded = items[items["card_channel"].notna()]
+    assert len(carded) and carded["card_likelihood_level"].between(1, 5).all()
+    assert "Channel" in json.loads(carded["details"].iloc[0])
+    again = quick_contrafact(
+        *("run", "finforce", "--limit", "5", *ROLES, "--verifier", "openai-api/fake/verifier"),
+        *("--method", "best-of", "--method", "repair", "--method", "diverse:k=2,n=4"),
+        *("--method", "zero-shot", "--cards", "--fluency-model", "none", "--out", "run"),
+        env=writers,
+    )
+    assert "no model was called" in again.stdout
+
+
+def test_generate_writes_cards_and_drafts_in_columns(quick_contrafact, writers, tmp_path):
+    texts = [
+        f"Norwind Bank cuts its key rate for the {n} time" for n in ("first", "second", "last")
+    ]
+    pd.DataFrame({"headline": texts}).to_csv(tmp_path / "news.csv", index=False)
+    done = quick_contrafact(
+        *("generate", "news.csv", "--model", "openai-api/fake/writer-good", "--method", "best-of"),
+        *("--verifier", "openai-api/fake/verifier", "--cards", "--out", "scenarios.xlsx"),
+        env=writers,
+    )
+    assert done.returncode == 0, done.stderr
+    made = pd.read_excel(tmp_path / "scenarios.xlsx")
+    assert set(card_columns("risk")) <= set(made.columns)
+    assert made["risk_severity_level"].tolist() == [3, 3, 3] and made["valid"].all()
+    drafts = json.loads(made["opportunity_drafts"][0])
+    assert len(drafts) == 4 and sum(one["chosen"] for one in drafts) == 1
+
+
+def test_a_batch_of_headlines_is_known_to_what_drops_drafts():
+    made = made_by("best-of:n=2", [reply("other", 0), reply("weak", 0)])
+    drafts = made.trace["drafts"]["risk"]
+    assert [one["problem"] for one in drafts] == ["repeats another input", None]
+    seen = look_over(Batch([HEADLINE.text, OTHER.text]), HEADLINE, made, [])
+    assert not seen.degenerate

@@ -34,14 +34,8 @@ SPEC = ReportSpec(
         Measure("flipped_by_classifier", "Flipped, by a classifier", compared="flip rate",
                 phrase="flip rate by the classifier"),
         Measure("fluent", "Fluent", judged=True, compared="fluency"),
-        Measure(
-            "edit_distance",
-            "Edit distance",
-            kind="number",
-            better="low",
-            forms=("all",),
-            compared="edit distance",
-        ),
+        Measure("edit_distance", "Edit distance", kind="number", better="low", forms=("all",),
+                compared="edit distance"),
         Measure(
             "perplexity", "Perplexity", kind="number", better="low", forms=("all",), fluency=True
         ),

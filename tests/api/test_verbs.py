@@ -115,6 +115,19 @@ def test_articles_are_rewritten_the_same_from_a_frame_and_a_file(tmp_path, monke
         cf.rewrite([{"title": "Tern", "text": "Tern rose."}])
 
 
+@pytest.mark.parametrize(("title", "kept"), [("Tern & Vale gains", 1), ("Tern & Vale", 0)])
+def test_rewriting_may_drop_nothing_or_all(tmp_path, title, kept):
+    text = PAIR["original"] if kept else "Tern & Vale met."
+    article = {"title": title, "text": text, "manipulation": "flipping"}
+    out = tmp_path / "pairs.jsonl"
+    found = cf.rewrite([article], seed=7, out=out)
+    (row,) = found.scores.to_dict("records")
+    assert (len(found.items), row["kept"], row["dropped"]) == (kept, kept, 1 - kept)
+    assert bool(row["frequent_reason"]) == (not kept)
+    dropped = out.with_name("pairs.jsonl.dropped.jsonl")
+    assert out.stat().st_size * dropped.stat().st_size == 0  # one of the two has no row
+
+
 def test_stories_are_drawn_and_run(models):
     found = cf.synth(3, seed=2, graph="diamond", out="stories.json")
     assert found.items["Graph type"].unique().tolist() == ["diamond"]

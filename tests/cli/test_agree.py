@@ -133,3 +133,23 @@ def test_bad_tables_are_reported_in_one_line(quick_contrafact, tmp_path, content
     assert run.returncode == 2
     assert message in run.stderr
     assert len(run.stderr.strip().splitlines()) == 1
+
+
+def test_a_table_without_ratings_is_told_in_one_line(quick_contrafact, tmp_path):
+    (tmp_path / "staff.csv").write_text(
+        "name,town,trade\nAnn,Rome,dyer\nBen,Oslo,cook\nCy,Bern,poet\n"
+    )
+    done = quick_contrafact("agree", "staff.csv")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "contrafact: staff.csv: no two raters have a value in common, so these are no ratings; "
+        "name the raters with --rater"
+    ]
+    (tmp_path / "sizes.csv").write_text("name,width,height\nA,1,12\nB,2,15\nC,3,19\n")
+    done = quick_contrafact("agree", "sizes.csv")
+    assert done.returncode == 0 and "note: no two raters have a value in common" in done.stderr
+    # Two raters who never agree, and columns that share a word, are ratings all the same.
+    for cells in ("A,yes,no\nB,yes,no\nC,yes,no\n", "A,up,flat\nB,down,calm\nC,flat,wild\n"):
+        (tmp_path / "r.csv").write_text(f"item,ann,ben\n{cells}")
+        done = quick_contrafact("agree", "r.csv")
+        assert (done.returncode, done.stderr) == (0, "")

@@ -78,7 +78,7 @@ def test_outputs_of_the_hub_are_scored_and_the_folder_repeats_that(call, hub, tm
     manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
     assert manifest["data"]["source"] == f"hf://{REPO}@{commit}" and manifest["data"]["items"] == 2
     said = yaml.safe_load((tmp_path / "a" / "config.yaml").read_text())
-    assert said["outputs"] == f"hf://{REPO}@{commit}"
+    assert said["score"] == f"hf://{REPO}@{commit}"
     again = call("run", "--config", "a/config.yaml", "--out", "b")
     assert again.returncode == 0, again.stderr
     second = json.loads((tmp_path / "b" / "manifest.json").read_text())

@@ -71,7 +71,7 @@ def test_without_an_audit_it_says_that_there_is_none(quick_contrafact, build):
     assert "no audit speaks of the errors" in result.stdout
 
 
-def test_the_same_seed_gives_the_same_intervals(quick_contrafact, build):
+def test_a_second_look_gives_the_same_intervals(quick_contrafact, build):
     once, again = (quick_contrafact("rfc", "ledger", "a.ledger.jsonl") for _ in range(2))
     assert once.stdout == again.stdout
 

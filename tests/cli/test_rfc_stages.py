@@ -370,7 +370,9 @@ def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path
         ("hydrate twice.jsonl --out o.jsonl", "twice.jsonl:1: no rewritten text"),
         ("statistics pairs.jsonl folder/pairs.jsonl --out s", "two files are called 'pairs'"),
         ("study sample pairs.jsonl --out s.txt", "s.txt: a study's sheet is a CSV or"),
-        ("study score none.csv", "no key lies next to this sheet"),
+        ("study score none.csv", "none.csv: no such file"),
+        ("study score note.csv none.csv", "none.csv: no such file"),
+        ("study score note.csv", "note.csv: no key lies next to this sheet"),
     ],
 )
 def test_what_is_wrong_is_reported_in_one_line(
@@ -382,6 +384,7 @@ def test_what_is_wrong_is_reported_in_one_line(
     write(tmp_path / "bad.jsonl", [decision("p0", "ann", "pass")])
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "note.txt").write_text("mine")
+    (tmp_path / "note.csv").write_text("item,answer\ni1,pass\n")
     good = json.dumps(flipped(2)).encode()
     (tmp_path / "latin.jsonl").write_bytes(good + b'\n{"id": "Soci\xe9t\xe9"}\n')
     assert message in one_line(quick_contrafact("rfc", *command.split()))

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
 from contrafact.corpus.attrition import ALL, attrition, audit_rates, reasons
 from contrafact.corpus.ledger import LedgerEvent
@@ -22,10 +23,6 @@ def audit(n, faulty, manipulation, probability, **fields):
         )
         for i in range(n)
     ]
-
-
-def rng():
-    return np.random.default_rng(0)
 
 
 def test_items_are_counted_by_stage_and_category_in_the_order_of_the_stages():
@@ -79,7 +76,7 @@ def test_reasons_that_differ_in_numbers_alone_are_one():
 def test_an_audit_of_unequal_shares_is_weighed_back():
     # 10 of 100 flipping pairs, half of them faulty; 10 of 20 causal pairs, none faulty.
     events = audit(10, 5, "flipping", 0.1) + audit(10, 0, "causal", 0.5)
-    rates = {rate.category: rate for rate in audit_rates(events, rng=rng())}
+    rates = {rate.category: rate for rate in audit_rates(events)}
     assert rates["flipping"].rate.estimate == pytest.approx(0.5)
     assert rates["causal"].rate.estimate == 0.0
     assert rates["causal"].rate.high > 0.1  # ten sound items prove little
@@ -90,7 +87,7 @@ def test_an_audit_of_unequal_shares_is_weighed_back():
 
 
 def test_where_everything_was_audited_nothing_is_left_to_estimate():
-    (rate, _) = audit_rates(audit(20, 3, "flipping", 1.0), rng=rng())
+    (rate, _) = audit_rates(audit(20, 3, "flipping", 1.0))
     assert rate.rate.estimate == pytest.approx(0.15)
     assert np.isnan(rate.residual.estimate)
 
@@ -101,7 +98,7 @@ def test_rounds_are_apart_and_hard_cases_in_no_rate():
     hard = [
         event("x", "hard case", stage="audit", inclusion_probability=0.1, round=2),
     ]
-    rates = [r for r in audit_rates(first + second + hard, rng=rng()) if r.category == ALL]
+    rates = [r for r in audit_rates(first + second + hard) if r.category == ALL]
     assert [(r.round, r.audited, r.faulty, r.undecided) for r in rates] == [
         (1, 10, 4, 0),
         (2, 11, 1, 1),
@@ -112,11 +109,26 @@ def test_rounds_are_apart_and_hard_cases_in_no_rate():
 def test_both_members_of_one_article_are_drawn_together():
     apart = audit(40, 10, "flipping", 0.5)
     together = [e.model_copy(update={"article_id": f"a{int(e.item_id[8:]) // 4}"}) for e in apart]
-    (one, _), (other, _) = audit_rates(apart, rng=rng()), audit_rates(together, rng=rng())
+    (one, _), (other, _) = audit_rates(apart), audit_rates(together)
     assert one.rate.clusters == 40
     assert other.rate.clusters == 10
     assert other.rate.high - other.rate.low > one.rate.high - one.rate.low
 
 
+def test_nothing_found_among_few_is_not_nothing():
+    (rate, _) = audit_rates(audit(3, 0, "flipping", 0.1))
+    assert (rate.rate.estimate, rate.rate.low) == (0.0, 0.0)
+    assert rate.rate.high == pytest.approx(1 - 0.025 ** (1 / 3))  # Clopper and Pearson, 0 of 3
+    (all_faulty, _) = audit_rates(audit(2, 2, "flipping", 0.1))
+    assert all_faulty.rate.high == 1.0 and all_faulty.rate.low == pytest.approx(0.025**0.5)
+
+
+def test_an_audit_of_one_category_has_wilsons_interval():
+    (rate, everything) = audit_rates(audit(55, 2, "flipping", 0.1))
+    expected = pytest.approx(proportion_confint(2, 55, method="wilson"))
+    assert (rate.rate.low, rate.rate.high) == expected
+    assert (everything.residual.low, everything.residual.high) == expected
+
+
 def test_without_an_audit_there_is_no_rate():
-    assert audit_rates([event("a")], rng=rng()) == []
+    assert audit_rates([event("a")]) == []

@@ -1,8 +1,10 @@
+from decimal import Decimal
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contrafact.corpus.duplicates import Text, find_duplicates, normal_form
+from contrafact.corpus.duplicates import Text, figures_of, find_duplicates, normal_form
 
 LONG = (
     "Veltra, the maker of industrial pumps, said on Friday that orders rose 12% in the second "
@@ -29,6 +31,32 @@ def test_a_text_that_another_outlet_changed_a_little_is_a_near_duplicate():
     assert [(d.position, d.of, d.kind) for d in found] == [(2, "t0", "near")]
     assert 0.8 <= found[0].similarity < 1.0
     assert "the same as t0" in found[0].reason
+
+
+def test_another_figure_makes_another_text_and_a_missing_one_does_not():
+    changed = LONG.replace("12%", "1.2%")
+    assert find_duplicates(texts(LONG, changed)) == []
+    assert [d.position for d in find_duplicates(texts(LONG, changed), figures=False)] == [1]
+    for same in (LONG.replace("12%", "12 percent"), LONG.replace(" 12%", ""), LONG + " (2/2)"):
+        assert [d.kind for d in find_duplicates(texts(LONG, same))] == ["near"]
+    # Among those that are alike the one with the same figures is found.
+    (found,) = find_duplicates(texts(changed, LONG, LONG.replace("Friday", "Monday")))
+    assert (found.position, found.of) == (2, "t1")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.decimals(0, 99_999, places=2), st.decimals(0, 99_999, places=2), st.sampled_from(["", "-"])
+)
+def test_texts_that_differ_in_a_number_are_two_by_its_value(one, other, sign):
+    before, after = (
+        LONG.replace("12%", f"{number}%") for number in (f"{one:,f}", f"{sign}{other:f}")
+    )
+    copies = find_duplicates(texts(before, after), threshold=0.5)
+    value = -other if sign else other
+    assert bool(copies) == (value == one)
+    assert figures_of(f"{one:,f}") == figures_of(f"{one:f}") == {one}
+    assert figures_of(f"Q2: {one:f}%, 2026-01-12") >= {one, Decimal(2), Decimal(2026), Decimal(1)}
 
 
 def test_the_threshold_decides():

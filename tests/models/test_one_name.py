@@ -51,6 +51,7 @@ COMMANDS = {
 NO_MODEL_OF_INSPECT = {"--judge-arg", "--judge-faults", "--judge-context", "--judge-positive"}
 """Options with a model or a judge in their name that name none."""
 ELSEWHERE = {
+    "finforce hindsight --judge": "opened by the same function as those of generate",
     "review plan --judge": "a column of a file",
     "rfc check --polarity-model": "a folder of a classifier",
     "whatif --counterfactual-model": "loaded by the same function as whatif --model",

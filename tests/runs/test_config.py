@@ -208,9 +208,9 @@ def test_the_schema_takes_what_is_right_and_no_more(run):
     assert validator.is_valid(right)
     for change in ({"task": "none"}, {"judge_context": True}, {"limit": 0}, {"top_p": "high"},
                    {"grid": {"out": ["a"]}}, {"grid": {"seed": 3}}, {"modle": "a/b"},
-                   {"outputs": "o.csv"}):  # fmt: skip
+                   {"score": "o.csv"}):  # fmt: skip
         assert not validator.is_valid({**right, **change}), change
-    scored = {"task": "finforce", "outputs": "o.csv", "judge": "a/b", "partial": True}
+    scored = {"task": "finforce", "score": "o.csv", "judge": "a/b", "partial": True}
     assert validator.is_valid(scored)
     assert validator.is_valid({"task": "cobe", "run": "r", "grid": {"judge": ["a/b", "c/d"]}})
     assert validator.is_valid({"task": "cobe", "judge": "a/b", "grid": {"run": ["r", "s"]}})
@@ -268,7 +268,7 @@ def test_a_scored_folder_repeats_itself(run, quick_contrafact, service, tmp_path
     text = (tmp_path / "a" / "config.yaml").read_text()
     assert "sk-of-nobody" not in text and "# Left out of judge_args" in text
     assert yaml.safe_load(text) == {
-        "task": "finforce", "outputs": "../in/desk.csv", "limit": 2, "fluency_model": "none",
+        "task": "finforce", "score": "../in/desk.csv", "limit": 2, "fluency_model": "none",
         "columns": {"risk": "down", "opportunity": "up"}, "judge": [service.judge],
     }  # fmt: skip
     again = run("--config", "a/config.yaml", "--out", "b")
@@ -297,12 +297,12 @@ def test_a_scored_folder_repeats_itself(run, quick_contrafact, service, tmp_path
 
 
 @pytest.mark.parametrize(("more", "said"), [
-    ("outputs: o.csv\nmodel: a/b\n", ":3: model is of what generates, and nothing is generated"),
-    ("outputs: o.csv\nrun: r\n", ":2: name either outputs or a run; leave one of them out"),
+    ("score: o.csv\nmodel: a/b\n", ":3: model is of what generates, and nothing is generated"),
+    ("score: o.csv\nrun: r\n", ":2: name either what to score or a run; leave one of them out"),
     ("run: r\nsystem: mine\n", "system has no use where a run is judged again"),
-    ("outputs: none.csv\n", "none.csv: no such file"),
+    ("score: none.csv\n", "none.csv: no such file"),
     ("run: nowhere\njudge: a/b\n", "nowhere: is no run folder, and no log of Inspect"),
-    ("outputs: o.csv\nsytem: mine\n", ":3: finforce has no option 'sytem'; did you mean 'system'"),
+    ("score: o.csv\nsytem: mine\n", ":3: finforce has no option 'sytem'; did you mean 'system'"),
 ])  # fmt: skip
 def test_what_is_wrong_with_scoring_from_a_file_is_one_line(run, tmp_path, more, said):
     done = run("--out", "x", config=f"task: finforce\n{more}")

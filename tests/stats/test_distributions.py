@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.stats.distributions import (
+    beta_quantile,
     binomial_half_tail,
     expit,
     logit,
@@ -70,3 +71,15 @@ def test_log_odds_there_and_back():
     assert np.allclose(logit(shares), special.logit(shares), rtol=1e-12)
     assert np.allclose(expit(logit(shares)), shares, rtol=1e-9)
     assert np.array_equal(expit(np.array([-1e4, 1e4])), [0.0, 1.0])
+
+
+@given(st.floats(0.05, 300.0), st.floats(0.05, 300.0), st.floats(1e-4, 1.0 - 1e-4))
+def test_quantiles_of_beta_are_scipys(a, b, probability):
+    # Back through SciPy's distribution: near the ends a quantile may be too close to them to tell.
+    found = beta_quantile(a, b, probability)
+    assert 0.0 <= found <= 1.0
+    expected = special.betaincinv(a, b, probability)
+    assert found == pytest.approx(expected, rel=1e-7, abs=1e-12)
+    for wrong in ((0.0, 1.0, 0.5), (1.0, -1.0, 0.5), (1.0, 1.0, 1.0)):
+        with pytest.raises(ValueError, match="shapes"):
+            beta_quantile(*wrong)

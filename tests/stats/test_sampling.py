@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.sampling import (
@@ -11,6 +12,7 @@ from contrafact.stats.sampling import (
     horvitz_thompson_mean,
     inclusion_probabilities,
     pivotal_sample,
+    stratified_share,
     wave_estimate,
 )
 
@@ -325,3 +327,71 @@ def test_misuse_of_an_estimate_is_refused():
     waves = Waves.none(2).after(np.ones(2), np.ones(2, dtype=bool), np.full(2, NAN))
     with pytest.raises(ValueError, match="level"):
         wave_estimate(np.ones(2), expected, waves, level=1.5)
+
+
+# The audit of RFC-BENCH, table 2: population, sample and share of failures by category.
+AUDIT_SIZES, AUDIT_DRAWN = np.array([557, 775, 315, 395]), np.array([55, 77, 47, 59])
+AUDIT_RATES = np.array([2 / 55, 3 / 77, 9 / 47, 4 / 59])
+
+
+def audit_coverage(sizes, drawn, rates, *, studies, rng):
+    """How often intervals cover the rate of the process; equal samples are looked at once."""
+    truth = float((sizes * rates).sum() / sizes.sum())
+    found = rng.binomial(drawn, rates, size=(studies, len(drawn)))
+    samples, times = np.unique(found, axis=0, return_counts=True)
+    strata, weights = np.repeat(np.arange(len(drawn)), drawn), np.repeat(sizes / drawn, drawn)
+    covered = 0
+    for sample, count in zip(samples, times, strict=True):
+        outcomes = np.concatenate([np.arange(n) < k for k, n in zip(sample, drawn, strict=True)])
+        interval = stratified_share(outcomes, weights, strata)
+        covered += count * (interval.low <= truth <= interval.high)
+    return covered / studies
+
+
+@pytest.mark.parametrize("category", range(4))
+def test_intervals_of_an_audits_category_cover_its_rate(category):
+    n, rate = int(AUDIT_DRAWN[category]), float(AUDIT_RATES[category])
+    chances = binom.pmf(np.arange(n + 1), n, rate)  # of each sample: nothing is simulated
+    covered = 0.0
+    for faulty, chance in enumerate(chances):
+        interval = stratified_share(np.arange(n) < faulty, np.full(n, 10.0))
+        covered += chance * (interval.low <= rate <= interval.high)
+    assert 0.93 <= covered <= 0.9705
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [AUDIT_RATES, AUDIT_RATES / 2, np.array([0.02, 0.02, 0.02, 0.25]), np.full(4, 0.01)],
+    ids=["printed", "half", "one-bad", "rare"],
+)
+def test_intervals_of_a_stratified_audit_cover_its_rate(rates):
+    rng = np.random.default_rng(2)
+    found = audit_coverage(AUDIT_SIZES, AUDIT_DRAWN, rates, studies=1_500, rng=rng)
+    assert 0.93 <= found <= 0.97
+
+
+def test_a_share_of_pairs_from_few_clusters_is_wider_and_copies_tell_nothing():
+    rng = np.random.default_rng(3)
+    once = (rng.random(40) < 0.2).astype(float)
+    alone = stratified_share(once, np.ones(40))
+    copies = stratified_share(np.repeat(once, 3), np.ones(120), clusters=np.repeat(range(40), 3))
+    assert copies.estimate == pytest.approx(alone.estimate)
+    assert copies.high - copies.low == pytest.approx(alone.high - alone.low, rel=0.05)
+    none = stratified_share(np.zeros(12), np.ones(12), clusters=np.repeat(range(3), 4))
+    assert none.high == pytest.approx(1 - 0.025 ** (1 / 3))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0.5, 20), st.integers(0, 4)), max_size=25))
+def test_a_stratified_share_lies_within_its_bounds(rows):
+    columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    found = stratified_share(columns[0], columns[1], list(columns[2]))
+    if not rows:
+        assert np.isnan(found.estimate)
+        return
+    assert 0.0 <= found.low <= found.estimate + 1e-12
+    assert found.estimate - 1e-12 <= found.high <= 1.0
+    assert found.high > found.low
+    weights = np.array(columns[1])
+    assert found.estimate == pytest.approx((weights * columns[0]).sum() / weights.sum())
+    with pytest.raises(ValueError, match="weights"):
+        stratified_share(columns[0], [0.0] * len(rows))

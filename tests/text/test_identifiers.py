@@ -1,10 +1,16 @@
 import datetime
+import json
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.text.quantities import identifiers, quantities
+from contrafact.families import rfc
+from contrafact.text import identifiers as identifiers_module
+from contrafact.text.identifiers import number_names
+from contrafact.text.quantities import grammar, identifiers, quantities
+from contrafact.text.quantities.grammar import found_quantities
 
 
 def read(text: str) -> list[tuple[str, str, str]]:
@@ -158,3 +164,38 @@ def test_a_date_has_one_value_in_all_spellings(date: datetime.date) -> None:
         else f"May {date.day}, {date.year}",
     ]
     assert {tuple(i.value for i in identifiers(s)) for s in spellings} == {(date.isoformat(),)}
+
+
+ODD = (
+    "ı",
+    "İ",
+    "ſ",
+    "K",
+    "Q1 and H2 2024",
+    "a 5-year-old, aged 7",
+    "Top 10",
+    "’24",
+    "10:30",
+    "9/11",
+)
+
+
+@pytest.mark.parametrize("reader", ["names", "quantities"])
+def test_rules_that_are_passed_over_would_have_found_nothing(monkeypatch, reader):
+    lines = (files(rfc) / "samples" / "contract_pairs_tuning.jsonl").read_text("utf-8").splitlines()
+    plain = [json.loads(line)["rewritten"] for line in lines[::4]]
+    plain += [*ODD, "Half of the firms, thousands of jobs, three-quarters, a ten-for-one split."]
+    # Small letters, capitals, and the letters that patterns take for "i", "s" and "k" besides.
+    odd = [text.translate(str.maketrans("iskIK", "ıſKİK")) for text in plain]
+    texts = [*plain, *(text.upper() for text in plain), *(text.lower() for text in plain), *odd]
+
+    def read():
+        number_names.cache_clear()
+        return [found_quantities(t) if reader == "quantities" else number_names(t) for t in texts]
+
+    quick = read()
+    for module in (identifiers_module, grammar):
+        monkeypatch.setattr(module, "_RULES", tuple((*r[:-1], ()) for r in module._RULES))
+    assert read() == quick
+    assert sum(map(len, quick)) > len(plain)
+    number_names.cache_clear()

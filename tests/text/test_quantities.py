@@ -150,3 +150,9 @@ def test_new_quantities_go_by_worth_not_wording() -> None:
         "-2%",
         "hundreds",
     ]
+
+
+@pytest.mark.parametrize("text", ["EBİTDA rose 4%", "the ındex fell 4%", "ınflatıon of 4%"])
+def test_a_turkish_i_in_a_word_that_cues_a_figure_is_read(text):
+    assert [quantity.value for quantity in quantities(text)] == [4.0]
+    assert [quantity.value for quantity in quantities("$4 bıllıon")] == [4e9]

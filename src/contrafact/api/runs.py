@@ -179,20 +179,20 @@ def score(
             hint="write score(run, judge=…)",
         )
     if is_path(data):
-        prepared = make_config(task, {**values, "outputs": data}).prepare()
+        prepared = make_config(task, {**values, "score": data}).prepare()
         return _act(prepared, _folder(prepared, out), estimate, yes, with_published)
     if system is None:
         names = {fold(name) for name in frame_of(data).columns}
         if not (names & {"system", "model"} or "system" in (columns or {})):
             values["system"] = "data"
     with rows_file(data) as path:
-        prepared = make_config(task, {**values, "outputs": path}).prepare()
+        prepared = make_config(task, {**values, "score": path}).prepare()
         folder = _folder(prepared, out)
         if estimate:
             return make_estimate(prepared)
         _confirm(prepared, folder, yes)
         kept = _keep_data(prepared, path, folder)
-    prepared = make_config(task, {**values, "outputs": kept}).prepare()
+    prepared = make_config(task, {**values, "score": kept}).prepare()
     return _act(prepared, folder, False, yes, with_published)
 
 

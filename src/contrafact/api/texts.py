@@ -335,6 +335,8 @@ def _read(path: Path) -> "pd.DataFrame":
         return pd.read_csv(path)
     if path.suffix == ".parquet":
         return pd.read_parquet(path)
+    if not path.stat().st_size:  # JSON Lines without a row
+        return pd.DataFrame()
     return pd.DataFrame([row for _, row in read_rows(path)])
 
 

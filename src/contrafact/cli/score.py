@@ -80,7 +80,7 @@ def group() -> None:
 
 
 def _file(
-    outputs: Annotated[
+    score: Annotated[
         Path,
         typer.Argument(
             metavar="FILE",

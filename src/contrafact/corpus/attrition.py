@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from contrafact.corpus.ledger import DECISIONS, LedgerEvent
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from contrafact.stats.intervals import Interval
 
 __all__ = ["ALL", "AuditRate", "StageCount", "attrition", "audit_rates", "reasons"]
@@ -116,24 +114,17 @@ def reasons(events: Sequence[LedgerEvent], stage: str, most: int = 5) -> list[tu
     return found.most_common(most)
 
 
-def audit_rates(
-    events: Sequence[LedgerEvent],
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: "np.random.Generator",
-) -> list[AuditRate]:
+def audit_rates(events: Sequence[LedgerEvent], *, level: float = 0.95) -> list[AuditRate]:
     """Return the error rates that audits suggest, by stage, round and category and over all.
 
     An audit's events carry the probability with which their item was drawn, so that samples of
     unequal size per category speak of the whole. ``kept`` is sound, ``dropped`` and ``revised`` are
-    faulty, a ``hard case`` is undecided and left out. Resampling is by article.
+    faulty, a ``hard case`` is undecided and left out. Categories, and chances within them, are the
+    strata of `contrafact.stats.sampling.stratified_share`, articles its clusters.
 
     Args:
         events: The ledger.
         level: Confidence level of the intervals.
-        resamples: How many times articles are drawn.
-        rng: Where randomness comes from.
     """
     audits = [event for event in _last(events) if event.inclusion_probability is not None]
     groups: dict[tuple[str, int | None, str], list[LedgerEvent]] = {}
@@ -142,35 +133,30 @@ def audit_rates(
             groups.setdefault((event.stage, event.round, category), []).append(event)
     order = list(dict.fromkeys((event.stage, event.round) for event in audits))
     ordered = sorted(groups, key=lambda g: (order.index(g[:2]), g[2] == ALL, g[2]))
-    return [_rate(key, groups[key], level, resamples, rng) for key in ordered]
+    return [_rate(key, groups[key], level) for key in ordered]
 
 
 def _rate(
-    key: tuple[str, int | None, str],
-    events: Sequence[LedgerEvent],
-    level: float,
-    resamples: int,
-    rng: "np.random.Generator",
+    key: tuple[str, int | None, str], events: Sequence[LedgerEvent], level: float
 ) -> AuditRate:
-    from contrafact.stats.intervals import cluster_bootstrap
-    from contrafact.stats.sampling import horvitz_thompson_mean
+    from contrafact.stats.sampling import stratified_share
 
     decided = [event for event in events if event.decision != DECISIONS[3]]
     values = [float(event.decision != "kept") for event in decided]
     chances = [event.inclusion_probability or 1.0 for event in decided]
     clusters = [event.article_id or event.item_id for event in decided]
-    rate = horvitz_thompson_mean(
-        values, chances, clusters=clusters, level=level, resamples=resamples, rng=rng
+    strata = [(_category(event), event.inclusion_probability) for event in decided]
+    rate = stratified_share(
+        values, [1.0 / chance for chance in chances], strata, clusters=clusters, level=level
     )
     # An item drawn with probability p stands for (1 - p) / p that were not drawn.
     drawn = [number for number, chance in enumerate(chances) if chance < 1.0]
-    residual = cluster_bootstrap(
+    residual = stratified_share(
         [values[number] for number in drawn],
-        [clusters[number] for number in drawn],
-        weights=[(1.0 - chances[number]) / chances[number] for number in drawn],
+        [(1.0 - chances[number]) / chances[number] for number in drawn],
+        [strata[number] for number in drawn],
+        clusters=[clusters[number] for number in drawn],
         level=level,
-        resamples=resamples,
-        rng=rng,
     )
     return AuditRate(
         stage=key[0],

@@ -1,14 +1,17 @@
 """Exact and near duplicates: the same article again, as other outlets print it."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 from urllib.parse import urlsplit
 
 from contrafact.errors import require
+from contrafact.text.numerals import DIGITS, digits_value
 
-__all__ = ["THRESHOLD", "Duplicate", "Text", "find_duplicates", "normal_form"]
+__all__ = ["THRESHOLD", "Duplicate", "Text", "figures_of", "find_duplicates", "normal_form"]
 
 THRESHOLD = 0.8
 """Shared 5-grams, as a share of all that either text has, from which two texts are one."""
@@ -16,6 +19,7 @@ _GRAM = 5
 _PERMUTATIONS = 128
 # Every candidate is compared exactly afterwards, so the index errs on the side of finding too many.
 _FALSE_FINDS, _MISSES = 0.1, 0.9
+_FIGURE = re.compile(rf"((?<!\w)[-−])?({DIGITS})")
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Duplicate:
     """The id of the one that came before."""
     kind: Literal["exact", "address", "near"]
     """``exact``: equal but for case, punctuation and spaces. ``address``: the same web address.
-    ``near``: alike by at least the threshold."""
+    ``near``: alike by at least the threshold, and no figure in place of another."""
     similarity: float
     """Jaccard similarity of the texts' 5-grams of characters, 0 to 1."""
     elsewhere: bool
@@ -73,11 +77,21 @@ def normal_form(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
+def figures_of(text: str) -> frozenset[Decimal]:
+    """Return the values of the numbers in digits, with their signs, whatever their units."""
+    folded = unicodedata.normalize("NFKC", text)
+    return frozenset(
+        -digits_value(found[2]) if found[1] else digits_value(found[2])
+        for found in _FIGURE.finditer(folded)
+    )
+
+
 def find_duplicates(
     texts: Sequence[Text],
     against: Sequence[Text] = (),
     *,
     threshold: float = THRESHOLD,
+    figures: bool = True,
     seed: int = 1,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Duplicate]:
@@ -93,6 +107,9 @@ def find_duplicates(
         against: Another set, all of which counts as earlier. Its own duplicates are no concern.
         threshold: Jaccard similarity from which two texts are near duplicates, above 0; 1 finds
             texts with the same 5-grams only.
+        figures: Whether a text that has another figure in place of one is another text, however
+            alike the two are: "up 45%" is no copy of "up 4.5%". One that only lacks figures, or
+            has more, may be a copy.
         seed: Seed of the index's hash functions.
         progress: Called after each text.
 
@@ -101,7 +118,7 @@ def find_duplicates(
     """
     if not 0.0 < threshold <= 1.0:
         raise ValueError("the threshold is above 0 and at most 1")
-    index = _Index(threshold, seed)
+    index = _Index(threshold, figures, seed)
     for text in against:
         index.add(text, elsewhere=True)
         progress()
@@ -123,6 +140,7 @@ def find_duplicates(
 class _Entry:
     text: Text
     grams: frozenset[str]
+    figures: frozenset[Decimal]
     elsewhere: bool
 
 
@@ -132,11 +150,12 @@ _Found = tuple[_Entry, Literal["exact", "address", "near"], float]
 class _Index:
     """The texts that came before, by normal form, by address and by MinHash."""
 
-    def __init__(self, threshold: float, seed: int) -> None:
+    def __init__(self, threshold: float, figures: bool, seed: int) -> None:
         require("datasketch", "near-duplicates")
         from datasketch import MinHashLSH  # type: ignore[import-untyped]
 
         self._threshold = threshold
+        self._figures = figures
         self._seed = seed
         self._entries: list[_Entry] = []
         self._by_form: dict[str, _Entry] = {}
@@ -163,7 +182,7 @@ class _Index:
 
     def add(self, text: Text, *, elsewhere: bool) -> None:
         form, grams, sketch = self._read(text)
-        entry = _Entry(text, grams, elsewhere)
+        entry = _Entry(text, grams, self._figures_of(text), elsewhere)
         self._by_form.setdefault(form, entry)
         if (address := _address(text.url)) is not None:
             self._by_address.setdefault(address, entry)
@@ -179,13 +198,20 @@ class _Index:
             same = self._by_address[address]
             return same, "address", _jaccard(grams, same.grams)
         best: tuple[float, int] | None = None
+        own = self._figures_of(text)
         for number in self._lsh.query(sketch):
+            other = self._entries[number].figures
+            if own - other and other - own:
+                continue
             similarity = _jaccard(grams, self._entries[number].grams)
             if similarity >= self._threshold and (best is None or (similarity, -number) > best):
                 best = (similarity, -number)
         if best is None:
             return None
         return self._entries[-best[1]], "near", best[0]
+
+    def _figures_of(self, text: Text) -> frozenset[Decimal]:
+        return figures_of(text.text) if self._figures else frozenset()
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

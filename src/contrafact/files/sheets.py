@@ -130,8 +130,11 @@ def find_key(sheets: Sequence[Path]) -> Path:
     """Return the key that lies next to the sheets: of the same name, or the only one there.
 
     Raises:
-        InputError: There is none, or there are several.
+        InputError: A sheet is missing, or there is no key, or there are several.
     """
+    for sheet in sheets:
+        if not table_file(sheet).exists():
+            raise InputError("no such file", file=sheet, hint="check the path")
     named = sheets[0].with_suffix(".key.csv")
     if named.exists():
         return named

@@ -189,7 +189,7 @@ def _of_every_run(name: str) -> Any:
 class ScoreConfig(TaskConfig):
     """The options of scoring outputs that are there already; None where one is not given."""
 
-    outputs: Path | None = _option("Outputs that were made elsewhere.", metavar="FILE")
+    score: Path | None = _option("Outputs that were made elsewhere.", metavar="FILE")
     run: Path | None = _option("A run folder, or a log of Inspect, to judge again.", metavar="RUN")
     system: str | None = _option("The system, where no column has it.", metavar="NAME")
     columns: dict[str, str] | None = _option(
@@ -208,8 +208,8 @@ class ScoreConfig(TaskConfig):
     @model_validator(mode="after")
     def _one_source(self) -> "ScoreConfig":
         """Outputs come from a file or from a run, and a run says itself whose they are."""
-        if (self.outputs is None) == (self.run is None):
-            raise ValueError("name either outputs or a run")
+        if (self.score is None) == (self.run is None):
+            raise ValueError("name either what to score or a run")
         of_files = ("system", "columns", "partial")
         given = [name for name in of_files if getattr(self, name)]
         if self.run is not None and given:
@@ -231,7 +231,7 @@ class ScoreConfig(TaskConfig):
             return prepare_again(self.run, given=given, options=own)
         return prepare_score(
             self.task,
-            cast(Path, self.outputs),
+            cast(Path, self.score),
             system=self.system,
             columns=given.pop("columns", None),
             partial=bool(self.partial),
@@ -262,7 +262,7 @@ SCORING = (
 )
 """The options of every run that mean something where nothing is generated."""
 
-SOURCES = ("outputs", "run")
+SOURCES = ("score", "run")
 """What says that outputs are scored, and which."""
 
 NOT_IN_A_GRID = ("task", "out", "estimate", "yes", "with_published")
@@ -499,8 +499,8 @@ def config_text(
 
 def _named_source(source: Mapping[str, Any]) -> dict[str, Any]:
     """Return what says which outputs are scored, those that were downloaded by their name."""
-    outputs = source.get("outputs")
-    return {**source, "outputs": _named_data(outputs)} if isinstance(outputs, str) else {**source}
+    scored = source.get("score")
+    return {**source, "score": _named_data(scored)} if isinstance(scored, str) else {**source}
 
 
 def _named_data(origin: str) -> str:

@@ -121,7 +121,7 @@ def prepare_score(
     if settings.data is None:
         items, notes = _items_of(run, reading)
     asked = {
-        "outputs": source.origin or file,
+        "score": source.origin or file,
         "system": system,
         "columns": dict(columns or {}),
         "partial": partial or None,

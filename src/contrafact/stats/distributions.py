@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "beta_quantile",
     "binomial_half_tail",
     "expit",
     "logit",
@@ -96,6 +97,30 @@ def t_quantile(freedom: float, probability: float) -> float:
         if middle in (low, high):
             return -middle
         if t_tail(middle, freedom) > probability:
+            low = middle
+        else:
+            high = middle
+
+
+def beta_quantile(a: float, b: float, probability: float) -> float:
+    """Return the point below which a variable of the beta distribution lies with this probability.
+
+    Args:
+        a: The first shape, over 0.
+        b: The second shape, over 0.
+        probability: Between 0 and 1.
+
+    Raises:
+        ValueError: One of them is outside.
+    """
+    if not (a > 0.0 and b > 0.0 and 0.0 < probability < 1.0):
+        raise ValueError("shapes are over 0, and a probability is between 0 and 1")
+    low, high = 0.0, 1.0
+    while True:
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            return middle
+        if _incomplete_beta(a, b, middle, 1.0 - middle) < probability:
             low = middle
         else:
             high = middle

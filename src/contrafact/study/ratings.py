@@ -2,17 +2,20 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.fields import is_absent
 from contrafact.files.tables import Row, read_rows, source_name
 
-__all__ = ["Rating", "RatingsTable", "ratings_of", "read_ratings"]
+__all__ = ["MOST_APART", "Rating", "RatingsTable", "ratings_of", "read_ratings"]
 
 Rating = str | float | None
 """A category; none where a rater did not rate an item."""
+
+MOST_APART = 2
+"""Categories a rater, on average, beyond which raters who share none of them are no raters."""
 
 _LONG = ("item", "rater", "rating")
 _ITEM_NAMES = ("item", "id", "item_id", "sample", "sample_id")
@@ -27,7 +30,8 @@ class RatingsTable:
         raters: The raters' names, in the file's order.
         cells: Shape (items, raters).
         numbers: Whether all categories are numbers.
-        notes: What was made one category that the file spells in several ways.
+        notes: What was made one category that the file spells in several ways, and whether the
+            numbers look like no ratings.
     """
 
     items: tuple[str, ...]
@@ -63,10 +67,17 @@ def read_ratings(
             the column, where they differ.
 
     Raises:
-        InputError: There are not two raters, an item is rated twice by one, or a cell is no
-            rating.
+        InputError: There are not two raters, an item is rated twice by one, a cell is no rating,
+            or the columns hold something else: words of which no two raters share one.
     """
-    return ratings_of(list(read_rows(path, columns)), source_name(path), raters=raters, count=count)
+    name = source_name(path)
+    table = ratings_of(list(read_rows(path, columns)), name, raters=raters, count=count)
+    if not _share_none(table):
+        return table
+    problem = "no two raters have a value in common, so these are no ratings"
+    if not table.numbers:
+        raise InputError(problem, file=name, hint="name the raters with --rater")
+    return replace(table, notes=(*table.notes, f"{problem}, or some on a fine scale"))
 
 
 def ratings_of(
@@ -104,6 +115,13 @@ def ratings_of(
             f"there is {len(chosen) or 'no'} rater", file=name, hint="agreement takes two or more"
         )
     return _made(table, chosen, times)
+
+
+def _share_none(table: RatingsTable) -> bool:
+    """Whether raters use many categories, and no two of them the same one."""
+    own = [{cell for cell in table.column(rater) if cell is not None} for rater in table.raters]
+    apart = sum(map(len, own))
+    return apart > MOST_APART * len(own) and apart == len(set().union(*own))
 
 
 _Read = tuple[dict[str, dict[str, Any]], list[str], dict[str, int]]

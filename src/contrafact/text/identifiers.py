@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Literal, cast
 
 from contrafact.text.numerals import WORDS, words_value
+from contrafact.text.tokens import folded
 
 __all__ = [
     "MONTH",
@@ -183,10 +184,11 @@ _MONEY_LETTERS = (
 )
 
 # In order: of two that overlap, the earlier rule wins.
-_RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
-    (cast(IdentifierKind, kind), re.compile(pattern, flags))
-    for kind, pattern, flags in (
-        ("other", r"https?://[^\s\"'<>]+|\bhref=\"[^\"]*\"", re.I),
+# The last part of each rule: of these, in small letters, a text has one or the rule finds nothing.
+_RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tuple(
+    (cast(IdentifierKind, kind), re.compile(pattern, flags), needs)
+    for kind, pattern, flags, needs in (
+        ("other", r"https?://[^\s\"'<>]+|\bhref=\"[^\"]*\"", re.I, ("http", "href")),
         # Index names: "Russell 2000" is no year.
         (
             "index",
@@ -195,54 +197,81 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
             r"|TOPIX|Topix|SMI|AEX|BEL|OMX|PSI|ATX|Hang\sSeng|SET|VN|KSE|DSE|Fortune|Forbes)"
             r"[\s-](?:Index\s)?[0-9]{2,4}(?![0-9%]|[.,][0-9])(?!\s?(?:points|pts|%))",
             0,
+            (),
         ),
         # Dates and hours.
-        ("date", rf"{_START}{YEAR}[-/.][0-9]{{1,2}}[-/.][0-9]{{1,2}}{_END}", 0),
-        ("date", rf"{_START}[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\1(?:{YEAR}|[0-9]{{2}}){_END}", 0),
+        ("date", rf"{_START}{YEAR}[-/.][0-9]{{1,2}}[-/.][0-9]{{1,2}}{_END}", 0, ("19", "20")),
+        ("date", rf"{_START}[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\1(?:{YEAR}|[0-9]{{2}}){_END}", 0, ()),
         (
             "date",
             rf"{_START}\b{MONTH}\s[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,?\s{YEAR})?{_END}{_AMOUNT}",
             0,
+            (),
         ),
         (
             "date",
             rf"{_START}[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{MONTH}(?:,?\s{YEAR})?{_END}",
             0,
+            (),
         ),
-        ("time", rf"{_START}[0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:\s?[ap]\.?m\b\.?)?", re.I),
-        ("time", rf"{_START}[0-9]{{1,2}}\s?(?:a\.m\.|p\.m\.|am\b|pm\b)", re.I),
-        ("time", rf"{_START}[0-9]{{4}}(?=\s(?:GMT|EST|EDT|ET|CET|BST|UTC|IST)\b)", 0),
-        ("time", r"\b(?:noon|midday|midnight)\b", re.I),
+        ("time", rf"{_START}[0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:\s?[ap]\.?m\b\.?)?", re.I, (":",)),
+        ("time", rf"{_START}[0-9]{{1,2}}\s?(?:a\.m\.|p\.m\.|am\b|pm\b)", re.I, ()),
+        ("time", rf"{_START}[0-9]{{4}}(?=\s(?:GMT|EST|EDT|ET|CET|BST|UTC|IST)\b)", 0, ()),
+        ("time", r"\b(?:noon|midday|midnight)\b", re.I, ("noon", "midday", "midnight")),
         (
             "other",
             rf"{_START}(?<![0-9][\s-])[0-9]{{1,4}}/[0-9]{{1,4}}(?![0-9/%]|-(?:week|month|year|day))",
             0,
+            ("/",),
         ),  # 24/7, 9/11
         # Quarters, halves and fiscal years.
-        ("quarter", rf"\bQ[1-4]{_OF_YEAR}", 0),
-        ("half", rf"\bH[12]{_OF_YEAR}", 0),
-        ("quarter", rf"{_START}{YEAR}[\s-]?Q[1-4](?!\w)", 0),
-        ("half", rf"{_START}{YEAR}[\s-]?H[12](?!\w)", 0),
-        ("quarter", r"(?<![\w.])[1-4][Qq](?:[\s'’/-]?(?:FY\s?)?(?:20)?[0-9]{2})?(?![\w%])", 0),
-        ("half", r"(?<![\w.])[12][Hh](?:[\s'’/-]?(?:FY\s?)?(?:20)?[0-9]{2})?(?![\w%])", 0),
-        ("quarter", rf"{_ORDINAL}[\s-](?:fiscal[\s-])?quarter\b(?!-|\spoint){_OF_WORDS}", re.I),
-        ("half", rf"\b(?:first|second|1st|2nd)[\s-]half\b(?!-|\spoint){_OF_WORDS}", re.I),
+        ("quarter", rf"\bQ[1-4]{_OF_YEAR}", 0, ("q1", "q2", "q3", "q4")),
+        ("half", rf"\bH[12]{_OF_YEAR}", 0, ("h1", "h2")),
+        ("quarter", rf"{_START}{YEAR}[\s-]?Q[1-4](?!\w)", 0, ("q1", "q2", "q3", "q4")),
+        ("half", rf"{_START}{YEAR}[\s-]?H[12](?!\w)", 0, ("h1", "h2")),
+        (
+            "quarter",
+            r"(?<![\w.])[1-4][Qq](?:[\s'’/-]?(?:FY\s?)?(?:20)?[0-9]{2})?(?![\w%])",
+            0,
+            ("1q", "2q", "3q", "4q"),
+        ),
+        (
+            "half",
+            r"(?<![\w.])[12][Hh](?:[\s'’/-]?(?:FY\s?)?(?:20)?[0-9]{2})?(?![\w%])",
+            0,
+            ("1h", "2h"),
+        ),
+        (
+            "quarter",
+            rf"{_ORDINAL}[\s-](?:fiscal[\s-])?quarter\b(?!-|\spoint){_OF_WORDS}",
+            re.I,
+            ("quarter",),
+        ),
+        (
+            "half",
+            rf"\b(?:first|second|1st|2nd)[\s-]half\b(?!-|\spoint){_OF_WORDS}",
+            re.I,
+            ("half",),
+        ),
         (
             "year",
             r"\b(?:FY|CY)[\s'’-]?(?:20[0-9]{2}|[0-9]{2})(?:[-/–](?:20)?[0-9]{2})?(?![\w%])",
             0,
+            ("fy", "cy"),
         ),
         (
             "year",
             rf"\b(?:fiscal|financial)(?:\syear)?\s{YEAR}(?:\s?[-–/]\s?(?:{YEAR}|[0-9]{{2}}))?{_END}",
             re.I,
+            ("fiscal", "financial"),
         ),
         # Months: with a year, or where no verb or name can be meant.
-        ("date", rf"\b{MONTH},?\s{YEAR}{_END}{_AMOUNT}", 0),
+        ("date", rf"\b{MONTH},?\s{YEAR}{_END}{_AMOUNT}", 0, ("19", "20")),
         (
             "date",
             r"\b(?:January|February|April|June|July|August|September|October|November|December)\b",
             0,
+            (),
         ),
         (
             "date",
@@ -252,23 +281,36 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
             r"|(?<=\b[Ff]or )|(?<=\b[Ll]ate )|(?<=\b[Ee]arly )|(?<=\b[Mm]id-)|(?<=\b[Tt]hrough )"
             r"|(?<=\b[Dd]uring )|(?<=\b[Aa]nd ))(?:March|May)\b(?!\s[A-Z])",
             0,
+            ("march", "may"),
         ),
-        ("date", r"\b(?:March|May)(?=\s(?:quarter|period|contract|meeting)\b|['’]s\s)", 0),
-        ("date", rf"\b{WEEKDAY}\b", 0),
+        (
+            "date",
+            r"\b(?:March|May)(?=\s(?:quarter|period|contract|meeting)\b|['’]s\s)",
+            0,
+            ("march", "may"),
+        ),
+        ("date", rf"\b{WEEKDAY}\b", 0, ("day",)),
         (
             "date",
             r"\b(?:last|next|this|previous|prior|coming)[\s-](?:year|quarter|month|week|weekend)\b",
             re.I,
+            ("year", "quarter", "month", "week"),
         ),
-        ("date", r"\b(?:yesterday|today|tomorrow)\b", re.I),
-        ("year", rf"{_START}{YEAR}\s?[-–/]\s?(?:{YEAR}|[0-9]{{2}}){_END}{_AMOUNT}", 0),
-        ("year", rf"{_START}{YEAR}(?:s\b|(?=['’]s\b))?{_END}{_AMOUNT}", 0),
-        ("year", r"(?<!\w)['’][0-9]{2}(?:s\b)?(?![\w%])", 0),
+        ("date", r"\b(?:yesterday|today|tomorrow)\b", re.I, ("yesterday", "today", "tomorrow")),
+        (
+            "year",
+            rf"{_START}{YEAR}\s?[-–/]\s?(?:{YEAR}|[0-9]{{2}}){_END}{_AMOUNT}",
+            0,
+            ("19", "20"),
+        ),
+        ("year", rf"{_START}{YEAR}(?:s\b|(?=['’]s\b))?{_END}{_AMOUNT}", 0, ("19", "20")),
+        ("year", r"(?<!\w)['’][0-9]{2}(?:s\b)?(?![\w%])", 0, ()),
         # Rankings.
         (
             "ranking",
             rf"\b(?:top|bottom)[\s-](?:[0-9]{{1,4}}|{WORDS})(?!\s?%|\s?per|[\w]|[.,][0-9])(?!\s(?:million|billion))",
             re.I,
+            ("top", "bottom"),
         ),
         (
             "ranking",
@@ -276,17 +318,19 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
             r"[\s-](?:largest|biggest|smallest|highest|lowest|busiest|richest|most|best|worst|ranked"
             r"|place|placed|fastest|leading)\b",
             re.I,
+            (),
         ),
-        ("ranking", r"\bnumber[\s-](?:one|two|three|four|five)\b", re.I),
-        ("ranking", r"(?:\bNos?\.?\s?|#\s?)[0-9]++(?![\w%]|[.,][0-9])", re.I),
-        ("ranking", r"(?<![\w.,])[0-9]{1,3}+(?:,[0-9]{3})*+(?:st|nd|rd|th)\b", re.I),
+        ("ranking", r"\bnumber[\s-](?:one|two|three|four|five)\b", re.I, ("number",)),
+        ("ranking", r"(?:\bNos?\.?\s?|#\s?)[0-9]++(?![\w%]|[.,][0-9])", re.I, ()),
+        ("ranking", r"(?<![\w.,])[0-9]{1,3}+(?:,[0-9]{3})*+(?:st|nd|rd|th)\b", re.I, ()),
         # Filings, laws and standards.
         (
             "form",
             r"(?<!\w)(?:10-[KQ]|8-K|6-K|20-F|40-F|11-K|13[FDG]|S-[1-8]|F-[1-4]|1099)\b(?:/A)?",
             0,
+            (),
         ),
-        ("form", r"\b401\s?\(?k\)?", re.I),
+        ("form", r"\b401\s?\(?k\)?", re.I, ("401",)),
         (
             "form",
             r"\b(?:Figure|Table|Chart|Exhibit|HB|SB|Form|Rule|Section|Chapter|Title|Article|Regulation|Part|Phase|Tier|Level|Stage"
@@ -295,6 +339,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
             r"(?:[0-9]++(?:[A-Za-z]|\([a-z0-9]\))?(?![\w%]|[.,][0-9])"
             r"|(?:Two|Three|Four|Five|Six|Seven|Eight|Nine|Ten|Twenty)\b)",
             0,
+            (),
         ),
         # Tenors and look-backs that name an instrument or a level.
         (
@@ -305,35 +350,62 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
             r"(?:treasur(?:y|ies)|bonds?|yields?|notes?|gilts?|bunds?|bills?|mortgages?|loans?|rates?"
             r"|jgbs?|cds?|tips|swaps?|repos?|btps?|oats?|refinance|refi|fixed|t-bills?|paper|debt)\b",
             re.I,
+            ("decade", "year", "yr", "month", "mth", "week", "day"),
         ),
         (
             "other",
             rf"(?<![\w.,])(?:[0-9]{{1,3}}(?:[\s-][1-3]/[2-4])?|{WORDS}){_SPAN}"
             r"(?:highs?|lows?|peaks?|troughs?|average|moving\saverage)\b",
             re.I,
+            ("decade", "year", "yr", "month", "mth", "week", "day"),
         ),
         (
             "index",
             r"(?<=\bthe\s)(?:2|3|5|7|10|20|30|two|three|five|seven|ten|twenty|thirty)-year"
             r"(?=\s(?:holding|at|rose|fell|was|is|climbed|hit|traded|above|below|up|down)\b|[,.])",
             re.I,
+            ("-year",),
         ),
-        ("index", r"(?<![\w.,])[0-9]{2,4}-(?:share|stock|issue)\b", re.I),
+        (
+            "index",
+            r"(?<![\w.,])[0-9]{2,4}-(?:share|stock|issue)\b",
+            re.I,
+            ("-share", "-stock", "-issue"),
+        ),
         # Ages.
-        ("other", r"\bage[sd]?\s[0-9]{1,2}(?:\s?(?:[-–]|to|and)\s?[0-9]{1,2})?\b(?![\w%])", re.I),
+        (
+            "other",
+            r"\bage[sd]?\s[0-9]{1,2}(?:\s?(?:[-–]|to|and)\s?[0-9]{1,2})?\b(?![\w%])",
+            re.I,
+            ("age",),
+        ),
         (
             "other",
             r"(?<![\w.,])(?:[0-9]{1,2}(?:-|\sto\s|-\sto\s))?[0-9]{1,3}-year-olds?\b",
             re.I,
+            ("-year-old",),
         ),
         # Versions, models and other names with digits in them: v2.1, GPT-4, A320, 5G, 3.11.2.
-        ("version", r"(?<![\w.])v[0-9]++(?:\.[0-9]++)*+(?!\w)", re.I),
-        ("version", r"(?<![\w.,$€£¥])[0-9]++(?:\.[0-9]++){2,}+(?![\w%])", 0),
+        ("version", r"(?<![\w.])v[0-9]++(?:\.[0-9]++)*+(?!\w)", re.I, ()),
+        ("version", r"(?<![\w.,$€£¥])[0-9]++(?:\.[0-9]++){2,}+(?![\w%])", 0, ()),
         (
             "version",
             r"\b(?:iPhone|iPad|Galaxy|Pixel|Windows|Android|iOS|Boeing|Airbus|Model|Version)\s"
             r"[0-9]++(?:\.[0-9]++)?+(?![\w%]|,[0-9])",
             0,
+            (
+                "iphone",
+                "ipad",
+                "galaxy",
+                "pixel",
+                "windows",
+                "android",
+                "ios",
+                "boeing",
+                "airbus",
+                "model",
+                "version",
+            ),
         ),
         (
             "version",
@@ -341,17 +413,24 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
             r"|(?:GPT|Claude|Gemini|Llama|Grok|PlayStation|Xbox|Ryzen|RTX|Watch|Series|Gen|Generation)"
             r"[\s-]?[0-9]{1,4}(?:\.[0-9]{1,2})?[a-z]?)(?![\w%])(?!,[0-9])",
             0,
+            (),
         ),
-        ("other", r"\b(?:UPDATE|WRAPUP|CORRECTED|REFILE)\s[0-9](?=-)", 0),
+        (
+            "other",
+            r"\b(?:UPDATE|WRAPUP|CORRECTED|REFILE)\s[0-9](?=-)",
+            0,
+            ("update", "wrapup", "corrected", "refile"),
+        ),
         # Companies with a figure in their name, and their tickers.
-        ("ticker", r"(?<![\w.,])[0-9]{4}\sHK\b", 0),
-        ("ticker", r"(?<![\w.,])[0-9]{3,6}\.(?:HK|KS|KQ|SS|SZ|T|TW|TWO|TO|L|KL|SI)\b", 0),
+        ("ticker", r"(?<![\w.,])[0-9]{4}\sHK\b", 0, ("hk",)),
+        ("ticker", r"(?<![\w.,])[0-9]{3,6}\.(?:HK|KS|KQ|SS|SZ|T|TW|TWO|TO|L|KL|SI)\b", 0, ()),
         (
             "ticker",
             r"(?<![\w.,$€£¥])(?:7-(?:Eleven|ELEVEN)|23andMe|8x8|1-800-\w+|3i\b|3M(?=['’]s\b"
             r"|\s(?:Co|Company|shares|stock|said|says|has|is|will|to|and|agreed|reported|posted|beat"
             r"|misses|beats|missed)\b)|\A3M\b)",
             0,
+            (),
         ),
         (
             "other",
@@ -360,19 +439,22 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str]], ...] = tuple(
             r"|\bMotel\s6\b|\bSix\sFlags\b|\bFive\sBelow\b"
             r"|\bFour\sSeasons\b|\bSeven\s&\si\b|\bTwo\sHarbors\b|\bThree\sArrows\b|\bFive\sGuys\b",
             0,
+            (),
         ),
         (
             "other",
             r"\b(?:Unit|Reactor|Line|Gate|Pier|Block|Lot|Terminal|Train)\s[0-9]{1,3}\b(?![\w%])",
             0,
+            (),
         ),
-        ("version", r"(?<![\w$€£¥])(?:G[0-9]{1,2}|[2-6]G|4K|8K|[23]D)(?!\w)", 0),
+        ("version", r"(?<![\w$€£¥])(?:G[0-9]{1,2}|[2-6]G|4K|8K|[23]D)(?!\w)", 0, ()),
         (
             "version",
             rf"(?<![\w.,$€£¥₹/])(?!{_MONEY_LETTERS})"
             r"(?:[A-Z]{1,6}-[0-9]{1,4}|Covid-19|[A-Z][A-Za-z]{0,9}[0-9]{1,4})[A-Za-z]{0,4}"
             r"(?![\w%]|[.,][0-9]|-[0-9])",
             0,
+            (),
         ),
     )
 )
@@ -386,7 +468,10 @@ def number_names(text: str) -> tuple[NumberName, ...]:
     """
     found: list[NumberName] = []
     taken = bytearray(len(text))
-    for kind, pattern in _RULES:
+    small = folded(text)
+    for kind, pattern, needs in _RULES:
+        if needs and not any(need in small for need in needs):
+            continue
         for match in pattern.finditer(text):
             start, end = match.span()
             if not any(taken[start:end]):

@@ -3,7 +3,7 @@
 import re
 from decimal import Decimal
 
-from contrafact.text.tokens import alternation
+from contrafact.text.tokens import alternation, folded
 
 __all__ = [
     "DIGITS",
@@ -107,13 +107,13 @@ def digits_value(text: str) -> Decimal:
 
 def magnitude_value(text: str) -> Decimal:
     """Return the factor that a magnitude stands for (``bn`` is 1e9); 1 for an empty text."""
-    name = " ".join(text.replace("-", " ").casefold().split())
+    name = " ".join(folded(text.replace("-", " ")).split())
     return Decimal(_SCALES[name]) if name else Decimal(1)
 
 
 def words_value(text: str) -> Decimal:
     """Return what a number in words (as `WORDS` matches it) is worth."""
-    words = [w for w in re.split(r"[\s-]+", text.casefold()) if w != "and"]
+    words = [w for w in re.split(r"[\s-]+", folded(text)) if w != "and"]
     if "half" in words[1:]:
         i = words.index("half")
         return (words_value(" ".join(words[: i - 1])) + Decimal("0.5")) * _scale(words[i + 1 :])
@@ -158,4 +158,4 @@ def scale_tail(words: str) -> tuple[str, float]:
     match = re.search(rf"(?:[ -]{_BIG})+\Z", words, re.IGNORECASE)
     if match is None:
         return "", 1.0
-    return match[0], float(_scale(re.split(r"[\s-]+", match[0].strip(" -").casefold())))
+    return match[0], float(_scale(re.split(r"[\s-]+", folded(match[0].strip(" -")))))

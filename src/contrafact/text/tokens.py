@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["alternation", "normal", "same_root", "sentence_spans", "stem"]
+__all__ = ["alternation", "folded", "normal", "same_root", "sentence_spans", "stem"]
 
 # A stop, what closes behind it, and a space before what a sentence begins with; a line's end; the
 # marks by which feeds part headlines; a semicolon, after which another statement stands.
@@ -22,6 +22,14 @@ _MAY_END = re.compile(r"(?:Inc|Corp|Co|Ltd|Plc|[ap]\.m)\Z")
 # What runs on for longer is no sentence: it is cut, so that reading it costs linear time.
 _LONGEST = 800
 _ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "er", "est")
+
+
+def folded(text: str) -> str:
+    """Return a text in small letters: where a pattern finds ASCII letters in any case, they are.
+
+    The two letters i of Turkish, which patterns take for one without regard to case, become "i".
+    """
+    return text.casefold().replace("\u0131", "i").replace("i\u0307", "i")
 
 
 def sentence_spans(text: str, *, dashes: bool = False) -> list[tuple[int, int]]:

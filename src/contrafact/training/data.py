@@ -117,7 +117,7 @@ def load_pool(
     items = spec.load(path)
     twins = {
         found.position: found.reason
-        for found in find_duplicates([Text(one.id, one.text) for one in items])
+        for found in find_duplicates([Text(one.id, one.text) for one in items], figures=False)
     }
     examples: list[Example] = []
     bare: list[TrainingItem] = []

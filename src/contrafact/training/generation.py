@@ -223,7 +223,10 @@ def generate_items(
                 fresh.append(Text(spec.item_id(text), text))
             else:
                 rejected.append((text, reason))
-        twins = {found.position: found for found in find_duplicates(fresh, [*before, *kept])}
+        twins = {
+            found.position: found
+            for found in find_duplicates(fresh, [*before, *kept], figures=False)
+        }
         new = [one for position, one in enumerate(fresh) if position not in twins]
         rejected += [(fresh[position].text, found.reason) for position, found in twins.items()]
         room = settings.count - len(kept)

@@ -83,7 +83,9 @@ def test_a_wrong_answer_fails_its_criterion_and_phrasings_are_told_apart(tmp_pat
     assert {(row["E1"], row["E2"], row["correct"]) for row in wrong} == {(0.0, 1.0, 0.0)}
     modes = {row["graph"]: row["suggested_failure_mode"] for row in wrong}
     assert (modes["fork"], modes["collider"]) == (2.0, 1.0)
-    asked = sum(len(row["verdicts"]) for row in (s.scores["edit"].metadata for s in log.samples))
+    asked = sum(
+        len(row["verdicts"]) for row in (s.scores["contrafact/edit"].metadata for s in log.samples)
+    )
     assert len(verdict_rows(log.samples, system="s")) == asked
 
 

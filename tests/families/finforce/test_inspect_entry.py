@@ -44,8 +44,8 @@ def test_inspect_eval_finds_task_and_provider_and_scores_a_sample(
     log = read_eval_log(info)
     assert log.status == "success"
     (sample,) = log.samples
-    texts = json.loads(sample.scores["counterfactuals"].answer)
-    judged = sample.scores["counterfactuals"].metadata["verdicts"]
+    texts = json.loads(sample.scores["contrafact/counterfactuals"].answer)
+    judged = sample.scores["contrafact/counterfactuals"].metadata["verdicts"]
     assert set(texts) == {"risk", "opportunity"}
     # What the model wrote was judged, each side by both criteria, by the model in the role.
     assert {side for side, text in texts.items() if text} == set(judged) != set()

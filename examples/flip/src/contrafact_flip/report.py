@@ -29,23 +29,13 @@ SPEC = ReportSpec(
     output=("edit", "edits"),
     clusters="reviews",
     measures=(
-        Measure(
-            "flipped", "Flipped, by the judge", judged=True, compared="flip rate (judge)",
-            phrase="flip rate by the judge",
-        ),
-        Measure(
-            "flipped_by_classifier", "Flipped, by a classifier", compared="flip rate",
-            phrase="flip rate by the classifier",
-        ),
+        Measure("flipped", "Flipped, by the judge", judged=True, compared="flip rate (judge)",
+                phrase="flip rate by the judge"),
+        Measure("flipped_by_classifier", "Flipped, by a classifier", compared="flip rate",
+                phrase="flip rate by the classifier"),
         Measure("fluent", "Fluent", judged=True, compared="fluency"),
-        Measure(
-            "edit_distance",
-            "Edit distance",
-            kind="number",
-            better="low",
-            forms=("all",),
-            compared="edit distance",
-        ),
+        Measure("edit_distance", "Edit distance", kind="number", better="low", forms=("all",),
+                compared="edit distance"),
         Measure(
             "perplexity", "Perplexity", kind="number", better="low", forms=("all",), fluency=True
         ),

@@ -293,6 +293,7 @@ def _without_duplicates(
             [Text(story.id, story.text) for story in kept],
             [Text(story.id, story.text) for story in stories],
             threshold=THRESHOLD,
+            figures=False,
         )
     }
     for asked, one in zip(planned, written, strict=True):

@@ -40,7 +40,7 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
 
     @field_validator("verifier")
     @classmethod
-    def _one_name(cls, name: str | None) -> str | None:
+    def _one_verifier(cls, name: str | None) -> str | None:
         """A model has one name, however it is given, so that a run is the same run."""
         return None if name is None else inspect_name(name)
 

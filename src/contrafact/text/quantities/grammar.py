@@ -21,6 +21,7 @@ from contrafact.text.numerals import (
     words_value,
 )
 from contrafact.text.quantities.quantity import Form, Quantity, QuantityKind
+from contrafact.text.tokens import folded
 
 __all__ = ["currency_code", "found_quantities"]
 
@@ -112,7 +113,7 @@ def currency_code(text: str) -> str | None:
     A bare dollar is the US dollar and a bare peso the Mexican one. None where the word alone
     does not say which ("crowns", "dinars").
     """
-    name = re.sub(r"[\s-]+", " ", text.strip(" -.\t\n").casefold())
+    name = re.sub(r"[\s-]+", " ", folded(text.strip(" -.\t\n")))
     name = name.removeprefix("of ")
     if name in _SIGNS:
         return _SIGNS[name]
@@ -214,7 +215,7 @@ def _unit(part: dict[str, str | None]) -> tuple[Decimal, QuantityKind, str | Non
     if part["ratio"]:
         return Decimal(1), "ratio", "x"
     if part["span"]:
-        span = part["span"].casefold()
+        span = folded(part["span"])
         return _DAYS[span], "duration", f"{_SPANS.get(span, span)}s"
     return Decimal(1), "number", part["measure"]
 
@@ -228,7 +229,7 @@ def _read_amount(match: re.Match[str]) -> Read | None:
         return None
     if kind == "number":
         # A bare "one" is a pronoun, and bare digits after "GPT-" are part of a name.
-        if words and words.casefold() in ("one", "zero"):
+        if words and folded(words) in ("one", "zero"):
             return None
         if words and _TWO_SPEED.match(match.string, match.end()):
             return None
@@ -260,24 +261,24 @@ def _form(style: _Style, match: re.Match[str], group: str, factor: float = 1.0) 
 
 def _read_part_of_point(match: re.Match[str]) -> Read:
     parts = {"quarter": 25, "half": 50, "three-quarter": 75, "full": 100}
-    value = Decimal(parts[match["part"].casefold().replace(" ", "-").removesuffix("s")])
+    value = Decimal(parts[folded(match["part"]).replace(" ", "-").removesuffix("s")])
     return Read(value, "basis points", "pp", _form("part", match, "part", 100.0))
 
 
 def _read_fraction(match: re.Match[str]) -> Read:
-    bottom = match["bottom"].casefold().rstrip("s")
-    top = match["top"].casefold() if match["top"] else "a"
+    bottom = folded(match["bottom"]).rstrip("s")
+    top = folded(match["top"]) if match["top"] else "a"
     value = Decimal(_FRACTION_TOPS[top]) / _FRACTION_PARTS[bottom if bottom != "halve" else "half"]
     return Read(value, "ratio", None, Form("fraction", number=match[0].rstrip()))
 
 
 def _read_multiple(match: re.Match[str]) -> Read:
-    value = Decimal(_MULTIPLES[match["multiple"].casefold()])
+    value = Decimal(_MULTIPLES[folded(match["multiple"])])
     return Read(value, "ratio", "x", _form("multiple", match, "multiple"))
 
 
 def _read_fold(match: re.Match[str]) -> Read:
-    value = Decimal(_FOLD[match["fold"].casefold()])
+    value = Decimal(_FOLD[folded(match["fold"])])
     return Read(value, "ratio", "x", _form("fold", match, "fold"))
 
 
@@ -286,7 +287,7 @@ def _read_split(match: re.Match[str]) -> Read | None:
         digits_value(n) if n[0].isdigit() else words_value(n) for n in (match["new"], match["old"])
     )
     # "Three in five" is a part; "five in two plants" is not one.
-    if not bottom or ("-for-" not in match[0].casefold() and top >= bottom):
+    if not bottom or ("-for-" not in folded(match[0]) and top >= bottom):
         return None
     return Read(top / bottom, "ratio", None, _form("split", match, "new", float(1 / bottom)))
 
@@ -298,34 +299,40 @@ def _read_vague(match: re.Match[str]) -> Read:
     return Read(None, "number", None, form)
 
 
-_RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), reader)
-    for pattern, reader in (
+# The last part of each rule: of these, in small letters, a text has one or the rule finds nothing.
+_RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...]], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), reader, needs)
+    for pattern, reader, needs in (
         (
             r"\b(?P<part>three[ -]quarters?|quarter|half|full)(?:[ -]of)?(?:[ -]an?)?[ -]"
             r"(?:percentage[ -])?points?\b",
             _read_part_of_point,
+            ("point",),
         ),
         (
             rf"\b(?P<new>[0-9]{{1,6}}|{WORDS})-for-(?P<old>[0-9]{{1,6}}|{WORDS})\b",
             _read_split,
+            ("-for-",),
         ),
         (
             rf"\b(?P<multiple>doubl|tripl|trebl|quadrupl)(?:e[sd]|ed|(?:ing|e)\b{_VERB})\b",
             _read_multiple,
+            ("doubl", "tripl", "trebl", "quadrupl"),
         ),
-        (r"\b(?P<multiple>halv)(?:es?|ed|ing)\b", _read_multiple),
-        (r"\b(?P<fold>two|three|four|five|six|seven|eight|ten)-?fold\b", _read_fold),
+        (r"\b(?P<multiple>halv)(?:es?|ed|ing)\b", _read_multiple, ("halv",)),
+        (r"\b(?P<fold>two|three|four|five|six|seven|eight|ten)-?fold\b", _read_fold, ("fold",)),
         (
             r"\b(?P<top>one|two|three|four)-(?P<bottom>half|thirds?|quarters?|fourths?|fifths?|tenths?)"
             r"\b(?!-)",
             _read_fraction,
+            ("-half", "-third", "-quarter", "-fourth", "-fifth", "-tenth"),
         ),
         (
             rf"(?<![\w.,$€£¥₹])(?P<new>[0-9]{{1,3}}|{WORDS})\s(?:in|out\sof)(?:\severy)?\s"
             rf"(?P<old>[0-9]{{1,3}}|{WORDS})\b(?![-%.,][\w]|\s(?:per\s?cent|percent|years?|months?"
             r"|weeks?|days?|hours?|quarters?|decades?|sessions?|million|billion|trillion))",
             _read_split,
+            (),
         ),
         (
             r"\b(?:(?P<top>a|one|two|three|four)\s)?"
@@ -333,34 +340,50 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
             r"(?=\sof\s(?:the|its|their|his|her|all|our|total|investors|firms|consumers)\b)"
             r"(?!\sof\sthe\s(?:year|month|decade|century)\b)",
             _read_fraction,
+            ("half", "third", "quarter", "fifth", "tenth"),
         ),
         (
             r"\b(?P<top>a|one)\s(?P<bottom>third|quarter|fifth|tenth)(?=\sof\s[a-zA-Z])"
             r"(?!\sof\san?\b|\sof\sthe\s(?:year|month|decade|century)\b)",
             _read_fraction,
+            ("third", "quarter", "fifth", "tenth"),
         ),
         (
             r"(?<!first )(?<!second )\b(?P<bottom>half)(?P<top>)(?=\sof\s[a-zA-Z])"
             r"(?!\sof\s(?:an?|next|last|this|the\s(?:year|month|decade|century|quarter))\b)",
             _read_fraction,
+            ("half",),
         ),
         (
             r"(?<=\bby )(?:a|one)\s(?P<bottom>half|third|quarter|fifth|tenth)(?P<top>)\b",
             _read_fraction,
+            ("half", "third", "quarter", "fifth", "tenth"),
         ),
-        (r"(?:(?<=\bby )|(?<=\bin ))(?P<bottom>half)(?P<top>)\b", _read_fraction),
+        (r"(?:(?<=\bby )|(?<=\bin ))(?P<bottom>half)(?P<top>)\b", _read_fraction, ("half",)),
         (
             rf"(?P<symbol>{_SYMBOL})?\b(?:tens|hundreds|thousands|lakhs|crores|millions|billions"
             r"|trillions|dozens)(?:\sof\s(?:thousands|millions|billions|trillions))?\b"
             rf"(?P<currency>\s(?:of\s)?{_CURRENCY_WORD})?",
             _read_vague,
+            (
+                "tens",
+                "hundreds",
+                "thousands",
+                "lakhs",
+                "crores",
+                "millions",
+                "billions",
+                "trillions",
+                "dozens",
+            ),
         ),
         (
             r"\b(?:single|double|triple|high-single|low-double|mid-single)[ -]digits?\b"
             r"(?P<currency>)(?P<symbol>)",
             _read_vague,
+            ("digit",),
         ),
-        (_AMOUNT + _UNIT + _NO_NAME_AFTER, _read_amount),
+        (_AMOUNT + _UNIT + _NO_NAME_AFTER, _read_amount, ()),
     )
 )
 
@@ -371,7 +394,10 @@ def found_quantities(text: str) -> list[Quantity]:
     for name in number_names(text):
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)
     found: list[tuple[Quantity, re.Match[str]]] = []
-    for pattern, reader in _RULES:
+    small = folded(text)
+    for pattern, reader, needs in _RULES:
+        if needs and not any(need in small for need in needs):
+            continue
         for match in pattern.finditer(text):
             start, end = match.span()
             if any(taken[start:end]):
@@ -403,7 +429,7 @@ def _with_ranges(text: str, found: list[tuple[Quantity, re.Match[str]]]) -> list
             (result[i + 1], found[i + 1][1]),
         )
         joined = _JOINER.fullmatch(text, low.end, high.start) or (
-            text[low.end : high.start].casefold() == " and "
+            folded(text[low.end : high.start]) == " and "
             and _BETWEEN.search(text[max(0, low.start - 10) : low.start])
         )
         if not joined or low.value is None or high.value is None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from contrafact.text.quantities.quantity import Direction, Quantity
 from contrafact.text.quantities.roles import cue_data
-from contrafact.text.tokens import alternation
+from contrafact.text.tokens import alternation, folded
 
 __all__ = ["Movement", "Pair", "Statement", "by_values", "movements", "moving", "pairs"]
 
@@ -99,7 +99,7 @@ def movements(text: str) -> list[Movement]:
     patterns = _patterns()
     found = []
     for match in patterns.word.finditer(text):
-        word = " ".join(re.split(r"[\s-]+", match[0].casefold()))
+        word = " ".join(re.split(r"[\s-]+", folded(match[0])))
         before = text[max(0, match.start() - 40) : match.start()]
         if _OTHER_SENSE_AFTER.match(text, match.end()):
             continue
@@ -200,7 +200,7 @@ def _level(gap: str) -> bool:
     """Tell by the last preposition of a gap whether a level follows."""
     patterns = _patterns()
     last = _last(patterns.preposition, _AT_LEAST.sub("", gap))
-    return last is not None and " ".join(re.split(r"[\s-]+", last[0].casefold())) in patterns.levels
+    return last is not None and " ".join(re.split(r"[\s-]+", folded(last[0]))) in patterns.levels
 
 
 def _moved_before(
@@ -230,7 +230,7 @@ def _moved_before(
         )
         if ending is None:
             continue
-        of_noun = ending["to"].casefold() == "of"
+        of_noun = folded(ending["to"]) == "of"
         if of_noun and not re.match(r"\s(?:in|for|on)\s", gap):
             continue
         # "cut its growth forecast to 5%": the verb before the noun is what moves.
@@ -403,7 +403,7 @@ def _pair(
         return Pair(i, j, "from-to", j)
     if j > i + 1:
         return None
-    if _BETWEEN.search(before) and gap.casefold() == " and ":
+    if _BETWEEN.search(before) and folded(gap) == " and ":
         return Pair(i, j, "range", None)
     if _DASH.fullmatch(gap):
         far = changed and low.value and high.value and high.value > 4 * low.value

@@ -16,7 +16,7 @@ from contrafact.text.quantities.quantity import (
     Role,
     Scenario,
 )
-from contrafact.text.tokens import alternation
+from contrafact.text.tokens import alternation, folded
 
 __all__ = [
     "Cue",
@@ -64,7 +64,7 @@ def cues(text: str) -> list[Cue]:
     """Return the words of a text that say what is measured, in order, the longest at each place."""
     pattern, groups = _matcher()
     return [
-        Cue(m.start(), m.end(), groups[" ".join(re.split(r"[\s-]+", m[0].casefold()))])
+        Cue(m.start(), m.end(), groups[" ".join(re.split(r"[\s-]+", folded(m[0])))])
         for m in pattern.finditer(text)
     ]
 

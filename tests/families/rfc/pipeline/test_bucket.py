@@ -201,6 +201,21 @@ def test_a_repeated_row_is_listed_among_the_dropped(tmp_path) -> None:
     assert set(dropped[1]["reasons"].values()) == {"repeats the article of line 1"}
 
 
+def test_repeated_rows_are_written_with_their_part_and_not_kept(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 2)
+    rows = [{"title": f"Day {n % 5}", "summary": "Nothing to see."} for n in range(12)]
+    file, notes = tmp_path / "news.jsonl", NewsNotes()
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    bucket_file(file, tmp_path / "out.jsonl", notes)
+    text = sidecar_path(tmp_path / "out.jsonl", "dropped").read_text(encoding="utf-8")
+    dropped = [json.loads(line) for line in text.splitlines()]
+    lines = [row.get("line") for row in dropped if "line" in row]
+    firsts = [row["reasons"]["causal"] for row in dropped if "line" in row]
+    assert lines == [6, 7, 8, 9, 10, 11, 12]
+    assert firsts == [f"repeats the article of line {(line - 1) % 5 + 1}" for line in lines]
+    assert not notes.repeated and len(notes.duplicates) == 7
+
+
 def test_parts_make_the_same_files_as_one_and_a_bad_row_leaves_none(tmp_path, monkeypatch) -> None:
     rows = [{"title": f"Sales fell {n}%", "summary": f"Due to costs, {n}."} for n in range(25)]
     file = tmp_path / "news.jsonl"

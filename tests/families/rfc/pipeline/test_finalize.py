@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import (
@@ -237,7 +238,7 @@ def test_retention_is_counted_as_in_table_4():
         for who in ("ann", "ben")
     ]
     result = finalize(rows, decisions, contract=clean)
-    table = retention_table(rows, result, np.random.default_rng(0)).set_index("category")
+    table = retention_table(rows, result).set_index("category")
     assert table.loc["flipping", ["before", "retained", "hard_cases"]].tolist() == [8, 7, 1]
     assert table.loc["flipping", "retention"] == 7 / 8
     assert table.loc["overall", "before"] == 10
@@ -254,10 +255,15 @@ def test_an_audit_is_that_of_its_last_round():
         decided("audit", "fail" if name == ids[0] else "pass", "eve", item=name, round=2)
         for name in ids
     ]
-    table = audit_table(rows, decisions, np.random.default_rng(0)).set_index("category")
+    table = audit_table(rows, decisions).set_index("category")
     assert table.loc["flipping", ["sample", "passed", "failed"]].tolist() == [6, 5, 1]
+    low, high = table.loc["flipping", ["pass_rate_low", "pass_rate_high"]]
+    assert (low, high) == pytest.approx(proportion_confint(5, 6, method="wilson"))
     assert list(table.index) == ["flipping", "overall"]
-    assert audit_table(rows, [], np.random.default_rng(0)).empty
+    few = audit_table(rows[:3], decisions).set_index("category")
+    assert few.loc["flipping", "pass_rate_low"] > 0.0
+    assert few.loc["flipping", "pass_rate_high"] < 1.0
+    assert audit_table(rows, []).empty
 
 
 def test_the_published_schema_is_the_models_and_agrees_with_it():

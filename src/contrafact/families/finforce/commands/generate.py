@@ -103,7 +103,7 @@ def generate(
             help="Provider argument of the model.",
         ),
     ] = None,
-    judge_args: JudgeArguments = None,
+    judge_arg: JudgeArguments = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Say calls, tokens and cost, and call nothing.")
     ] = False,
@@ -169,7 +169,7 @@ def generate(
         raise InputError("--news has no use here: only grounded reads it", hint="leave it out")
     chosen = METHODS.make(spec, context)
     arguments = {"-M": key_values("-M", model_args)}
-    arguments["--judge-arg"] = key_values("--judge-arg", judge_args)
+    arguments["--judge-arg"] = key_values("--judge-arg", judge_arg)
     check_helpers(own.helpers, [chosen], list(map(inspect_name, judge or ())))
     judging = Judging(pack, structured=structured) if judge else None
     settings = {

@@ -45,7 +45,6 @@ def finalize(
         float,
         typer.Option(min=0.0, max=1.0, help="The audit's pass rate below which nothing is final."),
     ] = 0.8,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals' resampling.")] = 0,
     schema: Annotated[
         bool,
         typer.Option(
@@ -66,8 +65,6 @@ def finalize(
 
     Example: contrafact rfc finalize pairs.jsonl --decisions decisions.jsonl --out final.jsonl
     """
-    import numpy as np
-
     from contrafact.console import Progress, show_counts, show_frame
     from contrafact.corpus.ledger import write_stage
     from contrafact.families.rfc.contracts import check_pair
@@ -81,8 +78,7 @@ def finalize(
     guard_output(out, file, decisions)
     rows = read_stage(file, ("article_id", "original", "rewritten"), manipulated=True)
     decided = load_decisions(decisions, (r.fields["id"] for r in rows)) if decisions else []
-    rng = np.random.default_rng(seed)
-    audit = audit_table(rows, decided, rng)
+    audit = audit_table(rows, decided)
     if not audit.empty:
         show_frame("Audit", audit, shares=("pass_rate",))
         short = audit[audit["pass_rate"] < audit_floor]
@@ -114,7 +110,7 @@ def finalize(
             required=require or (),
             each=count.one,
         )
-    retention = retention_table(rows, result, rng)
+    retention = retention_table(rows, result)
     write_frame(retention, Path(f"{out}.retention.csv"))
     if not audit.empty:
         write_frame(audit, Path(f"{out}.audit.csv"))

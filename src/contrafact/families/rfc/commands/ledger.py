@@ -26,7 +26,6 @@ def ledger(
     level: Annotated[
         float, typer.Option(min=0.5, max=0.999, help="Confidence level of the intervals.")
     ] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals' resampling.")] = 0,
 ) -> None:
     """Show attrition by stage and category, and the error rate that audits suggest.
 
@@ -34,8 +33,6 @@ def ledger(
 
     Example: contrafact rfc ledger bucketed.jsonl.ledger.jsonl pairs.jsonl.ledger.jsonl
     """
-    import numpy as np
-
     from contrafact.corpus.attrition import attrition, audit_rates
     from contrafact.corpus.ledger import read_ledger
     from contrafact.errors import InputError
@@ -46,7 +43,7 @@ def ledger(
             "holds no events", file=files[0], hint="run a stage first: each writes its ledger"
         )
     counts = attrition(events)
-    rates = audit_rates(events, level=level, rng=np.random.default_rng(seed))
+    rates = audit_rates(events, level=level)
     _show_counts(counts)
     _show_reasons(events, counts)
     if rates:
@@ -164,8 +161,6 @@ def _show_rates(rates: "list[AuditRate]", level: float) -> None:
 def _shares(interval: "Interval") -> str:
     if interval.estimate != interval.estimate:
         return "–"
-    if interval.low != interval.low:
-        return f"{interval.estimate:.1%}"
     return f"{interval.estimate:.1%} [{interval.low:.1%}, {interval.high:.1%}]"
 
 

@@ -26,7 +26,9 @@ __all__ = [
 
 # How far a number may move
 
-LARGER, TWICE, HALF = 1.5, 2.0, 0.5
+LARGER = 1.5
+TWICE = 2.0
+HALF = 0.5
 """A new value has 1.5 times to twice the old one's size, or at most half of it (S.2, 6, for
 increases; money and counts follow their style)."""
 

@@ -259,6 +259,9 @@ def _is_recognised(side: Side, token: Token, initial: bool) -> bool:
 
 # Whether a name is in the other text
 
+_PARTS = re.compile(r"[-/&]")
+_WORDS = re.compile(r"[\s\-/&]")
+
 
 def missing_words(side: Side, other: Side) -> list[int]:
     """Return the words of names in one text that the other has in no spelling, by index."""
@@ -267,11 +270,10 @@ def missing_words(side: Side, other: Side) -> list[int]:
     return [
         i
         for i, token in enumerate(side.tokens)
-        if any(c.isupper() for c in token.text)
+        if any(map(str.isupper, token.text))
         and not all(
             _appears(word, known, other.text)
-            for word in [part for part in re.split(r"[-/&]", token.key) if len(part) > 1]
-            or [token.key]
+            for word in [part for part in _PARTS.split(token.key) if len(part) > 1] or [token.key]
         )
         and is_name(side, token)
     ]
@@ -282,9 +284,10 @@ def _spellings(side: Side) -> frozenset[str]:
     """Return every spelling under which a word of a text may stand in the other."""
     known = set()
     for token in side.tokens:
-        for word in (token.text, *re.split(r"[\s\-/&]", token.text)):
-            known.add(normal(word))
-            known.add(normal(word).rstrip("s"))
+        for word in {token.text, *_WORDS.split(token.text)}:
+            spelling = normal(word)
+            known.add(spelling)
+            known.add(spelling.rstrip("s"))
     return frozenset(known)
 
 

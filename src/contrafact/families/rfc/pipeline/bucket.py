@@ -231,8 +231,8 @@ def bucket_file(
 
     Items are read, sorted and written `PART` at a time, in their order, so that memory does not
     grow with the texts. All files are whole or not there, the candidates last. A row that repeats
-    another is among the dropped, after the others, with the line of that; its article has its
-    events in the ledger already.
+    another is among the dropped, after those of its part, with the line of that; its article has
+    its events in the ledger already.
 
     Args:
         path: The file.
@@ -245,6 +245,15 @@ def bucket_file(
     """
     told = Summary()
 
+    def repeated() -> Iterator[dict[str, Any]]:
+        # Each once, and none is kept: a file may repeat itself without end.
+        firsts = notes.duplicates[len(notes.duplicates) - len(notes.repeated) :]
+        for row, (line, first) in zip(notes.repeated, firsts, strict=True):
+            why = f"repeats the article of line {first}"
+            reasons = dict.fromkeys(MANIPULATIONS, why)
+            yield {**_carried(row), "line": line, "reasons": reasons}
+        notes.repeated.clear()
+
     def events(kept: IO[str], dropped: IO[str]) -> Iterator[LedgerEvent]:
         rows = stream_news(path, notes)
         while part := list(islice(rows, PART)):
@@ -252,12 +261,9 @@ def bucket_file(
             told.add(result)
             kept.writelines(map(json_line, result.kept))
             dropped.writelines(map(json_line, result.dropped))
+            dropped.writelines(map(json_line, repeated()))
             yield from result.events
-        lines = dict(notes.duplicates)
-        for row in notes.repeated:
-            why = f"repeats the article of line {lines[row.line]}"
-            reasons = dict.fromkeys(MANIPULATIONS, why)
-            dropped.write(json_line({**_carried(row), "line": row.line, "reasons": reasons}))
+        dropped.writelines(map(json_line, repeated()))
 
     with (
         atomic_path(out) as kept_path,

@@ -9,13 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.families.rfc.decisions import REVIEW_STAGES, ReviewDecision, ReviewStage
 from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import MANIPULATIONS, Manipulation, Rewrite
-from contrafact.stats.intervals import cluster_bootstrap
+from contrafact.stats.sampling import stratified_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,14 +130,12 @@ def finalize(
     return result
 
 
-def retention_table(
-    rows: Sequence[StageRow], result: Finalized, rng: np.random.Generator
-) -> "pd.DataFrame":
+def retention_table(rows: Sequence[StageRow], result: Finalized) -> "pd.DataFrame":
     """Return table 4: pairs before and after adjudication, per category and in all.
 
     Columns: ``category``, ``before``, ``retained``, ``hard_cases``, ``removed``, ``retention``
     (a share from 0 to 1) with ``retention_low`` and ``retention_high``, the bounds of a 95%
-    interval that resamples articles.
+    interval in which articles are clusters.
     """
     import pandas as pd
 
@@ -149,10 +145,10 @@ def retention_table(
     for category in (*MANIPULATIONS, "overall"):
         own = [r.fields for r in rows if category in ("overall", r.fields["manipulation"])]
         ids = [row["id"] for row in own]
-        interval = cluster_bootstrap(
+        interval = stratified_share(
             [float(name in kept) for name in ids],
-            [str(row["article_id"]) for row in own],
-            rng=rng,
+            [1.0] * len(ids),
+            clusters=[str(row["article_id"]) for row in own],
         )
         retained, hard_cases = len(kept.intersection(ids)), len(hard.intersection(ids))
         table.append(
@@ -170,13 +166,11 @@ def retention_table(
     return pd.DataFrame(table)
 
 
-def audit_table(
-    rows: Sequence[StageRow], decisions: Sequence[ReviewDecision], rng: np.random.Generator
-) -> "pd.DataFrame":
+def audit_table(rows: Sequence[StageRow], decisions: Sequence[ReviewDecision]) -> "pd.DataFrame":
     """Return table 2: the audit's last round, per category and in all; empty without an audit.
 
     Columns: ``category``, ``sample``, ``passed``, ``failed``, ``pass_rate`` with its bounds
-    ``pass_rate_low`` and ``pass_rate_high`` (95%, articles resampled).
+    ``pass_rate_low`` and ``pass_rate_high`` (95%, articles are clusters).
     """
     import pandas as pd
 
@@ -193,10 +187,10 @@ def audit_table(
         if not own:
             continue
         verdicts = [passed[row["id"]] for row in own]
-        rate = cluster_bootstrap(
+        rate = stratified_share(
             [float(verdict) for verdict in verdicts],
-            [str(row["article_id"]) for row in own],
-            rng=rng,
+            [1.0] * len(own),
+            clusters=[str(row["article_id"]) for row in own],
         )
         table.append(
             {

@@ -131,7 +131,7 @@ def test_outputs_made_elsewhere_are_judged(models):
     ]
     options = {"judge": models.judge, "fluency_model": "none"}
     found = cf.score("finforce", pd.DataFrame(rows), system="desk", **options)
-    assert "outputs: data.jsonl" in (found.folder / "config.yaml").read_text()
+    assert "score: data.jsonl" in (found.folder / "config.yaml").read_text()
     assert set(found.items["system"]) == {"desk"} and len(found.items) == 6
     assert found.items["text"].tolist()[:2] == [rows[0]["risk"], rows[0]["opportunity"]]
     assert found.scores.query("measure == 'directionality'")["n"].eq(6).all()

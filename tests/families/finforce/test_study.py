@@ -300,9 +300,13 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="filled in"):
         score(answers_in([path], key), key)
     other = tmp_path / "elsewhere" / "anna.csv"
+    with pytest.raises(InputError, match="no such file"):
+        find_key([other])
     other.parent.mkdir()
+    other.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(InputError, match="--key"):
         find_key([other])
+    other.replace(tmp_path / "anna.csv")
     assert find_key([tmp_path / "anna.csv"]) == tmp_path / "sheet.key.csv"
 
 

@@ -189,8 +189,9 @@ class RunSettings(BaseModel):
 
     @model_validator(mode="after")
     def _own_verifiers(self) -> Self:
-        if any(map(is_verifier, self.judges)):
-            check_verifiers(family_of_task(self.task).name, self.judges)
+        named = [*self.judges, *self.options.helpers.values()]
+        if any(map(is_verifier, named)):
+            check_verifiers(family_of_task(self.task).name, named)
         return self
 
     def option(self, name: str, default: Any = None) -> Any:

@@ -406,3 +406,20 @@ def test_a_batch_of_headlines_is_known_to_what_drops_drafts():
     assert [one["problem"] for one in drafts] == ["repeats another input", None]
     seen = look_over(Batch([HEADLINE.text, OTHER.text]), HEADLINE, made, [])
     assert not seen.degenerate
+
+
+def test_rules_rank_drafts_without_a_model():
+    from contrafact.families.finforce.verifying import Verifier
+    from contrafact.models.asking import Ask
+    from contrafact.prompts import open_pack
+
+    headline = Headline.of("Korvan Mills reports higher quarterly sales in Europe")
+    texts = {
+        "risk": "Korvan Mills warns of layoffs as European demand collapses",
+        "opportunity": "A choir sings at the harbour",
+    }
+    ask = Ask(get_model("mockllm/model"), helpers={"verifier": get_model("verifier/rules")})
+    found = asyncio.run(Verifier.of(open_pack()).look(ask, headline, texts))
+    assert found["risk"].score == 10 and found["risk"].failed is None
+    assert found["opportunity"].failed == "progression" and found["opportunity"].score < 5
+    assert found["risk"].by == "verifier/rules"

@@ -9,8 +9,12 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from contrafact.family import DemoPart, Lazy
-from contrafact.family.settings import FluencyOptions, ShotOptions, StructuredOptions
-from contrafact.models.gguf import inspect_name
+from contrafact.family.settings import (
+    FluencyOptions,
+    ShotOptions,
+    StructuredOptions,
+    judge_names,
+)
 
 __all__ = ["DEMO", "PRESETS", "FinforceOptions"]
 
@@ -42,7 +46,7 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
     @classmethod
     def _one_verifier(cls, name: str | None) -> str | None:
         """A model has one name, however it is given, so that a run is the same run."""
-        return None if name is None else inspect_name(name)
+        return None if name is None else judge_names([name])[0]
 
 
 _PAPER = json.loads(

@@ -5,8 +5,9 @@ that is degenerate is never preferred to one that is not. Sound texts are ranked
 model bound to the role of that name, which is never the judge of the evaluation; without one, by
 the error classes that can be computed (FIN-FORCE, figure 4).
 
-The verifier is asked about the two sides of a draft in one call, by the criteria of section 3.5 in
-the words in which the judge is asked, and names the one that fails and why before it gives a score.
+A verifier that is a language model is asked about the two sides of a draft in one call, by the
+criteria of section 3.5 in the words in which the judge is asked, and names the one that fails and
+why before it gives a score.
 """
 
 import asyncio
@@ -18,16 +19,18 @@ from importlib import resources
 from itertools import product
 from typing import Any, TypeVar
 
-from inspect_ai.model import ModelOutput, ResponseSchema
+from inspect_ai.model import Model, ModelOutput, ResponseSchema
 from inspect_ai.util import JSONSchema
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.error_classes import classify
 from contrafact.families.finforce.generation import Generation
+from contrafact.families.finforce.judging import subject_of
 from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.family.method import MethodContext
 from contrafact.judges.replies import read_json_object
 from contrafact.judges.rubric import JUDGE_CONFIG
+from contrafact.judges.verifier import decision_by, is_verifier
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import CRITERIA, SIDES, Headline, Side
@@ -306,6 +309,11 @@ class Verifier:
             return {}
         if asked is None:
             return {side: checked(headline.text, text) for side, text in texts.items()}
+        if is_verifier(asked.model):
+            return {
+                side: await _decided(asked.model, headline, side, text)
+                for side, text in texts.items()
+            }
         asked = replace(asked, config=JUDGE_CONFIG)
         try:
             output = await asked(self.prompt(headline, texts), _schema(tuple(texts)))
@@ -317,6 +325,22 @@ class Verifier:
         """Return the call that one draft takes."""
         prompt = self.prompt(headline, dict.fromkeys(SIDES, headline.text))
         return PlannedCall(prompt, 2 * _FINDING_TOKENS, VERIFIER)
+
+
+async def _decided(model: Model, headline: Headline, side: Side, text: str) -> Finding:
+    """Return what a verifier that is no language model decides, as a score and a fault.
+
+    What it decides scores the whole or nothing of a criterion's part, what it leaves open half.
+    """
+    score, failed, why = 0.0, None, ""
+    part = SCALE / len(CRITERIA)
+    for criterion in CRITERIA:
+        subject = subject_of(headline.text, side, text)
+        found = await decision_by(model, text, criterion, subject)
+        score += part / 2 if found.passed is None else part * found.passed
+        if found.passed is False and failed is None:
+            failed, why = next(iter(_DATA[criterion])), found.reason
+    return Finding(score, failed, why, str(model))
 
 
 def checked(headline: str, text: str) -> Finding:

@@ -144,8 +144,8 @@ def generate(
     from contrafact.families.finforce.methods import METHODS
     from contrafact.families.finforce.settings import FinforceOptions
     from contrafact.family.method import MethodContext, check_helpers, open_weights
+    from contrafact.family.settings import check_verifiers, judge_names
     from contrafact.files.download import sha256_of
-    from contrafact.models.gguf import inspect_name
     from contrafact.prompts import open_pack
 
     file = file if file == "-" else str(data_source(file).path)
@@ -170,7 +170,9 @@ def generate(
     chosen = METHODS.make(spec, context)
     arguments = {"-M": key_values("-M", model_args)}
     arguments["--judge-arg"] = key_values("--judge-arg", judge_arg)
-    check_helpers(own.helpers, [chosen], list(map(inspect_name, judge or ())))
+    judges = judge_names(judge or ())
+    check_verifiers("finforce", [*judges, *own.helpers.values()])
+    check_helpers(own.helpers, [chosen], judges)
     judging = Judging(pack, structured=structured) if judge else None
     settings = {
         "method": spec,
@@ -215,7 +217,7 @@ def generate(
             ),
             judging=judging,
             judges=tuple(
-                open_model(name, config=calls, **arguments["--judge-arg"]) for name in judge or ()
+                open_model(name, config=calls, **arguments["--judge-arg"]) for name in judges
             ),
             at_once=max_connections,
             columns=names,
@@ -233,7 +235,7 @@ def generate(
     check_columns(rows, source_name(file), names)
     if estimate:
         headlines = headlines_of(rows, names)
-        show_estimate(_estimate(chosen, judging, model, judge or [], headlines))
+        show_estimate(_estimate(chosen, judging, model, judges, headlines))
         return
     if Path(out).suffix.lower() == ".xlsx":
         from contrafact.files.workbooks import check_cells
@@ -248,9 +250,7 @@ def generate(
         return
     if not yes:
         left = [row for place, row in enumerate(rows) if place not in output.done()]
-        calls = _estimate(
-            chosen, judging, model, judge or [], headlines_of(left, names), tokens=False
-        )
+        calls = _estimate(chosen, judging, model, judges, headlines_of(left, names), tokens=False)
         paid = paid_calls(calls)
         ask_first(paid if paid > ASK_ABOVE else 0)
     _to_file(job(), file, output)

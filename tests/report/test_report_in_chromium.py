@@ -56,8 +56,14 @@ def shown(text: str) -> str:
     return visible_text(text).replace("‹", "").replace("›", "")
 
 
+def settle(page: Any) -> None:
+    """Wait until the page has drawn what was asked of it: filters apply with the next frame."""
+    page.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+
+
 def clear(page: Any) -> None:
     page.get_by_role("button", name="Clear filters").click()
+    settle(page)
 
 
 def test_axe_finds_nothing_in_light_and_dark(opened: Any, axe: str) -> None:
@@ -88,20 +94,24 @@ def test_searching_filtering_and_sorting_find_what_one_counts(
     page, status = opened, opened.get_by_role("status")
     assert status.inner_text() == f"{len(items)} of {len(items)} counterfactuals"
     page.get_by_label("Search texts").fill("<SCRIPT>")
+    settle(page)
     held = items["headline"].str.contains("<script>") | items["text"].str.contains(
         "<script>", na=False
     )
     assert status.inner_text().startswith(f"{held.sum()} of ")
     clear(page)
     page.get_by_label("Side", exact=True).select_option(label="risk")
+    settle(page)
     page.get_by_label("Directional", exact=True).select_option(label="failed")
     failed = items["side"].eq("risk") & items["directionality"].eq(0)
     assert status.inner_text().startswith(f"{failed.sum()} of ")
     clear(page)
     page.get_by_label("Output", exact=True).select_option(label="no answer")
+    settle(page)
     assert status.inner_text().startswith("1 of ")
     clear(page)
     page.get_by_label("Sort by", exact=True).select_option(label="Perplexity: Mean, highest first")
+    settle(page)
     highest = items.loc[items["perplexity"].idxmax()]
     assert (
         page.locator("[role=option]")
@@ -114,6 +124,7 @@ def test_searching_filtering_and_sorting_find_what_one_counts(
 
 def test_it_works_by_keyboard_alone(opened: Any, items: pd.DataFrame) -> None:
     page = opened
+    settle(page)
     page.get_by_label("Search texts").focus()
     for _ in range(40):
         page.keyboard.press("Tab")
@@ -139,6 +150,7 @@ def test_marks_are_those_of_the_examples_and_texts_stay_texts(
     opened: Any, items: pd.DataFrame
 ) -> None:
     page = opened
+    settle(page)
     page.get_by_role("listbox").focus()
     page.keyboard.press("Home")
     card = page.locator(".detail .side").first

@@ -12,12 +12,11 @@ import asyncio
 import hashlib
 import json
 import sys
-import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
 sys.path.insert(0, str(Path(__file__).parent))
-from openai_server import OpenAIServer
+from openai_server import OpenAIServer, serve
 
 
 def says(model: str, prompt: str, key: dict[str, Any]) -> bool | None:
@@ -63,16 +62,7 @@ class JudgeServer(OpenAIServer):
 async def _main() -> None:
     JudgeServer.key = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     server = JudgeServer()
-    print(await server.start(), flush=True)
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-
-    def wait_for_the_end() -> None:
-        sys.stdin.read()
-        loop.call_soon_threadsafe(stop.set)
-
-    threading.Thread(target=wait_for_the_end, daemon=True).start()
-    await stop.wait()
+    await serve(server)
 
 
 if __name__ == "__main__":

@@ -219,14 +219,8 @@ def _labels(text: str) -> list[str]:
     return ["true", "false"]
 
 
-async def _main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--latency", type=float, default=0.0)
-    parser.add_argument("--faults", default="")
-    parser.add_argument("--stall", type=float, default=30.0)
-    options = parser.parse_args()
-    faults = tuple(name for name in options.faults.split(",") if name)
-    server = OpenAIServer(options.latency, faults, options.stall)
+async def serve(server: "OpenAIServer") -> None:
+    """Print a server's address, and serve until standard input ends."""
     print(await server.start(), flush=True)
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
@@ -237,6 +231,17 @@ async def _main() -> None:
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
     await stop.wait()
+
+
+async def _main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--latency", type=float, default=0.0)
+    parser.add_argument("--faults", default="")
+    parser.add_argument("--stall", type=float, default=30.0)
+    options = parser.parse_args()
+    faults = tuple(name for name in options.faults.split(",") if name)
+    server = OpenAIServer(options.latency, faults, options.stall)
+    await serve(server)
 
 
 if __name__ == "__main__":

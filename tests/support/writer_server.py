@@ -12,12 +12,11 @@ import hashlib
 import json
 import re
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from openai_server import OpenAIServer
+from openai_server import OpenAIServer, serve
 
 KINDS = ("good", "weak", "copy", "equal", "refusal", "foreign", "injected", "line", "half")
 """``good`` and ``weak`` are sound; ``injected`` is so too, as far as can be told without a model;
@@ -176,16 +175,7 @@ class WriterServer(OpenAIServer):
 
 async def _main() -> None:
     server = WriterServer()
-    print(await server.start(), flush=True)
-    loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-
-    def wait_for_the_end() -> None:
-        sys.stdin.read()
-        loop.call_soon_threadsafe(stop.set)
-
-    threading.Thread(target=wait_for_the_end, daemon=True).start()
-    await stop.wait()
+    await serve(server)
 
 
 if __name__ == "__main__":

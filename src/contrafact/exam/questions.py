@@ -11,6 +11,7 @@ from typing import Any
 
 from inspect_ai.model import Model
 
+import contrafact
 from contrafact.family.exam import Examiner, ExamItem
 from contrafact.files.journal import Journal
 from contrafact.judges.verifier import Subject, is_verifier
@@ -45,11 +46,12 @@ class Question:
     def key(self) -> str:
         """Names the call by its content: items that share a question share its answer.
 
-        A verifier is asked about an item, whatever the prompt shows of it.
+        A verifier is asked about an item, whatever the prompt shows of it, and another version of
+        it anew.
         """
         parts = [self.judge, self.criterion, self.prompt, str(self.repeat)]
         if self.subject is not None:
-            parts.append(self.item)
+            parts += [self.item, contrafact.__version__]
         digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:24]
 

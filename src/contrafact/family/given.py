@@ -180,7 +180,7 @@ class GivenOutputs:
             and the settings name the data.
         left_out: Rows that are not scored.
         scored: The perplexities of these texts, where they were scored before by the same model.
-        source: What was asked to be scored, by option: ``outputs`` with ``system``, ``columns`` and
+        source: What was asked to be scored, by option: ``score`` with ``system``, ``columns`` and
             ``partial``, or ``run`` with the options that were given besides.
     """
 

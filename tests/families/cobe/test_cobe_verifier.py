@@ -72,7 +72,8 @@ def test_a_denied_clause_says_the_other_value():
     reader = FreeReader(Reader(wordings))
     assert reader.read("The gate did not swing open.").values("e") == {False}
     assert reader.read("That day, wide open swung the old gate.").values("e") == {True}
-    assert reader.read("Perhaps the gate swung open.").values("e") in ({None}, {True})
+    assert reader.read("Perhaps the gate swung open.").values("e") == {None}
+    assert reader.read("It is not true that the gate swung open.").values("e") == {None}
     assert reader.read("The gate might have swung open.").values("e") == {None}
     assert reader.read("The number of visitors fell from 50 to 41.").values("q") == {41}
     assert reader.read("The number of visitors was higher.").moves == {"q": frozenset(("up",))}

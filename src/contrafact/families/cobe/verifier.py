@@ -180,10 +180,11 @@ class FreeReader:
                 pieces[place] = f"{_DARK}{piece}"
         for place in range(1, len(pieces), 2):
             # "The frost hit the market" says of the market what nobody has read, not of the frost.
+            # "It is not true that the gate swung open" does not say that it did.
             around = pieces[place - 1] + pieces[place + 1]
-            if pieces[place].startswith(MARK) and _DARK in around:
-                index = int(pieces[place].strip(MARK))
-                if mentions[index].noun:
+            if pieces[place].startswith(MARK):
+                index, near = int(pieces[place].strip(MARK)), _words(around.replace(_DARK, " "))
+                if near.negative or near.hedged or (mentions[index].noun and _DARK in around):
                     mentions[index] = left_open(mentions[index])
         said: list[Mention] = []
         claims: list[Claim] = []

@@ -48,6 +48,7 @@ from contrafact.runs.score import place_outputs
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "default_folder", "execute"]
 
 CACHE = "cache"
+_CONTROL = "INSPECT_EVAL_CTL_SERVER"  # Inspect's own variable
 
 
 @dataclass(frozen=True)
@@ -137,9 +138,9 @@ def execute(
             logs = _evaluate(prepared, folder, subjects, judges, helpers, seen)
         except KeyboardInterrupt:
             if seen is not None and (ended := _logs_so_far(folder)):
-                write_items(folder, prepared, ended, scorer)
+                write_items(folder, prepared, ended, scorer())
             raise
-        failures = write_items(folder, prepared, logs, scorer)
+        failures = write_items(folder, prepared, logs, scorer())
         manifest = finish(folder, manifest, failed=bool(failures))
         if not failures:
             shutil.rmtree(folder / CACHE, ignore_errors=True)
@@ -276,6 +277,8 @@ def _eval_set(
         log_realtime=False,
         log_model_api=False,
         score_display=False,
+        # Inspect's control channel imports a web server and listens; it is there if asked for.
+        ctl_server=None if os.environ.get(_CONTROL) else False,
         # One task after the other where a model of this process would be torn between prompts.
         max_tasks=1 if any(str(model).startswith(IN_PROCESS) for model in subjects) else None,
         max_samples=at_once

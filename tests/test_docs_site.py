@@ -2,9 +2,12 @@
 
 import functools
 import http.server
+import importlib.machinery
+import importlib.util
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -13,6 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
+from tests.conftest import run_fork
 from tests.support.browser import axe, chromium
 
 import contrafact
@@ -23,19 +27,37 @@ pytest.importorskip("mkdocs", reason="mkdocs is not installed")
 pytest.importorskip("material", reason="mkdocs-material is not installed")
 
 ROOT = Path(__file__).parents[1]
-GALLERY = [
-    {"title": "T", "text": "One.", "commands": "$ contrafact demo", "page": "gallery/t.html"}
-]
+
+REPORTS = ("detect", "corrected", "comparison")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The built site of this version; its gallery holds one page that was not made here."""
+def gallery(tmp_path_factory, _forks, chance_path):
+    """A gallery of real runs, two items each, of a model that writes by chance."""
+    loader = importlib.machinery.SourceFileLoader("gallery_tool", str(ROOT / "tools/gallery.py"))
+    tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("gallery_tool", loader))
+    sys.modules["gallery_tool"] = tool  # where its dataclass looks itself up
+    loader.exec_module(tool)
+    folder, streams = tmp_path_factory.mktemp("gallery"), tmp_path_factory.mktemp("streams")
+    environment = {**os.environ, "PYTHONPATH": chance_path}
+
+    def run(command, work):
+        done = run_fork(_forks, shlex.split(command), folder=work, streams=streams, env=environment)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+
+    only = [word for name in REPORTS for word in ("--only", name)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tool, "run", run)
+        patch.setattr(tool, "pictures", lambda pages: [])
+        patch.setattr(sys, "argv", ["gallery", str(folder), "--limit", "2", *only])
+        tool.main()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, gallery):
+    """The built site of this version, with reports of runs that were made here."""
     folder = tmp_path_factory.mktemp("site")
-    gallery = folder / "gallery"
-    gallery.mkdir()
-    (gallery / "gallery.json").write_text(json.dumps(GALLERY), encoding="utf-8")
-    (gallery / "t.html").write_text("<!doctype html><title>t</title>", encoding="utf-8")
     target = folder / "site" / contrafact.__version__
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)],
@@ -47,6 +69,15 @@ def site(tmp_path_factory):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return target
+
+
+def test_the_gallery_holds_reports_of_runs(site, pages):
+    shown = pages[site / "gallery" / "index.html"]
+    assert {f"{name}.html" for name in REPORTS} <= set(shown.leads)
+    assert "contrafact run rfc-detect --model embedded/smollm2-135m" in "".join(shown.words)
+    for name in REPORTS:
+        words = "".join(pages[site / "gallery" / f"{name}.html"].words)
+        assert "What was run" in words, name
 
 
 class Links(HTMLParser):

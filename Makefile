@@ -63,7 +63,8 @@ docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean \
 	  --site-dir site/$$($(BIN)/python -c 'import contrafact; print(contrafact.__version__)')
 
-# The reports of the site's gallery, from real runs of the embedded model: some minutes, once.
+# The reports of the site's gallery, from real runs of the embedded model: ten minutes of processor
+# time, once. The tests render a small one.
 gallery: $(VENV)/.dev
 	$(BIN)/python tools/gallery.py build/gallery
 

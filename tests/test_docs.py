@@ -152,7 +152,7 @@ def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
     from contrafact.models.asking import Ask
     from contrafact.records import Headline
 
-    page = (ROOT / "docs" / "finforce.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "own-method.md").read_text(encoding="utf-8")
     (source,) = re.findall(r"```python\n(\"\"\"one-side.*?)```", page, re.DOTALL)
     folder = tmp_path / "my_methods"
     folder.mkdir()

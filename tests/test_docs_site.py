@@ -78,6 +78,8 @@ def test_the_gallery_holds_reports_of_runs(site, pages):
     for name in REPORTS:
         words = "".join(pages[site / "gallery" / f"{name}.html"].words)
         assert "What was run" in words, name
+        made = (site / "gallery" / f"{name}.html").read_text("utf-8")
+        assert not re.search(r"<th[^>]*></th>", made), f"{name}: a column has no heading"
 
 
 class Links(HTMLParser):

@@ -427,7 +427,8 @@ def with_figures(
     asked = {column for where in wanted.values() for column in where}
     held = {column: figures[column].to_numpy(dtype=object, na_value=None) for column in asked}
     keys, lines = (
-        list(zip(*(rows[column].tolist() for column in on), strict=True)) for rows in (figures, frame)
+        list(zip(*(rows[column].tolist() for column in on), strict=True))
+        for rows in (figures, frame)
     )
     added: dict[str, NDArray[np.float64]] = {}
     for key, where in wanted.items():

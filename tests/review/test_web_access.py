@@ -8,6 +8,7 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.review.state import NotAllowed
 from contrafact.review.web.access import ReviewNameConverter
+from contrafact.review.web.security import cookie_name
 
 PASSWORD = "otter lantern gravel 7"
 KEY = "k" * 20
@@ -295,4 +296,4 @@ def test_the_log_of_requests_names_no_secret(site, caplog):
     assert "GET '/invite/[secret]' 200" in caplog.text
     ours = "\n".join(r.getMessage() for r in caplog.records if r.name.startswith("contrafact"))
     assert secret not in ours and PASSWORD not in ours
-    assert browser.http.cookies["contrafact-session"] not in ours
+    assert browser.http.cookies[cookie_name(studio.studio, "session")] not in ours

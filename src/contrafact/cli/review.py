@@ -362,21 +362,35 @@ def withdraw(
 
 
 @app.command("prove")
-def prove(review: _Review = "review", db: _Database = "review.db") -> None:
+def prove(
+    review: _Review = "review",
+    db: _Database = "review.db",
+    head: Annotated[
+        str | None,
+        typer.Option(metavar="HASH", help="A hash that this command printed before."),
+    ] = None,
+) -> None:
     """Rebuild a review from its events, and compare. Exits with 1 where anything differs.
+
+    Every event is hashed together with those before it, so an event that was changed in the
+    database is found. Keep the hash that is printed elsewhere, and give it later with --head:
+    then a history that was written anew is found too.
 
     Example: contrafact review prove --db review.db
     """
-    from contrafact.review.store.store import verify
+    from contrafact.review.store.store import chain_problems, verify
 
     with open_store(db) as store:
-        problems = verify(store, review)
-        events = len(store.history(review))
+        problems = list(
+            dict.fromkeys([*verify(store, review), *chain_problems(store, review, head=head)])
+        )
+        events, last = len(store.history(review)), store.chain_head(review)
     for problem in problems:
         typer.echo(problem)
     if problems:
         raise typer.Exit(1)
     typer.echo(f"{review}: the state is what its {events:,} events say")
+    typer.echo(f"hash of the last event: {last}")
 
 
 def _check_installed() -> None:

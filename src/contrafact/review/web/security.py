@@ -18,7 +18,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contrafact.review.web.studio import Studio
 
-__all__ = ["HEADERS", "SecurityMiddleware", "cookie_name", "csrf_token", "set_session"]
+__all__ = [
+    "HEADERS",
+    "SecurityMiddleware",
+    "cookie_name",
+    "csrf_token",
+    "set_device",
+    "set_session",
+]
 
 
 _LOG = logging.getLogger("contrafact.review.web.requests")
@@ -35,14 +42,17 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 """Sent with every response."""
-_SESSION, _VISIT = "session", "visit"
+_SESSION, _VISIT, _DEVICE = "session", "visit", "device"
 _SECRET_PATH = re.compile(r"^/invite/[^/]+")
 _TOO_LARGE = b"What was sent is too large."
 
 
 def cookie_name(studio: Studio, kind: str) -> str:
-    """Return a cookie's name; over TLS, one that only this very host can set."""
-    return f"__Host-contrafact-{kind}" if studio.secure else f"contrafact-{kind}"
+    """Return a cookie's name; over TLS, one that only this very host can set.
+
+    Browsers share a host's cookies among its ports, so the name tells two studios apart.
+    """
+    return f"{'__Host-' if studio.secure else ''}contrafact-{kind}-{studio.id}"
 
 
 def csrf_token(secret: str) -> str:
@@ -55,11 +65,18 @@ def set_session(headers: MutableHeaders, studio: Studio, secret: str | None) -> 
     headers.append("set-cookie", _cookie(studio, _SESSION, secret))
 
 
+def set_device(headers: MutableHeaders, studio: Studio, secret: str) -> None:
+    """Let a browser remember that somebody has signed in there; no script can read it."""
+    kept = int(studio.sessions.limits.device_life.total_seconds())
+    headers.append("set-cookie", f"{_cookie(studio, _DEVICE, secret)}; Max-Age={kept}")
+
+
 class SecurityMiddleware:
     """Recognises sessions, limits what is sent, adds headers, and logs requests without secrets.
 
-    Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None) and ``csrf``
-    into the request's state.
+    Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None), ``device``
+    (the secret of a browser that has signed in before, or None) and ``csrf`` into the request's
+    state.
     """
 
     def __init__(self, app: ASGIApp, studio: Studio) -> None:
@@ -108,6 +125,7 @@ class SecurityMiddleware:
         secret = cookies.get(cookie_name(studio, _SESSION))
         account = await run_sync(studio.sessions.account, secret) if secret else None
         state["account"], state["session"] = account, secret if account else None
+        state["device"] = cookies.get(cookie_name(studio, _DEVICE))
         if account is not None and secret:
             state["csrf"] = csrf_token(secret)
             return None

@@ -31,7 +31,7 @@ from contrafact.review.store.store import Store
 from contrafact.review.web import manage, sign_in, work
 from contrafact.review.web.access import NeedsSignIn, check_form
 from contrafact.review.web.security import HEADERS, SecurityMiddleware
-from contrafact.review.web.studio import Studio, open_studio, redirect_to, render
+from contrafact.review.web.studio import Studio, TooBusy, open_studio, redirect_to, render
 
 __all__ = ["EVERY", "FIRST_MANAGER", "bind", "create_app", "serve", "settle_all", "settling"]
 
@@ -66,6 +66,7 @@ def create_app(studio: Studio | Store | str) -> FastAPI:
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _bad_form)
     app.add_exception_handler(InputError, _input_problem)
+    app.add_exception_handler(TooBusy, _too_busy)
     app.add_exception_handler(Exception, _failure)
     return app
 
@@ -110,6 +111,13 @@ async def _input_problem(request: Request, error: Exception) -> Response:
         response.headers["retry-after"] = str(error.seconds)
         return response
     return _problem(request, 409 if isinstance(error, NotAllowed) else 422, str(error))
+
+
+async def _too_busy(request: Request, _: Exception) -> Response:
+    message = "Too many people are signing in just now. Try again in a moment."
+    response = _problem(request, 503, message)
+    response.headers["retry-after"] = "5"
+    return response
 
 
 async def _failure(request: Request, _: Exception) -> Response:

@@ -9,7 +9,7 @@ from contrafact.review.state import NotAllowed
 from contrafact.review.store.accounts import LONGEST, SHORTEST
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.web.access import TheStudio, client_address
-from contrafact.review.web.security import set_session
+from contrafact.review.web.security import set_device, set_session
 from contrafact.review.web.studio import Studio, redirect_to, render
 
 __all__ = ["router"]
@@ -27,7 +27,7 @@ def sign_in_page(request: Request, next: str = "/") -> Response:
 
 
 @router.post("/sign-in", name="sign_in")
-def sign_in(
+async def sign_in(
     request: Request,
     studio: TheStudio,
     name: Text,
@@ -36,8 +36,15 @@ def sign_in(
 ) -> Response:
     """Sign in: always a session with a new secret, whatever the browser had before."""
     name = name.strip()
+    address, device = client_address(request), request.scope["state"]["device"]
+
+    def work() -> tuple[str, str]:
+        secret = studio.sessions.sign_in(name, password, address=address, device=device)
+        _end(request, studio)
+        return secret, studio.sessions.know_device(name, device)
+
     try:
-        secret = studio.sessions.sign_in(name, password, address=client_address(request))
+        secret, device = await studio.hashing.run(work)
     except NotAllowed as error:
         slow = isinstance(error, TooManyAttempts)
         page = render(
@@ -51,9 +58,9 @@ def sign_in(
         if isinstance(error, TooManyAttempts):
             page.headers["retry-after"] = str(error.seconds)
         return page
-    _end(request, studio)
     answer = redirect_to(_local(next))
     set_session(answer.headers, studio, secret)
+    set_device(answer.headers, studio, device)
     return answer
 
 
@@ -74,25 +81,30 @@ def invite_page(request: Request, secret: str, studio: TheStudio) -> HTMLRespons
 
 
 @router.post("/invite/{secret}", name="accept_invite")
-def accept_invite(
+async def accept_invite(
     request: Request, secret: str, studio: TheStudio, password: Text, again: Text
 ) -> Response:
     """Use a one-time link: set the password, and sign in."""
-    name = studio.accounts.invited(secret)
-    if name is None:
-        return _invite(request, secret, None, 404)
-    if password != again:
-        return _invite(request, secret, name, 422, "the two passwords are not the same")
-    address = client_address(request)
-    try:
-        account = studio.accounts.accept(secret, password, address=address)
-    except NotAllowed as error:
-        return _invite(request, secret, studio.accounts.invited(secret), 422, str(error))
-    _end(request, studio)
-    answer = redirect_to("/")
-    began = studio.sessions.begin(account.name, address=address)
-    set_session(answer.headers, studio, began)
-    return answer
+    address, device = client_address(request), request.scope["state"]["device"]
+
+    def work() -> Response:
+        name = studio.accounts.invited(secret)
+        if name is None:
+            return _invite(request, secret, None, 404)
+        if password != again:
+            return _invite(request, secret, name, 422, "the two passwords are not the same")
+        try:
+            account = studio.accounts.accept(secret, password, address=address)
+        except NotAllowed as error:
+            return _invite(request, secret, studio.accounts.invited(secret), 422, str(error))
+        _end(request, studio)
+        answer = redirect_to("/")
+        began = studio.sessions.begin(account.name, address=address)
+        set_session(answer.headers, studio, began)
+        set_device(answer.headers, studio, studio.sessions.know_device(account.name, device))
+        return answer
+
+    return await studio.hashing.run(work)
 
 
 def _invite(

@@ -16,7 +16,8 @@ WORK = "/r/ours/work"
 
 def gone_to(response):
     assert response.status_code == 303, response.text
-    return response.headers["location"]
+    # Which form was taken is for the page's script.
+    return re.sub(r"(?<=[?&])taken=[\w-]+&?", "", response.headers["location"]).rstrip("?&")
 
 
 def plain(page):

@@ -47,6 +47,14 @@ def serve(
             "--behind-proxy", help="A proxy on this machine ends TLS and says who comes from where."
         ),
     ] = False,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            help="The address that people reach it by: links carry it, other names are refused.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the review studio, to this machine alone unless an option says otherwise.
 
@@ -65,6 +73,7 @@ def serve(
         key=tls_key,
         allow_remote=allow_remote,
         behind_proxy=behind_proxy,
+        url=url,
         say=typer.echo,
     )
 
@@ -398,7 +407,15 @@ def _check_installed() -> None:
 
     from contrafact.errors import InputError
 
-    for package in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "multipart"):
+    for package in (
+        "fastapi",
+        "uvicorn",
+        "sqlalchemy",
+        "alembic",
+        "argon2",
+        "multipart",
+        "zxcvbn",
+    ):
         if find_spec(package) is None:
             raise InputError(
                 f"the review studio needs the package {package}",

@@ -205,7 +205,7 @@ def answer_training(
         NotAllowed: The item is not in the person's present round.
         InputError: The answers are not whole.
     """
-    if request is not None and request in state.requests:
+    if state.is_repeated(request, item, stage, round_, answers):
         return []
     learning = next((s for s in state.project.stages if s.id == stage), None)
     trainee = state.trainee(who, stage)

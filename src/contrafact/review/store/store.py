@@ -417,7 +417,7 @@ def chain_problems(store: Store, review: str, *, head: str | None = None) -> lis
     known, before, problems = head is None, "", []
     with reading(store.engine).begin() as connection:
         for row in connection.execute(own).mappings():
-            if row["chain"] != chained(before, row):
+            if row["chain"] != chained(before, dict(row)):
                 problems.append(f"event {row['seq']} is not as it was written")
             before = row["chain"]
             known = known or before.startswith(str(head))

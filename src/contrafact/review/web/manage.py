@@ -1,16 +1,11 @@
 """The manager's pages: reviews, who may sign in, the audit log; a review's figures, stages, people.
 
-Also their files: items and decisions in, everything that was decided out. What is uploaded is
-written to a folder of its own under a name of ours; of the name that it was sent with only the
-suffix is used, and the rest shown in messages. All of these pages are for managers.
+Also their files: items and decisions in (`contrafact.review.web.uploads`), everything that was
+decided out. All of these pages are for managers.
 """
 
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
-from shutil import copyfileobj
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Form, HTTPException, Request, UploadFile
@@ -37,13 +32,14 @@ from contrafact.review.external_formats import TOOLS, read_annotations
 from contrafact.review.field_mapping import name_pairs, read_gold, read_items
 from contrafact.review.figures.agreement import rated_questions
 from contrafact.review.import_annotations import import_annotations
-from contrafact.review.project import Project, builtin_projects, load_project, parse_project
+from contrafact.review.project import builtin_projects, load_project
 from contrafact.review.state import NotAllowed, ReviewState
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.studio import Studio, redirect_to, render
+from contrafact.review.web.uploads import read_project, shown_name, uploaded
 from contrafact.review.workflow import reissue, set_stage_open
 
-__all__ = ["read_project", "router", "shown_name", "uploaded"]
+__all__ = ["router"]
 
 _LOG_LINES = 500
 # An SVG that is opened by itself is a page of its own, and styles its lines.
@@ -111,7 +107,8 @@ def invite(
         )
     except NotAllowed as error:
         return _people(request, studio, status=422, problem=str(error))
-    link = str(request.url_for("invite_page", secret=secret))
+    base = studio.url or str(request.base_url).rstrip("/")
+    link = base + str(request.app.url_path_for("invite_page", secret=secret))
     return _people(request, studio, invited=name, link=link)
 
 
@@ -407,8 +404,6 @@ def _team(
 
 
 LongText = Annotated[str, Form(max_length=20_000)]
-_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".xlsx")
-_PROJECT_BYTES = 256 * 1024
 _SHOWN_PROBLEMS = 200
 _TYPES = {
     "jsonl": "application/jsonl; charset=utf-8",
@@ -563,48 +558,3 @@ def _import_page(
         tools=TOOLS,
         limit=studio.upload_limit // (1024 * 1024),
     )
-
-
-def read_project(name: str, file: UploadFile | None) -> Project:
-    """Return the project that a form names, or that it holds as a TOML file.
-
-    Raises:
-        InputError: It names none, or holds none that is valid.
-    """
-    if file is not None and file.filename:
-        given = file.file.read(_PROJECT_BYTES + 1)
-        if len(given) > _PROJECT_BYTES:
-            raise InputError("the project's file is too large", hint="it is a short TOML file")
-        try:
-            return parse_project(given.decode("utf-8"), "the project's file")
-        except UnicodeDecodeError as error:
-            raise InputError("the project's file is not UTF-8", hint="save it as UTF-8") from error
-    if name not in builtin_projects():
-        raise InputError("no project is named", hint="choose one, or upload its file")
-    return load_project(name)
-
-
-@contextmanager
-def uploaded(file: UploadFile) -> Iterator[Path]:
-    """Give what was uploaded as a temporary file; messages name it as its sender did.
-
-    Raises:
-        InputError: As the block does, with the sender's name of the file.
-    """
-    suffix = PurePosixPath(file.filename or "").suffix.lower()
-    with tempfile.TemporaryDirectory(prefix="contrafact-upload-") as folder:
-        path = Path(folder) / f"upload{suffix if suffix in _SUFFIXES else ''}"
-        with path.open("wb") as sink:
-            copyfileobj(file.file, sink)
-        try:
-            yield path
-        except InputError as error:
-            where = shown_name(file) if error.file is not None else None
-            raise InputError(error.problem, file=where, line=error.line, hint=error.hint) from error
-
-
-def shown_name(file: UploadFile) -> str:
-    """Return the name that a file was sent with, as far as it can be shown."""
-    base = (file.filename or "").replace("\\", "/").rpartition("/")[2]
-    plain = "".join(c if c.isprintable() else "?" for c in base)
-    return plain[-80:] or "the file"

@@ -97,6 +97,8 @@ class Studio:
         form_limit: Bytes of a form.
         upload_limit: Bytes of a manager's upload.
         id: Tells this studio's cookies from those of another studio on the same host.
+        url: The address that people reach it by, without a slash at its end; empty if not known.
+        names: The names of hosts that it answers to, besides bare addresses; any if there are none.
         hashing: Where work that hashes passwords waits for its turn.
     """
 
@@ -108,6 +110,8 @@ class Studio:
     form_limit: int = FORM_LIMIT
     upload_limit: int = UPLOAD_LIMIT
     id: str = ""
+    url: str = ""
+    names: frozenset[str] = frozenset()
     hashing: "HashingQueue" = field(default_factory=lambda: HashingQueue())
 
     def invite_link(
@@ -145,6 +149,8 @@ def open_studio(
     limits: Limits | None = None,
     form_limit: int = FORM_LIMIT,
     upload_limit: int = UPLOAD_LIMIT,
+    url: str = "",
+    names: frozenset[str] = frozenset(),
 ) -> Studio:
     """Open a studio on a database.
 
@@ -155,6 +161,8 @@ def open_studio(
         limits: How long sessions last, and how attempts to sign in are slowed.
         form_limit: Bytes of a form.
         upload_limit: Bytes of a manager's upload.
+        url: The address that people reach it by.
+        names: The names of hosts that it answers to; any if there are none.
 
     Raises:
         InputError: The database cannot be used.
@@ -172,6 +180,8 @@ def open_studio(
         form_limit,
         upload_limit,
         id=hashlib.sha256(place.encode()).hexdigest()[:8],
+        url=url,
+        names=names,
     )
 
 

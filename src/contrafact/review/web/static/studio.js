@@ -162,6 +162,7 @@ class Sheet {
       const area = [...this.form.querySelectorAll("textarea")].find((a) => a.name === name);
       if (area) area.value = text;
     }
+    this.keep(); // under the key of the form that is shown now
     if (JSON.stringify(this.filled()) === before) return; // the server has filled it in already
     const note = element("p", "What you had filled in is here again. ", { role: "status" });
     const clear = element("button", "Clear it", { type: "button", class: "quiet" });

@@ -144,7 +144,7 @@ def bombs():
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), bombs(), ids=["same", "rows", "xlsx", "json", "lines"]
+    ("name", "content"), list(bombs()), ids=["same", "rows", "xlsx", "json", "lines"]
 )
 def test_what_unpacks_to_too_much_is_refused_before_it_is_read(site, name, content):
     studio = site()

@@ -231,6 +231,27 @@ def test_whoever_guesses_from_elsewhere_does_not_keep_the_owner_out(site):
     assert studio.studio.sessions.know_device("Ada", "nothing like it") != "nothing like it"
 
 
+def test_everybody_changes_their_own_password(site):
+    studio = site()
+    studio.account("Ada")
+    ada, elsewhere = studio.browser("Ada"), studio.browser("Ada")
+    new = "violet harbour tin 40"
+    for wrong, status in (
+        ({"password": "not the password", "new": new, "again": new}, 422),
+        ({"password": PASSWORD, "new": new, "again": new + "!"}, 422),
+        ({"password": PASSWORD, "new": "password1234", "again": "password1234"}, 422),
+    ):
+        assert ada.post("/account", wrong).status_code == status
+    assert studio.browser().sign_in("Ada", new).status_code == 401
+    studio.now += 1000
+    form = {"password": PASSWORD, "new": new, "again": new}
+    assert location(ada.post("/account", form)) == "/account?done=1"
+    assert ada.get("/").status_code == 200 and elsewhere.get("/").status_code == 303
+    assert studio.browser().sign_in("Ada").status_code == 401
+    assert studio.browser().sign_in("Ada", new).status_code == 303
+    assert "password changed" in [e.action for e in studio.accounts.audit_log()]
+
+
 def test_two_studios_on_one_host_keep_each_its_own_session(site, tmp_path):
     first, second = site(), site(str(tmp_path / "other.db"))
     names = {cookie_name(one.studio, "session") for one in (first, second)}

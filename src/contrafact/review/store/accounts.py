@@ -253,6 +253,21 @@ class Accounts:
             self.note(connection, "password set", name, "", address)
         return Account(name, account.manager, active=True, ready=True)
 
+    def set_password(self, name: str, password: str, *, address: str = "") -> None:
+        """Give an account another password, and end all its sessions.
+
+        Raises:
+            NotAllowed: There is no such account, or the password is too weak.
+        """
+        check_password(password, name)
+        hashed = hash_password(password)  # slow on purpose, so before the transaction
+        with self.engine.begin() as connection:
+            self._held(connection, name)
+            own = accounts.c.name == name
+            connection.execute(update(accounts).where(own).values(password=hashed))
+            connection.execute(delete(sessions).where(sessions.c.account == name))
+            self.note(connection, "password changed", name, "", address)
+
     def set_active(self, name: str, active: bool, *, by: str, address: str = "") -> None:
         """Close an account, which ends its sessions and links, or open it again.
 

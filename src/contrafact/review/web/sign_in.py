@@ -1,4 +1,4 @@
-"""Signing in and out, and the page behind a one-time invitation."""
+"""Signing in and out, the page behind a one-time invitation, and changing one's own password."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse, Response
 from contrafact.review.state import NotAllowed
 from contrafact.review.store.accounts import LONGEST, SHORTEST
 from contrafact.review.store.sessions import TooManyAttempts
-from contrafact.review.web.access import TheStudio, client_address
+from contrafact.review.web.access import TheAccount, TheStudio, client_address
 from contrafact.review.web.security import set_device, set_session
 from contrafact.review.web.studio import Studio, redirect_to, render
 
@@ -105,6 +105,57 @@ async def accept_invite(
         return answer
 
     return await studio.hashing.run(work)
+
+
+@router.get("/account", name="account_page")
+def account_page(request: Request, account: TheAccount, done: bool = False) -> HTMLResponse:
+    """Show the form to change one's password."""
+    return _account(request, done=done)
+
+
+@router.post("/account", name="change_password")
+async def change_password(
+    request: Request,
+    account: TheAccount,
+    studio: TheStudio,
+    password: Text,
+    new: Text,
+    again: Text,
+) -> Response:
+    """Change one's own password; every other session of the account ends."""
+    address, device = client_address(request), request.scope["state"]["device"]
+
+    def work() -> Response:
+        if new != again:
+            return _account(request, 422, "the two new passwords are not the same")
+        try:
+            # Whoever found the browser open guesses no faster here than when signing in.
+            studio.sessions.sign_in(account.name, password, address=address, device=device)
+            studio.accounts.set_password(account.name, new, address=address)
+        except TooManyAttempts as error:
+            return _account(request, 429, str(error))
+        except NotAllowed as error:
+            return _account(request, 422, str(error))
+        answer = redirect_to(f"{request.app.url_path_for('account_page')}?done=1")
+        began = studio.sessions.begin(account.name, address=address)
+        set_session(answer.headers, studio, began)
+        return answer
+
+    return await studio.hashing.run(work)
+
+
+def _account(
+    request: Request, status: int = 200, problem: str | None = None, *, done: bool = False
+) -> HTMLResponse:
+    return render(
+        request,
+        "account.html",
+        status=status,
+        problem=problem,
+        done=done,
+        shortest=SHORTEST,
+        longest=LONGEST,
+    )
 
 
 def _invite(

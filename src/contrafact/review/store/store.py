@@ -286,6 +286,18 @@ class Store:
             self._last_event(connection, review, lock=False)
             return list(_events(connection, review, after))
 
+    def item_history(self, review: str, item: str) -> list[Event]:
+        """Return what happened to one item, in order; its being drawn with others apart.
+
+        Raises:
+            InputError: There is no such review.
+        """
+        own = (events_table.c.review == review) & (events_table.c.item == item)
+        with self._reading.begin() as connection:
+            self._last_event(connection, review, lock=False)
+            rows = connection.execute(select(events_table).where(own).order_by(events_table.c.seq))
+            return [event_of(row._asdict()) for row in rows]
+
     def chain_head(self, review: str) -> str:
         """Return the hash of a review's last event, which covers all before it.
 

@@ -327,6 +327,22 @@ document.addEventListener("DOMContentLoaded", () => {
     choice.checked = keysOn();
     choice.addEventListener("change", () => setKeys(choice.checked));
   }
+  for (const asked of document.querySelectorAll("form[data-confirm], button[data-confirm]")) {
+    const form = asked.form || asked;
+    form.addEventListener("submit", (event) => {
+      if (asked !== form && event.submitter !== asked) return;
+      if (!window.confirm(asked.dataset.confirm)) event.preventDefault();
+    });
+  }
+  for (const link of document.querySelectorAll("[data-copy]")) {
+    const copy = element("button", "Copy", { type: "button", class: "quiet" });
+    copy.setAttribute("aria-label", `Copy the link of ${link.dataset.copy}`);
+    copy.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(link.textContent.trim());
+      copy.textContent = "Copied";
+    });
+    link.after(copy);
+  }
   const first = document.querySelector("[data-focus]");
   if (first) first.focus();
 });

@@ -360,7 +360,7 @@ def test_a_plot_is_that_of_its_page_though_the_review_goes_on(studio, max_):
         studio.store.answer("ours", who, given, {"rating": "Yes"})
     studio.studio.figures.invalidate("ours")
     assert "1 of 3" not in first.text
-    assert "Of 3 items 1 have ended" in max_.get("/manage/r/ours").text
+    assert "Of 3 items 1 have ended" in max_.get("/manage/r/ours/figures").text
     assert max_.get(source).content == before
 
 

@@ -402,6 +402,60 @@ def prove(
     typer.echo(f"hash of the last event: {last}")
 
 
+@app.command("backup")
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes.")],
+    db: _Database = "review.db",
+) -> None:
+    """Copy a studio's database (SQLite) while it is served. The copy is whole or not there.
+
+    Of PostgreSQL use pg_dump.
+
+    Example: contrafact review backup monday.db --db review.db
+    """
+    from contrafact.review.store.backup import backup as copy
+
+    _check_installed()
+    count = copy(db, file)
+    typer.echo(f"{file}: {count:,} {'review' if count == 1 else 'reviews'}")
+
+
+@app.command("restore")
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A copy that `backup` made.")],
+    db: _Database = "review.db",
+) -> None:
+    """Put a copy back as a new database (SQLite), once its histories are proven.
+
+    Example: contrafact review restore monday.db --db restored.db
+    """
+    from contrafact.review.store.backup import restore as put_back
+
+    _check_installed()
+    names = put_back(file, db)
+    typer.echo(f"{db}: {', '.join(names) or 'no reviews'}; each is what its events say")
+
+
+@app.command("delete")
+def delete(
+    out: Annotated[
+        Path, typer.Option("--export", metavar="FILE", help="Where its history is written first.")
+    ],
+    review: Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")],
+    db: _Database = "review.db",
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
+) -> None:
+    """Delete a review for good, once its history is written into a file.
+
+    Example: contrafact review delete --review spring --export spring.jsonl
+    """
+    from contrafact.review.store.backup import delete_review
+
+    with open_store(db) as store:
+        count = delete_review(store, review, out, by)
+    typer.echo(f"{review}: deleted; its {count:,} events are in {out}")
+
+
 def _check_installed() -> None:
     from importlib.util import find_spec
 

@@ -23,7 +23,7 @@ def test_axe_finds_nothing(served, open_tab, axe):
             ("light", "axe.run()"),
             ("dark", "axe.run({runOnly: ['color-contrast']})"),
         ):
-            tab.page.emulate_media(color_scheme=scheme)
+            tab.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             found = tab.page.evaluate(run)
             shown = [(v["id"], [n["html"] for n in v["nodes"]]) for v in found["violations"]]
             assert shown == [], scheme + json.dumps(shown, indent=1)

@@ -57,7 +57,7 @@ def written(path, items):
 def test_from_an_empty_studio_to_the_exports(manager, open_tab, review_team, tmp_path):
     page = manager.page
     open_review(manager, "edits", "cobe-rating")
-    page.get_by_role("link", name="Import").click()
+    page.get_by_role("link", name="Import the items").click()
     items = {f"i{n}": review_team.item(n) for n in range(3)}
     import_items(manager, written(tmp_path / "items.jsonl", items))
     assert "3 of 3 items are new." in page.inner_text("[role=status]")

@@ -90,6 +90,11 @@ class Store:
         with self._reading.begin() as connection:
             return list(connection.scalars(select(reviews.c.name).order_by(reviews.c.name)))
 
+    def forget(self, review: str) -> None:
+        """Drop what is kept in memory of a review, to read it again."""
+        with self._lock(review):
+            self._states.pop(review, None)
+
     def define(self, review: str, project: Project, who: str) -> None:
         """Open a review, or give the one of that name other guidelines.
 

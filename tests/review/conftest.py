@@ -74,8 +74,17 @@ def gold_for(project: Project) -> dict[str, tuple[dict[str, Any], dict[str, str]
     return {f"g{n}": (made_item(100 + n), answers) for n in range(3)}
 
 
+def with_short_rounds(project: Project) -> Project:
+    """Return a project whose rounds of training have three items."""
+    short = [
+        stage.model_copy(update={"sample": 3}) if stage.kind == "training" else stage
+        for stage in project.stages
+    ]
+    return project.model_copy(update={"stages": tuple(short)})
+
+
 def new_state(name: str = "rfc-rewrite", items: int = 0, *, trained: bool = True) -> ReviewState:
-    project = load_project(name)
+    project = with_short_rounds(load_project(name))
     state = ReviewState(project)
     define_project(state, project, "Max", NOW)
     for person, roles in TEAMS[name].items():
@@ -344,7 +353,7 @@ class Site:
 
     def review(self, name: str, project: str, items: int = 3, **fields: str) -> None:
         """Open a review with its usual team, each with an account, and made-up items."""
-        self.store.define(name, load_project(project), "Max")
+        self.store.define(name, with_short_rounds(load_project(project)), "Max")
         for person, roles in TEAMS[project].items():
             self.store.set_roles(name, person, roles, "Max", trained=True)
             if self.accounts.find(person) is None:

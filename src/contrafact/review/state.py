@@ -189,10 +189,17 @@ class Batch:
 
 @dataclass
 class Trainee:
-    """One person's training at one stage."""
+    """One person's training at one stage.
+
+    Attributes:
+        rounds: By round, its items and whether they were answered rightly; None while open.
+        passed: Whether a round was good enough.
+        answers: By item, what was last answered.
+    """
 
     rounds: list[dict[str, bool | None]] = field(default_factory=list)
     passed: bool = False
+    answers: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -461,6 +468,7 @@ class ReviewState:
     def _training_answered(self, event: Event) -> None:
         trainee = self.trainees[event.who, str(event.stage)]
         trainee.rounds[event.round - 1][str(event.item)] = event.body["right"]
+        trainee.answers[str(event.item)] = event.body["answers"]
 
     def _training_closed(self, event: Event) -> None:
         self.trainees[event.who, str(event.stage)].passed = event.body["passed"]
@@ -563,7 +571,7 @@ def snapshot(state: ReviewState) -> ReviewState:
     made.gold, made.gold_fields = dict(state.gold), dict(state.gold_fields)
     made.batches = {name: copy(batch) for name, batch in state.batches.items()}
     made.trainees = {
-        key: Trainee([dict(answers) for answers in trainee.rounds], trainee.passed)
+        key: Trainee([dict(one) for one in trainee.rounds], trainee.passed, dict(trainee.answers))
         for key, trainee in state.trainees.items()
     }
     made.held, made.last = dict(state.held), dict(state.last)

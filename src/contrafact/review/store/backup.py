@@ -35,10 +35,13 @@ def backup(database: str, out: Path) -> int:
     _refuse_existing(out)
     with Store(database) as store:
         count = len(store.reviews())
-    with atomic_path(out) as temporary:
-        with closing(sqlite3.connect(source)) as here, closing(sqlite3.connect(temporary)) as there:
-            here.backup(there)
-            there.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+    with (
+        atomic_path(out) as temporary,
+        closing(sqlite3.connect(source)) as here,
+        closing(sqlite3.connect(temporary)) as there,
+    ):
+        here.backup(there)
+        there.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
     out.chmod(0o600)
     return count
 

@@ -99,6 +99,8 @@ def take(browser: Browser, base: str) -> None:
     shot(browser, base, "manage", "Max", "/manage", height=560)
     shot(browser, base, "people", "Max", "/manage/people", height=640)
     shot(browser, base, "figures", "Max", "/manage/r/spring/figures", height=1500)
+    shot(browser, base, "stages", "Max", "/manage/r/spring", height=900)
+    shot(browser, base, "items", "Max", "/manage/r/spring/items?state=open", height=700)
     shot(browser, base, "team", "Max", "/manage/r/spring/team")
     shot(browser, base, "import", "Max", "/manage/r/spring/import")
     shot(browser, base, "log", "Max", "/manage/log", height=640)

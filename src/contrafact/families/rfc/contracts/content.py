@@ -22,10 +22,11 @@ from contrafact.families.rfc.contracts.vocabulary import (
     is_function_word,
     is_modifier,
     is_noun,
+    may_name,
     pattern,
     words,
 )
-from contrafact.text.tokens import stem
+from contrafact.text.tokens import same_root, stem
 
 __all__ = [
     "Difference",
@@ -33,6 +34,7 @@ __all__ = [
     "content_added",
     "differences",
     "institutions_kept",
+    "matter_kept",
     "wording_changed",
 ]
 
@@ -88,8 +90,7 @@ def _polar() -> frozenset[str]:
 @cache
 def _degrees() -> frozenset[str]:
     found = tone()
-    graded = (word for word, (kind, _) in found.grades.items())
-    return frozenset((*found.amplifiers, *found.downtoners, *found.valence, *graded))
+    return frozenset((*found.amplifiers, *found.downtoners, *found.valence, *found.grades))
 
 
 def _is_permitted(pair: Pair, token: Token) -> bool:
@@ -267,6 +268,53 @@ def wording_changed(pair: Pair) -> Iterator[Finding]:
         f"other words in {len(found)} sentence{'s' * (len(found) > 1)}, first "
         f"'{before}' → '{after}'",
         *pair.spans(change),
+    )
+
+
+@rule(
+    "content-changed",
+    about="events",
+    paper="R.1; R.2; R.3; S.3, 1",
+    manipulations=("numerical", "flipping", "sentiment"),
+)
+def matter_kept(
+    pair: Pair, *, most: Annotated[int, "ours: words of a change that swaps its matter"] = 3
+) -> Iterator[Finding]:
+    """No thing stands for another: a shortage of water is none of power."""
+    # What is turned round may be a word that is a noun as well: "likes", "dislikes".
+    named = is_noun if pair.manipulation == "flipping" else may_name
+    for change in pair.changes:
+        before, after = pair.tokens(change)
+        if not 1 <= len(before) <= most or not 1 <= len(after) <= most:
+            continue
+        old, new = (
+            [
+                t
+                for t in tokens
+                if _is_content(t) and named(t.key) and t.text.islower() and not _is_toned(t)
+            ]
+            for tokens in (before, after)
+        )
+        rest = [t for t in after if _is_content(t) and t not in new and not _is_permitted(pair, t)]
+        if len(old) != 1 or len(new) != 1 or rest or are_synonyms(old[0].key, new[0].key):
+            continue
+        if same_root(old[0].key, new[0].key):
+            continue
+        yield fail(
+            "content-changed", f"'{old[0].text}' became '{new[0].text}'", *pair.spans(change)
+        )
+
+
+def _is_toned(token: Token) -> bool:
+    """Whether a word is one of degree, of tone or of a side, which amplification may exchange."""
+    parts = (token.key, *token.key.split("-"))
+    return any(
+        part in _degrees()
+        or stem(part) in _polar()
+        or part in words("framing")
+        or part in words("light")
+        or is_modifier(part)
+        for part in parts
     )
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from contrafact.families.rfc.contracts.assertions import assertions
 from contrafact.families.rfc.contracts.consistency import (
+    is_earlier_forecast,
     comparatives,
     earlier_and_later,
     expected_and_actual,
@@ -161,7 +162,15 @@ def _between(text: str, one: Quantity, two: Quantity) -> str:
 _NEW_CLAUSE = re.compile(r"[;]|,\s(?:and|but|while|as)\s|\b(?:as|after|while|but)\b", re.IGNORECASE)
 _RESULT = re.compile(r"\s(?:profit|profitability|loss|losses|the\s(?:black|red))\Z", re.IGNORECASE)
 _WAY = re.compile(
-    r"\b(?:(?P<up>upwards?)|(?P<down>downwards?))\s(?:to\s(?P<to>\S+)\s)?from\s", re.IGNORECASE
+    r"\b(?:(?P<up>upwards?)|(?P<down>downwards?)),?\s(?:to\s[^.;,]?[^;,]{1,30}?,?\s)?from\s",
+    re.IGNORECASE,
+)
+_UNIT = r"(?:\s?(?:%|percent|per\scent|percentage\spoints?|points?))?"
+_WAY_TO = re.compile(
+    r"\b(?:(?P<up>upwards?)|downwards?),?\s(?:"
+    rf"from\s(?P<old>\d+(?:\.\d+)?){_UNIT}\sto\s(?P<new>\d+(?:\.\d+)?)"
+    rf"|to\s(?P<new2>\d+(?:\.\d+)?){_UNIT},?\sfrom\s(?P<old2>\d+(?:\.\d+)?))(?![\d,])",
+    re.IGNORECASE,
 )
 _PER = re.compile(
     r"\s?/\s?(?:\$|€|USD)|\s(?:per|to\sthe|against\sthe|a)\s(?:U\.?S\.?\s)?(?:dollar|euro|greenback)",
@@ -175,7 +184,9 @@ def _moves(side: Side) -> Iterator[Contradiction]:
     found = side.quantities
     for old, new in earlier_and_later(side):
         a, b = found[old], found[new]
-        if a.value is None or b.value is None or a.is_estimate or b.is_estimate:
+        if a.value is None or b.value is None:
+            continue
+        if (a.is_estimate or b.is_estimate) and not is_earlier_forecast(side, a):
             continue
         if _is_earlier_range(side, a, b):
             yield from _ranges(side, a, b)
@@ -207,6 +218,11 @@ def _moves(side: Side) -> Iterator[Contradiction]:
                 min(cue.start, low),
                 high,
             )
+    for match in _WAY_TO.finditer(side.text):
+        old, new = (float(match[k] or match[k + "2"]) for k in ("old", "new"))
+        if old != new and bool(match["up"]) != (new > old):
+            what = " ".join(match[0].split())
+            yield Contradiction("direction", f"'{what}' contradicts itself", *match.span())
     for a, b in pairwise(found):
         if not _OPENED.search(side.text[max(0, a.start - 50) : a.start]):
             continue
@@ -339,6 +355,12 @@ _PARTS = re.compile(
     r"|remain\w+|split|mix)\b",
     re.IGNORECASE,
 )
+_OF_WHOLE = re.compile(
+    r"\b(?:ma[dk]es?\sup|making\sup|account(?:s|ed|ing)?\sfor)\s(?:about\s|around\s|some\s)?\Z", re.I
+)
+PART_REACH = 30
+"""Characters before a percentage in which words make it a part of a whole (ours)."""
+
 _BOUNDED = frozenset(("share", "utilisation", "unemployment"))
 _DIFFUSION = re.compile(
     r"\b(?:PMI|ISM|purchasing\smanagers|diffusion\sindex|builder(?:s['’]?)?\s(?:sentiment|confidence))",
@@ -371,7 +393,7 @@ def _parts(side: Side) -> Iterator[Contradiction]:
             q
             for q in side.quantities
             if sentence.start <= q.start < sentence.end
-            and q.role == "share"
+            and (q.role == "share" or _OF_WHOLE.search(side.text, q.start - PART_REACH, q.start))
             and q.is_level
             and q.link is None
             and q.value
@@ -505,8 +527,8 @@ _WORST = (
     r"(?:[\w-]+\s){0,3}"
 )
 _EXTREMES = re.compile(
-    rf"\b{_DOWN}\b[^.;]{{0,40}}?\bto\s(?:a|an|its|their)\s(?:\w+\s)?{_SPAN}[\s-](?P<a>highs?)\b"
-    rf"|\b{_UP}\b[^.;]{{0,40}}?\bto\s(?:a|an|its|their)\s(?:\w+\s)?{_SPAN}[\s-](?P<b>lows?)\b"
+    rf"\b{_DOWN}\b[^.;]{{0,40}}?\bto\s(?:(?:a|an|its|their)\s)?(?:\w+\s)?{_SPAN}[\s-](?P<a>highs?)\b"
+    rf"|\b{_UP}\b[^.;]{{0,40}}?\bto\s(?:(?:a|an|its|their)\s)?(?:\w+\s)?{_SPAN}[\s-](?P<b>lows?)\b"
     rf"|\b{_UP}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:loss|losses|fall|drop|decline"
     rf"|slide|slump|plunge)\b"
     rf"|\b{_DOWN}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:gains?|rise|rally|jump|advance"
@@ -590,6 +612,13 @@ def _comparisons(side: Side) -> Iterator[Contradiction]:
 # Levels and their bounds
 
 
+_ACROSS = re.compile(
+    r"\b(?:(?:fell|falls?|fallen|drops?|dropped|dropping|slid|slides?|slipped|slips?|sank|sinks?"
+    r"|tumbl\w+|plung\w+|slump\w*|dipp?(?:ed|s)|retreat\w*|eased?)\s(?:back\s)?(?:above|over)"
+    r"|(?:rose|rises?|risen|climb\w*|jump\w*|soar\w*|surg\w+|rall(?:y|ied|ies)|advanc\w+|leap\w*"
+    r"|spik\w+)\s(?:back\s)?(?:below|beneath))\s(?:the\s)?(?=[$€£¥]?\d)",
+    re.IGNORECASE,
+)
 _BOUND = re.compile(
     r"\b(?:(?P<above>above|past|top(?:s|ped|ping)?|exceed(?:s|ed|ing)?|over)|(?P<below>below|under"
     r"|beneath))\s(?:the\s)?(?:\w+\s)?\Z",
@@ -609,6 +638,9 @@ _OTHER_TIME = re.compile(
 
 def _bounds(side: Side) -> Iterator[Contradiction]:
     """Yield levels on the wrong side of the bound that they are said to have passed."""
+    for match in _ACROSS.finditer(side.text):
+        what = " ".join(match[0].split())
+        yield Contradiction("bound", f"'{what}' contradicts itself", *match.span())
     found = side.quantities
     sentences = [s.end for s in side.sentences]
     for bound in found:

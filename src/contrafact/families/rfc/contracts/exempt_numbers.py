@@ -103,7 +103,7 @@ _LISTED = (
 )
 _LIST_TITLE = re.compile(rf"\A\s(?:[\w&'’-]+\s){{0,5}}?{_LISTED}\b", re.IGNORECASE)
 _LIST_START = re.compile(
-    r"(?:\A|[.:!?\n|]\s*|\b(?:[Tt]he|[Tt]op|[Ii]ts|[Oo]ur|[Tt]hese|[Tt]hose)\s)[\"“'‘]?\Z"
+    r"(?:\A|[.:!?\n|]\s*|\b(?:[Tt]he|[Tt]op|[Ii]ts|[Oo]ur|[Tt]hese|[Tt]hose|(?:list|ranking|round-?up|pick|selection)\sof)\s)[\"“'‘]?\Z"
 )
 _CONSTANT_AFTER = re.compile(
     r"\A(?:\s(?:U\.?S\.?\s|American\s)?states\b"

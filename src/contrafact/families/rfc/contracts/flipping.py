@@ -24,11 +24,12 @@ from contrafact.families.rfc.contracts.exempt_numbers import matched_quantities
 from contrafact.families.rfc.contracts.numbers import changed_numbers, number_key, place
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.families.rfc.contracts.vocabulary import pattern, words
+from contrafact.families.rfc.contracts.vocabulary import may_name, pattern, words
 from contrafact.text.quantities import Quantity
 from contrafact.text.tokens import stem
 
 __all__ = [
+    "acts_reversed",
     "bearing",
     "is_reversed",
     "left_standing",
@@ -394,6 +395,38 @@ def verdicts_reversed(pair: Pair) -> Iterator[Finding]:
             for cue, others in aligned.counterparts
         ):
             yield fail("not-reversed", f"'{match[0]}' still stands", match.span(), kept)
+
+
+OBJECT_NEAR = 2
+"""Words from a verb to its object, at most, for two verbs to be of one (ours)."""
+
+
+@rule("not-reversed", about="consistency", paper="R.1; Q.1, 1", manipulations=("flipping",))
+def acts_reversed(pair: Pair) -> Iterator[Finding]:
+    """What is reversed in the headline is reversed in the story: who is to sell bonds there does
+    not buy them here.
+    """
+    a = pair.original
+
+    def objects(i: int) -> frozenset[str]:
+        after = a.tokens[i + 1 : i + 2 + OBJECT_NEAR]
+        return frozenset(stem(t.key) for t in after if t.is_word and may_name(t.key))
+
+    reversed_at: dict[str, list[int]] = {}
+    for change in pair.changes:
+        first, end = change.original
+        new = {stem(token.key) for token in pair.tokens(change)[1]}
+        for i in range(first, end):
+            token = a.tokens[i]
+            if token.key in words("polar") and stem(token.key) not in new:
+                reversed_at.setdefault(stem(token.key), []).append(i)
+    for i, token in enumerate(a.tokens):
+        there = reversed_at.get(stem(token.key))
+        if there is None or pair.alignment.change_in_original(i) is not None:
+            continue
+        kept = pair.kept(token.start, token.end)
+        if kept is not None and any(objects(i) & objects(j) for j in there):
+            yield fail("not-reversed", f"'{token.text}' still stands", (token.start, token.end), kept)
 
 
 _REPORTED = re.compile(

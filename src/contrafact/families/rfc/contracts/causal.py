@@ -25,6 +25,7 @@ from contrafact.families.rfc.contracts.directional_cues import (
 )
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Span, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, Rule, fail, review, rule
+from contrafact.families.rfc.contracts.sentiment import raised_verbs
 from contrafact.families.rfc.contracts.vocabulary import (
     groups,
     is_function_word,
@@ -44,6 +45,7 @@ __all__ = [
     "cause_related",
     "cause_stated",
     "chain_stated",
+    "effect_as_strong",
     "effect_kept",
     "effect_worded",
     "findings_outside_cause",
@@ -195,11 +197,7 @@ def headline_cause_changed(pair: Pair) -> Iterator[Finding]:
         for span in told
         for word in _content(pair.original.tokens[i] for i in pair.original.span_tokens(*span))
     )
-    told_words = [
-        word
-        for span in told
-        for word in _content(pair.original.tokens[i] for i in pair.original.span_tokens(*span))
-    ]
+    told_words = [word for span in told for word in _content(changed_words(pair, span))]
     for chain in chains(pair.original):
         if chain.cause[1] > end:
             continue
@@ -340,6 +338,8 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
     realised, changed = realised_chains(pair), changed_chains(pair)
     if not realised:
         return
+    if not changed and any(changed_words(pair, chain.cause) for chain in chains(pair.original)):
+        return  # another cause is: of what is planned or expected
     if not changed and not any(_replaced(pair, chain)[1] for chain in realised):
         cause = realised[0].cause
         yield fail("cause-unchanged", f"the cause is still '{pair.original.excerpt(cause)}'", cause)
@@ -355,6 +355,8 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
         )
         if not turned and (not new or _in_other_words(before, after)):
             continue
+        if not before and all(is_modifier(word) or stem(word) in _vague() for word in new):
+            continue  # "unusually cold weather": the same cause
         if not before and new:
             yield review(
                 "cause-extended",
@@ -411,7 +413,7 @@ def _replaced(pair: Pair, chain: Chain) -> tuple[list[str], list[str]]:
 def effect_kept(pair: Pair) -> Iterator[Finding]:
     """The effect and all directions outside the replaced cause stay."""
     for cue, others in direction_alignment(pair).counterparts:
-        if _is_inside((cue.start, cue.end), causes(pair)):
+        if _is_inside((cue.start, cue.end), (*causes(pair), *causal_places(pair).original)):
             continue
         if others and all(other.sign == -cue.sign for other in others):
             yield Finding(
@@ -425,7 +427,7 @@ def effect_kept(pair: Pair) -> Iterator[Finding]:
 
 @rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
 def effect_worded(
-    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 2
+    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 3
 ) -> Iterator[Finding]:
     """Outside the replaced cause no word of content stands for another that says something else:
     the effect's verb and what it is measured by stay.
@@ -513,6 +515,19 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
                     chain.cause,
                 )
                 return
+
+
+@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
+def effect_as_strong(
+    pair: Pair, *, steps: Annotated[int, "ours: grades by which a verb may differ, less than"] = 2
+) -> Iterator[Finding]:
+    """The effect is told as strongly as before: premiums that climbed do not skyrocket."""
+    places = causal_places(pair)
+    for change in raised_verbs(pair, steps):
+        span = pair.spans(change)[0]
+        if span is not None and not _is_inside(span, (*causes(pair), *places.original)):
+            before, after = pair.texts(change)
+            yield fail("effect-changed", f"'{before}' became '{after}'", *pair.spans(change))
 
 
 _WORSE = re.compile(

@@ -19,6 +19,7 @@ from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.sentiment import tone
 from contrafact.families.rfc.contracts.vocabulary import (
     groups,
+    is_common,
     is_function_word,
     is_modifier,
     is_noun,
@@ -197,6 +198,10 @@ def _opener(side: Side, before: Iterable[Token], after: list[Token]) -> Token | 
             return token
         if place == 0 and token.key in ("and", "but") and not had and len(after) > LONG_CLAUSE:
             return token
+        rest = after[place + 1 :]
+        joins = place > 0 and token.key == "and" and len(rest) > 1
+        if joins and may_name(rest[0].key) and not is_modifier(rest[0].key):
+            return token  # "dry up and lenders circle"
         comma = side.text[max(0, token.start - 2) : token.start].startswith(",")
         if place == 0 and comma and token.key.endswith("ing"):
             return token
@@ -291,9 +296,9 @@ def matter_kept(
             [
                 t
                 for t in tokens
-                if _is_content(t) and named(t.key) and t.text.islower() and not _is_toned(t)
+                if _is_content(t) and named(t.key) and _is_plain(side, t) and not _is_toned(pair, t)
             ]
-            for tokens in (before, after)
+            for side, tokens in ((pair.original, before), (pair.rewritten, after))
         )
         rest = [t for t in after if _is_content(t) and t not in new and not _is_permitted(pair, t)]
         if len(old) != 1 or len(new) != 1 or rest or are_synonyms(old[0].key, new[0].key):
@@ -305,8 +310,17 @@ def matter_kept(
         )
 
 
-def _is_toned(token: Token) -> bool:
-    """Whether a word is one of degree, of tone or of a side, which amplification may exchange."""
+def _is_plain(side: Side, token: Token) -> bool:
+    """Whether a word is no name: in small letters, or the first of a sentence and a common one."""
+    return token.text.islower() or (
+        token.start == side.sentence_of(token.start).start and is_common(token.key)
+    )
+
+
+def _is_toned(pair: Pair, token: Token) -> bool:
+    """Whether a word is one of degree, of tone or of a side, which may be exchanged."""
+    if pair.manipulation == "flipping" and _is_permitted(pair, token):
+        return True
     parts = (token.key, *token.key.split("-"))
     return any(
         part in _degrees()

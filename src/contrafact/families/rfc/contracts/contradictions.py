@@ -13,10 +13,10 @@ from itertools import pairwise
 
 from contrafact.families.rfc.contracts.assertions import assertions
 from contrafact.families.rfc.contracts.consistency import (
-    is_earlier_forecast,
     comparatives,
     earlier_and_later,
     expected_and_actual,
+    is_earlier_forecast,
 )
 from contrafact.families.rfc.contracts.directional_cues import (
     Cue,
@@ -172,6 +172,11 @@ _WAY_TO = re.compile(
     rf"|to\s(?P<new2>\d+(?:\.\d+)?){_UNIT},?\sfrom\s(?P<old2>\d+(?:\.\d+)?))(?![\d,])",
     re.IGNORECASE,
 )
+_FROM_THERE = re.compile(
+    r"\b(?:(?P<up>up|higher\sthan)|(?:down|lower\sthan))(?:\sfrom)?\s"
+    r"(?:an?\s|its\s|the\s)?(?:previous|earlier|prior|initial|original)\s",
+    re.IGNORECASE,
+)
 _PER = re.compile(
     r"\s?/\s?(?:\$|€|USD)|\s(?:per|to\sthe|against\sthe|a)\s(?:U\.?S\.?\s)?(?:dollar|euro|greenback)",
     re.IGNORECASE,
@@ -200,6 +205,11 @@ def _moves(side: Side) -> Iterator[Contradiction]:
         if way is not None and a.value != b.value and bool(way["up"]) != rising:
             yield _told("direction", f"'{way[0].split()[0]}' from '{a.text}' to '{b.text}'", a, b)
             continue
+        from_there = _FROM_THERE.search(side.text[low:high])
+        if from_there is not None and a.value != b.value:
+            if bool(from_there["up"]) != rising:
+                yield _told("direction", f"'{from_there[0]}' '{a.text}' to '{b.text}'", a, b)
+            continue
         cue = _mover(side, low, high)
         if cue is None:
             told = a.direction is not None and not b.is_old and a.link and a.link[0] == "from-to"
@@ -210,6 +220,8 @@ def _moves(side: Side) -> Iterator[Contradiction]:
             continue
         # "losses widened" is bad, and yet the figure grows: what counts is the verb's own sign.
         grows = cue.sign * cue.bare if len(cue.parts) > 1 else cue.sign
+        if _BETTERS.match(cue.text) and _is_of_burden(side, cue):
+            grows = -grows  # churn that improves falls
         linked = a.link is not None and a.link[0] == "from-to"
         if (linked and a.value == b.value) or (a.value != b.value and (grows > 0) != rising):
             yield Contradiction(
@@ -233,6 +245,19 @@ def _moves(side: Side) -> Iterator[Contradiction]:
             continue
         if a.value != b.value and (cues[-1].sign > 0) != (b.value > a.value):
             yield _told("direction", f"'{cues[-1].text}' from '{a.text}' to '{b.text}'", a, b)
+
+
+_BETTERS = re.compile(r"(?:improv|worsen|deteriorat)", re.IGNORECASE)
+
+
+def _is_of_burden(side: Side, cue: Cue) -> bool:
+    """Whether what is said to improve is a burden: churn, unemployment, defaults."""
+    first = side.span_tokens(cue.start, cue.end)[0]
+    start = side.sentence_of(cue.start).start
+    return any(
+        token.key in words("burdens") and token.start >= start
+        for token in side.tokens[max(0, first - 4) : first]
+    )
 
 
 def _is_earlier_range(side: Side, a: Quantity, b: Quantity) -> bool:
@@ -356,7 +381,8 @@ _PARTS = re.compile(
     re.IGNORECASE,
 )
 _OF_WHOLE = re.compile(
-    r"\b(?:ma[dk]es?\sup|making\sup|account(?:s|ed|ing)?\sfor)\s(?:about\s|around\s|some\s)?\Z", re.I
+    r"\b(?:ma[dk]es?\sup|making\sup|account(?:s|ed|ing)?\sfor)\s(?:about\s|around\s|some\s)?\Z",
+    re.I,
 )
 PART_REACH = 30
 """Characters before a percentage in which words make it a part of a whole (ours)."""
@@ -451,6 +477,7 @@ _EXPECTATION = re.compile(
     r"|lower\sthan|under|behind))\b",
     re.IGNORECASE,
 )
+_DECLINE = re.compile(r"\s(?:\w+\s)?(?:drop|fall|decline|decrease|slide|dip)\b", re.IGNORECASE)
 _NOT = re.compile(
     r"\b(?:not|never|failed to|fails to|failing to|unable to)\s\Z|n['’]t\s\Z", re.IGNORECASE
 )
@@ -464,6 +491,8 @@ def _results(side: Side) -> Iterator[Contradiction]:
         if a.value is None or b.value is None or a.is_loss or b.is_loss:
             continue
         low, high = min(a.start, b.start), max(a.end, b.end)
+        if b.direction == "down" and _DECLINE.match(side.text[a.end : a.end + 24]):
+            continue  # "fell 0.7%, trailing the 0.4% drop expected": the deeper fall is the miss
         word = None
         if b.start < a.start:  # "expected $1.10; it earned $1.20 and beat": it may be elsewhere
             for match in _EXPECTATION.finditer(side.text, side.sentence_of(low).start, high):

@@ -257,7 +257,7 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             for attitude in reversed_cues
             if attitude.end < cue.start
         )
-        governed = governed or _is_governed(pair, cue)
+        governed = governed or _is_governed(pair, cue) or _is_refigured(pair, cue)
         # A firm direction that stayed leaves the reversal incomplete. A plain one does where it
         # leans the way the original does; against it, it may be the background of either story.
         sure = cue.tier == "firm" or (
@@ -324,6 +324,20 @@ def _is_governed(pair: Pair, cue: Cue) -> bool:
         return False
     return any(_HELD_OF.search(before) for before in spoken)
 
+
+def _is_refigured(pair: Pair, cue: Cue) -> bool:
+    """Whether the figure of a direction took another's place: "would grow 2.1%, down from 2.7%"."""
+    quantities = pair.original.quantities
+    swapped = _swapped(pair, dict(matched_quantities(pair)))
+    return any(
+        0 <= quantities[i].start - cue.end <= FIGURE_NEAR
+        and pair.original.text[cue.end : quantities[i].start].strip() in ("", "by", "to", "about")
+        for i in swapped
+    )
+
+
+FIGURE_NEAR = 8
+"""Characters from a direction to the figure that it has, at most (ours)."""
 
 VERB_REACH = 7
 """Words from a turned attitude to the direction that it is to, at most (ours)."""
@@ -426,7 +440,9 @@ def acts_reversed(pair: Pair) -> Iterator[Finding]:
             continue
         kept = pair.kept(token.start, token.end)
         if kept is not None and any(objects(i) & objects(j) for j in there):
-            yield fail("not-reversed", f"'{token.text}' still stands", (token.start, token.end), kept)
+            yield fail(
+                "not-reversed", f"'{token.text}' still stands", (token.start, token.end), kept
+            )
 
 
 _REPORTED = re.compile(

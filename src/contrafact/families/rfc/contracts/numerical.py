@@ -43,6 +43,7 @@ from contrafact.families.rfc.contracts.numbers import (
     precision,
     quantity_matches,
     same_value,
+    worth,
 )
 from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
@@ -366,6 +367,34 @@ def within_range(
             *spans,
             for_review=i in bound or is_exempt(pair.original, old) or moved_level,
         )
+
+
+_FRACTION_POINT = re.compile(
+    r"\b(?:(?P<three>three-quarters?(?:\sof\sa)?)|(?P<quarter>(?:a\s)?quarter(?:\sof\sa)?)"
+    r"|(?P<half>(?:a\s)?half(?:\sa)?))[\s-](?:percentage[\s-])?point\b",
+    re.IGNORECASE,
+)
+_POINTS = {"three": 0.75, "quarter": 0.25, "half": 0.5}
+
+
+@rule("equal-quantities", about="numbers", paper="S.2, 8", manipulations=("numerical",))
+def notations_agree(pair: Pair) -> Iterator[Finding]:
+    """Two notations of one move go together: a quarter point and 25 basis points."""
+    a, b = pair.original, pair.rewritten
+    before, after = (list(_FRACTION_POINT.finditer(s.text)) for s in (a, b))
+    if not before or len(before) != len(after):
+        return
+    for old, new in zip(before, after, strict=True):
+        was, now = (_POINTS[str(m.lastgroup)] for m in (old, new))
+        for i, j in perturbed_quantities(pair):
+            one, two = a.quantities[i], b.quantities[j]
+            if one.kind == "basis points" and worth(one) == was and worth(two) != now:
+                yield fail(
+                    "equal-quantities",
+                    f"'{two.text}' is not '{new[0]}'",
+                    place(one),
+                    place(two),
+                )
 
 
 _OF_PRICES = re.compile(

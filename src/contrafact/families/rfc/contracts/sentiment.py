@@ -139,9 +139,13 @@ def amplifiers(pair: Pair) -> list[Token]:
     return found
 
 
-@read_once
-def raised_verbs(pair: Pair) -> list[Change]:
-    """Return the changes in which a verb is stronger than the one it replaces."""
+def raised_verbs(pair: Pair, steps: int = 1) -> list[Change]:
+    """Return the changes in which a verb is stronger than the one it replaces.
+
+    Args:
+        pair: The pair.
+        steps: Grades by which it is, at least.
+    """
 
     def strongest(tokens: list[Token]) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -153,7 +157,9 @@ def raised_verbs(pair: Pair) -> list[Change]:
     found = []
     for change in pair.changes:
         before, after = map(strongest, pair.tokens(change))
-        if any(kind in before and strength > before[kind] for kind, strength in after.items()):
+        if any(
+            kind in before and strength >= before[kind] + steps for kind, strength in after.items()
+        ):
             found.append(change)
     return found
 

@@ -339,7 +339,7 @@ def _changes(side: Side) -> Iterator[Contradiction]:
                 )
 
 
-_OR = re.compile(r",?\s(?:or|that\sis,)\s(?:about\s|roughly\s|some\s)?|\s\(")
+_OR = re.compile(r"(?:\spoints?)?,?\s(?:or|that\sis,)\s(?:about\s|roughly\s|some\s)?|\s\(")
 _TO = re.compile(r",?\)?\s(?:lower\s|higher\s)?(?:to|at)\s(?:about\s|around\s)?")
 
 

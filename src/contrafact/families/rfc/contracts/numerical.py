@@ -570,15 +570,15 @@ _CONVERTED = re.compile(r"[\w\s]{0,12}\s?\((?:about\s|around\s)?")
 
 @rule("related-quantities", about="numbers", paper="S.2, 8", manipulations=("numerical",))
 def conversions_kept(
-    pair: Pair, *, share: Annotated[float, "ours: share by which a rate may be off"] = 0.06
+    pair: Pair, *, share: Annotated[float, "ours: share by which a rate may be off"] = 0.01
 ) -> Iterator[Finding]:
-    """An amount and its conversion into another currency, in brackets, keep their rate."""
+    """An amount and its conversion into another currency, in brackets, keep their rate, rounding
+    apart.
+    """
     where = dict(perturbed_quantities(pair))
     found, new = pair.original.quantities, pair.rewritten.quantities
     for i, (a, b) in enumerate(pairwise(found)):
-        if not re.fullmatch(
-            r"[\w\s]{0,12}\s?\((?:about\s|around\s)?", pair.original.text[a.end : b.start]
-        ):
+        if not _CONVERTED.fullmatch(pair.original.text[a.end : b.start]):
             continue
         if b.kind != "money" or a.kind not in ("money", "number") or a.unit == b.unit:
             continue
@@ -587,7 +587,8 @@ def conversions_kept(
         c, d = new[where[i]], new[where[i + 1]]
         if not c.value or not d.value:
             continue
-        if abs((d.value / c.value) / (b.value / a.value) - 1) > share:
+        rounding = sum(precision(q) / abs(q.value or 1.0) for q in (a, b, c, d))
+        if abs((d.value / c.value) / (b.value / a.value) - 1) > share + rounding:
             yield fail(
                 "related-quantities",
                 f"'{c.text}' and '{d.text}' are no longer one amount in two currencies",

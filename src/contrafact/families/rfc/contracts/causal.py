@@ -59,6 +59,10 @@ SAME_BEGINNING = 5
 """First letters that words of one meaning share (ours)."""
 
 
+GUESS_NEAR = 6
+"""Characters from a guess to the marker that it makes one of: "might have prompted" (ours)."""
+
+
 @dataclass(frozen=True)
 class CausalPlaces:
     """Where the causes of a pair stand, so that what is in them is no other fact.
@@ -215,7 +219,7 @@ def headline_cause_changed(pair: Pair) -> Iterator[Finding]:
             if token.is_word and may_name(token.key) and not _sign_of(token.key)
         ]
         same = words_of <= replaced or (
-            bool(named) and all(_means_one_of(word, told_words) for word in named)
+            bool(named) and 2 * sum(_means_one_of(word, told_words) for word in named) >= len(named)
         )
         if kept is not None and words_of and same and not words_of <= gone:
             yield fail(
@@ -604,7 +608,7 @@ def cause_stated(
             chain.marker[0] - reach <= guess.start() <= chain.cause[1]
             for chain in every
             if chain.cause > chain.effect
-        )
+        ) or any(0 <= chain.marker[0] - guess.end() <= GUESS_NEAR for chain in every)
         yield Finding(
             "cause-hypothetical",
             f"'{guess[0]}' makes a guess of the cause",
@@ -698,6 +702,8 @@ _GOOD_FOR = re.compile(
     r"\b(?:strong(?:er)?|robust|solid|record|booming|surging|soaring|better-than-expected|stellar"
     r"|blockbuster|rising|higher|growing|brisk)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
+    r"|\b(?:demand|sales|orders|bookings)(?:\s\w+){0,3}?\s(?:surged|jumped|rose|grew|climbed"
+    r"|strengthened|picked\sup|rebounded|soared)\b"
     r"|\b(?:jump|surge|rise|rebound|recovery|increase)\sin\s(?:\w+\s)?(?:demand|sales|orders|revenue"
     r"|bookings)\b",
     re.IGNORECASE,
@@ -706,6 +712,8 @@ _BAD_FOR = re.compile(
     r"\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected"
     r"|collapsing|plunging|poor|lower|shrinking|slack|soft(?:er)?)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
+    r"|\b(?:demand|sales|orders|bookings)(?:\s\w+){0,3}?\s(?:weakened|fell|dropped|slumped|shrank"
+    r"|declined|slowed|dried\sup|tumbled)\b"
     r"|\b(?:collapse|slump|plunge|drop|fall|decline|slide|loss)\s(?:in|of)\s(?:\w+\s)?(?:demand|sales|orders"
     r"|revenue|bookings|customers)\b",
     re.IGNORECASE,

@@ -291,6 +291,9 @@ def _ranges(side: Side, a: Quantity, b: Quantity) -> Iterator[Contradiction]:
         yield _told("direction", f"'{cue.text}' contradicts its two ranges", *now, a, b)
 
 
+_THAN = re.compile(r"\bthan\b", re.IGNORECASE)
+
+
 def _mover(side: Side, start: int, end: int) -> Cue | None:
     """Return the direction that leads to a pair of figures: the one nearest before or between."""
     sentence = side.sentence_of(start)
@@ -304,6 +307,8 @@ def _mover(side: Side, start: int, end: int) -> Cue | None:
             continue
         if not cue.scaled and cue.text.casefold().split()[0] in words("no_moves"):
             continue
+        if _THAN.search(cue.text):
+            continue  # "have risen by more than expected to 5%"
         if cue.end <= start and _NEW_CLAUSE.search(side.text, cue.end, start):
             continue
         near = cue
@@ -389,7 +394,7 @@ PART_REACH = 30
 
 _BOUNDED = frozenset(("share", "utilisation", "unemployment"))
 _DIFFUSION = re.compile(
-    r"\b(?:PMI|ISM|purchasing\smanagers|diffusion\sindex|builder(?:s['’]?)?\s(?:sentiment|confidence))",
+    r"\b(?:PMI|ISM|purchasing\smanagers|diffusion\sindex|(?:manufacturing|services|factory)\s(?:index|gauge)|builder(?:s['’]?)?\s(?:sentiment|confidence))",
     re.IGNORECASE,
 )
 _VOTES = re.compile(r"\b(?:vot\w+|approv\w+|ballot|reject\w+|backed|ratif\w+)\b", re.IGNORECASE)

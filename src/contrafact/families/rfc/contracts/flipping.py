@@ -98,6 +98,9 @@ def _swapped(pair: Pair, to: dict[int, int]) -> set[int]:
             pair.original.text, sentence.start, sentence.end
         ):
             found |= {i, j}
+    # What repeats an end that moved moves with it: the headline's "to 5%".
+    moved = {(a[i].kind, a[i].value, b[to[i]].value) for i in found}
+    found |= {i for i, j in to.items() if (a[i].kind, a[i].value, b[j].value) in moved}
     return found
 
 
@@ -258,6 +261,10 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             if attitude.end < cue.start
         )
         governed = governed or _is_governed(pair, cue) or _is_refigured(pair, cue)
+        if _DEGREE.fullmatch(cue.text) and any(
+            0 <= cue.start - one.end <= 1 for one in reversed_cues
+        ):
+            continue  # "shrank faster than expected": how much, of what is turned round
         # A firm direction that stayed leaves the reversal incomplete. A plain one does where it
         # leans the way the original does; against it, it may be the background of either story.
         sure = cue.tier == "firm" or (
@@ -279,6 +286,11 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             (other.start, other.end),
             for_review=governed or not sure or (not same and _is_mixed(pair, cue, other)),
         )
+
+
+_DEGREE = re.compile(
+    r"(?:faster|quicker|more|less|slower|further|sharper)\sthan\s\w+(?:\s\w+)?", re.IGNORECASE
+)
 
 
 def _is_mixed(pair: Pair, cue: Cue, other: Cue) -> bool:

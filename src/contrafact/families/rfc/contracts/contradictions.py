@@ -231,8 +231,8 @@ def _moves(side: Side) -> Iterator[Contradiction]:
                 high,
             )
     for match in _WAY_TO.finditer(side.text):
-        old, new = (float(match[k] or match[k + "2"]) for k in ("old", "new"))
-        if old != new and bool(match["up"]) != (new > old):
+        was, now = (float(match[k] or match[k + "2"]) for k in ("old", "new"))
+        if was != now and bool(match["up"]) != (now > was):
             what = " ".join(match[0].split())
             yield Contradiction("direction", f"'{what}' contradicts itself", *match.span())
     for a, b in pairwise(found):

@@ -134,6 +134,7 @@ def _import() -> None:
     from matplotlib.backends import backend_agg, backend_svg
 
     from contrafact.report.html import page_environment
+    from contrafact.text.degenerate import languages
     from contrafact.text.diff import token_count
     from contrafact.text.parsing import parsed, recognised
     from contrafact.text.words.lexicon import lexicon
@@ -144,6 +145,7 @@ def _import() -> None:
         page_environment().get_template(template)
     lexicon()
     token_count("Sales rose.")
+    languages("Sales rose.")
     list(parsed(["Sales rose."]))
     list(recognised(["Sales rose."]))
     # Fonts are found and read once.

@@ -24,6 +24,7 @@ from contrafact.families.finforce.published import (
     published_rows,
     with_paper,
 )
+from contrafact.family.costs import beside_costs
 from contrafact.family.display import (
     OWN,
     PUBLISHED,
@@ -289,6 +290,8 @@ def risk_against_opportunity(data: ChapterData) -> Extra:
         wanted[key] = {"scope": _BETWEEN, "measure": measure, "form": form}
         columns.append(Column(key, "Difference", "points", group))
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
+    frame, costs = beside_costs(frame, data)
+    columns += costs
     caption = (
         "Difference is risk minus opportunity, in percentage points, on the same headlines: where "
         f"its interval leaves out zero, the sides differ. {PLAIN_CAPTION}"
@@ -555,7 +558,7 @@ def spread(data: ChapterData) -> Extra:
         f"{name}_{form}": {"scope": "overall", "measure": name, "form": form}
         for name, form in (*((name, "valid") for name in SPREAD), ("average", "valid"))
     }
-    lines = counted[["system", "headlines"]]
+    lines, costs = beside_costs(counted[["system", "headlines"]], data)
     columns = (
         Column("system", "System", "text"),
         Column("headlines", "Headlines", "count"),
@@ -571,6 +574,7 @@ def spread(data: ChapterData) -> Extra:
             for name, (label, kind) in SPREAD.items()
         ),
         Column("average_valid", "First", "share", "Score, %", "high", False),
+        *costs,
     )
     caption = (
         "Of methods that write several scenarios a side. Distinct-n is the share of runs of n "

@@ -18,6 +18,7 @@ from contrafact.errors import require
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
+    "FEW_WORDS",
     "MANY_CHANGES",
     "SHARED_WORDS",
     "DiffKind",
@@ -37,6 +38,8 @@ SHARED_WORDS = 0.5
 """Where two texts share less than this share of their words, marks may leave scraps."""
 MANY_CHANGES = 3
 """So many changed stretches, between so few shared words, are scraps: fewer read well."""
+FEW_WORDS = 0.2
+"""Where the share is below this, what is shared is an "on" or a "the" here and there."""
 
 # Matching is quadratic at best in what differs, and worse on repetitive text. A headline has
 # some 20 words and a story a few hundred; past this the changed middle is shown whole.
@@ -118,7 +121,7 @@ def word_diff(a: str, b: str) -> list[DiffPart]:
 
 
 def is_scattered(parts: Sequence[DiffPart]) -> bool:
-    """Return whether marks would leave scraps: little is shared, and that in many pieces.
+    """Return whether marks would leave scraps: little is shared, in many pieces, or next to none.
 
     The share is of words, as spaces part them, and of both texts together: twice the shared ones
     over all. A text of which this is true is better shown whole.
@@ -133,7 +136,8 @@ def is_scattered(parts: Sequence[DiffPart]) -> bool:
         changes += part.kind != "same" and before == "same"
         before = part.kind
     every = 2 * words["same"] + words["removed"] + words["added"]
-    return changes >= MANY_CHANGES and 2 * words["same"] < SHARED_WORDS * every
+    least = SHARED_WORDS if changes >= MANY_CHANGES else FEW_WORDS
+    return 2 * words["same"] < least * every
 
 
 def normalised_edit_distance(a: str, b: str) -> float:

@@ -29,9 +29,9 @@ def panel(data: ChapterData) -> Extra:
     panels = _panels(verdicts)
     agreed = [
         agreement(own, clusters, rng=rng, resamples=data.resamples, level=data.level).assign(
-            panel=listed(judges)
+            panel=names
         )
-        for judges, own in panels.items()
+        for names, own in panels.items()
     ]
     found = pd.concat(agreed, ignore_index=True)
     if len(panels) < 2:
@@ -109,15 +109,12 @@ def _names(data: ChapterData, verdicts: pd.DataFrame) -> dict[str, str]:
     return known | {name: str(name) for name in judged if name not in known}
 
 
-def _panels(verdicts: pd.DataFrame) -> dict[tuple[str, ...], pd.DataFrame]:
-    """Return the verdicts of each panel by its members: judges of different runs are not one."""
-    members = verdicts.groupby("system", sort=False)["judge"].agg(
-        lambda own: tuple(sorted(set(own)))
-    )
-    return {
-        judges: verdicts[verdicts["system"].map(members).eq(judges)]
-        for judges in dict.fromkeys(members)
-    }
+def _panels(verdicts: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the verdicts of each panel by its members' names: judges of two runs are not one."""
+    by_system = verdicts.groupby("system", sort=False)["judge"]
+    members = by_system.agg(lambda judges: listed(sorted(set(judges))))
+    of = verdicts["system"].map(members)
+    return {names: verdicts[of.eq(names)] for names in dict.fromkeys(members)}
 
 
 def _chart(found: pd.DataFrame, title: str, noun: str, level: str) -> GridChart:

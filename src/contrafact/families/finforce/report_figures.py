@@ -290,8 +290,6 @@ def risk_against_opportunity(data: ChapterData) -> Extra:
         wanted[key] = {"scope": _BETWEEN, "measure": measure, "form": form}
         columns.append(Column(key, "Difference", "points", group))
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
-    frame, costs = beside_costs(frame, data)
-    columns += costs
     caption = (
         "Difference is risk minus opportunity, in percentage points, on the same headlines: where "
         f"its interval leaves out zero, the sides differ. {PLAIN_CAPTION}"
@@ -513,8 +511,14 @@ def _capital(words: str) -> str:
 
 
 def cost(data: ChapterData) -> Extra:
-    """Return the average score over what it takes to write, where that is known."""
-    scores = data.overall("average").set_index("system")
+    """Return the average score over what it takes to write, where that is known.
+
+    It is the strict score where any output is invalid or no answer: to answer rarely is not good.
+    """
+    sound = data.items["valid"].eq(1) & data.items["degenerate"].isna()
+    form: Form = "valid" if sound.all() else "strict"
+    over = "over valid outputs" if sound.all() else "with what is invalid or no answer as wrong"
+    scores = data.overall("average", form).set_index("system")
     names = [name for name in data.systems if name in scores.index]
     axes = {
         "dollars_per_1000": "US dollars for 1,000 headlines, list price",
@@ -530,9 +534,9 @@ def cost(data: ChapterData) -> Extra:
     chart = ScatterChart(
         "cost",
         "Score and cost",
-        "The average of forward-compatibility and directionality over valid outputs, with its "
-        "interval, over what it takes to write. Further left is cheaper, further up better; what "
-        "the judge costs is not counted.",
+        f"The average of forward-compatibility and directionality, {over}, with its interval, "
+        "against what it takes to write. Further left is cheaper, further up better; what the "
+        "judge costs is not counted.",
         names,
         spent[known[0]].to_numpy(float),
         Panel.of_columns(

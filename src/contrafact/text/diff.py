@@ -39,7 +39,7 @@ SHARED_WORDS = 0.5
 MANY_CHANGES = 3
 """So many changed stretches, between so few shared words, are scraps: fewer read well."""
 FEW_WORDS = 0.2
-"""Where the share is below this, what is shared is an "on" or a "the" here and there."""
+"""Where less of the shorter text is shared, what is shared is an "on" or a "the"."""
 
 # Matching is quadratic at best in what differs, and worse on repetitive text. A headline has
 # some 20 words and a story a few hundred; past this the changed middle is shown whole.
@@ -135,9 +135,10 @@ def is_scattered(parts: Sequence[DiffPart]) -> bool:
         words[part.kind] += len(part.text.split())
         changes += part.kind != "same" and before == "same"
         before = part.kind
-    every = 2 * words["same"] + words["removed"] + words["added"]
-    least = SHARED_WORDS if changes >= MANY_CHANGES else FEW_WORDS
-    return 2 * words["same"] < least * every
+    same, shorter = words["same"], words["same"] + min(words["removed"], words["added"])
+    every = 2 * same + words["removed"] + words["added"]
+    many = changes >= MANY_CHANGES and 2 * same < SHARED_WORDS * every
+    return many or same < FEW_WORDS * shorter
 
 
 def normalised_edit_distance(a: str, b: str) -> float:

@@ -500,7 +500,7 @@ def test_the_first_rows_alone_are_taken_from_a_file_and_from_a_pipe(generate, tm
 
 
 def test_an_estimate_calls_nothing_and_counts_a_repeated_headline_once(generate, service, tmp_path):
-    headlines(tmp_path / "in.jsonl", [*NEWS, NEWS[0]])
+    headlines(tmp_path / "in.jsonl", [*NEWS, NEWS[0], NEWS[0].replace(" ", "  ", 1)])
     told = generate("in.jsonl", "--out", "out.jsonl", "--judge", service.judge, "--estimate")
     assert told.returncode == 0, told.stderr
     assert "25 calls" in told.stdout

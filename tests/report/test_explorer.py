@@ -88,7 +88,8 @@ def test_of_too_many_outputs_whole_units_are_drawn_and_the_rest_is_counted(data:
     ("before", "after", "scattered"),
     [
         ("Shares of Halden fall on weak orders", "Shares of Halden rise on strong orders", False),
-        ("Orders fall", "A strike closes the port for a week", False),
+        ("Orders fall", "A strike closes the port for a week", True),
+        ("Bank caps rates on large deposits", "The text could not be used on time", True),
         (
             "Airline may raise up to a billion in offshore bonds",
             "Regulators delay the airline as a billion is lost in bonds and offshore loans sour",

@@ -10,6 +10,7 @@ from contrafact.family.display import leaders, most_invalid
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.frames import task_runs
 from contrafact.report.opening import make_opening
+from contrafact.report.panel import panel
 from contrafact.report.tables import measure_table, standard_tables
 from contrafact.report.write import row_groups
 
@@ -130,3 +131,65 @@ def test_one_system_is_not_compared(opened: Any) -> None:
     opening, _ = opened(systems=1)
     assert opening.sentence.startswith("The average of forward-compatibility and directionality of")
     assert not any("differs" in text or "apart" in text for text in opening.more)
+
+
+def test_systems_of_different_judges_are_not_told_apart(opened: Any) -> None:
+    def change(items: pd.DataFrame) -> None:
+        all_read(items)
+        northwind = items["system"].str.startswith("northwind")
+        passed(items, ~northwind, 0.0)
+        items.loc[northwind, "judge"] = "moor/judge"
+
+    opening, _ = opened(change)
+    assert "none is called best" in opening.sentence
+    assert not any("differs" in text or "tell it apart" in text for text in opening.more)
+
+
+def test_what_it_cost_stands_beside_every_score(opened: Any) -> None:
+    def change(items: pd.DataFrame) -> None:
+        items["calls"] = items["system"].map(
+            dict(zip(items["system"].unique(), (1, 4), strict=True))
+        )
+        items["tokens"] = 100.0 * items["calls"]
+        items["dollars"] = 0.002 * items["calls"]
+
+    _, data = opened(change)
+    for wanted in standard_tables(data):
+        table = measure_table(data, wanted)
+        assert table is not None
+        keys = [column.key for column in table.columns]
+        costs = [key for key in keys if key.removeprefix("cost_") in data.spec.costs]
+        scored = any(key.startswith(("average", *CRITERIA)) for key in keys)
+        assert len(costs) == (3 if scored else 0), wanted.key
+        if scored and wanted.breakdown is None:
+            rows = table.frame.set_index("system")
+            assert sorted(rows[costs[1]]) == [100.0, 400.0]
+            assert sorted(rows[costs[2]]) == [2.0, 8.0]
+    _, data = opened()
+    table = measure_table(data, standard_tables(data)[0])
+    assert table is not None
+    assert not any("cost" in column.key for column in table.columns), "not known: no column"
+
+
+def test_judges_of_different_runs_are_no_panel(study: Any) -> None:
+    items = study.make_items(headlines=8, systems=study.systems[:3:2])
+    items["degenerate"] = None
+    verdicts = study.make_panel(items)
+    one, other = items["system"].unique()
+    other_run = verdicts["system"].eq(other)
+    verdicts = verdicts[~other_run | verdicts["judge"].ne("moor/judge")]
+    verdicts.loc[other_run, "judge"] = verdicts.loc[other_run, "judge"].str.replace("lakeside", "x")
+    made = {"together": verdicts[verdicts["system"].eq(one)], "apart": verdicts}
+    titles, counts = {}, {}
+    for name, held in made.items():
+        meta = study.make_meta(panel=held)
+        data = chapter_data(task_runs("finforce", items, meta), Options(resamples=50))
+        extra = panel(data)
+        titles[name] = extra.tables[0].title
+        counts[name] = {
+            row.criterion: row.judges for row in extra.tables[0].frame.itertuples(index=False)
+        }
+    assert titles == {"together": "Agreement of the panel", "apart": "Agreement of each panel"}
+    assert set(counts["together"].values()) == {3}
+    assert sorted(counts["apart"].values()) == [2, 2, 3, 3]
+    assert any(name.endswith("of x/judge-1 and x/judge-2") for name in counts["apart"])

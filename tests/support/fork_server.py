@@ -134,6 +134,7 @@ def _import() -> None:
     from matplotlib.backends import backend_agg, backend_svg
 
     from contrafact.report.html import page_environment
+    from contrafact.text.degenerate import languages
     from contrafact.text.diff import token_count
     from contrafact.text.parsing import parsed, recognised
     from contrafact.text.quantities.context import quantities
@@ -145,6 +146,7 @@ def _import() -> None:
         page_environment().get_template(template)
     lexicon()
     token_count("Sales rose.")
+    languages("Sales rose.")
     quantities("Sales rose 3% in May, to $2 billion, after GDP growth of a quarter point.")
     list(parsed(["Sales rose."]))
     list(recognised(["Sales rose."]))

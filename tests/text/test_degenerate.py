@@ -12,7 +12,7 @@ from contrafact.text.degenerate import (
     OF_PROMPT,
     Batch,
     copied_share,
-    language,
+    languages,
     runs,
     shown_runs,
     words,
@@ -72,18 +72,24 @@ def test_signs_and_currencies_tell_texts_apart():
 
 
 @pytest.mark.parametrize(
-    ("text", "name"),
+    ("text", "codes"),
     [
-        ("Revenues rise Y/Y - Reuters.com", None),
-        ("Ölpreise fallen nach dem Treffen der Opec", "German"),
-        ("Les prix du pétrole chutent dans le monde", "French"),
-        ("Banco de la Nación", None),
-        ("Цены на нефть падают", "CYRILLIC"),
-        ("12%", None),
+        ("Ölpreise fallen nach dem Treffen der Opec", {"de"}),
+        ("Les prix du pétrole chutent dans le monde", {"fr"}),
+        ("Цены на нефть падают", {"ru"}),
+        ("12%", set()),
+        ("Nikkei", set()),
     ],
 )
-def test_a_language_is_told_by_its_function_words(text, name):
-    assert language(text) == name
+def test_a_text_of_a_few_words_is_sure_of_no_language(text, codes):
+    found = languages(text)
+    assert sum(found.values()) == pytest.approx(1)
+    assert {code for code, probability in found.items() if probability > 0.5} == codes
+
+
+@pytest.mark.parametrize("text", ["12%", "S&P 500", "$", "Nikkei", "Öl", "\ud800", "Apple Inc."])
+def test_what_is_too_short_for_any_language_is_not_foreign(text):
+    assert BATCH.reason(text, HEADLINE) != FOREIGN
 
 
 def test_a_terse_headline_is_taken_to_be_in_its_batch_language():

@@ -22,7 +22,8 @@ _MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
 def edit_text(shown: "ShownText", *, coloured: bool) -> "Text":
     """Return a text with what was changed in it marked word by word.
 
-    Long stretches that stayed are cut short around the changes.
+    Long stretches that stayed are cut short around the changes. A text that shares little with
+    what it is read against stands whole and without marks.
 
     Args:
         shown: The text, and what it is read against.
@@ -30,13 +31,15 @@ def edit_text(shown: "ShownText", *, coloured: bool) -> "Text":
     """
     from rich.text import Text
 
-    from contrafact.text.diff import DiffPart, word_diff
+    from contrafact.text.diff import DiffPart, is_scattered, word_diff
 
     dim = "dim" if coloured else ""
     line = Text()
     line.append(f"  {shown.label}: ", dim)
     if shown.after is not None:
         parts = word_diff(shown.before, shown.after)
+        if is_scattered(parts):
+            parts = [DiffPart("same", shown.after)]
     else:
         parts = [] if shown.invalid else [DiffPart("same", shown.before)]
     for place, part in enumerate(parts):

@@ -562,6 +562,8 @@ class ReportSpec:
         reasons: The table of reasons.
         examples: What an example looks like.
         explorer: What the item explorer shows besides.
+        costs: Measures of what it took to write: they stand beside every score, in the tables of
+            measures and in the leaderboard, where they are known.
         headline: The measures of which the chapter's first sentence may speak: of the first that
             has figures. Those that are shares and have a better direction where it is empty.
         facts: Facts at the top, before those that every chapter has.
@@ -613,6 +615,7 @@ class ReportSpec:
     reasons: Reasons = field(default_factory=Reasons)
     examples: Examples = field(default_factory=Examples)
     explorer: Explorer = field(default_factory=Explorer)
+    costs: tuple[str, ...] = ()
     headline: tuple[str, ...] = ()
     facts: Callable[[ChapterData], Sequence[Fact]] | None = None
     summary: Callable[[ChapterData], Sequence[str]] | None = None

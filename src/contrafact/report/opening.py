@@ -281,6 +281,8 @@ def _differences(data: ChapterData, found: _Finding, best: Sequence[str]) -> str
     several = data.comparable.several
     if measure is None or pairs.empty or len(best) > 1 or not others or not several:
         return ""
+    if not _one_judge(data, found):
+        return ""
     held = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
     mine = pairs[held & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]
     known = {

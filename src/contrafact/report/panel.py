@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import Column, GridChart, Panel, Table
+from contrafact.family.display import Column, GridChart, Panel, Table, listed
 from contrafact.family.report import ChapterData, Extra, Section
 from contrafact.runs.items import agreement, cluster_labels
 from contrafact.stats.intervals import cluster_bootstrap
@@ -25,13 +25,17 @@ def panel(data: ChapterData) -> Extra:
     if verdicts is None:
         return Extra()
     rng, spec = data.streams["panel"], data.spec
-    found = agreement(
-        verdicts,
-        cluster_labels(data.items, spec.cluster),
-        rng=rng,
-        resamples=data.resamples,
-        level=data.level,
-    )
+    clusters = cluster_labels(data.items, spec.cluster)
+    panels = _panels(verdicts)
+    agreed = [
+        agreement(own, clusters, rng=rng, resamples=data.resamples, level=data.level).assign(
+            panel=names
+        )
+        for names, own in panels.items()
+    ]
+    found = pd.concat(agreed, ignore_index=True)
+    if len(panels) < 2:
+        found = found.drop(columns="panel")
     members = member_table(data, rng=rng)
     results = found.rename(columns={"estimate_low": "low", "estimate_high": "high"})
     if found.empty:
@@ -49,8 +53,12 @@ def panel(data: ChapterData) -> Extra:
     )
     names = _names(data, verdicts)
     frame = found.assign(criterion=found["criterion"].map(names))
-    table = Table("panel", "Agreement of the panel", caption, columns, frame, (), "criterion")
-    charts = [] if found["estimate"].isna().all() else [_chart(frame, noun, level)]
+    title = "Agreement of the panel"
+    if len(panels) > 1:
+        frame["criterion"] += ", of " + frame["panel"]
+        title = "Agreement of each panel"
+    table = Table("panel", title, caption, columns, frame, (), "criterion")
+    charts = [] if found["estimate"].isna().all() else [_chart(frame, title, noun, level)]
     return Extra([table, members], charts, {"panel": results})
 
 
@@ -90,7 +98,8 @@ def member_table(data: ChapterData, *, rng: np.random.Generator) -> Table:
         f"{100 * data.level:g}% interval by {data.spec.cluster_noun or data.spec.unit[0]}, and "
         "replies unread."
     )
-    return Table("members", "Members of the panel", caption, tuple(columns), pd.DataFrame(lines))
+    title = "Members of the panel" + ("s" if len(_panels(verdicts)) > 1 else "")
+    return Table("members", title, caption, tuple(columns), pd.DataFrame(lines))
 
 
 def _names(data: ChapterData, verdicts: pd.DataFrame) -> dict[str, str]:
@@ -100,7 +109,15 @@ def _names(data: ChapterData, verdicts: pd.DataFrame) -> dict[str, str]:
     return known | {name: str(name) for name in judged if name not in known}
 
 
-def _chart(found: pd.DataFrame, noun: str, level: str) -> GridChart:
+def _panels(verdicts: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the verdicts of each panel by its members' names: judges of two runs are not one."""
+    by_system = verdicts.groupby("system", sort=False)["judge"]
+    members = by_system.agg(lambda judges: listed(sorted(set(judges))))
+    of = verdicts["system"].map(members)
+    return {names: verdicts[of.eq(names)] for names in dict.fromkeys(members)}
+
+
+def _chart(found: pd.DataFrame, title: str, noun: str, level: str) -> GridChart:
     names = list(dict.fromkeys(found["coefficient"]))
     criteria = list(dict.fromkeys(found["criterion"]))
     values, lows, highs = (
@@ -111,7 +128,7 @@ def _chart(found: pd.DataFrame, noun: str, level: str) -> GridChart:
     )
     return GridChart(
         "panel_agreement",
-        "Agreement of the panel",
+        title,
         f"How far the judges agree, with {level} intervals by {noun}; 1 is full agreement, and for "
         "the last three 0 is what chance would give.",
         "points",

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from contrafact.exam.correct import NOT_EXAMINED
+from contrafact.family.costs import beside_costs
 from contrafact.family.display import (
     OWN,
     Column,
@@ -98,11 +99,18 @@ def measure_table(data: ChapterData, wanted: MeasureTable) -> Table | None:
         for key, measure, form, _ in shown
     }
     frame = with_figures(frame, figures, selected, by)
+    scores = [one for _, one, *_ in shown if one.kind == "share" and one.better and one.ranked]
+    frame, costs = (
+        beside_costs(frame, data, figures, scope=wanted.scope, on=by)
+        if scores and not set(spec.costs) & set(wanted.measures)
+        else (frame, ())
+    )
+    columns = (Column("system", "System", "text"), *wanted.counts, *(one for *_, one in shown))
     table = Table(
         wanted.key,
         wanted.title,
         wanted.caption if isinstance(wanted.caption, str) else wanted.caption(data),
-        (Column("system", "System", "text"), *wanted.counts, *(column for *_, column in shown)),
+        (*columns, *costs),
         frame.assign(source=OWN) if wanted.source else frame,
         data.notes(*wanted.notes),
         by[0] if wanted.breakdown else None,
@@ -309,12 +317,14 @@ def leaderboard_table(found: JudgedRates, data: ChapterData) -> Table | None:
             "known": [_known(row) for row in lines],
         }
     )
+    frame, costs = beside_costs(frame, data)
     columns = (
         Column("system", "System", "text"),
         *([Column("rank", "Rank", "text")] if several.any() else []),
         Column("raw", "Raw, %", "share"),
         Column("corrected", "Corrected, %", "share"),
         Column("n", "Verdicts", "count"),
+        *costs,
         Column("known", "What is known of the judge", "text"),
     )
     caption = (

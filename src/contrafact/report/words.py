@@ -50,7 +50,9 @@ def facts(data: ChapterData) -> list[Fact]:
     ]
     if spec.criteria:
         judges = meta.judges or tuple(dict.fromkeys(items["judge"].dropna().astype(str)))
-        panel = "a panel" if len(judges) > 1 else ""
+        panels = {run.judges for run in meta.runs if run.judges}
+        own = "a panel" if len(panels) < 2 else "of different runs"
+        panel = own if len(judges) > 1 else ""
         found.append(Fact("Judge", first_of(judges), panel, is_name=True))
     if any(measure.fluency for measure in spec.measures):
         found.append(Fact("Fluency model", first_of(meta.fluency_models), is_name=True))

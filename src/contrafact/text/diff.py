@@ -18,6 +18,7 @@ from contrafact.errors import require
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
+    "FEW_WORDS",
     "MANY_CHANGES",
     "SHARED_WORDS",
     "DiffKind",
@@ -37,6 +38,8 @@ SHARED_WORDS = 0.5
 """Where two texts share less than this share of their words, marks may leave scraps."""
 MANY_CHANGES = 3
 """So many changed stretches, between so few shared words, are scraps: fewer read well."""
+FEW_WORDS = 0.2
+"""Where less of the shorter text is shared, what is shared is an "on" or a "the"."""
 
 # Matching is quadratic at best in what differs, and worse on repetitive text. A headline has
 # some 20 words and a story a few hundred; past this the changed middle is shown whole.
@@ -118,7 +121,7 @@ def word_diff(a: str, b: str) -> list[DiffPart]:
 
 
 def is_scattered(parts: Sequence[DiffPart]) -> bool:
-    """Return whether marks would leave scraps: little is shared, and that in many pieces.
+    """Return whether marks would leave scraps: little is shared, in many pieces, or next to none.
 
     The share is of words, as spaces part them, and of both texts together: twice the shared ones
     over all. A text of which this is true is better shown whole.
@@ -132,8 +135,10 @@ def is_scattered(parts: Sequence[DiffPart]) -> bool:
         words[part.kind] += len(part.text.split())
         changes += part.kind != "same" and before == "same"
         before = part.kind
-    every = 2 * words["same"] + words["removed"] + words["added"]
-    return changes >= MANY_CHANGES and 2 * words["same"] < SHARED_WORDS * every
+    same, shorter = words["same"], words["same"] + min(words["removed"], words["added"])
+    every = 2 * same + words["removed"] + words["added"]
+    many = changes >= MANY_CHANGES and 2 * same < SHARED_WORDS * every
+    return many or same < FEW_WORDS * shorter
 
 
 def normalised_edit_distance(a: str, b: str) -> float:

@@ -23,6 +23,7 @@ from contrafact.families.finforce.cards import (
     card_values,
     read_cards,
 )
+from contrafact.families.finforce.data import bundled_shots
 from contrafact.families.finforce.generation import look_over, read_pair, run_method
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.diverse import Facets, spread
@@ -31,7 +32,15 @@ from contrafact.families.finforce.verifying import SENTENCES, Candidate, Finding
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask
 from contrafact.records import SIDES, Headline, NewsItem
-from contrafact.text.degenerate import Batch, equal
+from contrafact.text.degenerate import (
+    EQUAL_SIDES,
+    FOREIGN,
+    OF_INPUT,
+    OF_OTHER,
+    OF_PROMPT,
+    Batch,
+    equal,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from writer_server import KINDS, pair
@@ -80,7 +89,7 @@ def counted(name, text):
     return output
 
 
-def made_by(spec, replies, verdicts=None, context=CONTEXT):
+def made_by(spec, replies, verdicts=None, context=CONTEXT, headline=HEADLINE):
     helpers = {}
     if verdicts is not None:
         texts = (one if isinstance(one, str) else json.dumps(one) for one in verdicts)
@@ -88,7 +97,7 @@ def made_by(spec, replies, verdicts=None, context=CONTEXT):
     ask = Ask(model_of(replies), config=GenerateConfig(), helpers=helpers)
     method = METHODS.make(spec, context)
     batch = Batch([one.text for one in context.items])
-    return asyncio.run(run_method(method, HEADLINE, ask, batch=batch))
+    return asyncio.run(run_method(method, headline, ask, batch=batch))
 
 
 def sound_texts(replies):
@@ -114,6 +123,53 @@ def check_best(made, replies):
         if made.texts[side] is None:
             both = [*sound[side], *sound[other]]
             assert sound[other] and all(equal(both[0], one) for one in both)
+
+
+ONE_ANSWER = (
+    *("zero-shot", "guided", "few-shot", "grounded", "llms-for-cfs", "counterfactual-distil"),
+    *("metacognitive", "least-to-most", "best-of:n=2", "repair:rounds=1"),
+)
+"""Every method whose reply is one pair."""
+WRONG = {
+    "copy": (OF_INPUT, OF_INPUT),
+    "other": (EQUAL_SIDES, EQUAL_SIDES),
+    "equal": (EQUAL_SIDES, EQUAL_SIDES),
+    "foreign": (FOREIGN, FOREIGN),
+    "line": (OF_PROMPT, OF_PROMPT),
+    "half": (None, "invalid"),
+    "refusal": ("invalid", "invalid"),
+    "good": (None, None),
+    "weak": (None, None),
+    "injected": (None, None),
+}
+"""What becomes of each side of a reply of some kind; None of a sound text."""
+
+
+@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize("spec", ONE_ANSWER)
+def test_with_every_method_a_reply_counts_for_what_it_is(spec, kind):
+    led = HEADLINE.model_copy(update={"description": "Its governor spoke of weak demand."})
+    context = MethodContext(
+        items=(led, OTHER), pool=tuple(bundled_shots()), shots=2 if spec == "few-shot" else 0
+    )
+    text = reply(kind, 0)
+    if kind == "line":
+        prompt = METHODS.make(spec, context).plan(led)[0].prompt
+        lines = sorted(prompt.splitlines(), key=len)[-2:]
+        keys = ("risk_counterfactual", "opportunity_counterfactual")
+        text = json.dumps(dict(zip(keys, lines, strict=True)))
+    made = made_by(spec, [text] * 6, context=context, headline=led)
+    found = tuple(
+        "invalid" if side in made.invalid else made.degenerate.get(side) for side in SIDES
+    )
+    wanted = WRONG[kind]
+    if kind == "equal" and spec.startswith(("best-of", "repair")):
+        # One sound text was drawn: one side has it.
+        assert found == (None, "invalid")
+    elif kind == "other" and spec.startswith(("best-of", "repair")):
+        assert found[0] == OF_OTHER or found == wanted
+    else:
+        assert found == wanted
 
 
 @settings(max_examples=40)

@@ -546,7 +546,7 @@ def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 def _shared_key(headline: Headline) -> tuple[str | None, ...]:
     """Return what two rows share that are asked about once: all that a method may read."""
-    return headline.id, headline.description, headline.date
+    return " ".join(headline.text.split()), headline.description, headline.date
 
 
 def _headline_in(row: Mapping[str, Any], text: str, columns: Mapping[str, str]) -> Headline:

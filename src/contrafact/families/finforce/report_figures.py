@@ -24,6 +24,7 @@ from contrafact.families.finforce.published import (
     published_rows,
     with_paper,
 )
+from contrafact.family.costs import beside_costs
 from contrafact.family.display import (
     OWN,
     PUBLISHED,
@@ -510,8 +511,14 @@ def _capital(words: str) -> str:
 
 
 def cost(data: ChapterData) -> Extra:
-    """Return the average score over what it takes to write, where that is known."""
-    scores = data.overall("average").set_index("system")
+    """Return the average score over what it takes to write, where that is known.
+
+    It is the strict score where any output is invalid or no answer: to answer rarely is not good.
+    """
+    sound = data.items["valid"].eq(1) & data.items["degenerate"].isna()
+    form: Form = "valid" if sound.all() else "strict"
+    over = "over valid outputs" if sound.all() else "with what is invalid or no answer as wrong"
+    scores = data.overall("average", form).set_index("system")
     names = [name for name in data.systems if name in scores.index]
     axes = {
         "dollars_per_1000": "US dollars for 1,000 headlines, list price",
@@ -527,9 +534,9 @@ def cost(data: ChapterData) -> Extra:
     chart = ScatterChart(
         "cost",
         "Score and cost",
-        "The average of forward-compatibility and directionality over valid outputs, with its "
-        "interval, over what it takes to write. Further left is cheaper, further up better; what "
-        "the judge costs is not counted.",
+        f"The average of forward-compatibility and directionality, {over}, with its interval, "
+        "against what it takes to write. Further left is cheaper, further up better; what the "
+        "judge costs is not counted.",
         names,
         spent[known[0]].to_numpy(float),
         Panel.of_columns(
@@ -555,7 +562,7 @@ def spread(data: ChapterData) -> Extra:
         f"{name}_{form}": {"scope": "overall", "measure": name, "form": form}
         for name, form in (*((name, "valid") for name in SPREAD), ("average", "valid"))
     }
-    lines = counted[["system", "headlines"]]
+    lines, costs = beside_costs(counted[["system", "headlines"]], data)
     columns = (
         Column("system", "System", "text"),
         Column("headlines", "Headlines", "count"),
@@ -571,6 +578,7 @@ def spread(data: ChapterData) -> Extra:
             for name, (label, kind) in SPREAD.items()
         ),
         Column("average_valid", "First", "share", "Score, %", "high", False),
+        *costs,
     )
     caption = (
         "Of methods that write several scenarios a side. Distinct-n is the share of runs of n "

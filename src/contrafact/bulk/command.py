@@ -1,0 +1,59 @@
+"""What every command does with ``--engine ray``: run the stage, say what became of the rows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+
+from contrafact.bulk.run import Engine, Summary, run_bulk
+from contrafact.bulk.stage import FAILURES, ModelStage, Stage
+from contrafact.errors import InputError
+
+__all__ = ["Told", "bulk_command"]
+
+
+class Told(Summary):
+    """What became of the input, and where it is."""
+
+    out: str = ""
+
+    def end(self) -> None:
+        """Say what became of the rows, on standard error.
+
+        Raises:
+            typer.Exit: With 1 if rows failed.
+        """
+        for line in self.lines(self.out):
+            typer.echo(line, err=True)
+        if self.rows[FAILURES]:
+            raise typer.Exit(1)
+
+
+def bulk_command(
+    stage: Stage | ModelStage,
+    given: str | int,
+    out: str,
+    settings: Mapping[str, Any],
+    *,
+    noun: str = "rows",
+) -> Told:
+    """Run a stage with the settings of its command line.
+
+    Args:
+        stage: The verb.
+        given: What the command reads; or how many rows are made of nothing.
+        out: The folder or URI of the output.
+        settings: The fields of `contrafact.bulk.run.Engine`.
+        noun: What rows are called.
+
+    Raises:
+        InputError: Input or output cannot be used.
+    """
+    if given == "-" or out == "-":
+        raise InputError(
+            "--engine ray reads and writes no pipe", hint="name files, or leave --engine out"
+        )
+    found = run_bulk(stage, given, out, Engine(**settings), noun=noun)
+    told = Told(**vars(found))
+    told.out = out
+    return told

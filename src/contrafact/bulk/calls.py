@@ -231,7 +231,7 @@ class BulkModel(Model):
         input: str | list[ChatMessage],
         tools: Any = (),
         tool_choice: Any = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - Inspect's own signature
+        config: GenerateConfig = GenerateConfig(),
         cache: bool | CachePolicy | Any = False,
         on_stream: Any = None,
     ) -> ModelOutput:

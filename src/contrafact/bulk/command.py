@@ -1,12 +1,18 @@
 """What every command does with ``--engine ray``: run the stage, say what became of the rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+import pyarrow  # type: ignore[import-untyped]
 import typer
+from pyarrow import parquet
 
+from contrafact.bulk.partitions import Output
+from contrafact.bulk.places import Place
 from contrafact.bulk.run import Engine, Summary, run_bulk
 from contrafact.bulk.stage import FAILURES, ModelStage, Stage
+from contrafact.bulk.tables import from_cells
 from contrafact.errors import InputError
 
 __all__ = ["Told", "bulk_command"]
@@ -16,6 +22,22 @@ class Told(Summary):
     """What became of the input, and where it is."""
 
     out: str = ""
+
+    def table(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the rows of one of the tables, in order; only of one that is small."""
+        output = Output(Place(self.out).whole())
+        for part in sorted(output.finished()):
+            data = output.file(name, part).read()
+            if data is not None:
+                for batch in parquet.ParquetFile(pyarrow.BufferReader(data)).iter_batches():
+                    yield from from_cells(batch)
+
+    def tables_folder(self, name: str) -> str:
+        """Return a folder of this machine for what is written about the whole output."""
+        place = Place(self.out).whole()
+        if not place.is_local:
+            return f"{name}-{Path(place.path).name}"
+        return str(Path(place.path) / f"_{name}")
 
     def end(self) -> None:
         """Say what became of the rows, on standard error.

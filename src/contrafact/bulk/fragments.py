@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import pyarrow  # type: ignore[import-untyped]
@@ -122,10 +123,8 @@ def _lines_in_pieces(file: Place, size: int) -> FileFragments:
         bounds.append(at)
     name = digest.hexdigest()[:16]
     found = tuple(
-        Fragment(
-            file, "jsonl", a, b, number * size, min(size, lines - number * size), name
-        )
-        for number, (a, b) in enumerate(zip(bounds, bounds[1:], strict=False))
+        Fragment(file, "jsonl", a, b, number * size, min(size, lines - number * size), name)
+        for number, (a, b) in enumerate(pairwise(bounds))
     )
     return FileFragments(found, lines)
 

@@ -7,6 +7,7 @@ and the others go back to their partitions, which find them in a file of their o
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,9 @@ def keys_of(stage: Uniqueness, partition: Partition) -> dict[str, Any]:
     for place, row in read_fragment(partition.fragment):
         if isinstance(row, BadRow):
             continue
-        try:
+        key = None
+        with suppress(Exception):  # a row without a key fails where it is worked on
             key = stage.key(row)
-        except Exception:  # noqa: BLE001 - a row that has no key fails where it is worked on
-            continue
         if key is not None:
             text = key.encode("utf-8", "surrogatepass")
             digests += hashlib.blake2b(text, digest_size=16).digest()
@@ -114,4 +114,3 @@ def repeats_of(output: Output, partition: Partition) -> dict[int, int]:
 
 def _file(output: Output, name: str) -> Any:
     return output.place.child(f"_work/repeats/{name}.parquet")
-

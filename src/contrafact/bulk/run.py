@@ -15,7 +15,7 @@ from contrafact.bulk.fragments import FileFragments, fragments_of
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import find_repeats
-from contrafact.bulk.stage import FAILURES, KEPT, REJECTS, ModelStage, Stage, Uniqueness
+from contrafact.bulk.stage import FAILURES, KEPT, REJECTS, ModelStage, Planned, Stage, Uniqueness
 from contrafact.bulk.work import Asker, work_on
 from contrafact.console import Progress
 from contrafact.errors import InputError
@@ -143,16 +143,20 @@ def run_bulk(
         if files and begun is None and len(files) > 1:
             ray = held.enter_context(cluster(engine.address))
         partitions = _partitions(given, files, size, ray, noun)
+        rows = sum(one.rows for one in partitions)
+        stage = stage.planned(rows) if isinstance(stage, Planned) else stage
         facts = {
             "what": stage.name,
             "version": __version__,
             "partition-rows": size,
-            "rows": sum(one.rows for one in partitions),
-            "input": hash_of(list(dict.fromkeys(f.digest for one in partitions if (f := one.fragment)))),
+            "rows": rows,
+            "input": hash_of(
+                list(dict.fromkeys(f.digest for one in partitions if (f := one.fragment)))
+            ),
             **stage.facts(),
         }
         output.begin(facts, stage.name)
-        told = Summary(facts["rows"], len(partitions))
+        told = Summary(rows, len(partitions))
         done = output.finished()
         for partition in partitions:
             if partition.name in done:
@@ -267,5 +271,3 @@ def _note(told: Summary) -> str:
         tokens = told.calls["tokens read"] + told.calls["tokens written"]
         notes += [f"{tokens:,} tokens", f"${told.calls['dollars']:.2f}"]
     return ", ".join(notes)
-
-

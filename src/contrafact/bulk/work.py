@@ -184,5 +184,3 @@ class Asker:
 def _reason(error: BaseException) -> str:
     text = " ".join(str(error).split())[:500]
     return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}"
-
-

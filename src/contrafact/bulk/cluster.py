@@ -5,6 +5,7 @@ import logging
 import os
 import pickle
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ _PREFIX = "contrafact-ray-"
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported to anybody
     "RAY_DEDUP_LOGS": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "RAY_ENABLE_METRICS_COLLECTION": "0",
@@ -92,7 +94,8 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
         settings["address"] = address
     try:
         try:
-            context = ray.init(**settings)
+            with _no_native_output():
+                context = ray.init(**settings)
         except (ConnectionError, ValueError, RuntimeError, OSError) as error:
             raise InputError(
                 f"cannot use Ray at '{address or 'this machine'}': "
@@ -114,6 +117,24 @@ def _quiet_data() -> None:
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
+
+
+@contextmanager
+def _no_native_output() -> Iterator[None]:
+    """Keep Ray's native code from writing where it was told to be quiet, as it starts.
+
+    What goes wrong it raises.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)
 
 
 def _sweep() -> None:

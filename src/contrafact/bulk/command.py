@@ -4,15 +4,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow  # type: ignore[import-untyped]
 import typer
-from pyarrow import parquet
 
 from contrafact.bulk.partitions import Output
 from contrafact.bulk.places import Place
 from contrafact.bulk.run import Engine, Summary, run_bulk
 from contrafact.bulk.stage import FAILURES, ModelStage, Stage
-from contrafact.bulk.tables import from_cells
+from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 
 __all__ = ["Told", "bulk_command"]
@@ -29,8 +27,7 @@ class Told(Summary):
         for part in sorted(output.finished()):
             data = output.file(name, part).read()
             if data is not None:
-                for batch in parquet.ParquetFile(pyarrow.BufferReader(data)).iter_batches():
-                    yield from from_cells(batch)
+                yield from from_bytes(data)
 
     def tables_folder(self, name: str) -> str:
         """Return a folder of this machine for what is written about the whole output."""

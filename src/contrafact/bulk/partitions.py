@@ -145,6 +145,10 @@ class Output:
         """Return where a table's part of a partition is."""
         return self.place.child(f"{'' if table == KEPT else f'_{table}/'}{name}.parquet")
 
+    def notes(self, partition: Partition) -> Place:
+        """Return where it is noted what a stage's preparation found of a partition's rows."""
+        return self.place.child(f"_work/notes/{partition.name}.parquet")
+
     def journal(self, name: str) -> Path | None:
         """Return where the calls of a partition are kept; None of a remote output."""
         if not self.place.is_local:

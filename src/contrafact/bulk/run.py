@@ -15,7 +15,16 @@ from contrafact.bulk.fragments import FileFragments, fragments_of
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import find_repeats
-from contrafact.bulk.stage import FAILURES, KEPT, REJECTS, ModelStage, Planned, Stage, Uniqueness
+from contrafact.bulk.stage import (
+    FAILURES,
+    KEPT,
+    REJECTS,
+    ModelStage,
+    Planned,
+    Prepared,
+    Stage,
+    Uniqueness,
+)
 from contrafact.bulk.work import Asker, work_on
 from contrafact.console import Progress
 from contrafact.errors import InputError
@@ -226,6 +235,8 @@ def _work(
             progress.say(f"Ray's dashboard: {ray.dashboard}")
         if isinstance(stage, Uniqueness) and left[0].fragment is not None:
             find_repeats(stage, partitions, output, ray.cpus)
+        if isinstance(stage, Prepared):
+            stage.prepare(partitions, output, ray.cpus)
         work: Any = partial(work_on, stage, output)
         if isinstance(stage, ModelStage):
             work, settings = Asker, _askers(stage, output, engine, ray, len(left), facts)

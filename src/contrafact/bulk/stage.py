@@ -22,6 +22,7 @@ __all__ = [
     "Made",
     "ModelStage",
     "Planned",
+    "Prepared",
     "Stage",
     "StageFacts",
     "Uniqueness",
@@ -43,11 +44,13 @@ class Given:
         fields: What it holds.
         repeats: The place of the first row with the same key, where the stage has keys and this
             is not the first.
+        note: What the stage's preparation noted of it, where it has one.
     """
 
     index: int
     fields: dict[str, Any]
     repeats: int | None = None
+    note: dict[str, Any] | None = None
 
     @property
     def line(self) -> int:
@@ -111,6 +114,21 @@ class Planned(Protocol):
 
     def planned(self, rows: int) -> Any:
         """Return the stage for an input of so many rows."""
+        ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A stage that looks at the whole input before the first partition."""
+
+    def prepare(self, partitions: Any, output: Any, cpus: int) -> None:
+        """Write down, once for an output, what the work on partitions is to know.
+
+        Args:
+            partitions: The whole input.
+            output: The output, which takes notes of each partition's rows.
+            cpus: Processors of the cluster.
+        """
         ...
 
 

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from contrafact.bulk.stage import INDEX
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["from_cells", "part_bytes"]
+__all__ = ["from_bytes", "from_cells", "part_bytes"]
 
 _MARK = {b"contrafact": b"json"}
 _GROUP = 10_000
@@ -51,6 +51,12 @@ def from_cells(batch: Any) -> Iterator[dict[str, Any]]:
             if row[name] is not None:
                 row[name] = json.loads(row[name])
         yield row
+
+
+def from_bytes(data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file, JSON columns of our own read."""
+    for batch in parquet.ParquetFile(pyarrow.BufferReader(data)).iter_batches():
+        yield from from_cells(batch)
 
 
 def _column(name: str, values: list[Any]) -> tuple[Any, Any]:

@@ -4,13 +4,13 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contrafact.bulk.fragments import BadRow, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.repeats import repeats_of
-from contrafact.bulk.stage import Given, Made, ModelStage, Stage, Uniqueness
+from contrafact.bulk.stage import INDEX, Given, Made, ModelStage, Prepared, Stage, Uniqueness
+from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal, hash_of
 
@@ -28,8 +28,8 @@ holds none."""
 _opened: dict[str, Callable[[Sequence[Given]], Made]] = {}  # in a worker: stages by their facts
 
 
-def given_rows(partition: Partition, output: Output, *, keyed: bool) -> tuple[list[Given], Made]:
-    """Return a partition's rows, and the failures: those that cannot be read.
+def given_rows(stage: object, partition: Partition, output: Output) -> tuple[list[Given], Made]:
+    """Return a partition's rows for a stage, and the failures: those that cannot be read.
 
     Raises:
         InputError: The fragment as a whole cannot be read.
@@ -39,13 +39,16 @@ def given_rows(partition: Partition, output: Output, *, keyed: bool) -> tuple[li
     if partition.fragment is None:
         return [Given(partition.offset + at, {}) for at in range(partition.rows)], made
     before = partition.offset - partition.fragment.first
-    repeats = repeats_of(output, partition) if keyed else {}
+    repeats = repeats_of(output, partition) if isinstance(stage, Uniqueness) else {}
+    notes: dict[int, dict[str, Any]] = {}
+    if isinstance(stage, Prepared) and (data := output.notes(partition).read()) is not None:
+        notes = {row[INDEX]: row for row in from_bytes(data)}
     for place, row in read_fragment(partition.fragment):
         index = before + place
         if isinstance(row, BadRow):
             made.fail(Given(index, {}), row.reason)
         else:
-            rows.append(Given(index, row, repeats.get(index)))
+            rows.append(Given(index, row, repeats.get(index), notes.get(index)))
     return rows, made
 
 
@@ -77,7 +80,7 @@ def work_on(stage: Stage, output: Output, partition: Partition) -> dict[str, Any
     key = hash_of([stage.name, stage.facts()])
     if key not in _opened:
         _opened[key] = stage.open()
-    rows, made = given_rows(partition, output, keyed=isinstance(stage, Uniqueness))
+    rows, made = given_rows(stage, partition, output)
     if rows:
         made.merge(alone(_opened[key], rows))
     return output.write(partition, made, {"seconds": round(time.perf_counter() - began, 3)})
@@ -138,10 +141,7 @@ class Asker:
         from contrafact.bulk.calls import Calls, calls_of_partition
 
         began = time.perf_counter()
-        keyed = isinstance(self._stage, Uniqueness)
-        rows, made = await asyncio.to_thread(
-            partial(given_rows, partition, self._output, keyed=keyed)
-        )
+        rows, made = await asyncio.to_thread(given_rows, self._stage, partition, self._output)
         path = self._output.journal(partition.name)
         journal = None
         if path is not None:

@@ -43,11 +43,16 @@ class Cluster:
 
     Attributes:
         cpus: How many processors it has now; one that scales itself may get more.
+        gpus: The same, of graphics processors.
+        nodes: How many machines it has now.
         dashboard: Where Ray's dashboard is, if there is one.
     """
 
     def __init__(self, ray: Any, dashboard: str) -> None:
-        self.cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        resources = ray.cluster_resources()
+        self.cpus = max(1, int(resources.get("CPU", 1)))
+        self.gpus = int(resources.get("GPU", 0))
+        self.nodes = max(1, sum(bool(node["Alive"]) for node in ray.nodes()))
         self.dashboard = f"http://{dashboard}" if dashboard else ""
 
 

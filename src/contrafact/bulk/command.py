@@ -10,7 +10,6 @@ from contrafact.bulk.partitions import Output
 from contrafact.bulk.places import Place
 from contrafact.bulk.run import Engine, Summary, run_bulk
 from contrafact.bulk.stage import FAILURES, ModelStage, Stage
-from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 
 __all__ = ["Told", "bulk_command"]
@@ -23,11 +22,13 @@ class Told(Summary):
 
     def table(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the rows of one of the tables, in order; only of one that is small."""
-        output = Output(Place(self.out).whole())
-        for part in sorted(output.finished()):
-            data = output.file(name, part).read()
-            if data is not None:
-                yield from from_bytes(data)
+        for part in self.output.parts():
+            yield from self.output.rows(name, part)
+
+    @property
+    def output(self) -> Output:
+        """The output."""
+        return Output(Place(self.out).whole())
 
     def tables_folder(self, name: str) -> str:
         """Return a folder of this machine for what is written about the whole output."""

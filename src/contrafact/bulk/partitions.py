@@ -16,7 +16,7 @@ from typing import Any
 from contrafact.bulk.fragments import Fragment
 from contrafact.bulk.places import Place
 from contrafact.bulk.stage import FAILURES, KEPT, Made
-from contrafact.bulk.tables import part_bytes
+from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.errors import InputError
 
 __all__ = ["Output", "Partition", "missing"]
@@ -140,6 +140,24 @@ class Output:
         if not made.retry:
             self.place.child(f"_manifest/{partition.name}.retry").remove()
         return manifest
+
+    def parts(self) -> list[str]:
+        """Return the names of the finished partitions, in order."""
+        return sorted(self.finished(), key=lambda name: int(name.partition("-")[2]))
+
+    def rows(self, table: str, name: str) -> list[dict[str, Any]]:
+        """Return the rows of a table's part."""
+        data = self.file(table, name).read()
+        return [] if data is None else list(from_bytes(data))
+
+    def replace(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write the kept rows of a finished partition anew."""
+        data = part_bytes(rows)
+        manifest = self.manifest(name) or {}
+        manifest["sha256"][KEPT] = hashlib.sha256(data).hexdigest()
+        self.file(KEPT, name).write(data)
+        text = json.dumps(manifest, indent=1) + "\n"
+        self.place.child(f"_manifest/{name}.json").write(text.encode())
 
     def file(self, table: str, name: str) -> Place:
         """Return where a table's part of a partition is."""

@@ -19,13 +19,14 @@ from contrafact.bulk.stage import (
     FAILURES,
     KEPT,
     REJECTS,
+    HoldsWeights,
     ModelStage,
     Planned,
     Prepared,
     Stage,
     Uniqueness,
 )
-from contrafact.bulk.work import Asker, work_on
+from contrafact.bulk.work import Asker, Holder, work_on
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
@@ -238,11 +239,22 @@ def _work(
         if isinstance(stage, Prepared):
             stage.prepare(partitions, output, ray.cpus)
         work: Any = partial(work_on, stage, output)
-        if isinstance(stage, ModelStage):
+        if isinstance(stage, HoldsWeights):
+            work, settings = Holder, _holders(stage, output, ray, len(left))
+        elif isinstance(stage, ModelStage):
             work, settings = Asker, _askers(stage, output, engine, ray, len(left), facts)
         for manifest in mapped(left, work, **settings):
             told.add(manifest)
             progress.step(manifest["input"]["rows"], note=_note(told))
+
+
+def _holders(stage: Any, output: Output, ray: Cluster, partitions: int) -> dict[str, Any]:
+    """Return how many actors hold a model: one a GPU, or where there is none one a processor."""
+    from ray.data import ActorPoolStrategy
+
+    size = max(1, min(partitions, ray.gpus or ray.cpus))
+    own = {"num_gpus": 1} if ray.gpus else {"num_cpus": 1}
+    return {"arguments": (stage, output), "compute": ActorPoolStrategy(size=size), **own}
 
 
 def _askers(
@@ -258,10 +270,16 @@ def _askers(
     from ray.data import ActorPoolStrategy
 
     from contrafact.bulk.calls import Limits
+    from contrafact.models.opening import IN_PROCESS
 
     actors = max(1, min(ray.cpus, partitions, -(-stage.max_connections // _PER_ACTOR)))
     limits = remote(num_cpus=0)(Limits).remote(engine.requests_per_minute, engine.tokens_per_minute)
     bounded = engine.requests_per_minute is not None or engine.tokens_per_minute is not None
+    own: dict[str, Any] = {}
+    if stage.model.startswith(IN_PROCESS):
+        # Its weights and threads are a node's own: one actor a node, on all of its processors.
+        actors = min(ray.nodes, partitions)
+        own = {"num_cpus": max(1, ray.cpus // ray.nodes), "scheduling_strategy": "SPREAD"}
     each = -(-stage.max_connections // actors)
     return {
         "arguments": (stage, output, limits, bounded, each, facts),
@@ -270,6 +288,7 @@ def _askers(
             max_tasks_in_flight_per_actor=_AT_ONCE,
             max_concurrent_calls_per_actor=_AT_ONCE,
         ),
+        **own,
     }
 
 

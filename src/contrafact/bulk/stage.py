@@ -19,6 +19,7 @@ __all__ = [
     "LEDGER",
     "REJECTS",
     "Given",
+    "HoldsWeights",
     "Made",
     "ModelStage",
     "Planned",
@@ -118,6 +119,17 @@ class Planned(Protocol):
 
 
 @runtime_checkable
+class HoldsWeights(Protocol):
+    """A stage whose workers hold a model of their own, and are actors for it.
+
+    Attributes:
+        weights: Whether they do.
+    """
+
+    weights: bool
+
+
+@runtime_checkable
 class Prepared(Protocol):
     """A stage that looks at the whole input before the first partition."""
 
@@ -159,11 +171,13 @@ class ModelStage(Protocol):
     Attributes:
         name: What it is in messages: a command in backticks.
         partition_rows: How many rows a partition has at most, where the user does not say.
+        model: Inspect's name of the model that is asked most.
         max_connections: Calls under way at once, in the whole cluster.
     """
 
     name: str
     partition_rows: int
+    model: str
     max_connections: int
 
     def facts(self) -> StageFacts:

@@ -7,7 +7,7 @@ import pickle
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from contrafact.errors import InputError, ModelError
 
-__all__ = ["Cluster", "cluster", "dataset_of", "mapped", "rows_of"]
+__all__ = ["Cluster", "batches_of", "cluster", "dataset_of", "mapped", "rows_of"]
 
 _Item = TypeVar("_Item")
 
@@ -194,10 +194,23 @@ def rows_of(dataset: Any) -> Iterator[dict[str, Any]]:
     Raises:
         ModelError: Ray gave up: workers were lost again and again, or our own work failed.
     """
+    yield from _told(dataset.iter_rows())
+
+
+def batches_of(dataset: Any) -> Iterator[dict[str, Any]]:
+    """Yield the columns of a Ray dataset, block by block.
+
+    Raises:
+        ModelError: As `rows_of` does.
+    """
+    yield from _told(dataset.iter_batches(batch_size=None, batch_format="numpy"))
+
+
+def _told(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     from ray.exceptions import RayError
 
     try:
-        yield from dataset.iter_rows()
+        yield from items
     except RayError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise ModelError(

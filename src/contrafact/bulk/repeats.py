@@ -18,8 +18,12 @@ from contrafact.bulk.fragments import BadRow, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.stage import Uniqueness
 
-__all__ = ["find_repeats", "firsts", "keys_of", "repeats_of"]
+__all__ = ["HERE", "find_repeats", "firsts", "keys_of", "repeats_of"]
 
+HERE = 1_000_000
+"""Rows up to which their digests meet in the driver, at 32 bytes each, and not in a shuffle."""
+
+_PER_BUCKET = 500_000
 _DONE = "_work/repeats.json"
 
 
@@ -75,9 +79,10 @@ def find_repeats(
     done = output.place.child(_DONE)
     if (known := done.read_json()) is not None:
         return int(known["repeats"])
-    from contrafact.bulk.cluster import dataset_of, rows_of
+    from contrafact.bulk.cluster import batches_of, dataset_of, rows_of
 
-    buckets = max(cpus, -(-sum(one.rows for one in partitions) // 500_000))
+    rows = sum(one.rows for one in partitions)
+    buckets = max(cpus, -(-rows // _PER_BUCKET))
 
     def keys(partition: Partition) -> dict[str, Any]:
         found = keys_of(stage, partition)
@@ -91,14 +96,25 @@ def find_repeats(
         _file(output, f"part-{number:05}").write(sink.getvalue().to_pybytes())
         return {"partition": np.array([number]), "rows": np.array([len(batch["index"])])}
 
-    found = (
-        dataset_of(partitions, keys)
-        .groupby("bucket", num_partitions=buckets)
-        .map_groups(firsts, batch_format="numpy")
-        .groupby("partition", num_partitions=min(buckets, len(partitions)))
-        .map_groups(keep, batch_format="numpy")
-    )
-    total = sum(int(row["rows"]) for row in rows_of(found))
+    digests = dataset_of(partitions, keys)
+    if rows <= HERE:
+        batches = [one for one in batches_of(digests) if len(one["index"])]
+        total = 0
+        if batches:
+            found = firsts(
+                {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
+            )
+            total = len(found["index"])
+            for number in np.unique(found["partition"]):
+                keep({name: column[found["partition"] == number] for name, column in found.items()})
+    else:
+        shuffled = (
+            digests.groupby("bucket", num_partitions=buckets)
+            .map_groups(firsts, batch_format="numpy")
+            .groupby("partition", num_partitions=min(buckets, len(partitions)))
+            .map_groups(keep, batch_format="numpy")
+        )
+        total = sum(int(row["rows"]) for row in rows_of(shuffled))
     done.write(json.dumps({"repeats": total}).encode())
     return total
 

@@ -11,7 +11,7 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -225,6 +225,7 @@ class BulkModel(Model):
     def __init__(self, model: Model, gate: Gate, slots: asyncio.Semaphore) -> None:
         super().__init__(model.api, model.config, model.model_args)
         self._gate, self._slots = gate, slots
+        self._named, self._settings = str(model), _decisive(model.config)
 
     async def generate(
         self,
@@ -258,7 +259,7 @@ class BulkModel(Model):
     async def _answer(
         self, calls: Calls, key: str, input: str | list[ChatMessage], config: GenerateConfig
     ) -> ModelOutput:
-        once = config.merge(GenerateConfig(max_retries=0))
+        once = config.model_copy(update={"max_retries": 0})
         tries = self.config.max_retries
         tries = TRANSPORT["max_retries"] if tries is None else tries
         for attempt in range(tries + 1):
@@ -272,7 +273,7 @@ class BulkModel(Model):
                     raise
                 await asyncio.sleep(wait)
             else:
-                self._gate.leave(calls.count(str(self), output))
+                self._gate.leave(calls.count(self._named, output))
                 if calls.journal is not None:
                     calls.journal.keep(key, output.model_dump(mode="json", exclude_none=True))
                 return output
@@ -283,7 +284,7 @@ class BulkModel(Model):
         causes = [error]
         while (inner := causes[-1].__cause__ or causes[-1].__context__) and inner not in causes:
             causes.append(inner)
-        waits = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt) * random.uniform(0.5, 1)
+        waits = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0**attempt) * random.uniform(0.5, 1)
         for cause in causes:
             if type(cause).__name__ == "RetryError" or not isinstance(cause, Exception):
                 continue
@@ -300,7 +301,12 @@ class BulkModel(Model):
         asked: Any = input
         if not isinstance(input, str):
             asked = [[one.role, one.text] for one in input]
-        settings: Mapping[str, Any] = self.config.merge(config).model_dump(
-            mode="json", exclude_none=True, exclude={"max_connections", *TRANSPORT}
-        )
-        return hash_of([str(self), asked, settings])
+        return hash_of([self._named, asked, self._settings | _decisive(config)])
+
+
+def _decisive(config: GenerateConfig) -> dict[str, Any]:
+    """Return the settings that change an answer."""
+    found: dict[str, Any] = config.model_dump(
+        mode="json", exclude_none=True, exclude={"max_connections", *TRANSPORT}
+    )
+    return found

@@ -149,7 +149,8 @@ def read_fragment(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | Ba
 def _parquet(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
     with fragment.file.system.open_input_file(fragment.file.path) as stream:
         opened = parquet.ParquetFile(stream)
-        at, wanted = 0, []
+        at = 0
+        wanted: list[int] = []
         before = 0  # rows of the wanted groups that come before the fragment
         for number in range(opened.metadata.num_row_groups):
             rows = opened.metadata.row_group(number).num_rows

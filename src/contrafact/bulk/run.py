@@ -287,6 +287,7 @@ def _askers(
             size=actors,
             max_tasks_in_flight_per_actor=_AT_ONCE,
             max_concurrent_calls_per_actor=_AT_ONCE,
+            enable_true_multi_threading=True,  # each waits for its partition in one loop
         ),
         **own,
     }

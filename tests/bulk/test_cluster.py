@@ -70,7 +70,7 @@ class Slow(BucketStage):
     seconds: float = 0.4
 
     def facts(self):
-        return {}
+        return {"folder": self.folder}
 
     def open(self):
         work = super().open()

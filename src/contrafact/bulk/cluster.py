@@ -223,7 +223,15 @@ class _Actor:
     """An actor of Ray Data around one of ours."""
 
     def __init__(self, made: type, arguments: tuple[Any, ...]) -> None:
-        self._work = made(*arguments)
+        try:
+            self._work: Callable[[Any], dict[str, Any]] = made(*arguments)
+        except InputError as error:  # Ray would start it again and again
+            problem = error
+
+            def refuse(_: object) -> dict[str, Any]:
+                raise problem
+
+            self._work = refuse
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         return _tried(self._work, row)

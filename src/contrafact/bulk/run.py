@@ -194,15 +194,16 @@ def _partitions(
     else:
         # Lines are counted, and footers read, where the processors are.
         from ray import get, remote
+        from ray.exceptions import RayTaskError
 
         divide = remote(num_cpus=1)(fragments_of)
-        found = dict(
-            zip(
-                (one.given for one in files),
-                get([divide.remote(one, size) for one in files]),
-                strict=True,
-            )
-        )
+        try:
+            divided = get([divide.remote(one, size) for one in files])
+        except RayTaskError as error:
+            if isinstance(error.cause, InputError):
+                raise error.cause from None
+            raise
+        found = dict(zip((one.given for one in files), divided, strict=True))
     partitions: list[Partition] = []
     offset = 0
     for file in files:
@@ -238,14 +239,20 @@ def _work(
             find_repeats(stage, partitions, output, ray.cpus)
         if isinstance(stage, Prepared):
             stage.prepare(partitions, output, ray.cpus)
-        work: Any = partial(work_on, stage, output)
-        if isinstance(stage, HoldsWeights):
+        work: Any = Asker
+        if isinstance(stage, ModelStage):
+            settings = _askers(stage, output, engine, ray, len(left), facts)
+        elif isinstance(stage, HoldsWeights):
             work, settings = Holder, _holders(stage, output, ray, len(left))
-        elif isinstance(stage, ModelStage):
-            work, settings = Asker, _askers(stage, output, engine, ray, len(left), facts)
+        else:
+            work = partial(work_on, stage, output)
+        began = time.perf_counter()
         for manifest in mapped(left, work, **settings):
             told.add(manifest)
-            progress.step(manifest["input"]["rows"], note=_note(told))
+            done = progress.done + manifest["input"]["rows"]
+            speed = (done - before) / (time.perf_counter() - began)
+            note = _note(told, (told.given - done) / speed if speed else 0.0)
+            progress.step(manifest["input"]["rows"], note=note)
 
 
 def _holders(stage: Any, output: Output, ray: Cluster, partitions: int) -> dict[str, Any]:
@@ -293,9 +300,9 @@ def _askers(
     }
 
 
-def _note(told: Summary) -> str:
-    """Return what progress says besides the rows."""
-    notes = []
+def _note(told: Summary, left: float) -> str:
+    """Return what progress says besides the rows, where so many seconds are left, about."""
+    notes = [f"about {left / 60:.0f} min left"] if left >= 60 else []
     if told.rows[FAILURES]:
         notes.append(f"{told.rows[FAILURES]:,} failed")
     if told.calls["calls"]:

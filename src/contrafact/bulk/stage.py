@@ -29,8 +29,17 @@ __all__ = [
     "Uniqueness",
 ]
 
-KEPT, REJECTS, FAILURES, LEDGER = "rows", "rejects", "failures", "ledger"
-"""The tables that a stage writes: what it kept, dropped, could not work on, and its decisions."""
+KEPT = "rows"
+"""The table of what a stage kept."""
+
+REJECTS = "rejects"
+"""The table of what it dropped, with reasons."""
+
+FAILURES = "failures"
+"""The table of what it could not work on, with reasons."""
+
+LEDGER = "ledger"
+"""The table of its decisions."""
 
 INDEX = "index"
 """The column of every table that has the row's place in the whole input, from 0."""
@@ -120,13 +129,12 @@ class Planned(Protocol):
 
 @runtime_checkable
 class HoldsWeights(Protocol):
-    """A stage whose workers hold a model of their own, and are actors for it.
+    """A stage whose workers hold a model of their own, and are actors for it."""
 
-    Attributes:
-        weights: Whether they do.
-    """
-
-    weights: bool
+    @property
+    def weights(self) -> bool:
+        """Whether they do."""
+        ...
 
 
 @runtime_checkable
@@ -145,15 +153,17 @@ class Prepared(Protocol):
 
 
 class Stage(Protocol):
-    """A verb that asks no model.
+    """A verb that asks no model."""
 
-    Attributes:
-        name: What it is in messages: a command in backticks.
-        partition_rows: How many rows a partition has at most, where the user does not say.
-    """
+    @property
+    def name(self) -> str:
+        """What it is in messages: a command in backticks."""
+        ...
 
-    name: str
-    partition_rows: int
+    @property
+    def partition_rows(self) -> int:
+        """How many rows a partition has at most, where the user does not say."""
+        ...
 
     def facts(self) -> StageFacts:
         """Return what decides the results."""
@@ -166,19 +176,27 @@ class Stage(Protocol):
 
 @runtime_checkable
 class ModelStage(Protocol):
-    """A verb that asks language models.
+    """A verb that asks language models."""
 
-    Attributes:
-        name: What it is in messages: a command in backticks.
-        partition_rows: How many rows a partition has at most, where the user does not say.
-        model: Inspect's name of the model that is asked most.
-        max_connections: Calls under way at once, in the whole cluster.
-    """
+    @property
+    def name(self) -> str:
+        """What it is in messages: a command in backticks."""
+        ...
 
-    name: str
-    partition_rows: int
-    model: str
-    max_connections: int
+    @property
+    def partition_rows(self) -> int:
+        """How many rows a partition has at most, where the user does not say."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """Inspect's name of the model that is asked most."""
+        ...
+
+    @property
+    def max_connections(self) -> int:
+        """Calls under way at once, in the whole cluster."""
+        ...
 
     def facts(self) -> StageFacts:
         """Return what decides the results."""

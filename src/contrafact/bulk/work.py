@@ -77,14 +77,15 @@ def work_on(stage: Stage, output: Output, partition: Partition) -> dict[str, Any
     Raises:
         InputError: Input cannot be read, or output not be written.
     """
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), time.process_time()
     key = hash_of([stage.name, stage.facts()])
     if key not in _opened:
         _opened[key] = stage.open()
     rows, made = given_rows(stage, partition, output)
     if rows:
         made.merge(alone(_opened[key], rows))
-    return output.write(partition, made, {"seconds": round(time.perf_counter() - began, 3)})
+    took = {"seconds": time.perf_counter() - began, "CPU seconds": time.process_time() - busy}
+    return output.write(partition, made, {name: round(value, 3) for name, value in took.items()})
 
 
 class Holder:

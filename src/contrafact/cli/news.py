@@ -233,14 +233,16 @@ def dedupe(
                 _texts(rows), others, threshold=near, seed=seed, progress=steps.step
             )
         }
-    kept, dropped, events = [], [], []
+    kept: list[dict[str, Any]] = []
+    dropped: list[dict[str, Any]] = []
+    events = []
     for position, row in enumerate(rows):
         duplicate = found.get(position)
         record, event = kept_or_dropped(row.item, row.fields, duplicate, near)
         (kept if duplicate is None else dropped).append(record)
         events.append(event)
     write_stage(out, kept, events, dropped=dropped)
-    kinds = Counter(duplicate.kind for duplicate in found.values())
+    kinds = Counter[str](duplicate.kind for duplicate in found.values())
     typer.echo(_deduped(out, len(kept), len(rows), kinds))
 
 

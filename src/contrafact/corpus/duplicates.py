@@ -235,7 +235,7 @@ def _grams(form: str) -> frozenset[str]:
 
 
 def _sketch(grams: frozenset[str], seed: int) -> Any:
-    from datasketch import MinHash
+    from datasketch import MinHash  # type: ignore[import-untyped]
 
     sketch = MinHash(num_perm=_PERMUTATIONS, seed=seed)
     sketch.update_batch([gram.encode("utf-8", "surrogatepass") for gram in sorted(grams)])
@@ -244,7 +244,7 @@ def _sketch(grams: frozenset[str], seed: int) -> Any:
 
 def _index(threshold: float) -> Any:
     require("datasketch", "near-duplicates")
-    from datasketch import MinHashLSH  # type: ignore[import-untyped]
+    from datasketch import MinHashLSH
 
     return MinHashLSH(
         # The index wants less than 1; what it finds is compared exactly.

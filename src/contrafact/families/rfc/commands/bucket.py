@@ -42,9 +42,9 @@ def bucket(
         from contrafact.bulk.command import bulk_command
         from contrafact.families.rfc.bulk import BucketStage, bucket_summary
 
-        told = bulk_command(BucketStage(titles_alone), file, out, bulk, noun="articles")
-        _show(bucket_summary(told.counts), out)
-        told.end()
+        found = bulk_command(BucketStage(titles_alone), file, out, bulk, noun="articles")
+        _show(bucket_summary(found.counts), out)
+        found.end()
         return
     guard_output(out, file)
     notes = NewsNotes()

@@ -3,12 +3,14 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -174,7 +176,7 @@ def test_a_killed_worker_or_node_costs_no_row_and_doubles_none(nodes, tmp_path, 
 
 
 def test_no_headline_is_asked_about_twice_though_calls_fail_and_the_driver_is_killed(
-    start_contrafact, start_service, tmp_path
+    start_service, tmp_path
 ):
     # On a cluster that the command starts, which ends with it, however it ends.
     rows = [{"headline": f"Firm {n} beats estimates"} for n in range(80)]
@@ -185,14 +187,20 @@ def test_no_headline_is_asked_about_twice_though_calls_fail_and_the_driver_is_ki
         command = ["generate", "in.jsonl", "--model", service.model, "--engine", "ray"]
         command += ["--partition-rows", "20", "--max-connections", "8", "--max-retries", "3"]
         command += ["--out", "out"]
-        process = start_contrafact(*command, env=service.environment)
+        start = partial(
+            subprocess.Popen,
+            [sys.executable, "-m", "contrafact.cli.main", *command],
+            cwd=tmp_path,
+            env=service.environment,
+        )
+        process = start()
         while process.poll() is None and len(service.stats()["answered"]) < 20:
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert ended(process.pid)
         before = len(service.stats()["answered"])
-        assert start_contrafact(*command, env=service.environment).wait() == 1
+        assert start().wait() == 1
         answered = service.stats()["answered"]
         twice = sum(times > 1 for times in answered.values())
         # What the killed process had asked and not yet heard or kept is asked again.

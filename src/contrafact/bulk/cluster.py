@@ -5,8 +5,10 @@ import logging
 import os
 import pickle
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -99,7 +101,7 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
         settings["address"] = address
     try:
         try:
-            with _no_native_output():
+            with _no_native_output(), _own_signals():
                 context = ray.init(**settings)
         except (ConnectionError, ValueError, RuntimeError, OSError) as error:
             raise InputError(
@@ -122,6 +124,19 @@ def _quiet_data() -> None:
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep what this process does when it is told to end: Ray's way ends in a native trace."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, kept)
 
 
 @contextmanager

@@ -58,7 +58,7 @@ class BucketStage:
 
     titles_alone: bool = False
     name: str = "`rfc bucket`"
-    partition_rows: int = 20_000
+    partition_rows: int = 5_000
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
@@ -317,7 +317,7 @@ class LabelStage:
 
     per_article: "PerArticle" = "all"
     name: str = "`rfc label`"
-    partition_rows: int = 20_000
+    partition_rows: int = 5_000
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
@@ -414,7 +414,7 @@ class SurfaceStage:
 
     share: float = 1.0
     name: str = "`rfc surface`"
-    partition_rows: int = 20_000
+    partition_rows: int = 5_000
 
     def planned(self, rows: int) -> "SurfaceStage":
         """Return the stage for an input of so many rows."""

@@ -139,6 +139,7 @@ def test_an_output_knows_what_made_it_and_a_partition_with_failed_calls_is_not_f
     made.fail(Given(1, {}), "a call failed", retry=True)
     output.write(parts[1], made, {})
     assert missing(output, parts) == [parts[1]]
+    assert output.parts() == [parts[0].name]
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").touch()
     with pytest.raises(InputError, match="no `verb` has written them"):

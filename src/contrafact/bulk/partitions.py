@@ -96,7 +96,11 @@ class Output:
     def finished(self) -> set[str]:
         """Return the names of the partitions that have a manifest."""
         names = self.place.child("_manifest").names()
-        return {name.removesuffix(".json") for name in names if name.startswith("part-")}
+        return {
+            name.removesuffix(".json")
+            for name in names
+            if name.startswith("part-") and name.endswith(".json")
+        }
 
     def manifest(self, name: str) -> dict[str, Any] | None:
         """Return a partition's manifest; None if it is not finished."""

@@ -64,13 +64,21 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def step(self, number: int = 1) -> None:
-        """Count steps that are done."""
+    def step(self, number: int = 1, note: str = "") -> None:
+        """Count steps that are done.
+
+        Args:
+            number: How many.
+            note: What is said besides, as of now.
+        """
         tenths = self._tenths()
         self.done += number
+        if note:
+            self._bar.update(self._task, description=f"{self.what} ({note})")
         self._bar.advance(self._task, number)
         if self.total and not self._terminal and self._tenths() > tenths:
-            print(f"{self.what}: {self.done}/{self.total}", file=sys.stderr, flush=True)
+            more = f" ({note})" if note else ""
+            print(f"{self.what}: {self.done}/{self.total}{more}", file=sys.stderr, flush=True)
 
     def one(self, _: object = None) -> None:
         """Count one step, whatever it brought."""

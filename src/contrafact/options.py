@@ -6,25 +6,32 @@ They are types for the parameters of a Typer command: ``max_retries: MaxRetries 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from contrafact.errors import InputError
 
 __all__ = [
+    "BULK",
     "SAMPLING",
     "TRANSPORT",
+    "Address",
     "AttemptTimeout",
+    "Engine",
     "JudgeArguments",
     "MaxConnections",
     "MaxRetries",
     "MaxTokens",
+    "PartitionRows",
     "Prompts",
+    "RequestsPerMinute",
     "Structured",
     "Temperature",
     "Timeout",
+    "TokensPerMinute",
     "TopP",
+    "engine_settings",
     "key_values",
 ]
 
@@ -87,6 +94,71 @@ Structured = Annotated[
     bool, typer.Option("--structured/--no-structured", help="Ask providers for JSON by schema.")
 ]
 """Whether a provider is given the schema of the reply."""
+
+BULK = "Past one machine"
+"""The panel for work on a cluster."""
+
+Engine = Annotated[
+    Literal["ray"] | None,
+    typer.Option(
+        "--engine",
+        rich_help_panel=BULK,
+        help="ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; docs/bulk.md.",
+    ),
+]
+"""What shares the work out; None is one process, as for a single file."""
+
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="A",
+        rich_help_panel=BULK,
+        help="The Ray cluster: auto or ray://HOST:PORT. [one of this machine, for this command]",
+    ),
+]
+"""A cluster that runs."""
+
+PartitionRows = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", rich_help_panel=BULK, help="Rows that are worked on and kept at once."
+    ),
+]
+"""The size of a partition."""
+
+RequestsPerMinute = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", rich_help_panel=BULK, help="Of all processes. [no limit]"),
+]
+"""A rate that a whole cluster keeps."""
+
+TokensPerMinute = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", rich_help_panel=BULK, help="Sent and received, of all. [no limit]"
+    ),
+]
+"""A rate that a whole cluster keeps."""
+
+
+def engine_settings(engine: str | None, **given: Any) -> dict[str, Any] | None:
+    """Return the settings of bulk work, or None where there is none.
+
+    Args:
+        engine: What ``--engine`` says.
+        given: The other options of the panel, by their names.
+
+    Raises:
+        InputError: One of them is given without ``--engine``.
+    """
+    if engine is not None:
+        return given
+    for name, value in given.items():
+        if value is not None:
+            option = "--" + name.replace("_", "-")
+            raise InputError(f"{option} has no use without --engine ray", hint="leave it out")
+    return None
 
 
 def key_values(option: str, given: Sequence[str] | None) -> dict[str, Any]:

@@ -206,7 +206,7 @@ def rewrite(
     with rows_file(data) as file, _output(out, "pairs.jsonl") as made:
         command(
             str(file),
-            made,
+            str(made),
             rewriter=rewriter,
             seed=seed,
             attempts=attempts,

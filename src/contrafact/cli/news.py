@@ -1,9 +1,12 @@
 """``contrafact news``: acquiring news and preparing it for a benchmark."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from contrafact.options import Address, Engine, PartitionRows, engine_settings
 
 if TYPE_CHECKING:
     from contrafact.corpus.duplicates import Text
@@ -183,7 +186,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 @app.command("dedupe")
 def dedupe(
     file: _Items,
-    out: _Out,
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The items, JSON Lines.")],
     against: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Another set whose items must not come again."),
@@ -193,6 +196,9 @@ def dedupe(
         typer.Option(min=0.3, max=1, help="Similarity from which two items are one."),
     ] = 0.8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the index's hash functions.")] = 1,
+    engine: Engine = None,
+    address: Address = None,
+    partition_rows: PartitionRows = None,
 ) -> None:
     """Leave out items that are, exactly or nearly, the same as one before them.
 
@@ -202,11 +208,21 @@ def dedupe(
     Example: contrafact news dedupe news.jsonl --against published.json --out fresh.jsonl
     """
     from contrafact.console import Progress
-    from contrafact.corpus.duplicates import find_duplicates
-    from contrafact.corpus.ledger import LedgerEvent, write_stage
-    from contrafact.corpus.news_items import news_record
+    from contrafact.corpus.duplicates import find_duplicates, kept_or_dropped
+    from contrafact.corpus.ledger import write_stage
     from contrafact.files.atomic import guard_output
 
+    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
+    if bulk is not None:
+        from contrafact.bulk.command import bulk_command
+        from contrafact.bulk.dedupe import DedupeStage
+
+        stage = DedupeStage(tuple(str(path) for path in against or ()), near, seed)
+        told = bulk_command(stage, file, out, bulk, noun="items")
+        distinct = told.given - told.counts["repeated"]
+        typer.echo(_deduped(out, told.counts["kept"], distinct, told.counts))
+        told.end()
+        return
     guard_output(out, file)
     rows = _load(file)
     others = [text for path in against or () for text in _texts(_load(str(path)))]
@@ -217,36 +233,22 @@ def dedupe(
                 _texts(rows), others, threshold=near, seed=seed, progress=steps.step
             )
         }
-    kept, dropped, events = [], [], []
+    kept: list[dict[str, Any]] = []
+    dropped: list[dict[str, Any]] = []
+    events = []
     for position, row in enumerate(rows):
         duplicate = found.get(position)
-        record = news_record(row.item, row.fields)
-        if duplicate is None:
-            kept.append(record)
-        else:
-            dropped.append(
-                {
-                    **record,
-                    "dropped_because": duplicate.reason,
-                    "duplicate_of": duplicate.of,
-                    "similarity": round(duplicate.similarity, 4),
-                }
-            )
-        events.append(
-            LedgerEvent(
-                item_id=row.item.id,
-                article_id=row.item.id,
-                stage="dedupe",
-                decision="kept" if duplicate is None else "dropped",
-                by=f"rule:dedupe at {near:g}",
-                why="" if duplicate is None else duplicate.reason,
-            )
-        )
+        record, event = kept_or_dropped(row.item, row.fields, duplicate, near)
+        (kept if duplicate is None else dropped).append(record)
+        events.append(event)
     write_stage(out, kept, events, dropped=dropped)
-    kinds = [duplicate.kind for duplicate in found.values()]
-    counts = {kind: kinds.count(kind) for kind in ("exact", "address", "near")}
-    by_kind = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
-    typer.echo(f"{out}: {len(kept):,} of {len(rows):,} items; duplicates: {by_kind}")
+    kinds = Counter[str](duplicate.kind for duplicate in found.values())
+    typer.echo(_deduped(out, len(kept), len(rows), kinds))
+
+
+def _deduped(out: str, kept: int, rows: int, kinds: "Counter[str]") -> str:
+    by_kind = ", ".join(f"{kinds[kind]:,} {kind}" for kind in ("exact", "address", "near"))
+    return f"{out}: {kept:,} of {rows:,} items; duplicates: {by_kind}"
 
 
 @app.command("anonymise")

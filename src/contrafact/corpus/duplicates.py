@@ -5,13 +5,29 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from contrafact.corpus.ledger import LedgerEvent
+from contrafact.corpus.news_items import news_record
 from contrafact.errors import require
+from contrafact.records import NewsItem
 from contrafact.text.numerals import DIGITS, digits_value
 
-__all__ = ["THRESHOLD", "Duplicate", "Text", "figures_of", "find_duplicates", "normal_form"]
+__all__ = [
+    "THRESHOLD",
+    "Duplicate",
+    "Reading",
+    "Text",
+    "band_keys",
+    "differ_in_figures",
+    "figures_of",
+    "find_duplicates",
+    "kept_or_dropped",
+    "normal_form",
+    "similarity",
+]
 
 THRESHOLD = 0.8
 """Shared 5-grams, as a share of all that either text has, from which two texts are one."""
@@ -136,6 +152,115 @@ def find_duplicates(
     return found
 
 
+def kept_or_dropped(
+    item: NewsItem, fields: dict[str, Any], duplicate: Duplicate | None, near: float
+) -> tuple[dict[str, Any], LedgerEvent]:
+    """Return a news item as it is kept or dropped, and the ledger's event.
+
+    Args:
+        item: The item.
+        fields: The row that it was read from.
+        duplicate: What it is a duplicate of; None if of nothing.
+        near: The threshold.
+    """
+    record = news_record(item, fields)
+    if duplicate is not None:
+        record |= {
+            "dropped_because": duplicate.reason,
+            "duplicate_of": duplicate.of,
+            "similarity": round(duplicate.similarity, 4),
+        }
+    event = LedgerEvent(
+        item_id=item.id,
+        article_id=item.id,
+        stage="dedupe",
+        decision="kept" if duplicate is None else "dropped",
+        by=f"rule:dedupe at {near:g}",
+        why="" if duplicate is None else duplicate.reason,
+    )
+    return record, event
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What of a text is compared.
+
+    Attributes:
+        form: Its normal form.
+        figures: The values of its numbers; empty where they are not looked at.
+        address: Its address, as `Text` has it without what differs between outlets; None if none.
+    """
+
+    form: str
+    figures: frozenset[Decimal]
+    address: str | None
+
+    @classmethod
+    def of(cls, text: Text, *, figures: bool = True) -> "Reading":
+        """Return what of a text is compared."""
+        found = figures_of(text.text) if figures else frozenset()
+        return cls(normal_form(text.text), found, _address(text.url))
+
+    def grams(self) -> frozenset[str]:
+        """Return the 5-grams of its characters."""
+        return _grams(self.form)
+
+
+def band_keys(grams: frozenset[str], *, threshold: float, seed: int) -> list[bytes]:
+    """Return the keys of a text in the MinHash index: texts that share one are candidates.
+
+    They are those of the index that `find_duplicates` builds.
+    """
+    sketch = _sketch(grams, seed)
+    keys, at = [], 0
+    bands, rows = _bands(threshold)
+    for _ in range(bands):
+        keys.append(sketch.hashvalues[at : at + rows].byteswap().tobytes())
+        at += rows
+    return keys
+
+
+def differ_in_figures(one: frozenset[Decimal], other: frozenset[Decimal]) -> bool:
+    """Return whether each of two texts has a figure that the other lacks."""
+    return bool(one - other and other - one)
+
+
+def similarity(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the Jaccard similarity of two sets of 5-grams, 0 to 1."""
+    return _jaccard(one, other)
+
+
+def _grams(form: str) -> frozenset[str]:
+    return frozenset(form[at : at + _GRAM] for at in range(max(1, len(form) - _GRAM + 1)))
+
+
+def _sketch(grams: frozenset[str], seed: int) -> Any:
+    from datasketch import MinHash  # type: ignore[import-untyped]
+
+    sketch = MinHash(num_perm=_PERMUTATIONS, seed=seed)
+    sketch.update_batch([gram.encode("utf-8", "surrogatepass") for gram in sorted(grams)])
+    return sketch
+
+
+def _index(threshold: float) -> Any:
+    require("datasketch", "near-duplicates")
+    from datasketch import MinHashLSH
+
+    return MinHashLSH(
+        # The index wants less than 1; what it finds is compared exactly.
+        threshold=min(threshold, 0.99),
+        num_perm=_PERMUTATIONS,
+        weights=(_FALSE_FINDS, _MISSES),
+    )
+
+
+@cache
+def _bands(threshold: float) -> tuple[int, int]:
+    """Return how many bands the index of a threshold has, and how many values each."""
+    index = _index(threshold)
+    return index.b, index.r
+
+
 @dataclass(frozen=True)
 class _Entry:
     text: Text
@@ -151,32 +276,21 @@ class _Index:
     """The texts that came before, by normal form, by address and by MinHash."""
 
     def __init__(self, threshold: float, figures: bool, seed: int) -> None:
-        require("datasketch", "near-duplicates")
-        from datasketch import MinHashLSH  # type: ignore[import-untyped]
-
         self._threshold = threshold
         self._figures = figures
         self._seed = seed
         self._entries: list[_Entry] = []
         self._by_form: dict[str, _Entry] = {}
         self._by_address: dict[str, _Entry] = {}
-        self._lsh = MinHashLSH(
-            # The index wants less than 1; what it finds is compared exactly.
-            threshold=min(threshold, 0.99),
-            num_perm=_PERMUTATIONS,
-            weights=(_FALSE_FINDS, _MISSES),
-        )
+        self._lsh = _index(threshold)
         self._last: tuple[Text, str, frozenset[str], object] | None = None
 
     def _read(self, text: Text) -> tuple[str, frozenset[str], object]:
-        from datasketch import MinHash
-
         if self._last is not None and self._last[0] is text:
             return self._last[1:]
         form = normal_form(text.text)
-        grams = frozenset(form[at : at + _GRAM] for at in range(max(1, len(form) - _GRAM + 1)))
-        sketch = MinHash(num_perm=_PERMUTATIONS, seed=self._seed)
-        sketch.update_batch([gram.encode("utf-8", "surrogatepass") for gram in sorted(grams)])
+        grams = _grams(form)
+        sketch = _sketch(grams, self._seed)
         self._last = (text, form, grams, sketch)
         return form, grams, sketch
 
@@ -201,7 +315,7 @@ class _Index:
         own = self._figures_of(text)
         for number in self._lsh.query(sketch):
             other = self._entries[number].figures
-            if own - other and other - own:
+            if differ_in_figures(own, other):
                 continue
             similarity = _jaccard(grams, self._entries[number].grams)
             if similarity >= self._threshold and (best is None or (similarity, -number) > best):

@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from contrafact.options import Address, Engine, PartitionRows, engine_settings
 
 __all__ = ["synth"]
 
@@ -15,7 +17,7 @@ _MOST = 4  # processes
 def synth(
     n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="How many stories to draw.")],
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file to write: JSON, or JSON Lines (.jsonl).")
+        str, typer.Option(metavar="FILE", help="The file to write: JSON, or JSON Lines (.jsonl).")
     ],
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the drawing.")] = 0,
     graph: Annotated[
@@ -46,6 +48,9 @@ def synth(
         int | None,
         typer.Option(min=1, metavar="P", help="How many share the work; the stories are the same."),
     ] = None,
+    engine: Engine = None,
+    address: Address = None,
+    partition_rows: PartitionRows = None,
 ) -> None:
     """Draw stories whose right and wrong answers are proven, in the paper's schema.
 
@@ -63,6 +68,10 @@ def synth(
     from contrafact.families.cobe.synth.draw import story_lines
     from contrafact.files.atomic import atomic_path, guard_output
 
+    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
+    if bulk is not None:
+        _in_bulk(n, out, seed, graph, domain, private_lexicon, templates, bulk)
+        return
     guard_output(out, private_lexicon)
     if processes is None:
         processes = min(_MOST, os.cpu_count() or 1) if n >= _MANY else 1
@@ -79,7 +88,7 @@ def synth(
     sources: set[str] = set()
     answers: Counter[str] = Counter()
     digest = hashlib.sha256()
-    listed = out.suffix.lower() not in (".jsonl", ".ndjson")
+    listed = Path(out).suffix.lower() not in (".jsonl", ".ndjson")
     with (
         atomic_path(out) as path,
         path.open("w", encoding="utf-8") as stream,
@@ -106,3 +115,31 @@ def synth(
         "all proven by both algorithms"
     )
     typer.echo(f"sha256 {digest.hexdigest()}")
+
+
+def _in_bulk(
+    n: int,
+    out: str,
+    seed: int,
+    graph: str | None,
+    domain: str | None,
+    lexicon: Path | None,
+    templates: str | None,
+    settings: dict[str, Any],
+) -> None:
+    from contrafact.bulk.command import bulk_command
+    from contrafact.errors import InputError
+    from contrafact.families.cobe.synth.stage import SynthStage, redraw_repeated
+
+    if templates is not None:
+        raise InputError("--templates has no use with --engine ray", hint="leave one of them out")
+    stage = SynthStage(seed, graph, domain, None if lexicon is None else str(lexicon.absolute()))
+    told = bulk_command(stage, n, out, settings, noun="stories")
+    again = redraw_repeated(stage, told.output, n)
+    counted = ", ".join(
+        f"{number:,} {name.removeprefix('graph|')}"
+        for name, number in sorted(told.counts.items())
+        if name.startswith("graph|")
+    )
+    typer.echo(f"{out}: {n:,} stories ({counted}); {again:,} blocks drawn again")
+    told.end()

@@ -34,9 +34,11 @@ __all__ = [
     "CANARY",
     "FIRST_CORE",
     "Cell",
+    "Seen",
     "Unproven",
     "cells_of",
     "compose",
+    "compose_block",
     "compose_lines",
     "domain_named",
 ]
@@ -137,20 +139,35 @@ def compose_lines(
     """
     lexicon = bundled_lexicon() if lexicon is None else lexicon
     cells = cells_of(lexicon) if cells is None else cells
-    seen = bytearray(_SEEN_BITS // 8)
+    seen = Seen()
     blocks = -(-n // SIZE)
 
     def lines() -> Iterator[str]:
         for index, (block, texts) in enumerate(_firsts(lexicon, cells, blocks, seed, processes)):
             again = 0
-            while any(_was_seen(seen, text) for text in texts):
+            while seen.any_of(texts):
                 again += 1
                 block, texts = compose_block(lexicon, cells, seed, index, again)
-            for text in texts:
-                _mark(seen, text)
+            seen.add(texts)
             yield from block
 
     yield from islice(lines(), n)
+
+
+class Seen:
+    """The texts that were drawn, as bits of a table; now and then a new one looks like an old."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray(_SEEN_BITS // 8)
+
+    def any_of(self, texts: Sequence[str]) -> bool:
+        """Return whether one of the texts was drawn before."""
+        return any(self._bits[at >> 3] >> (at & 7) & 1 for at in map(_place, texts))
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Know texts from now on."""
+        for at in map(_place, texts):
+            self._bits[at >> 3] |= 1 << (at & 7)
 
 
 def _place(text: str) -> int:
@@ -159,16 +176,6 @@ def _place(text: str) -> int:
 
     data = text.encode()
     return (crc32(data) << 32 | adler32(data)) % _SEEN_BITS
-
-
-def _was_seen(seen: bytearray, text: str) -> bool:
-    place = _place(text)
-    return bool(seen[place >> 3] >> (place & 7) & 1)
-
-
-def _mark(seen: bytearray, text: str) -> None:
-    place = _place(text)
-    seen[place >> 3] |= 1 << (place & 7)
 
 
 def _firsts(

@@ -4,29 +4,35 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from contrafact.options import (
     TRANSPORT,
+    Address,
     AttemptTimeout,
+    Engine,
     JudgeArguments,
     MaxConnections,
     MaxRetries,
     MaxTokens,
+    PartitionRows,
     Prompts,
+    RequestsPerMinute,
     Structured,
     Temperature,
     Timeout,
+    TokensPerMinute,
     TopP,
+    engine_settings,
     key_values,
 )
 
 if TYPE_CHECKING:
     from contrafact.families.finforce.bulk import BulkJob, BulkOutput, ResultRow
+    from contrafact.families.finforce.generate_stage import GenerateStage
     from contrafact.families.finforce.generation import Generation
-    from contrafact.families.finforce.judging import Judging
     from contrafact.family.method import Method
     from contrafact.models.estimate import CallEstimate
     from contrafact.records import Headline
@@ -110,6 +116,11 @@ def generate(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Make many paid calls without a question.")
     ] = False,
+    engine: Engine = None,
+    address: Address = None,
+    partition_rows: PartitionRows = None,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
 ) -> None:
     """Write a risk and an opportunity scenario for every headline of a file, in order.
 
@@ -119,112 +130,65 @@ def generate(
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv
     """
-    from dataclasses import replace
-
     from contrafact.corpus.named import data_source
-    from contrafact.corpus.related import load_dated
     from contrafact.errors import InputError
     from contrafact.files.fields import checked_columns, named_columns
     from contrafact.files.tables import TABLE_SUFFIXES, open_table, source_name
 
-    if out.endswith("/") or Path(out).is_dir():
-        raise InputError("is a folder", file=out, hint="name a file in it")
-    if out != "-" and Path(out).suffix.lower() not in TABLE_SUFFIXES:
-        raise InputError(
-            "the result is not written in that format",
-            file=out,
-            hint=f"name it {', '.join(TABLE_SUFFIXES)}, or - for JSON lines on standard output",
-        )
+    bulk = engine_settings(
+        engine,
+        address=address,
+        partition_rows=partition_rows,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+    )
+    if bulk is None:
+        if out.endswith("/") or Path(out).is_dir():
+            raise InputError("is a folder", file=out, hint="name a file in it")
+        if out != "-" and Path(out).suffix.lower() not in TABLE_SUFFIXES:
+            raise InputError(
+                "the result is not written in that format",
+                file=out,
+                hint=f"name it {', '.join(TABLE_SUFFIXES)}, or - for JSON lines on standard output",
+            )
     if str(shots_from) == "-":
         raise InputError(
             "examples cannot be read from standard input", hint="name a file with --shots-from"
         )
-    from contrafact.families.finforce.data import FIELDS, bundled_shots, load_headlines
-    from contrafact.families.finforce.judging import Judging
-    from contrafact.families.finforce.methods import METHODS
-    from contrafact.families.finforce.settings import FinforceOptions
-    from contrafact.family.method import MethodContext, check_helpers, open_weights
-    from contrafact.family.settings import check_verifiers, judge_names
-    from contrafact.files.download import sha256_of
-    from contrafact.prompts import open_pack
+    from contrafact.families.finforce.data import FIELDS
+    from contrafact.families.finforce.generate_stage import GenerateStage
 
-    file = file if file == "-" else str(data_source(file).path)
     names = checked_columns(named_columns(columns), FIELDS)
-    sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}
-    given = {name: value for name, value in sampling.items() if value is not None}
-    pack = open_pack(prompts)
-    spec = METHODS.spec(method, given)
-    pool = load_headlines(shots_from) if shots_from else bundled_shots()
-    own = FinforceOptions(verifier=verifier, cards=cards)
-    context = MethodContext(
-        pack=pack,
-        shots=shots or 0,
-        pool=pool,
+    stage = GenerateStage(
+        method=method,
+        model=model,
+        judges=tuple(judge or ()),
+        shots=shots,
+        shots_from=_absolute(shots_from),
+        verifier=verifier,
+        news=_absolute(news),
+        cards=cards,
         seed=seed,
-        models=(model,),
-        settings=own,
-        files={} if news is None else {"news": load_dated(news)},
+        prompts=_absolute(prompts),
+        sampling={"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens},
+        structured=structured,
+        columns=names,
+        max_connections=max_connections,
+        bounds={
+            "max_retries": max_retries,
+            "timeout": timeout,
+            "attempt_timeout": attempt_timeout,
+        },
+        model_args=key_values("-M", model_args),
+        judge_args=key_values("--judge-arg", judge_arg),
     )
-    if news is not None and not (spec.partition(":")[0] == "grounded" or "." in spec):
-        raise InputError("--news has no use here: only grounded reads it", hint="leave it out")
-    chosen = METHODS.make(spec, context)
-    arguments = {"-M": key_values("-M", model_args)}
-    arguments["--judge-arg"] = key_values("--judge-arg", judge_arg)
-    judges = judge_names(judge or ())
-    check_verifiers("finforce", [*judges, *own.helpers.values()])
-    check_helpers(own.helpers, [chosen], judges)
-    judging = Judging(pack, structured=structured) if judge else None
-    settings = {
-        "method": spec,
-        "model": model,
-        "judge": judge or [],
-        "shots": shots,
-        "shots-from": sha256_of(shots_from) if shots_from else None,
-        "seed": seed,
-        "prompts": pack.used_hash,
-        "structured": structured,
-        **{name.replace("_", "-"): value for name, value in sampling.items()},
-        **({"columns": names} if names else {}),
-        **{option: given for option, given in arguments.items() if given},
-        **({"verifier": verifier} if verifier else {}),
-        **({"cards": True} if cards else {}),
-        **({"news": sha256_of(news)} if news else {}),
-    }
-
-    def job() -> "BulkJob":
-        from inspect_ai.model import GenerateConfig
-
-        from contrafact.families.finforce.bulk import BulkJob
-        from contrafact.models.asking import Ask
-        from contrafact.models.opening import call_config, open_model
-
-        open_weights(chosen, [model], arguments["-M"])
-        calls = call_config(
-            max_connections,
-            max_retries=max_retries,
-            timeout=timeout,
-            attempt_timeout=attempt_timeout,
-        )
-        writer = open_model(model, config=calls.merge(GenerateConfig(**given)), **arguments["-M"])
-        return BulkJob(
-            method=chosen,
-            ask=Ask(
-                writer,
-                structured=structured,
-                helpers={
-                    role: open_model(name, config=calls) for role, name in own.helpers.items()
-                },
-            ),
-            judging=judging,
-            judges=tuple(
-                open_model(name, config=calls, **arguments["--judge-arg"]) for name in judges
-            ),
-            at_once=max_connections,
-            columns=names,
-        )
-
+    chosen = stage.check()
+    if bulk is not None:
+        _in_bulk(stage, file, out, bulk, useless={"--limit": limit, "--estimate": estimate})
+        return
+    file = file if file == "-" else str(data_source(file).path)
     if out == "-" and not estimate:
-        _stream(job(), file, limit)
+        _stream(stage.job(chosen), file, limit)
         return
     from contrafact.families.finforce.bulk import BulkOutput, check_columns, headlines_of
     from contrafact.models.estimate import ASK_ABOVE, ask_first, paid_calls, show_estimate
@@ -235,32 +199,52 @@ def generate(
     check_columns(rows, source_name(file), names)
     if estimate:
         headlines = headlines_of(rows, names)
-        show_estimate(_estimate(chosen, judging, model, judges, headlines))
+        show_estimate(_estimate(chosen, stage, headlines))
         return
     if Path(out).suffix.lower() == ".xlsx":
         from contrafact.files.workbooks import check_cells
 
         check_cells(rows, source_name(file), Path(out))
     # What is worked on together is known now: a method drops drafts that are another's headline.
-    context = replace(context, items=headlines_of(rows, names))
-    chosen = METHODS.make(spec, context)
-    output = BulkOutput(Path(out), rows, settings, dialect=table.dialect)
+    chosen = stage.chosen(headlines_of(rows, names))
+    output = BulkOutput(Path(out), rows, stage.facts(), dialect=table.dialect)
     if output.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
     if not yes:
         left = [row for place, row in enumerate(rows) if place not in output.done()]
-        calls = _estimate(chosen, judging, model, judges, headlines_of(left, names), tokens=False)
+        calls = _estimate(chosen, stage, headlines_of(left, names), tokens=False)
         paid = paid_calls(calls)
         ask_first(paid if paid > ASK_ABOVE else 0)
-    _to_file(job(), file, output)
+    _to_file(stage.job(chosen), file, output)
+
+
+def _absolute(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())
+
+
+def _in_bulk(
+    stage: "GenerateStage",
+    file: str,
+    out: str,
+    settings: dict[str, Any],
+    useless: dict[str, Any],
+) -> None:
+    from contrafact.bulk.command import bulk_command
+    from contrafact.errors import InputError
+    from contrafact.families.finforce.generate_stage import tally
+
+    for option, given in useless.items():
+        if given:
+            raise InputError(f"{option} has no use with --engine ray", hint="leave it out")
+    told = bulk_command(stage, file, out, settings)
+    typer.echo(f"{told.given:,} rows: {tally(told.counts)}", err=True)
+    told.end()
 
 
 def _estimate(
     method: "Method[Headline, Generation]",
-    judging: "Judging | None",
-    model: str,
-    judges: "Sequence[str]",
+    stage: "GenerateStage",
     headlines: "Sequence[Headline]",
     *,
     tokens: bool = True,
@@ -272,12 +256,14 @@ def _estimate(
     some = sampled(headlines)
     times = len(headlines) / max(1, len(some))
     plans = {method.name: [call for one in some for call in method.plan(one)]}
-    rows = subject_estimates([model], plans, {method.name: times}, tokens=tokens)
-    if judging is not None:
+    rows = subject_estimates([stage.model], plans, {method.name: times}, tokens=tokens)
+    if (judging := stage.judging) is not None:
         asked = [
             text for one in some for side in SIDES for text in judging.prompts(one, side, one.text)
         ]
-        rows += judge_estimates(judges, asked, times, reply_tokens=_VERDICT_TOKENS, tokens=tokens)
+        rows += judge_estimates(
+            stage.judge_names, asked, times, reply_tokens=_VERDICT_TOKENS, tokens=tokens
+        )
     return rows
 
 

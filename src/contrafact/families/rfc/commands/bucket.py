@@ -1,9 +1,10 @@
 """``contrafact rfc bucket``: articles in, candidates for the four manipulations out."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from contrafact.options import Address, Engine, PartitionRows, engine_settings
 
 if TYPE_CHECKING:
     from contrafact.families.rfc.pipeline.bucket import Summary
@@ -16,11 +17,14 @@ def bucket(
         str,
         typer.Argument(metavar="FILE", help="Articles: CSV, JSON, JSON Lines, Parquet, or `-`."),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The candidates, JSON Lines.")],
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The candidates, JSON Lines.")],
     titles_alone: Annotated[
         bool,
         typer.Option("--titles-alone", help="Sort articles without a summary too, by their title."),
     ] = False,
+    engine: Engine = None,
+    address: Address = None,
+    partition_rows: PartitionRows = None,
 ) -> None:
     """Sort articles by the manipulations that their words allow; one may allow several.
 
@@ -33,6 +37,15 @@ def bucket(
     from contrafact.families.rfc.pipeline.bucket import bucket_file
     from contrafact.files.atomic import guard_output
 
+    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
+    if bulk is not None:
+        from contrafact.bulk.command import bulk_command
+        from contrafact.families.rfc.bulk import BucketStage, bucket_summary
+
+        found = bulk_command(BucketStage(titles_alone), file, out, bulk, noun="articles")
+        _show(bucket_summary(found.counts), out)
+        found.end()
+        return
     guard_output(out, file)
     notes = NewsNotes()
     told = bucket_file(file, out, notes, titles_alone=titles_alone)
@@ -41,7 +54,7 @@ def bucket(
     _show(told, out)
 
 
-def _show(told: "Summary", out: Path) -> None:
+def _show(told: "Summary", out: str) -> None:
     from contrafact.console import show_table
 
     rows = []

@@ -1,10 +1,13 @@
 """``contrafact rfc check``: does every pair keep the contract of its manipulation?"""
 
 import os
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from contrafact.options import Address, Engine, PartitionRows, engine_settings
 
 if TYPE_CHECKING:
     from contrafact.families.rfc.contracts import Check
@@ -20,7 +23,7 @@ def check(
         typer.Argument(metavar="PAIRS", help="Pairs: JSON Lines, JSON, CSV, Parquet, or `-`."),
     ],
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--out", metavar="FILE", help="The checks, JSON Lines. [standard output]"),
     ] = None,
     rule: Annotated[
@@ -37,6 +40,9 @@ def check(
             metavar="DIR", help="A FinBERT folder that judges tone; word lists if not given."
         ),
     ] = None,
+    engine: Engine = None,
+    address: Address = None,
+    partition_rows: PartitionRows = None,
 ) -> None:
     """Check pairs against the contract of their manipulation: what must change, what must stay.
 
@@ -53,6 +59,10 @@ def check(
     from contrafact.files.atomic import guard_output, write_text
     from contrafact.files.tables import json_line, source_name
 
+    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
+    if bulk is not None:
+        _in_bulk(file, out, tuple(rule or ()), polarity_model, bulk)
+        return
     if out is not None:
         guard_output(out, file)
     rules = tuple(found for path in rule or () for found in load_rules(path))
@@ -91,11 +101,43 @@ def check(
         raise typer.Exit(1)
 
 
+def _in_bulk(
+    file: str,
+    out: str | None,
+    rules: tuple[str, ...],
+    polarity_model: Path | None,
+    settings: dict[str, Any],
+) -> None:
+    from contrafact.bulk.command import bulk_command
+    from contrafact.errors import InputError
+    from contrafact.families.rfc.bulk import CheckStage
+    from contrafact.families.rfc.contracts import load_rules
+    from contrafact.records import MANIPULATIONS
+
+    if out is None:
+        raise InputError("--engine ray writes a folder", hint="name one with --out")
+    for path in rules:
+        load_rules(path)
+    model = None if polarity_model is None else str(polarity_model.absolute())
+    told = bulk_command(CheckStage(rules, model), file, out, settings, noun="pairs")
+    rows = []
+    for name in MANIPULATIONS:
+        if not (pairs := told.counts[f"{name}|pairs"]):
+            continue
+        start = f"{name}|rule|"
+        broken = Counter(
+            {key.removeprefix(start): n for key, n in told.counts.items() if key.startswith(start)}
+        )
+        figures = [told.counts[f"{name}|{what}"] for what in ("pass", "fail", "review")]
+        rows.append(_line(name, (pairs, *figures), broken))
+    _table(rows)
+    told.end()
+    if any(told.counts[f"{name}|fail"] for name in MANIPULATIONS):
+        raise typer.Exit(1)
+
+
 def _summary(manipulations: list[str], checks: "list[Check]") -> None:
     """Print how many pairs of each manipulation pass, and which rules the others break."""
-    from collections import Counter
-
-    from contrafact.console import show_table
     from contrafact.records import MANIPULATIONS
 
     rows = []
@@ -106,8 +148,18 @@ def _summary(manipulations: list[str], checks: "list[Check]") -> None:
         broken = Counter(rule for check in here for rule in {v.rule for v in check.violations})
         passed = sum(check.passed for check in here)
         figures = (len(here), passed, len(here) - passed, sum(bool(c.review) for c in here))
-        rules = ", ".join(f"{rule} {count}" for rule, count in broken.most_common())
-        rows.append([name, *(f"{figure:,}" for figure in figures), rules or "–"])
+        rows.append(_line(name, figures, broken))
+    _table(rows)
+
+
+def _line(name: str, figures: tuple[int, ...], broken: "Counter[str]") -> list[str]:
+    rules = ", ".join(f"{rule} {count}" for rule, count in broken.most_common())
+    return [name, *(f"{figure:,}" for figure in figures), rules or "–"]
+
+
+def _table(rows: list[list[str]]) -> None:
+    from contrafact.console import show_table
+
     if rows:
         columns = ("manipulation", "pairs", "pass", "fail", "to review", "rules broken (pairs)")
         show_table("Pairs by manipulation", columns, rows, stderr=True)

@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from contrafact.options import MaxConnections, MaxRetries, Prompts, Timeout
+from contrafact.options import (
+    Address,
+    Engine,
+    MaxConnections,
+    MaxRetries,
+    PartitionRows,
+    Prompts,
+    RequestsPerMinute,
+    Timeout,
+    TokensPerMinute,
+    engine_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +33,7 @@ def label(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Articles, as `rfc bucket` writes them.")
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The labelled rows.")],
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The labelled rows.")],
     per_article: Annotated[
         Literal["one", "all"],
         typer.Option(help="An item for every manipulation that fits, or a single one an article."),
@@ -39,6 +50,11 @@ def label(
     max_connections: MaxConnections = 16,
     max_retries: MaxRetries = None,
     timeout: Timeout = None,
+    engine: Engine = None,
+    address: Address = None,
+    partition_rows: PartitionRows = None,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
 ) -> None:
     """Give each article its manipulation: by rules, and by a model where rules leave it open.
 
@@ -56,6 +72,32 @@ def label(
     from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import source_name
 
+    bulk = engine_settings(
+        engine,
+        address=address,
+        partition_rows=partition_rows,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+    )
+    if bulk is not None:
+        from contrafact.bulk.command import bulk_command
+        from contrafact.families.rfc.bulk import APART, LabelStage, ModelLabelStage
+
+        stage: LabelStage | ModelLabelStage = LabelStage(per_article)
+        if model is not None:
+            stage = ModelLabelStage(
+                model,
+                per_article,
+                None if prompts is None else str(prompts.absolute()),
+                max_connections,
+                {"max_retries": max_retries, "timeout": timeout},
+            )
+        told = bulk_command(stage, file, out, bulk, noun="articles")
+        show_counts(told.counts)
+        if told.rows[APART]:
+            typer.echo(f"{out}/_apart: {told.rows[APART]:,} articles without a label")
+        told.end()
+        return
     guard_output(out, file)
     rows = read_stage(file, ("title",))
     name = source_name(file)
@@ -90,7 +132,7 @@ def _ask(
     rows: "Sequence[StageRow]",
     model: str,
     prompts: Path | None,
-    out: Path,
+    out: str,
     max_connections: int,
     bounds: "dict[str, int | None]",
 ) -> "Asked":

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from contrafact.options import MaxConnections, MaxRetries, Prompts, Timeout
+from contrafact.options import (
+    Address,
+    Engine,
+    MaxConnections,
+    MaxRetries,
+    PartitionRows,
+    Prompts,
+    RequestsPerMinute,
+    Timeout,
+    TokensPerMinute,
+    engine_settings,
+)
 
 if TYPE_CHECKING:
     from inspect_ai.model import GenerateConfig
@@ -26,7 +37,7 @@ def rewrite(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Labelled articles, as `rfc label` writes them.")
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The pairs, JSON Lines.")],
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The pairs, JSON Lines.")],
     rewriter: Annotated[
         Literal["rules", "model"],
         typer.Option("--rewriter", help="By rule, without a model, or by --model."),
@@ -65,6 +76,11 @@ def rewrite(
     max_connections: MaxConnections = 16,
     max_retries: MaxRetries = None,
     timeout: Timeout = None,
+    engine: Engine = None,
+    address: Address = None,
+    partition_rows: PartitionRows = None,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
 ) -> None:
     """Rewrite each article by its manipulation; keep what passes the edit contract.
 
@@ -78,7 +94,15 @@ def rewrite(
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import Journal, hash_of
 
-    guard_output(out, file)
+    bulk = engine_settings(
+        engine,
+        address=address,
+        partition_rows=partition_rows,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+    )
+    if bulk is None:
+        guard_output(out, file)
     if (model is None) == (rewriter == "model"):
         problem = "--rewriter model needs a model" if model is None else "--model is not used"
         raise InputError(problem, hint="give --rewriter model and --model M together")
@@ -93,8 +117,28 @@ def rewrite(
     for option, given in useless.items():
         if given:
             raise InputError(f"{option} has no use with --rewriter {rewriter}", hint="leave it out")
-    assignments = load_assignments(file)
     tries = attempts or _ATTEMPTS[rewriter]
+    if bulk is not None:
+        from contrafact.bulk.command import bulk_command
+        from contrafact.families.rfc.bulk import ModelRewriteStage, RewriteStage
+
+        stage: RewriteStage | ModelRewriteStage = RewriteStage(seed, tries)
+        if model is not None:
+            stage = ModelRewriteStage(
+                model,
+                seed,
+                tries,
+                feedback,
+                None if decoding is None else str(decoding.absolute()),
+                None if prompts is None else str(prompts.absolute()),
+                max_connections,
+                {"max_retries": max_retries, "timeout": timeout},
+            )
+        told = bulk_command(stage, file, out, bulk)
+        _show_counts(told.counts)
+        told.end()
+        return
+    assignments = load_assignments(file)
     texts = [[one.item.id, one.manipulation, one.fields] for one in assignments]
     facts: dict[str, Any] = {
         "input": hash_of(texts),
@@ -120,7 +164,10 @@ def rewrite(
             _by_model(journal, assignments, writer, max_connections)
         outcomes = [Outcome.of_json(journal.known[str(at)]) for at in range(len(assignments))]
         write_pairs(
-            out, assignments, outcomes, rewriter="rules" if model is None else f"model:{model}"
+            Path(out),
+            assignments,
+            outcomes,
+            rewriter="rules" if model is None else f"model:{model}",
         )
         journal.finish()
     _show(assignments, outcomes, out)
@@ -213,26 +260,37 @@ def _by_model(
         )
 
 
-def _show(assignments: "list[Assignment]", outcomes: "list[Outcome]", out: Path) -> None:
-    from contrafact.console import show_table
-    from contrafact.records import MANIPULATIONS
-
-    rows = []
-    for manipulation in MANIPULATIONS:
-        own = [outcomes[at] for at, a in enumerate(assignments) if a.manipulation == manipulation]
-        reasons = Counter(outcome.reason for outcome in own if outcome.rewritten is None)
-        frequent = "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
-        counts = (len(own), len(own) - reasons.total(), reasons.total())
-        rows.append((manipulation, *map(str, counts), frequent))
-    show_table(
-        "Rewritten, and dropped by reason",
-        ("manipulation", "rows", "kept", "dropped", "most frequent reasons"),
-        rows,
-        stderr=True,
-    )
+def _show(assignments: "list[Assignment]", outcomes: "list[Outcome]", out: str) -> None:
+    counts: Counter[str] = Counter()
+    for one, outcome in zip(assignments, outcomes, strict=True):
+        what = f"why|{outcome.reason}" if outcome.rewritten is None else "kept"
+        counts[f"{one.manipulation}|{what}"] += 1
+    _show_counts(counts)
     kept = sum(outcome.rewritten is not None for outcome in outcomes)
     typer.echo(
         f"{len(assignments)} rows: {kept} rewritten, {len(assignments) - kept} dropped; written "
         f"to {out}",
         err=True,
+    )
+
+
+def _show_counts(counts: "Counter[str]") -> None:
+    """Print what became of rows, by ``manipulation|kept`` and ``manipulation|why|reason``."""
+    from contrafact.console import show_table
+    from contrafact.records import MANIPULATIONS
+
+    rows = []
+    for manipulation in MANIPULATIONS:
+        start = f"{manipulation}|why|"
+        reasons = Counter(
+            {key.removeprefix(start): n for key, n in counts.items() if key.startswith(start)}
+        )
+        frequent = "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
+        kept, dropped = counts[f"{manipulation}|kept"], reasons.total()
+        rows.append((manipulation, str(kept + dropped), str(kept), str(dropped), frequent))
+    show_table(
+        "Rewritten, and dropped by reason",
+        ("manipulation", "rows", "kept", "dropped", "most frequent reasons"),
+        rows,
+        stderr=True,
     )

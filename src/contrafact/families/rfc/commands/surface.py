@@ -1,9 +1,11 @@
 """``contrafact rfc surface``: surface diagnostics of pairs, and what artefacts give away."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from contrafact.options import Address, Engine, PartitionRows, engine_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +17,8 @@ __all__ = ["report_leaks", "surface"]
 
 
 def surface(
-    file: Annotated[Path, typer.Argument(metavar="PAIRS", help="Pairs with their originals.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the tables.")],
+    file: Annotated[str, typer.Argument(metavar="PAIRS", help="Pairs with their originals.")],
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the tables.")],
     max_auroc: Annotated[
         float | None,
         typer.Option(
@@ -32,6 +34,9 @@ def surface(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and resamples.")] = 0,
     plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the figures.")] = True,
+    engine: Engine = None,
+    address: Address = None,
+    partition_rows: PartitionRows = None,
 ) -> None:
     """Measure how far rewrites depart from originals, and how well artefacts give them away.
 
@@ -41,8 +46,60 @@ def surface(
 
     Example: contrafact rfc surface pairs.jsonl --out surface --max-auroc 0.65
     """
-    from contrafact.console import show_frame
     from contrafact.families.rfc.data import PairNotes, load_pairs
+    from contrafact.files.atomic import guard_folder
+
+    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
+    if bulk is not None:
+        _in_bulk(file, out, bulk, max_auroc, fluency_model, seed, plots)
+        return
+    guard_folder(out)
+    notes = PairNotes()
+    pairs = load_pairs(file, notes)
+    for line in notes.lines():
+        typer.echo(line, err=True)
+    if _measured(pairs, Path(out), max_auroc, fluency_model, seed, plots):
+        raise typer.Exit(1)
+
+
+def _in_bulk(
+    file: str,
+    out: str,
+    settings: dict[str, Any],
+    max_auroc: float | None,
+    fluency_model: str | None,
+    seed: int,
+    plots: bool,
+) -> None:
+    """Measure every pair in its partition, and a sample of them as one file is measured."""
+    from contrafact.bulk.command import bulk_command
+    from contrafact.families.rfc.bulk import SAMPLE, SurfaceStage
+    from contrafact.records import Rewrite
+
+    told = bulk_command(SurfaceStage(), file, out, settings, noun="pairs")
+    pairs = [
+        Rewrite.model_validate({key: value for key, value in row.items() if key != "index"})
+        for row in told.table(SAMPLE)
+    ]
+    of = f"a sample of {len(pairs):,} of the pairs" if len(pairs) < told.given else "all pairs"
+    typer.echo(f"Tables and tests are of {of}; every pair's measures are in {out}", err=True)
+    folder = Path(told.tables_folder("surface"))
+    leaking = _measured(pairs, folder, max_auroc, fluency_model, seed, plots)
+    told.end()
+    if leaking:
+        raise typer.Exit(1)
+
+
+def _measured(
+    pairs: "Sequence[Rewrite]",
+    out: Path,
+    max_auroc: float | None,
+    fluency_model: str | None,
+    seed: int,
+    plots: bool,
+) -> bool:
+    """Write and show what pairs look like; return whether an artefact leaks more than it may."""
+    from contrafact.console import show_frame
     from contrafact.families.rfc.leakage import (
         as_frame,
         diagnostics,
@@ -50,14 +107,8 @@ def surface(
         leakage,
         summary,
     )
-    from contrafact.files.atomic import guard_folder
     from contrafact.files.tables import write_frame
 
-    guard_folder(out)
-    notes = PairNotes()
-    pairs = load_pairs(file, notes)
-    for line in notes.lines():
-        typer.echo(line, err=True)
     scored = _perplexities(pairs, fluency_model) if fluency_model else None
     probes = leakage(pairs, perplexity=scored, seed=seed)
     measured = diagnostics(pairs)
@@ -74,8 +125,7 @@ def surface(
         coefficients=("chance", "estimate"),
     )
     typer.echo(f"Tables{' and figures' if plots else ''} are in {out}")
-    if max_auroc is not None and report_leaks(probes, max_auroc):
-        raise typer.Exit(1)
+    return max_auroc is not None and report_leaks(probes, max_auroc)
 
 
 def report_leaks(probes: "Sequence[Probe]", max_auroc: float) -> bool:

@@ -53,6 +53,7 @@ __all__ = [
     "check_pairs",
     "check_rows",
     "contract",
+    "pair_problem",
     "read_pairs",
 ]
 
@@ -248,7 +249,7 @@ def read_pairs(path: str | Path) -> list[PairRow]:
     rows: list[PairRow] = []
     first: dict[str, int] = {}
     for row in _rows(path):
-        problem = row.problem or _problem(row, name)
+        problem = row.problem or pair_problem(row, name)
         if problem is None:
             identity = row.fields["id"]
             if identity in first:
@@ -304,7 +305,14 @@ def _row(raw: bytes, name: str, number: int) -> PairRow:
     return PairRow(number, value)
 
 
-def _problem(row: PairRow, name: str) -> InputError | None:
+def pair_problem(row: PairRow, name: str) -> InputError | None:
+    """Return why a row cannot be checked, in itself; None where it can.
+
+    Args:
+        row: The row.
+        name: What messages call its file.
+    """
+
     def bad(problem: str, hint: str) -> InputError:
         return InputError(problem, file=name, line=row.line, hint=hint)
 

@@ -34,6 +34,7 @@ __all__ = [
     "bucket",
     "bucket_file",
     "bucket_news",
+    "repeated_row",
 ]
 
 _Ints = npt.NDArray[np.int64]
@@ -224,6 +225,17 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorte
     return result
 
 
+def repeated_row(row: NewsRow, first: int) -> dict[str, Any]:
+    """Return how a row that repeats another is dropped.
+
+    Args:
+        row: The row.
+        first: The line of the one that it repeats.
+    """
+    reasons = dict.fromkeys(MANIPULATIONS, f"repeats the article of line {first}")
+    return {**_carried(row), "line": row.line, "reasons": reasons}
+
+
 def bucket_file(
     path: str | Path, out: str | Path, notes: NewsNotes, *, titles_alone: bool = False
 ) -> Summary:
@@ -248,10 +260,8 @@ def bucket_file(
     def repeated() -> Iterator[dict[str, Any]]:
         # Each once, and none is kept: a file may repeat itself without end.
         firsts = notes.duplicates[len(notes.duplicates) - len(notes.repeated) :]
-        for row, (line, first) in zip(notes.repeated, firsts, strict=True):
-            why = f"repeats the article of line {first}"
-            reasons = dict.fromkeys(MANIPULATIONS, why)
-            yield {**_carried(row), "line": line, "reasons": reasons}
+        for row, (_, first) in zip(notes.repeated, firsts, strict=True):
+            yield repeated_row(row, first)
         notes.repeated.clear()
 
     def events(kept: IO[str], dropped: IO[str]) -> Iterator[LedgerEvent]:

@@ -28,6 +28,7 @@ __all__ = [
     "Asked",
     "Labelled",
     "PerArticle",
+    "ask_label",
     "ask_labels",
     "label_rows",
     "label_template",
@@ -126,6 +127,25 @@ def label_template(pack: "PromptPack") -> "PromptTemplate":
     return pack.template("rfc/label", required={"paragraph"})
 
 
+async def ask_label(paragraph: str, model: "Model", template: "PromptTemplate") -> str:
+    """Return the model's reply about an article.
+
+    Args:
+        paragraph: Its paragraph.
+        model: The labeller.
+        template: The prompt, from `label_template`.
+    """
+    from inspect_ai.model import GenerateConfig
+
+    config = GenerateConfig(temperature=0.0)
+    output = await model.generate(template.render(paragraph=delimit(paragraph)), config=config)
+    unusable = {
+        "model_length": "[the prompt was too long for the model]",
+        "content_filter": "[the provider's content filter refused]",
+    }
+    return unusable.get(output.stop_reason) or output.completion
+
+
 async def ask_labels(
     rows: Sequence[StageRow],
     model: "Model",
@@ -145,20 +165,12 @@ async def ask_labels(
         at_once: How many calls may be under way at the same time.
         each: Called with an article's id when it is done with.
     """
-    from inspect_ai.model import GenerateConfig
-
     from contrafact.models.asking import failure_cause
 
-    config = GenerateConfig(temperature=0.0)
     texts = {str(row.fields["id"]): paragraph_of(row.fields) for row in rows}
 
     async def ask(key: str) -> str:
-        output = await model.generate(template.render(paragraph=delimit(texts[key])), config=config)
-        unusable = {
-            "model_length": "[the prompt was too long for the model]",
-            "content_filter": "[the provider's content filter refused]",
-        }
-        return unusable.get(output.stop_reason) or output.completion
+        return await ask_label(texts[key], model, template)
 
     failures = await answers.fill(texts, ask, at_once=at_once, each=each)
     return Asked(

@@ -26,7 +26,9 @@ __all__ = [
     "Assignment",
     "Outcome",
     "Proposal",
+    "assignment_of",
     "decided",
+    "decision",
     "load_assignments",
     "refused",
     "rewrite_all_by_rules",
@@ -113,29 +115,38 @@ def load_assignments(path: str | Path) -> list[Assignment]:
     lines: dict[tuple[str, str], int] = {}
     for line, fields in read_rows(path):
         try:
-            item = item_of(fields, line=line)
+            one = assignment_of(fields, line)
         except InputError as error:
             raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
-        label = fields.get("manipulation")
-        if label not in MANIPULATIONS:
-            raise InputError(
-                "no manipulation" if label is None else f"unknown manipulation {label!r}",
-                file=name,
-                line=line,
-                hint=f"label it one of {', '.join(get_args(Manipulation))} (see `rfc label`)",
-            )
-        if first := lines.get((item.id, label)):
+        key = (one.item.id, one.manipulation)
+        if first := lines.get(key):
             raise InputError(
                 f"the same article and manipulation as in line {first}",
                 file=name,
                 line=line,
                 hint="leave one of them out",
             )
-        lines[item.id, label] = line
-        found.append(Assignment(line, item, label, fields))
+        lines[key] = line
+        found.append(one)
     if not found:
         raise InputError("the file holds no rows", file=name, hint="give at least one row")
     return found
+
+
+def assignment_of(fields: dict[str, Any], line: int) -> Assignment:
+    """Return the assignment that a row holds.
+
+    Raises:
+        InputError: It has no title, or no manipulation or an unknown one.
+    """
+    item = item_of(fields, line=line)
+    label = fields.get("manipulation")
+    if label not in MANIPULATIONS:
+        raise InputError(
+            "no manipulation" if label is None else f"unknown manipulation {label!r}",
+            hint=f"label it one of {', '.join(get_args(Manipulation))} (see `rfc label`)",
+        )
+    return Assignment(line, item, label, fields)
 
 
 def seed_of(seed: int, item_id: str, manipulation: str, attempt: int) -> int:
@@ -257,27 +268,40 @@ def write_pairs(
     pairs: list[dict[str, Any]] = []
     dropped: list[dict[str, Any]] = []
     events: list[LedgerEvent] = []
-    by = rewriter if rewriter.startswith("model:") else "rule:rewrite"
     for assignment, outcome in zip(assignments, outcomes, strict=True):
-        item = assignment.item
-        if outcome.rewritten is None:
-            violations = [dict(violation) for violation in outcome.violations]
-            why = {"stage": "rewrite", "reason": outcome.reason, "violations": violations}
-            dropped.append({**assignment.fields, "attempts": outcome.attempts, **why})
-        else:
-            pairs.append(_pair(assignment, outcome, rewriter))
-        events.append(
-            LedgerEvent(
-                item_id=item.id if outcome.rewritten is None else pairs[-1]["id"],
-                article_id=item.id,
-                manipulation=assignment.manipulation,
-                stage="rewrite",
-                decision="dropped" if outcome.rewritten is None else "kept",
-                by=by,
-                why=outcome.reason or f"its contract holds at try {outcome.attempts}",
-            )
-        )
+        row, event = decision(assignment, outcome, rewriter=rewriter)
+        (dropped if outcome.rewritten is None else pairs).append(row)
+        events.append(event)
     write_stage(out, pairs, events, dropped=dropped)
+
+
+def decision(
+    assignment: Assignment, outcome: Outcome, *, rewriter: str
+) -> tuple[dict[str, Any], LedgerEvent]:
+    """Return the pair of a row, or how it is dropped, and the ledger's event.
+
+    Args:
+        assignment: The row.
+        outcome: What became of it.
+        rewriter: ``rules``, or ``model:`` and the model's name.
+    """
+    item = assignment.item
+    if outcome.rewritten is None:
+        violations = [dict(violation) for violation in outcome.violations]
+        why = {"stage": "rewrite", "reason": outcome.reason, "violations": violations}
+        row = {**assignment.fields, "attempts": outcome.attempts, **why}
+    else:
+        row = _pair(assignment, outcome, rewriter)
+    event = LedgerEvent(
+        item_id=item.id if outcome.rewritten is None else row["id"],
+        article_id=item.id,
+        manipulation=assignment.manipulation,
+        stage="rewrite",
+        decision="dropped" if outcome.rewritten is None else "kept",
+        by=rewriter if rewriter.startswith("model:") else "rule:rewrite",
+        why=outcome.reason or f"its contract holds at try {outcome.attempts}",
+    )
+    return row, event
 
 
 def _pair(assignment: Assignment, outcome: Outcome, rewriter: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["StageRow", "read_stage"]
+__all__ = ["StageRow", "read_stage", "require_text"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def read_stage(
     needed = dict.fromkeys((*unique, *texts, *(("manipulation",) if manipulated else ())))
     for line, fields in read_rows(path):
         for field in needed:
-            _require_text(fields, field, file=name, line=line)
+            require_text(fields, field, file=name, line=line)
         row: dict[str, Any] = {
             key: replace_surrogates(value) if isinstance(value, str) else value
             for key, value in fields.items()
@@ -87,7 +87,12 @@ def read_stage(
     return rows
 
 
-def _require_text(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> None:
+def require_text(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> None:
+    """Check that a row has a field, as text that is not blank.
+
+    Raises:
+        InputError: It has not; the line is named.
+    """
     value = fields.get(field)
     if isinstance(value, str) and value.strip():
         return

@@ -1,0 +1,312 @@
+"""Calls of models in bulk: under limits that the whole cluster shares, each answer paid for once.
+
+A model is asked through Inspect's interface as everywhere. On top come three things that an
+evaluation would else bring. *Limits*: requests and tokens a minute are counted by one actor for
+all processes. *Retries*: a call that waits for its next try holds no connection; what its provider
+says of the error (Inspect's `RetryDecision`) decides whether and when. *A journal*: every answer
+is kept under its question, so that a partition that is worked on again asks only what is open.
+"""
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, ModelOutput
+
+from contrafact.files.journal import Journal, hash_of
+from contrafact.models.opening import TRANSPORT
+from contrafact.models.prices import Tokens, dollars
+
+__all__ = ["BulkModel", "Calls", "Gate", "Limits", "calls_of_partition"]
+
+WINDOW = 5.0
+"""Seconds over which refused calls (429) are counted."""
+
+REFUSED_SHARE = 0.1
+"""Share of calls refused in that time from which every process pauses. A single refused call waits
+by itself: where one in forty is refused, pausing all would make the work many times as long."""
+
+SYNC = 0.2
+"""Seconds between two talks of a process with the actor that counts."""
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
+
+
+class Limits:
+    """Counts requests and tokens for the whole cluster; one actor, which every process asks.
+
+    Args:
+        requests: Requests a minute; None is without limit.
+        tokens: Tokens a minute, sent and received; None is without limit.
+    """
+
+    def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
+        self.requests, self.tokens = requests, tokens
+        # Buckets hold a second's worth, so that no minute gets much more than its share.
+        self._requests = 0.0 if requests is None else max(1.0, requests / 60)
+        self._tokens = 0.0 if tokens is None else max(1.0, tokens / 60)
+        self._filled = time.monotonic()
+        self._recent: deque[tuple[float, int, int]] = deque()
+        self._paused_until = 0.0
+        self._begun: deque[float] = deque()
+
+    def sync(
+        self, wanted: int, done: int, refused: int, retry_after: float, tokens: int
+    ) -> tuple[int, float]:
+        """Return how many calls a process may begin, and for how many seconds all pause.
+
+        Args:
+            wanted: How many it would begin.
+            done: Calls that ended since it last asked, refused ones among them.
+            refused: Calls that were refused for their rate.
+            retry_after: The longest wait that the service asked for; 0 for none.
+            tokens: Tokens that its calls took since it last asked. They are known afterwards, so
+                that the first calls may take more than their share; later ones wait for it.
+        """
+        now = time.monotonic()
+        self._fill(now)
+        self._tokens -= tokens
+        self._recent.append((now, done, refused))
+        while self._recent and self._recent[0][0] < now - WINDOW:
+            self._recent.popleft()
+        ended = sum(one for _, one, _ in self._recent)
+        turned = sum(one for _, _, one in self._recent)
+        if refused and turned >= max(2, REFUSED_SHARE * ended):
+            self._paused_until = max(self._paused_until, now + (retry_after or 1.0))
+        pause = max(0.0, self._paused_until - now)
+        if pause or (self.tokens is not None and self._tokens <= 0):
+            return 0, pause
+        if self.requests is None:
+            return wanted, 0.0
+        granted = min(wanted, int(self._requests))
+        self._requests -= granted
+        return granted, 0.0
+
+    def _fill(self, now: float) -> None:
+        passed, self._filled = now - self._filled, now
+        if self.requests is not None:
+            rate = self.requests / 60
+            self._requests = min(max(1.0, rate), self._requests + rate * passed)
+        if self.tokens is not None:
+            rate = self.tokens / 60
+            self._tokens = min(max(1.0, rate), self._tokens + rate * passed)
+
+
+class Gate:
+    """A process's way to the cluster's limits. Use it in one event loop.
+
+    Args:
+        limits: The actor's handle, whose ``sync`` is asked; None is without limits.
+        bounded: Whether requests or tokens are limited, so that each call waits for its leave.
+    """
+
+    def __init__(self, limits: Any, *, bounded: bool) -> None:
+        self._limits, self._bounded = limits, bounded
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._done = self._refused = self._tokens = 0
+        self._retry_after = 0.0
+        self._open = asyncio.Event()
+        self._open.set()
+        self._talking: asyncio.Task[None] | None = None
+
+    async def enter(self) -> None:
+        """Return when a call may begin."""
+        if self._limits is None:
+            return
+        if self._talking is None or self._talking.done():
+            self._talking = asyncio.create_task(self._talk())
+        if self._bounded:
+            leave = asyncio.get_running_loop().create_future()
+            self._waiting.append(leave)
+            await leave
+        await self._open.wait()
+
+    def leave(self, tokens: int, *, refused: bool = False, retry_after: float = 0.0) -> None:
+        """Count a call that ended.
+
+        Args:
+            tokens: What it took.
+            refused: Whether it was refused for its rate.
+            retry_after: For how many seconds the service asked to wait.
+        """
+        self._done += 1
+        self._tokens += tokens
+        self._refused += refused
+        self._retry_after = max(self._retry_after, retry_after)
+
+    async def _talk(self) -> None:
+        idle = 0
+        while idle < 50:  # a process that asks no more says nothing more
+            wanted = sum(not one.done() for one in self._waiting)
+            idle = 0 if wanted or self._done else idle + 1
+            told = (wanted, self._done, self._refused, self._retry_after, self._tokens)
+            self._done = self._refused = self._tokens = 0
+            self._retry_after = 0.0
+            granted, pause = await self._limits.sync.remote(*told)
+            if pause:
+                self._open.clear()
+            else:
+                self._open.set()
+            while granted and self._waiting:
+                leave = self._waiting.popleft()
+                if not leave.done():
+                    leave.set_result(None)
+                    granted -= 1
+            await asyncio.sleep(min(pause, SYNC) if pause else SYNC)
+
+
+@dataclass
+class Calls:
+    """The calls of one partition.
+
+    Attributes:
+        journal: Where answers are kept; None keeps none.
+        made: How many were made, each try counted once it is answered.
+        again: How many answers came from the journal.
+        read: Tokens sent.
+        written: Tokens received.
+        cost: US dollars at list price, of models whose price is known.
+        unpriced: Models that cost money and whose price is not known.
+    """
+
+    journal: Journal | None = None
+    made: int = 0
+    again: int = 0
+    read: int = 0
+    written: int = 0
+    cost: Decimal = Decimal(0)
+    unpriced: set[str] = field(default_factory=set)
+    under_way: "dict[str, asyncio.Future[ModelOutput]]" = field(default_factory=dict)
+
+    def count(self, model: str, output: ModelOutput) -> int:
+        """Count an answer, and return how many tokens it took."""
+        used = Tokens.of(output.usage)
+        self.made += 1
+        self.read += used.sent
+        self.written += used.written
+        price = dollars(model, [used])
+        if price is None:
+            self.unpriced.add(model)
+        else:
+            self.cost += price
+        return used.sent + used.written
+
+    def as_row(self) -> dict[str, Any]:
+        """Return them as a manifest has them."""
+        return {
+            "calls": self.made,
+            "calls kept before": self.again,
+            "tokens read": self.read,
+            "tokens written": self.written,
+            "dollars": float(self.cost),
+            "price unknown": sorted(self.unpriced),
+        }
+
+
+calls_of_partition: ContextVar[Calls] = ContextVar("calls_of_partition")
+"""The calls of the partition that a task works on."""
+
+
+class BulkModel(Model):
+    """A model under the cluster's limits and the partition's journal.
+
+    Args:
+        model: The model, as it was opened.
+        gate: The process's way to the limits.
+        slots: Connections that the process may hold.
+    """
+
+    def __init__(self, model: Model, gate: Gate, slots: asyncio.Semaphore) -> None:
+        super().__init__(model.api, model.config, model.model_args)
+        self._gate, self._slots = gate, slots
+        self._named, self._settings = str(model), _decisive(model.config)
+
+    async def generate(
+        self,
+        input: str | list[ChatMessage],
+        tools: Any = (),
+        tool_choice: Any = None,
+        config: GenerateConfig = GenerateConfig(),
+        cache: bool | CachePolicy | Any = False,
+        on_stream: Any = None,
+    ) -> ModelOutput:
+        """Return the model's answer, from the journal where it is there.
+
+        Raises:
+            Exception: The call failed for good, as Inspect raises it.
+        """
+        calls = calls_of_partition.get()
+        key = self._key(input, config)
+        if calls.journal is not None and key in calls.journal.known:
+            calls.again += 1
+            return ModelOutput.model_validate(calls.journal.known[key])
+        # One question at a time: who asks the same meanwhile waits for its answer.
+        if (asked := calls.under_way.get(key)) is not None:
+            return await asyncio.shield(asked)
+        answer = asyncio.ensure_future(self._answer(calls, key, input, config))
+        calls.under_way[key] = answer
+        try:
+            return await answer
+        finally:
+            del calls.under_way[key]
+
+    async def _answer(
+        self, calls: Calls, key: str, input: str | list[ChatMessage], config: GenerateConfig
+    ) -> ModelOutput:
+        once = config.model_copy(update={"max_retries": 0})
+        tries = self.config.max_retries
+        tries = TRANSPORT["max_retries"] if tries is None else tries
+        for attempt in range(tries + 1):
+            await self._gate.enter()
+            try:
+                async with self._slots:
+                    output = await super().generate(input, config=once)
+            except Exception as error:
+                wait = self._wait(error, attempt)
+                if wait is None or attempt == tries:
+                    raise
+                await asyncio.sleep(wait)
+            else:
+                self._gate.leave(calls.count(self._named, output))
+                if calls.journal is not None:
+                    calls.journal.keep(key, output.model_dump(mode="json", exclude_none=True))
+                return output
+        raise AssertionError("the last try returns or raises")
+
+    def _wait(self, error: BaseException, attempt: int) -> float | None:
+        """Return for how long to wait before the next try; None where there is none."""
+        causes = [error]
+        while (inner := causes[-1].__cause__ or causes[-1].__context__) and inner not in causes:
+            causes.append(inner)
+        waits = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0**attempt) * random.uniform(0.5, 1)
+        for cause in causes:
+            if type(cause).__name__ == "RetryError" or not isinstance(cause, Exception):
+                continue
+            decision = self.api.should_retry(cause)
+            refused = getattr(decision, "kind", "") == "rate_limit"
+            after = float(getattr(decision, "retry_after", None) or 0.0)
+            if decision or self.should_retry(cause):
+                self._gate.leave(0, refused=refused, retry_after=after)
+                return max(waits, after)
+        self._gate.leave(0)
+        return None
+
+    def _key(self, input: str | Sequence[ChatMessage], config: GenerateConfig) -> str:
+        asked: Any = input
+        if not isinstance(input, str):
+            asked = [[one.role, one.text] for one in input]
+        return hash_of([self._named, asked, self._settings | _decisive(config)])
+
+
+def _decisive(config: GenerateConfig) -> dict[str, Any]:
+    """Return the settings that change an answer."""
+    found: dict[str, Any] = config.model_dump(
+        mode="json", exclude_none=True, exclude={"max_connections", *TRANSPORT}
+    )
+    return found

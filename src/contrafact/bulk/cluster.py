@@ -1,0 +1,268 @@
+"""Ray, started for one command or joined where it runs: quiet, no usage reports, nothing left."""
+
+import json
+import logging
+import os
+import pickle
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+from contrafact.errors import InputError, ModelError
+
+__all__ = ["Cluster", "batches_of", "cluster", "dataset_of", "mapped", "rows_of"]
+
+_Item = TypeVar("_Item")
+
+MOST_BLOCKS = 10_000
+"""Tasks that Ray keeps the books of at once; of more items several go to one task."""
+
+OBJECT_STORE = 512 * 1024 * 1024
+"""Bytes that a cluster of our own keeps in shared memory: rows go from file to file, and only a
+shuffle passes any on. What does not fit, Ray puts on the disk."""
+
+_PREFIX = "contrafact-ray-"
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported to anybody
+    "RAY_DEDUP_LOGS": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
+    "RAY_ENABLE_METRICS_COLLECTION": "0",
+}
+
+
+class Cluster:
+    """A cluster in use.
+
+    Attributes:
+        cpus: How many processors it has now; one that scales itself may get more.
+        gpus: The same, of graphics processors.
+        nodes: How many machines it has now.
+        dashboard: Where Ray's dashboard is, if there is one.
+    """
+
+    def __init__(self, ray: Any, dashboard: str) -> None:
+        resources = ray.cluster_resources()
+        self.cpus = max(1, int(resources.get("CPU", 1)))
+        self.gpus = int(resources.get("GPU", 0))
+        self.nodes = max(1, sum(bool(node["Alive"]) for node in ray.nodes()))
+        self.dashboard = f"http://{dashboard}" if dashboard else ""
+
+
+@contextmanager
+def cluster(address: str | None = None) -> Iterator[Cluster]:
+    """Join the cluster at an address, or start one on this machine, and leave it at the end.
+
+    One that was started here ends with the block, or with this process, however that ends; its
+    files are removed, those of a killed process by the next start.
+
+    Args:
+        address: ``auto`` (the one that runs on this machine), ``host:port`` or ``ray://host:port``;
+            None starts one.
+
+    Raises:
+        InputError: Ray is not installed, or there is no cluster at the address.
+    """
+    if find_spec("ray") is None:
+        raise InputError(
+            "--engine ray needs Ray, which is not installed",
+            hint="run: pip install 'contrafact[bulk]'",
+        )
+    os.environ |= _QUIET
+    import ray
+
+    logging.getLogger("ray").setLevel(logging.CRITICAL)  # what ends the work, `rows_of` says
+
+    if ray.is_initialized():  # by whoever calls us from Python: theirs to end
+        _quiet_data()
+        yield Cluster(ray, "")
+        return
+    settings: dict[str, Any] = {"logging_level": logging.CRITICAL, "log_to_driver": False}
+    folder: Path | None = None
+    if address is None:
+        _sweep()
+        folder = Path(tempfile.gettempdir()) / f"{_PREFIX}{os.getpid()}"
+        settings |= {
+            "address": "local",
+            "include_dashboard": False,
+            "object_store_memory": OBJECT_STORE,
+            "_temp_dir": str(folder),
+        }
+    else:
+        settings["address"] = address
+    try:
+        try:
+            with _no_native_output(), _own_signals():
+                context = ray.init(**settings)
+        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+            raise InputError(
+                f"cannot use Ray at '{address or 'this machine'}': "
+                f"{' '.join(str(error).split())[:300]}",
+                hint="check --address; without it a cluster is started on this machine",
+            ) from error
+        _quiet_data()
+        yield Cluster(ray, str(getattr(context, "dashboard_url", "") or ""))
+    finally:
+        ray.shutdown()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _quiet_data() -> None:
+    from ray.data import DataContext
+
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    context = DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep what this process does when it is told to end: Ray's way ends in a native trace."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, kept)
+
+
+@contextmanager
+def _no_native_output() -> Iterator[None]:
+    """Keep Ray's native code from writing where it was told to be quiet, as it starts.
+
+    What goes wrong it raises.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)
+
+
+def _sweep() -> None:
+    """Remove what killed processes left."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        number = folder.name.removeprefix(_PREFIX)
+        if number.isdigit() and not Path(f"/proc/{number}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def dataset_of(items: Sequence[_Item], work: Callable[[_Item], dict[str, Any]]) -> Any:
+    """Return what work makes of items, as a Ray dataset of columns; one task an item.
+
+    Args:
+        items: What is worked on, each small; they go to the workers by pickle.
+        work: Returns the columns of an item, all of one length.
+    """
+    return _given(items).map_batches(partial(_columns, work), batch_size=1)
+
+
+def _columns(work: Callable[[Any], dict[str, Any]], batch: dict[str, Any]) -> dict[str, Any]:
+    return work(pickle.loads(batch["item"][0]))
+
+
+def mapped(
+    items: Sequence[_Item], work: Callable[[_Item], dict[str, Any]], **settings: Any
+) -> Iterator[dict[str, Any]]:
+    """Yield what work returns of each item, as JSON holds it, as items are done with.
+
+    Args:
+        items: What is worked on, each small; they go to the workers by pickle.
+        work: A function, or an actor's class.
+        settings: For Ray Data's ``map``.
+
+    Raises:
+        InputError: Work raised it.
+    """
+    call: Any = partial(_tried, work)
+    if isinstance(work, type):
+        call = _Actor
+        settings["fn_constructor_args"] = (work, settings.pop("arguments"))
+    for row in rows_of(_given(items).map(call, **settings)):
+        found = json.loads(row["report"])
+        if "problem" in found:
+            raise InputError(**found)
+        yield found
+
+
+def rows_of(dataset: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Ray dataset as they come.
+
+    Raises:
+        ModelError: Ray gave up: workers were lost again and again, or our own work failed.
+    """
+    yield from _told(dataset.iter_rows())
+
+
+def batches_of(dataset: Any) -> Iterator[dict[str, Any]]:
+    """Yield the columns of a Ray dataset, block by block.
+
+    Raises:
+        ModelError: As `rows_of` does.
+    """
+    yield from _told(dataset.iter_batches(batch_size=None, batch_format="numpy"))
+
+
+def _told(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    from ray.exceptions import RayError
+
+    try:
+        yield from items
+    except RayError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise ModelError(
+            "Ray gave the work up; finished partitions are kept, and the same command goes on:",
+            lines[-1:],
+        ) from error
+
+
+class _Actor:
+    """An actor of Ray Data around one of ours."""
+
+    def __init__(self, made: type, arguments: tuple[Any, ...]) -> None:
+        try:
+            self._work: Callable[[Any], dict[str, Any]] = made(*arguments)
+        except InputError as error:  # Ray would start it again and again
+            problem = error
+
+            def refuse(_: object) -> dict[str, Any]:
+                raise problem
+
+            self._work = refuse
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        return _tried(self._work, row)
+
+
+def _tried(work: Callable[[Any], dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
+    try:
+        found = work(pickle.loads(row["item"]))
+    except InputError as error:  # for the one who called, in one line
+        names = ("problem", "file", "line", "hint")
+        found = {name: getattr(error, name) for name in names}
+    return {"report": json.dumps(found)}
+
+
+def _given(items: Sequence[Any]) -> Any:
+    from ray.data import from_items
+
+    rows = [{"item": pickle.dumps(item)} for item in items]
+    return from_items(rows, override_num_blocks=max(1, min(len(rows), MOST_BLOCKS)))

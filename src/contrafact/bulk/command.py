@@ -1,0 +1,79 @@
+"""What every command does with ``--engine ray``: run the stage, say what became of the rows."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from contrafact.bulk.partitions import Output
+from contrafact.bulk.places import Place
+from contrafact.bulk.run import Engine, Summary, run_bulk
+from contrafact.bulk.stage import FAILURES, ModelStage, Stage
+from contrafact.errors import InputError
+
+__all__ = ["Told", "bulk_command"]
+
+
+class Told(Summary):
+    """What became of the input, and where it is."""
+
+    out: str = ""
+
+    def table(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the rows of one of the tables, in order; only of one that is small."""
+        for part in self.output.parts():
+            yield from self.output.rows(name, part)
+
+    @property
+    def output(self) -> Output:
+        """The output."""
+        return Output(Place(self.out).whole())
+
+    def tables_folder(self, name: str) -> str:
+        """Return a folder of this machine for what is written about the whole output."""
+        place = Place(self.out).whole()
+        if not place.is_local:
+            return f"{name}-{Path(place.path).name}"
+        return str(Path(place.path) / f"_{name}")
+
+    def end(self) -> None:
+        """Say what became of the rows, on standard error.
+
+        Raises:
+            typer.Exit: With 1 if rows failed.
+        """
+        for line in self.lines(self.out):
+            typer.echo(line, err=True)
+        if self.rows[FAILURES]:
+            raise typer.Exit(1)
+
+
+def bulk_command(
+    stage: Stage | ModelStage,
+    given: str | int,
+    out: str,
+    settings: Mapping[str, Any],
+    *,
+    noun: str = "rows",
+) -> Told:
+    """Run a stage with the settings of its command line.
+
+    Args:
+        stage: The verb.
+        given: What the command reads; or how many rows are made of nothing.
+        out: The folder or URI of the output.
+        settings: The fields of `contrafact.bulk.run.Engine`.
+        noun: What rows are called.
+
+    Raises:
+        InputError: Input or output cannot be used.
+    """
+    if given == "-" or out == "-":
+        raise InputError(
+            "--engine ray reads and writes no pipe", hint="name files, or leave --engine out"
+        )
+    found = run_bulk(stage, given, out, Engine(**settings), noun=noun)
+    told = Told(**vars(found))
+    told.out = out
+    return told

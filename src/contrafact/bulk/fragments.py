@@ -1,0 +1,194 @@
+"""The input in pieces: each a stretch of one file, small enough for memory."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import pyarrow  # type: ignore[import-untyped]
+from pyarrow import parquet
+
+from contrafact.bulk.places import Place
+from contrafact.bulk.tables import from_cells
+from contrafact.errors import InputError
+
+__all__ = ["BadRow", "FileFragments", "Fragment", "fragments_of", "read_fragment"]
+
+_CHUNK = 1 << 20
+_TAIL = 8  # of a Parquet file: the length of its footer, and a mark
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A stretch of a file.
+
+    Attributes:
+        file: The file.
+        kind: What it is.
+        start: Where the stretch begins: a row of Parquet, a byte of JSON Lines.
+        stop: Where it ends.
+        first: The place of its first row in the file, from 0.
+        rows: How many rows it has; lines, of JSON Lines.
+        digest: Differs where the file's contents do.
+    """
+
+    file: Place
+    kind: Literal["parquet", "jsonl"]
+    start: int
+    stop: int
+    first: int
+    rows: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A line that cannot be read, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class FileFragments:
+    """The fragments of a file, in order.
+
+    Attributes:
+        fragments: They.
+        rows: How many rows all have.
+        groups: The most rows that one Parquet row group has; 0 of JSON Lines.
+    """
+
+    fragments: tuple[Fragment, ...]
+    rows: int
+    groups: int = 0
+
+
+def fragments_of(file: Place, size: int) -> FileFragments:
+    """Divide a file into fragments of at most so many rows.
+
+    Of Parquet the footer is read, of JSON Lines the file, to count its lines.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    if not file.path.endswith(".parquet"):
+        return _lines_in_pieces(file, size)
+    try:
+        with file.system.open_input_file(file.path) as stream:
+            total = stream.size()
+            stream.seek(max(0, total - _TAIL))
+            footer = int.from_bytes(stream.read(4), "little")
+            stream.seek(max(0, total - _TAIL - footer))
+            digest = hashlib.sha256(stream.read()).hexdigest()[:16]
+            stream.seek(0)
+            metadata = parquet.ParquetFile(stream).metadata
+            rows = metadata.num_rows
+            groups = [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)]
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(
+            f"is not Parquet, or is damaged: {' '.join(str(error).split())[:200]}",
+            file=file.given,
+            hint="write the file again",
+        ) from error
+    pieces = [(at, min(at + size, rows)) for at in range(0, rows, size)]
+    return FileFragments(
+        tuple(Fragment(file, "parquet", a, b, a, b - a, digest) for a, b in pieces),
+        rows,
+        max(groups, default=0),
+    )
+
+
+def _lines_in_pieces(file: Place, size: int) -> FileFragments:
+    digest = hashlib.sha256()
+    bounds = [0]  # where every so many lines end, in bytes
+    at = lines = 0
+    last = b"\n"
+    try:
+        with file.system.open_input_stream(file.path) as stream:
+            while chunk := bytes(stream.read(_CHUNK)):
+                digest.update(chunk)
+                place = -1
+                while (place := chunk.find(b"\n", place + 1)) >= 0:
+                    lines += 1
+                    if lines % size == 0:
+                        bounds.append(at + place + 1)
+                at += len(chunk)
+                last = chunk
+    except OSError as error:
+        raise file.problem(error, "cannot be read") from error
+    lines += not last.endswith(b"\n")
+    if bounds[-1] < at:
+        bounds.append(at)
+    name = digest.hexdigest()[:16]
+    found = tuple(
+        Fragment(file, "jsonl", a, b, number * size, min(size, lines - number * size), name)
+        for number, (a, b) in enumerate(pairwise(bounds))
+    )
+    return FileFragments(found, lines)
+
+
+def read_fragment(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
+    """Yield a fragment's rows with their place in the file, from 0; blank lines are passed over.
+
+    Raises:
+        InputError: The file cannot be read, or is damaged.
+    """
+    reader = _parquet if fragment.kind == "parquet" else _lines
+    try:
+        yield from reader(fragment)
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"cannot be read: {' '.join(str(error).split())[:200]}",
+            file=fragment.file.given,
+            hint="write the file again",
+        ) from error
+
+
+def _parquet(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
+    with fragment.file.system.open_input_file(fragment.file.path) as stream:
+        opened = parquet.ParquetFile(stream)
+        at = 0
+        wanted: list[int] = []
+        before = 0  # rows of the wanted groups that come before the fragment
+        for number in range(opened.metadata.num_row_groups):
+            rows = opened.metadata.row_group(number).num_rows
+            if at < fragment.stop and fragment.start < at + rows:
+                if not wanted:
+                    before = fragment.start - at
+                wanted.append(number)
+            at += rows
+        place, left = fragment.start, fragment.stop - fragment.start
+        for batch in opened.iter_batches(batch_size=4096, row_groups=wanted):
+            if before >= batch.num_rows:
+                before -= batch.num_rows
+                continue
+            part = batch.slice(before, left)
+            before = 0
+            for row in from_cells(part):
+                yield place, row
+                place += 1
+            left -= part.num_rows
+            if not left:
+                return
+
+
+def _lines(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
+    with fragment.file.system.open_input_file(fragment.file.path) as stream:
+        stream.seek(fragment.start)
+        data = bytes(stream.read(fragment.stop - fragment.start))
+    for number, line in enumerate(data.split(b"\n")[: fragment.rows], start=fragment.first):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode("utf-8-sig" if number == 0 else "utf-8"))
+        except UnicodeDecodeError as error:
+            yield number, BadRow(f"is not UTF-8 (byte 0x{line[error.start]:02x})")
+        except (ValueError, RecursionError) as error:
+            yield number, BadRow(f"bad JSON: {error}")
+        else:
+            if isinstance(row, dict):
+                yield number, row
+            else:
+                yield number, BadRow("the row is not an object")

@@ -1,0 +1,189 @@
+"""Output partitions: written whole, once, under a manifest.
+
+The output is a folder. ``part-00012.parquet`` has the rows that were kept of partition 12;
+``_rejects``, ``_failures`` and ``_ledger`` have files of the same name, and ``_manifest`` says of
+every finished partition what it was made of. What readers of Parquet folders pass over (names
+that begin with an underscore) is not part of the kept rows.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contrafact.bulk.fragments import Fragment
+from contrafact.bulk.places import Place
+from contrafact.bulk.stage import FAILURES, KEPT, Made
+from contrafact.bulk.tables import from_bytes, part_bytes
+from contrafact.errors import InputError
+
+__all__ = ["Output", "Partition", "missing"]
+
+_JOB = "_manifest/job.json"
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A fragment of the input and its place in it.
+
+    Attributes:
+        number: Its number, from 0.
+        offset: The place in the whole input of its first row.
+        fragment: Where its rows are; None of a stage that reads nothing.
+        rows: How many there are; lines, of JSON Lines.
+    """
+
+    number: int
+    offset: int
+    fragment: Fragment | None
+    rows: int
+
+    @property
+    def name(self) -> str:
+        """The name of its files, without their suffix."""
+        return f"part-{self.number:05}"
+
+    def facts(self) -> dict[str, Any]:
+        """Return what of the input it is."""
+        found: dict[str, Any] = {"first row": self.offset, "rows": self.rows}
+        if self.fragment is not None:
+            found |= {"file": self.fragment.file.given, "contents": self.fragment.digest}
+        return found
+
+
+@dataclass(frozen=True)
+class Output:
+    """The folder of an output; goes to workers by pickle."""
+
+    place: Place
+
+    def begin(self, facts: Mapping[str, Any], what: str) -> None:
+        """Write down what makes this output, or check that it is the same as before.
+
+        Args:
+            facts: What decides the results.
+            what: What makes it, in messages.
+
+        Raises:
+            InputError: The folder holds something else, or was made from other facts.
+        """
+        wanted = json.loads(json.dumps(facts, default=str))
+        job = self.place.child(_JOB)
+        made = job.read_json()
+        if made is None:
+            if any(not name.startswith(".") for name in self.place.names()):
+                raise InputError(
+                    f"holds files, and no {what} has written them",
+                    file=self.place.given,
+                    hint="name a new folder with --out",
+                )
+            job.write((json.dumps(wanted, indent=1) + "\n").encode())
+            return
+        differs = [n for n in sorted(wanted | made) if wanted.get(n) != made.get(n)]
+        if differs:
+            shown = "; ".join(
+                f"{name} was {_short(made.get(name))}, is {_short(wanted.get(name))}"
+                for name in differs[:3]
+            )
+            raise InputError(
+                f"was begun by another {what} ({shown})",
+                file=self.place.given,
+                hint="repeat that command to go on, or name another folder with --out",
+            )
+
+    def finished(self) -> set[str]:
+        """Return the names of the partitions that have a manifest."""
+        names = self.place.child("_manifest").names()
+        return {
+            name.removesuffix(".json")
+            for name in names
+            if name.startswith("part-") and name.endswith(".json")
+        }
+
+    def manifest(self, name: str) -> dict[str, Any] | None:
+        """Return a partition's manifest; None if it is not finished."""
+        found: dict[str, Any] | None = self.place.child(f"_manifest/{name}.json").read_json()
+        return found
+
+    def write(self, partition: Partition, made: Made, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Write what was made of a partition, the manifest last, and return the manifest.
+
+        Args:
+            partition: The partition.
+            made: What was made of it.
+            more: What else the manifest says.
+
+        Raises:
+            InputError: A file cannot be written.
+        """
+        hashes: dict[str, str] = {}
+        for table in sorted({*made.tables, KEPT, FAILURES}):
+            file = self.file(table, partition.name)
+            rows = made.tables.get(table, [])
+            if not rows:
+                file.remove()  # of an earlier try that failed
+                continue
+            data = part_bytes(rows)
+            file.write(data)
+            hashes[table] = hashlib.sha256(data).hexdigest()
+        manifest = {
+            "partition": partition.number,
+            "input": partition.facts(),
+            "rows": {table: len(rows) for table, rows in made.tables.items()},
+            "sha256": hashes,
+            "retry": made.retry,
+            "counts": dict(made.counts),
+            **more,
+        }
+        # One with calls that failed is not finished: a rerun makes it again from its journal.
+        ending = "retry" if made.retry else "json"
+        text = json.dumps(manifest, indent=1) + "\n"
+        self.place.child(f"_manifest/{partition.name}.{ending}").write(text.encode())
+        if not made.retry:
+            self.place.child(f"_manifest/{partition.name}.retry").remove()
+        return manifest
+
+    def parts(self) -> list[str]:
+        """Return the names of the finished partitions, in order."""
+        return sorted(self.finished(), key=lambda name: int(name.partition("-")[2]))
+
+    def rows(self, table: str, name: str) -> list[dict[str, Any]]:
+        """Return the rows of a table's part."""
+        data = self.file(table, name).read()
+        return [] if data is None else list(from_bytes(data))
+
+    def replace(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write the kept rows of a finished partition anew."""
+        data = part_bytes(rows)
+        manifest = self.manifest(name) or {}
+        manifest["sha256"][KEPT] = hashlib.sha256(data).hexdigest()
+        self.file(KEPT, name).write(data)
+        text = json.dumps(manifest, indent=1) + "\n"
+        self.place.child(f"_manifest/{name}.json").write(text.encode())
+
+    def file(self, table: str, name: str) -> Place:
+        """Return where a table's part of a partition is."""
+        return self.place.child(f"{'' if table == KEPT else f'_{table}/'}{name}.parquet")
+
+    def notes(self, partition: Partition) -> Place:
+        """Return where it is noted what a stage's preparation found of a partition's rows."""
+        return self.place.child(f"_work/notes/{partition.name}.parquet")
+
+    def journal(self, name: str) -> Path | None:
+        """Return where the calls of a partition are kept; None of a remote output."""
+        if not self.place.is_local:
+            return None
+        return Path(self.place.path) / "_journal" / f"{name}.jsonl"
+
+
+def _short(value: Any) -> str:
+    text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def missing(output: Output, partitions: Sequence[Partition]) -> list[Partition]:
+    """Return the partitions that are not finished, in order."""
+    done = output.finished()
+    return [partition for partition in partitions if partition.name not in done]

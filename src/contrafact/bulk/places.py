@@ -1,0 +1,208 @@
+"""Where bulk work reads and writes: a folder, a glob or a URI, by pyarrow's file systems."""
+
+import fnmatch
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pyarrow import fs  # type: ignore[import-untyped]
+
+from contrafact.errors import InputError
+
+__all__ = ["Place", "input_files"]
+
+_WILD = "*?["
+_SUFFIXES = (".parquet", ".jsonl", ".ndjson")
+_HIDDEN = (".", "_")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A path in some file system; goes to workers by pickle.
+
+    Attributes:
+        given: The path or URI (``s3://bucket/folder``, ``gs://…``, ``file:///…``), as users write
+            it. What stands behind ``?`` is the file system's: ``s3://b/f?endpoint_override=…``.
+    """
+
+    given: str
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is a URI."""
+        return "://" in self.given
+
+    @cached_property
+    def _opened(self) -> tuple[Any, str]:
+        try:
+            if self.remote:
+                system, path = fs.FileSystem.from_uri(self.given)
+                return system, path
+            return fs.LocalFileSystem(), str(Path(self.given).absolute())
+        except (ValueError, OSError, NotImplementedError) as error:
+            raise InputError(
+                f"cannot be opened: {' '.join(str(error).split())[:300]}",
+                file=self.given,
+                hint="use a path, or a URI such as s3://bucket/folder",
+            ) from error
+
+    @property
+    def system(self) -> Any:
+        """The pyarrow file system."""
+        return self._opened[0]
+
+    @property
+    def path(self) -> str:
+        """The path in it."""
+        return self._opened[1]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a folder or file of this machine (or one that is mounted)."""
+        return isinstance(self.system, fs.LocalFileSystem)
+
+    def whole(self) -> "Place":
+        """Return the same place by a path that does not hang on the folder one is in."""
+        return self if self.remote else Place(self.path)
+
+    def child(self, name: str) -> "Place":
+        """Return the place of that name below this one."""
+        base, mark, query = self.given.partition("?") if self.remote else (self.given, "", "")
+        return Place(f"{base.rstrip('/')}/{name}{mark}{query}")
+
+    def problem(self, error: OSError, doing: str) -> InputError:
+        """Return what the file system said as an error that a user can fix."""
+        reason = " ".join(str(error).split())[:300]
+        return InputError(f"{doing}: {reason}", file=self.given, hint="check path and permissions")
+
+    def info(self) -> Any:
+        """Return pyarrow's `FileInfo` of it."""
+        try:
+            return self.system.get_file_info(self.path)
+        except OSError as error:
+            raise self.problem(error, "cannot be read") from error
+
+    def names(self) -> list[str]:
+        """Return the names of the files right in a folder; none if it is not there."""
+        selector = fs.FileSelector(self.path, allow_not_found=True)
+        try:
+            return sorted(
+                one.base_name
+                for one in self.system.get_file_info(selector)
+                if one.type == fs.FileType.File
+            )
+        except OSError as error:
+            raise self.problem(error, "cannot be read") from error
+
+    def read(self) -> bytes | None:
+        """Return a file's bytes; None if it is not there."""
+        try:
+            with self.system.open_input_stream(self.path) as stream:
+                return bytes(stream.read())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self.problem(error, "cannot be read") from error
+
+    def read_json(self) -> Any:
+        """Return what a JSON file holds; None if it is not there."""
+        data = self.read()
+        if data is None:
+            return None
+        try:
+            return json.loads(data)
+        except ValueError as error:
+            raise InputError(
+                "is damaged", file=self.given, hint="remove it; what it held is done again"
+            ) from error
+
+    def write(self, data: bytes) -> None:
+        """Write a file whole or not at all: one put, or a new file that is renamed.
+
+        Raises:
+            InputError: It cannot be written.
+        """
+        try:
+            if not self.is_local:
+                with self.system.open_output_stream(self.path) as stream:
+                    stream.write(data)
+                return
+            target = Path(self.path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
+            try:
+                with draft.open("xb") as stream:
+                    stream.write(data)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                draft.replace(target)
+            finally:
+                draft.unlink(missing_ok=True)
+        except OSError as error:
+            raise self.problem(error, "cannot be written") from error
+
+    def remove(self) -> None:
+        """Remove a file, if it is there."""
+        try:
+            self.system.delete_file(self.path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise self.problem(error, "cannot be removed") from error
+
+
+def input_files(given: str) -> list[Place]:
+    """Return the files that a path, folder, glob or URI names, in the order of their paths.
+
+    Of a folder all Parquet and JSON Lines files below it are taken, but for hidden ones (their
+    name, or a folder's on the way, begins with a dot or an underscore): so the folder that one
+    stage wrote is the next one's input.
+
+    Raises:
+        InputError: There is none, or what is named is no such file.
+    """
+    base, mark, query = given.partition("?") if "://" in given else (given, "", "")
+    wild = min((at for sign in _WILD if (at := base.find(sign)) >= 0), default=-1)
+    if wild >= 0:
+        root = base[:wild].rpartition("/")[0] or ("/" if base.startswith("/") else ".")
+        pattern = base[len(root) :].lstrip("/") if root != "." else base
+    else:
+        root, pattern = base, ""
+    place = Place(f"{root}{mark}{query}").whole()
+    info = place.info()
+    if info.type == fs.FileType.NotFound:
+        raise InputError("no such file or folder", file=given, hint="check the path")
+    if info.type == fs.FileType.File:
+        if not info.base_name.endswith(_SUFFIXES):
+            raise InputError(
+                "is neither Parquet nor JSON Lines",
+                file=given,
+                hint="give .parquet or .jsonl, or leave --engine out",
+            )
+        return [place]
+    try:
+        below = place.system.get_file_info(fs.FileSelector(place.path, recursive=True))
+    except OSError as error:
+        raise place.problem(error, "cannot be read") from error
+    found = sorted(_chosen(below, place.path, pattern))
+    if not found:
+        raise InputError(
+            "holds no Parquet and no JSON Lines files", file=given, hint="check the path"
+        )
+    return [place.child(name) for name in found]
+
+
+def _chosen(infos: list[Any], root: str, pattern: str) -> Iterator[str]:
+    for one in infos:
+        name = one.path[len(root) :].lstrip("/")
+        parts = name.split("/")
+        if one.type != fs.FileType.File or any(part.startswith(_HIDDEN) for part in parts):
+            continue
+        if not name.endswith(_SUFFIXES) or (pattern and not fnmatch.fnmatch(name, pattern)):
+            continue
+        yield name

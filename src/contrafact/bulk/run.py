@@ -1,0 +1,311 @@
+"""A verb over a whole input: divided, shared out, gone on with where it stopped."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from contrafact import __version__
+from contrafact.bulk.cluster import Cluster, cluster, mapped
+from contrafact.bulk.fragments import FileFragments, fragments_of
+from contrafact.bulk.partitions import Output, Partition
+from contrafact.bulk.places import Place, input_files
+from contrafact.bulk.repeats import find_repeats
+from contrafact.bulk.stage import (
+    FAILURES,
+    KEPT,
+    REJECTS,
+    HoldsWeights,
+    ModelStage,
+    Planned,
+    Prepared,
+    Stage,
+    Uniqueness,
+)
+from contrafact.bulk.work import Asker, Holder, work_on
+from contrafact.console import Progress
+from contrafact.errors import InputError
+from contrafact.files.journal import hash_of
+from contrafact.files.lock import locked
+
+__all__ = ["Engine", "Summary", "run_bulk"]
+
+_AT_ONCE = 3
+"""Partitions that one actor works on at once: the end of one overlaps with the next ones."""
+
+_PER_ACTOR = 16
+"""Connections from which another actor is worth a process of its own."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How bulk work is done; none of it changes a result.
+
+    Attributes:
+        address: The cluster to join; None starts one on this machine.
+        partition_rows: How many rows a partition has at most; None leaves it to the stage.
+        requests_per_minute: Of all processes together; None is without limit.
+        tokens_per_minute: The same, of tokens sent and received.
+    """
+
+    address: str | None = None
+    partition_rows: int | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+
+
+@dataclass
+class Summary:
+    """What became of the input.
+
+    Attributes:
+        rows: How many rows went into which table.
+        counts: What the stage counted.
+        given: How many rows the input has; lines, of JSON Lines.
+        partitions: How many partitions there are.
+        before: How many of them an earlier start had finished.
+        retry: How many rows failed for a reason that may pass.
+        calls: Calls of models, by what is counted of them.
+        seconds: How long this start took.
+    """
+
+    given: int = 0
+    partitions: int = 0
+    before: int = 0
+    rows: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    retry: int = 0
+    calls: Counter[str] = field(default_factory=Counter)
+    unpriced: set[str] = field(default_factory=set)
+    seconds: float = 0.0
+
+    def add(self, manifest: dict[str, Any]) -> None:
+        """Count a partition."""
+        self.rows.update(manifest["rows"])
+        self.counts.update(manifest["counts"])
+        self.retry += manifest["retry"]
+        for name in ("calls", "calls kept before", "tokens read", "tokens written", "dollars"):
+            self.calls[name] += manifest.get(name, 0)
+        self.unpriced |= set(manifest.get("price unknown", ()))
+
+    def lines(self, out: str) -> list[str]:
+        """Return what is said at the end: rows by table, failures, calls."""
+        kept, rejects, failed = (self.rows[name] for name in (KEPT, REJECTS, FAILURES))
+        said = [
+            f"{self.given:,} rows in {self.partitions:,} partitions: {kept:,} kept, {rejects:,} "
+            f"rejected, {failed:,} failed; written to {out}"
+        ]
+        if self.before:
+            said.append(f"{self.before:,} of the partitions were finished before")
+        if self.calls["calls"] or self.calls["calls kept before"]:
+            cost = f"${self.calls['dollars']:.2f}"
+            if self.unpriced:
+                cost += f", and the unknown price of {', '.join(sorted(self.unpriced))}"
+            said.append(
+                f"{self.calls['calls']:,} calls ({self.calls['calls kept before']:,} answers were "
+                f"there): {self.calls['tokens read']:,} tokens sent, "
+                f"{self.calls['tokens written']:,} received; {cost}"
+            )
+        if failed:
+            said.append(f"what failed, and why: {out.rstrip('/')}/_failures")
+        if self.retry:
+            said.append(f"{self.retry:,} of them may pass: the same command tries them again")
+        return said
+
+
+def run_bulk(
+    stage: Stage | ModelStage,
+    given: str | int,
+    out: str,
+    engine: Engine,
+    *,
+    noun: str = "rows",
+) -> Summary:
+    """Do a verb over an input, partition by partition, and return what became of it.
+
+    Finished partitions of an earlier start are kept.
+
+    Args:
+        stage: The verb.
+        given: The input: a file, folder, glob or URI; or how many rows are made of nothing.
+        out: The folder or URI of the output.
+        engine: How it is done.
+        noun: What rows are called in the progress.
+
+    Raises:
+        InputError: Input or output cannot be used, or the output was begun with other options.
+    """
+    began = time.perf_counter()
+    output = Output(Place(out).whole())
+    if output.place.is_local and Path(output.place.path).is_file():
+        raise InputError("is a file", file=out, hint="with --engine ray, name a folder")
+    size = engine.partition_rows or stage.partition_rows
+    files = [] if isinstance(given, int) else input_files(given)
+    with ExitStack() as held:
+        if output.place.is_local:
+            held.enter_context(locked(Path(output.place.path)))
+        begun = output.place.child("_manifest/job.json").read_json()
+        ray = None
+        if files and begun is None and len(files) > 1:
+            ray = held.enter_context(cluster(engine.address))
+        partitions = _partitions(given, files, size, ray, noun)
+        rows = sum(one.rows for one in partitions)
+        stage = stage.planned(rows) if isinstance(stage, Planned) else stage
+        facts = {
+            "what": stage.name,
+            "version": __version__,
+            "partition-rows": size,
+            "rows": rows,
+            "input": hash_of(
+                list(dict.fromkeys(f.digest for one in partitions if (f := one.fragment)))
+            ),
+            **stage.facts(),
+        }
+        output.begin(facts, stage.name)
+        told = Summary(rows, len(partitions))
+        done = output.finished()
+        for partition in partitions:
+            if partition.name in done:
+                told.add(output.manifest(partition.name) or {})
+        left = [one for one in partitions if one.name not in done]
+        told.before = len(partitions) - len(left)
+        if left:
+            ray = ray or held.enter_context(cluster(engine.address))
+            _work(stage, partitions, left, output, engine, ray, told, facts, noun)
+    told.seconds = time.perf_counter() - began
+    return told
+
+
+def _partitions(
+    given: str | int, files: Sequence[Place], size: int, ray: Cluster | None, noun: str
+) -> list[Partition]:
+    if isinstance(given, int):
+        bounds = range(0, given, size)
+        return [
+            Partition(number, at, None, min(size, given - at)) for number, at in enumerate(bounds)
+        ]
+    found: dict[str, FileFragments] = {}
+    if ray is None:
+        found = {one.given: fragments_of(one, size) for one in files}
+    else:
+        # Lines are counted, and footers read, where the processors are.
+        from ray import get, remote
+        from ray.exceptions import RayTaskError
+
+        divide = remote(num_cpus=1)(fragments_of)
+        try:
+            divided = get([divide.remote(one, size) for one in files])
+        except RayTaskError as error:
+            if isinstance(error.cause, InputError):
+                raise error.cause from None
+            raise
+        found = dict(zip((one.given for one in files), divided, strict=True))
+    partitions: list[Partition] = []
+    offset = 0
+    for file in files:
+        pieces = found[file.given]
+        for fragment in pieces.fragments:
+            partitions.append(
+                Partition(len(partitions), offset + fragment.first, fragment, fragment.rows)
+            )
+        offset += pieces.rows
+    if not partitions:
+        raise InputError(f"holds no {noun}", file=str(given), hint="give at least one row")
+    return partitions
+
+
+def _work(
+    stage: Stage | ModelStage,
+    partitions: Sequence[Partition],
+    left: Sequence[Partition],
+    output: Output,
+    engine: Engine,
+    ray: Cluster,
+    told: Summary,
+    facts: dict[str, Any],
+    noun: str,
+) -> None:
+    """Do the partitions that are left."""
+    settings: dict[str, Any] = {}
+    before = sum(one.rows for one in partitions) - sum(one.rows for one in left)
+    with Progress(noun, told.given, before) as progress:
+        if ray.dashboard:
+            progress.say(f"Ray's dashboard: {ray.dashboard}")
+        if isinstance(stage, Uniqueness) and left[0].fragment is not None:
+            find_repeats(stage, partitions, output, ray.cpus)
+        if isinstance(stage, Prepared):
+            stage.prepare(partitions, output, ray.cpus)
+        work: Any = Asker
+        if isinstance(stage, ModelStage):
+            settings = _askers(stage, output, engine, ray, len(left), facts)
+        elif isinstance(stage, HoldsWeights):
+            work, settings = Holder, _holders(stage, output, ray, len(left))
+        else:
+            work = partial(work_on, stage, output)
+        began = time.perf_counter()
+        for manifest in mapped(left, work, **settings):
+            told.add(manifest)
+            done = progress.done + manifest["input"]["rows"]
+            speed = (done - before) / (time.perf_counter() - began)
+            note = _note(told, (told.given - done) / speed if speed else 0.0)
+            progress.step(manifest["input"]["rows"], note=note)
+
+
+def _holders(stage: Any, output: Output, ray: Cluster, partitions: int) -> dict[str, Any]:
+    """Return how many actors hold a model: one a GPU, or where there is none one a processor."""
+    from ray.data import ActorPoolStrategy
+
+    size = max(1, min(partitions, ray.gpus or ray.cpus))
+    own = {"num_gpus": 1} if ray.gpus else {"num_cpus": 1}
+    return {"arguments": (stage, output), "compute": ActorPoolStrategy(size=size), **own}
+
+
+def _askers(
+    stage: ModelStage,
+    output: Output,
+    engine: Engine,
+    ray: Cluster,
+    partitions: int,
+    facts: dict[str, Any],
+) -> dict[str, Any]:
+    """Return how many actors ask, and with what."""
+    from ray import remote
+    from ray.data import ActorPoolStrategy
+
+    from contrafact.bulk.calls import Limits
+    from contrafact.models.opening import IN_PROCESS
+
+    actors = max(1, min(ray.cpus, partitions, -(-stage.max_connections // _PER_ACTOR)))
+    limits = remote(num_cpus=0)(Limits).remote(engine.requests_per_minute, engine.tokens_per_minute)
+    bounded = engine.requests_per_minute is not None or engine.tokens_per_minute is not None
+    own: dict[str, Any] = {}
+    if stage.model.startswith(IN_PROCESS):
+        # Its weights and threads are a node's own: one actor a node, on all of its processors.
+        actors = min(ray.nodes, partitions)
+        own = {"num_cpus": max(1, ray.cpus // ray.nodes), "scheduling_strategy": "SPREAD"}
+    each = -(-stage.max_connections // actors)
+    return {
+        "arguments": (stage, output, limits, bounded, each, facts),
+        "compute": ActorPoolStrategy(
+            size=actors,
+            max_tasks_in_flight_per_actor=_AT_ONCE,
+            max_concurrent_calls_per_actor=_AT_ONCE,
+            enable_true_multi_threading=True,  # each waits for its partition in one loop
+        ),
+        **own,
+    }
+
+
+def _note(told: Summary, left: float) -> str:
+    """Return what progress says besides the rows, where so many seconds are left, about."""
+    notes = [f"about {left / 60:.0f} min left"] if left >= 60 else []
+    if told.rows[FAILURES]:
+        notes.append(f"{told.rows[FAILURES]:,} failed")
+    if told.calls["calls"]:
+        tokens = told.calls["tokens read"] + told.calls["tokens written"]
+        notes += [f"{tokens:,} tokens", f"${told.calls['dollars']:.2f}"]
+    return ", ".join(notes)

@@ -1,0 +1,215 @@
+"""What a verb is in bulk: rows in, rows and reasons out.
+
+A stage is small and goes to the workers by pickle; what is heavy it opens there. It works on the
+rows of a partition alone, so that partitions may be worked on anywhere, in any order, again.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
+
+__all__ = [
+    "FAILURES",
+    "INDEX",
+    "KEPT",
+    "LEDGER",
+    "REJECTS",
+    "Given",
+    "HoldsWeights",
+    "Made",
+    "ModelStage",
+    "Planned",
+    "Prepared",
+    "Stage",
+    "StageFacts",
+    "Uniqueness",
+]
+
+KEPT = "rows"
+"""The table of what a stage kept."""
+
+REJECTS = "rejects"
+"""The table of what it dropped, with reasons."""
+
+FAILURES = "failures"
+"""The table of what it could not work on, with reasons."""
+
+LEDGER = "ledger"
+"""The table of its decisions."""
+
+INDEX = "index"
+"""The column of every table that has the row's place in the whole input, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A row of the input.
+
+    Attributes:
+        index: Its place in the whole input, from 0.
+        fields: What it holds.
+        repeats: The place of the first row with the same key, where the stage has keys and this
+            is not the first.
+        note: What the stage's preparation noted of it, where it has one.
+    """
+
+    index: int
+    fields: dict[str, Any]
+    repeats: int | None = None
+    note: dict[str, Any] | None = None
+
+    @property
+    def line(self) -> int:
+        """The row's number in the whole input, from 1: what messages name it by."""
+        return self.index + 1
+
+
+@dataclass
+class Made:
+    """What a stage made of some rows.
+
+    Attributes:
+        tables: Rows by table, each with its `INDEX`.
+        counts: What is said at the end, summed over all partitions.
+        retry: How many rows failed for a reason that may pass, such as a call that failed.
+    """
+
+    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    retry: int = 0
+
+    def add(self, table: str, index: int, row: Mapping[str, Any]) -> None:
+        """Add a row to a table."""
+        self.tables.setdefault(table, []).append({**row, INDEX: index})
+
+    def fail(self, row: Given, reason: str, *, retry: bool = False) -> None:
+        """Add a row to the failures, with its reason.
+
+        Args:
+            row: The row.
+            reason: Why it failed, in a few words.
+            retry: Whether a rerun shall try it again.
+        """
+        self.add(FAILURES, row.index, {**row.fields, "reason": reason})
+        self.retry += retry
+
+    def merge(self, other: "Made") -> None:
+        """Add what was made of other rows."""
+        for table, rows in other.tables.items():
+            self.tables.setdefault(table, []).extend(rows)
+        self.counts.update(other.counts)
+        self.retry += other.retry
+
+
+StageFacts = Mapping[str, Any]
+"""What decides a stage's results, by the names that users know; no secrets."""
+
+
+@runtime_checkable
+class Uniqueness(Protocol):
+    """A stage that is to know which rows repeat another, anywhere in the input."""
+
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return what rows that repeat one another share; None of a row that repeats none."""
+        ...
+
+
+@runtime_checkable
+class Planned(Protocol):
+    """A stage that hangs on how large the input is."""
+
+    def planned(self, rows: int) -> Any:
+        """Return the stage for an input of so many rows."""
+        ...
+
+
+@runtime_checkable
+class HoldsWeights(Protocol):
+    """A stage whose workers hold a model of their own, and are actors for it."""
+
+    @property
+    def weights(self) -> bool:
+        """Whether they do."""
+        ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A stage that looks at the whole input before the first partition."""
+
+    def prepare(self, partitions: Any, output: Any, cpus: int) -> None:
+        """Write down, once for an output, what the work on partitions is to know.
+
+        Args:
+            partitions: The whole input.
+            output: The output, which takes notes of each partition's rows.
+            cpus: Processors of the cluster.
+        """
+        ...
+
+
+class Stage(Protocol):
+    """A verb that asks no model."""
+
+    @property
+    def name(self) -> str:
+        """What it is in messages: a command in backticks."""
+        ...
+
+    @property
+    def partition_rows(self) -> int:
+        """How many rows a partition has at most, where the user does not say."""
+        ...
+
+    def facts(self) -> StageFacts:
+        """Return what decides the results."""
+        ...
+
+    def open(self) -> Callable[[Sequence[Given]], Made]:
+        """Return the work, in the process that does it; it treats each row by itself."""
+        ...
+
+
+@runtime_checkable
+class ModelStage(Protocol):
+    """A verb that asks language models."""
+
+    @property
+    def name(self) -> str:
+        """What it is in messages: a command in backticks."""
+        ...
+
+    @property
+    def partition_rows(self) -> int:
+        """How many rows a partition has at most, where the user does not say."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """Inspect's name of the model that is asked most."""
+        ...
+
+    @property
+    def max_connections(self) -> int:
+        """Calls under way at once, in the whole cluster."""
+        ...
+
+    def facts(self) -> StageFacts:
+        """Return what decides the results."""
+        ...
+
+    def open_models(
+        self, wrap: "Callable[[Model], Model]", at_once: int
+    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+        """Return the work, in the process that does it.
+
+        Args:
+            wrap: Puts a model under the cluster's limits and the partition's journal; every model
+                that is asked goes through it.
+            at_once: How many calls this process may have under way.
+        """
+        ...

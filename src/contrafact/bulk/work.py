@@ -1,0 +1,203 @@
+"""The work on one partition: read its rows, do the verb, write what came of them."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from contrafact.bulk.fragments import BadRow, read_fragment
+from contrafact.bulk.partitions import Output, Partition
+from contrafact.bulk.repeats import repeats_of
+from contrafact.bulk.stage import INDEX, Given, Made, ModelStage, Prepared, Stage, Uniqueness
+from contrafact.bulk.tables import from_bytes
+from contrafact.errors import InputError
+from contrafact.files.journal import Journal, hash_of
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
+
+__all__ = ["Asker", "Holder", "alone", "given_rows", "work_on"]
+
+_T = TypeVar("_T")
+
+_ROWS_PER_CALL = 3
+"""Rows under way per connection: a row that waits for its next try, or for the second of its calls,
+holds none."""
+
+_opened: dict[str, Callable[[Sequence[Given]], Made]] = {}  # in a worker: stages by their facts
+
+
+def given_rows(stage: object, partition: Partition, output: Output) -> tuple[list[Given], Made]:
+    """Return a partition's rows for a stage, and the failures: those that cannot be read.
+
+    Raises:
+        InputError: The fragment as a whole cannot be read.
+    """
+    rows: list[Given] = []
+    made = Made()
+    if partition.fragment is None:
+        return [Given(partition.offset + at, {}) for at in range(partition.rows)], made
+    before = partition.offset - partition.fragment.first
+    repeats = repeats_of(output, partition) if isinstance(stage, Uniqueness) else {}
+    notes: dict[int, dict[str, Any]] = {}
+    if isinstance(stage, Prepared) and (data := output.notes(partition).read()) is not None:
+        notes = {row[INDEX]: row for row in from_bytes(data)}
+    for place, row in read_fragment(partition.fragment):
+        index = before + place
+        if isinstance(row, BadRow):
+            made.fail(Given(index, {}), row.reason)
+        else:
+            rows.append(Given(index, row, repeats.get(index), notes.get(index)))
+    return rows, made
+
+
+def alone(work: Callable[[Sequence[Given]], Made], rows: Sequence[Given]) -> Made:
+    """Do the work on rows; one that makes it fail fails alone.
+
+    Rows that fail together are halved until the one is found. Its reason is the error's.
+    """
+    try:
+        return work(rows)
+    except Exception as error:  # noqa: BLE001 - the reason of the row that it is found to be
+        if len(rows) == 1:
+            made = Made()
+            made.fail(rows[0], _reason(error))
+            return made
+    half = len(rows) // 2
+    made = alone(work, rows[:half])
+    made.merge(alone(work, rows[half:]))
+    return made
+
+
+def work_on(stage: Stage, output: Output, partition: Partition) -> dict[str, Any]:
+    """Do a stage that asks no model on a partition, and return its manifest.
+
+    Raises:
+        InputError: Input cannot be read, or output not be written.
+    """
+    began, busy = time.perf_counter(), time.process_time()
+    key = hash_of([stage.name, stage.facts()])
+    if key not in _opened:
+        _opened[key] = stage.open()
+    rows, made = given_rows(stage, partition, output)
+    if rows:
+        made.merge(alone(_opened[key], rows))
+    took = {"seconds": time.perf_counter() - began, "CPU seconds": time.process_time() - busy}
+    return output.write(partition, made, {name: round(value, 3) for name, value in took.items()})
+
+
+class Holder:
+    """Works on partitions of a stage whose worker holds a model; an actor."""
+
+    def __init__(self, stage: Stage, output: Output) -> None:
+        self._work = partial(work_on, stage, output)
+
+    def __call__(self, partition: Partition) -> dict[str, Any]:
+        """Work on a partition, and return its manifest.
+
+        Raises:
+            InputError: Input cannot be read, or output not be written.
+        """
+        return self._work(partition)
+
+
+class Asker:
+    """Works on partitions of a stage that asks models; an actor, one in a process.
+
+    Several partitions may be under way at once, so that the end of one, which waits for its last
+    answers, holds up nothing. All share the process's connections.
+
+    Args:
+        stage: The stage.
+        output: The output.
+        limits: The handle of the actor that holds the cluster's limits.
+        bounded: Whether requests or tokens are limited.
+        connections: Calls that this process may have under way.
+        job: What decides the output, for the journals.
+    """
+
+    def __init__(
+        self,
+        stage: ModelStage,
+        output: Output,
+        limits: Any,
+        bounded: bool,
+        connections: int,
+        job: Mapping[str, Any],
+    ) -> None:
+        self._stage, self._output, self._job = stage, output, job
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="calls", daemon=True).start()
+        self._work = self._run(self._open(limits, bounded, connections))
+
+    def __call__(self, partition: Partition) -> dict[str, Any]:
+        """Work on a partition, and return its manifest.
+
+        Raises:
+            InputError: Input cannot be read, or output not be written.
+        """
+        return self._run(self._partition(partition))
+
+    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _open(self, limits: Any, bounded: bool, connections: int) -> Any:
+        from contrafact.bulk.calls import BulkModel, Gate
+
+        gate = Gate(limits, bounded=bounded)
+        slots = asyncio.Semaphore(connections)
+
+        def wrap(model: "Model") -> "Model":
+            return BulkModel(model, gate, slots)
+
+        return self._stage.open_models(wrap, connections * _ROWS_PER_CALL)
+
+    async def _partition(self, partition: Partition) -> dict[str, Any]:
+        from contrafact.bulk.calls import Calls, calls_of_partition
+
+        began = time.perf_counter()
+        rows, made = await asyncio.to_thread(given_rows, self._stage, partition, self._output)
+        path = self._output.journal(partition.name)
+        journal = None
+        if path is not None:
+            facts = {**self._job, **partition.facts()}
+            journal = Journal.of_output(path, facts, what=self._stage.name, path=path)
+            journal.__enter__()
+        calls = Calls(journal)
+        calls_of_partition.set(calls)  # of this task alone, and those it begins
+        try:
+            if rows:
+                try:
+                    made.merge(await self._work(rows))
+                except InputError:
+                    raise
+                except Exception:  # noqa: BLE001 - each row by itself: one of them fails again
+                    for row in rows:
+                        made.merge(await self._one(row))
+            manifest = await asyncio.to_thread(
+                self._output.write,
+                partition,
+                made,
+                {"seconds": round(time.perf_counter() - began, 3), **calls.as_row()},
+            )
+            if journal is not None and not made.retry:
+                journal.discard()
+        finally:
+            if journal is not None:
+                journal.__exit__(None, None, None)
+        return manifest
+
+    async def _one(self, row: Given) -> Made:
+        try:
+            found: Made = await self._work([row])
+        except Exception as error:  # noqa: BLE001 - the row's reason
+            found = Made()
+            found.fail(row, _reason(error))
+        return found
+
+
+def _reason(error: BaseException) -> str:
+    text = " ".join(str(error).split())[:500]
+    return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}"

@@ -1,0 +1,510 @@
+"""The stages that build a benchmark, past one machine: the very functions of the commands.
+
+RFC-BENCH, section 2.2, over partitions of any number of rows (`contrafact.bulk`).
+"""
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, Given, Made
+from contrafact.corpus.news_items import NewsRow, item_of
+from contrafact.errors import InputError
+from contrafact.models.asking import failure_cause
+from contrafact.models.opening import call_config, open_model
+from contrafact.prompts import open_pack
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
+
+    from contrafact.families.rfc.pipeline.bucket import Summary
+    from contrafact.families.rfc.pipeline.label import PerArticle
+    from contrafact.families.rfc.pipeline.stages import StageRow
+
+__all__ = [
+    "APART",
+    "SAMPLE",
+    "BucketStage",
+    "CheckStage",
+    "LabelStage",
+    "ModelLabelStage",
+    "ModelRewriteStage",
+    "RewriteStage",
+    "SurfaceStage",
+    "bucket_summary",
+]
+
+APART = "apart"
+"""The table of articles without a label."""
+
+SAMPLE = "sample"
+"""The table of pairs whose distributions are shown and that are tried for leaks."""
+
+_SAMPLED = 50_000
+"""Pairs in it, about: enough for an interval of a hundredth, few enough for one process."""
+
+
+@dataclass(frozen=True)
+class BucketStage:
+    """``rfc bucket``: articles in, candidates for the four manipulations out.
+
+    Attributes:
+        titles_alone: Whether articles without a summary are sorted too.
+    """
+
+    titles_alone: bool = False
+    name: str = "`rfc bucket`"
+    partition_rows: int = 5_000
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        return {"titles-alone": self.titles_alone}
+
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return the article's id: rows with the same title and summary have the same."""
+        return item_of(fields).id
+
+    def open(self) -> Callable[[Sequence[Given]], Made]:
+        """Return the work, with the word lists read."""
+        return self._work
+
+    def _work(self, rows: Sequence[Given]) -> Made:
+        from contrafact.families.rfc.pipeline.bucket import Summary, bucket_news, repeated_row
+
+        made, told = Made(), Summary()
+        index = {row.line: row.index for row in rows}
+        given = []
+        for row in rows:
+            news = NewsRow(row.line, item_of(row.fields), row.fields)
+            if row.repeats is None:
+                given.append(news)
+                continue
+            made.add(REJECTS, row.index, repeated_row(news, row.repeats + 1))
+            made.counts["repeated"] += 1
+        result = bucket_news(given, titles_alone=self.titles_alone)
+        told.add(result)
+        places = {one.item.id: index[one.line] for one in given}
+        for table, found in ((KEPT, result.kept), (REJECTS, result.dropped)):
+            for one in found:
+                made.add(table, places[one["id"]], one)
+        for event in result.events:
+            made.add(LEDGER, places[event.item_id], event.model_dump(exclude_none=True))
+        made.counts["candidates"] = told.candidates
+        made.counts["dropped"] = told.dropped
+        for name, count in told.kept.items():
+            made.counts[f"kept|{name}"] = count
+        for name, reasons in told.reasons.items():
+            for why, count in reasons.items():
+                made.counts[f"why|{name}|{why}"] = count
+        return made
+
+
+def bucket_summary(counts: Counter[str]) -> "Summary":
+    """Return what all partitions' counts say, as the command shows it."""
+    from contrafact.families.rfc.pipeline.bucket import Summary
+
+    told = Summary(counts["candidates"], counts["dropped"])
+    for name, count in counts.items():
+        kind, _, rest = name.partition("|")
+        if kind == "kept":
+            told.kept[rest] += count
+        if kind == "why":
+            manipulation, _, why = rest.partition("|")
+            told.reasons[manipulation][why] += count
+    return told
+
+
+@dataclass(frozen=True)
+class CheckStage:
+    """``rfc check``: pairs in, checks out; a row that cannot be checked is a failure.
+
+    Attributes:
+        rules: Paths of rules of other packages, which the workers load.
+        polarity_model: A folder with a model of tone; the word lists if none.
+    """
+
+    rules: tuple[str, ...] = ()
+    polarity_model: str | None = None
+    name: str = "`rfc check`"
+    partition_rows: int = 5_000
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        return {"rule": list(self.rules), "polarity-model": self.polarity_model}
+
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return the pair's id, which no other may have."""
+        return str(fields["id"])
+
+    def open(self) -> Callable[[Sequence[Given]], Made]:
+        """Return the work, with rules and models loaded."""
+        from contrafact.families.rfc.contracts import Options, load_rules
+
+        found = tuple(rule for path in self.rules for rule in load_rules(path))
+        options = Options(rules=found)
+        if self.polarity_model is not None:
+            from contrafact.families.rfc.contracts.sentiment import load_polarity_model
+
+            options = Options(polarity=load_polarity_model(Path(self.polarity_model)), rules=found)
+
+        def work(rows: Sequence[Given]) -> Made:
+            from contrafact.families.rfc.contracts.check import (
+                PairRow,
+                check_object,
+                check_pairs,
+                pair_problem,
+            )
+
+            made, good = Made(), []
+            for row in rows:
+                pair = PairRow(row.line, row.fields)
+                if (problem := pair_problem(pair, "")) is not None:
+                    made.fail(row, f"{problem.problem}; {problem.hint}")
+                elif row.repeats is not None:
+                    first = f"the id '{row.fields['id']}' came before, on line {row.repeats + 1}"
+                    made.fail(row, f"{first}; give each pair an id of its own")
+                else:
+                    good.append((row, pair))
+            checks = check_pairs((pair.fields for _, pair in good), options=options)
+            for (row, pair), found in zip(good, checks, strict=True):
+                made.add(KEPT, row.index, check_object(pair, found))
+                name = row.fields["manipulation"]
+                made.counts[f"{name}|pairs"] += 1
+                made.counts[f"{name}|{'pass' if found.passed else 'fail'}"] += 1
+                made.counts[f"{name}|review"] += bool(found.review)
+                made.counts.update(
+                    f"{name}|rule|{rule}" for rule in {one.rule for one in found.violations}
+                )
+            return made
+
+        return work
+
+
+@dataclass(frozen=True)
+class RewriteStage:
+    """``rfc rewrite`` by rules: labelled articles in, pairs out.
+
+    Attributes:
+        seed: Seed of every choice.
+        attempts: Proposals for a row at most.
+    """
+
+    seed: int = 0
+    attempts: int = 8
+    name: str = "`rfc rewrite`"
+    partition_rows: int = 1_000
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        return {"rewriter": "rules", "seed": self.seed, "attempts": self.attempts}
+
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return the article's id and the manipulation, which no two rows may share."""
+        return f"{item_of(fields).id} {fields.get('manipulation')}"
+
+    def open(self) -> Callable[[Sequence[Given]], Made]:
+        """Return the work."""
+
+        def work(rows: Sequence[Given]) -> Made:
+            from contrafact.families.rfc.pipeline.rewrite import (
+                assignment_of,
+                rewrite_one_by_rules,
+            )
+
+            made = Made()
+            for row in rows:
+                if _repeats(made, row):
+                    continue
+                one = assignment_of(row.fields, row.line)
+                outcome = rewrite_one_by_rules(one, seed=self.seed, attempts=self.attempts)
+                _rewritten(made, row, one, outcome, "rules")
+            return made
+
+        return work
+
+
+@dataclass(frozen=True)
+class ModelRewriteStage:
+    """``rfc rewrite`` by a model.
+
+    Attributes:
+        model: The model that writes.
+        seed: Seed of the whole rewriting.
+        attempts: Proposals for a row at most.
+        feedback: Whether the model is told what its last proposal broke.
+        decoding: A file of decoding settings.
+        prompts: A folder of templates.
+        max_connections: Calls under way at once.
+        bounds: Bounds of each call.
+    """
+
+    model: str
+    seed: int = 0
+    attempts: int = 3
+    feedback: bool = True
+    decoding: str | None = None
+    prompts: str | None = None
+    max_connections: int = 16
+    bounds: Mapping[str, int | None] = field(default_factory=dict)
+    name: str = "`rfc rewrite`"
+    partition_rows: int = 500
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
+
+        pack = open_pack(self.prompts)
+        ModelRewriter.open_templates(pack, feedback=self.feedback)
+        return {
+            "rewriter": "model",
+            "model": self.model,
+            "seed": self.seed,
+            "attempts": self.attempts,
+            "feedback": self.feedback,
+            "prompts": pack.used_hash,
+            "decoding": {
+                name: one.model_dump(exclude_none=True)
+                for name, one in load_decoding(self.decoding).items()
+            },
+        }
+
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return the article's id and the manipulation, which no two rows may share."""
+        return f"{item_of(fields).id} {fields.get('manipulation')}"
+
+    def open_models(
+        self, wrap: "Callable[[Model], Model]", at_once: int
+    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+        """Return the work, with the model open."""
+        from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
+        from contrafact.families.rfc.pipeline.rewrite import assignment_of
+
+        templates = ModelRewriter.open_templates(open_pack(self.prompts), feedback=self.feedback)
+        writer = ModelRewriter(
+            wrap(open_model(self.model, config=call_config(self.max_connections, **self.bounds))),
+            templates,
+            templates.get("feedback"),
+            load_decoding(self.decoding),
+            self.seed,
+            self.attempts,
+        )
+
+        async def one(made: Made, row: Given) -> None:
+            if _repeats(made, row):
+                return
+            assignment = assignment_of(row.fields, row.line)
+            try:
+                outcome = await writer.rewrite(assignment)
+            except Exception as error:  # noqa: BLE001 - this row's call, which a rerun makes again
+                made.fail(row, f"a call failed: {failure_cause(error)}", retry=True)
+                return
+            _rewritten(made, row, assignment, outcome, f"model:{self.model}")
+
+        return _each(one, at_once)
+
+
+@dataclass(frozen=True)
+class LabelStage:
+    """``rfc label`` by rules: bucketed articles in, one row an article and manipulation out.
+
+    Attributes:
+        per_article: Whether an article gets every manipulation that fits, or one.
+    """
+
+    per_article: "PerArticle" = "all"
+    name: str = "`rfc label`"
+    partition_rows: int = 5_000
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        return {"per-article": self.per_article}
+
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return the article's id, which no other may have."""
+        return str(fields["id"])
+
+    def open(self) -> Callable[[Sequence[Given]], Made]:
+        """Return the work."""
+
+        def work(rows: Sequence[Given]) -> Made:
+            made = Made()
+            for row in rows:
+                if not _repeats(made, row):
+                    _labelled(made, row, per_article=self.per_article)
+            return made
+
+        return work
+
+
+@dataclass(frozen=True)
+class ModelLabelStage:
+    """``rfc label`` with a model for what rules leave open.
+
+    Attributes:
+        model: The labeller.
+        per_article: Whether an article gets every manipulation that fits, or one.
+        prompts: A folder of templates.
+        max_connections: Calls under way at once.
+        bounds: Bounds of each call.
+    """
+
+    model: str
+    per_article: "PerArticle" = "all"
+    prompts: str | None = None
+    max_connections: int = 16
+    bounds: Mapping[str, int | None] = field(default_factory=dict)
+    name: str = "`rfc label`"
+    partition_rows: int = 500
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        from contrafact.families.rfc.pipeline.label import label_template
+
+        pack = open_pack(self.prompts)
+        label_template(pack)
+        return {"per-article": self.per_article, "model": self.model, "prompts": pack.used_hash}
+
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return the article's id, which no other may have."""
+        return str(fields["id"])
+
+    def open_models(
+        self, wrap: "Callable[[Model], Model]", at_once: int
+    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+        """Return the work, with the model open."""
+        from contrafact.families.rfc.pipeline.label import (
+            ask_label,
+            label_template,
+            open_rows,
+            paragraph_of,
+        )
+
+        template = label_template(open_pack(self.prompts))
+        model = wrap(
+            open_model(self.model, config=call_config(self.max_connections, **self.bounds))
+        )
+
+        async def one(made: Made, row: Given) -> None:
+            if _repeats(made, row):
+                return
+            replies: dict[str, str] = {}
+            if open_rows([_stage_row(row)], self.per_article):
+                try:
+                    reply = await ask_label(paragraph_of(row.fields), model, template)
+                except Exception as error:  # noqa: BLE001 - this row's call; a rerun makes it again
+                    made.fail(row, f"the call failed ({failure_cause(error)})", retry=True)
+                    return
+                replies[str(row.fields["id"])] = reply
+            _labelled(made, row, per_article=self.per_article, replies=replies, model=self.model)
+
+        return _each(one, at_once)
+
+
+@dataclass(frozen=True)
+class SurfaceStage:
+    """``rfc surface``: the five diagnostics of every pair, and a sample of the pairs themselves.
+
+    Attributes:
+        share: The share of articles whose pairs are in the sample; set when the input is known.
+    """
+
+    share: float = 1.0
+    name: str = "`rfc surface`"
+    partition_rows: int = 5_000
+
+    def planned(self, rows: int) -> "SurfaceStage":
+        """Return the stage for an input of so many rows."""
+        return replace(self, share=min(1.0, _SAMPLED / max(1, rows)))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        return {"share": self.share}
+
+    def open(self) -> Callable[[Sequence[Given]], Made]:
+        """Return the work."""
+
+        def work(rows: Sequence[Given]) -> Made:
+            from contrafact.families.rfc.data import PairNotes, read_pairs
+            from contrafact.families.rfc.leakage import diagnostics
+
+            made = Made()
+            for row in rows:
+                (pair,) = read_pairs([(row.line, row.fields)], "", PairNotes())
+                if not pair.original:
+                    made.add(REJECTS, row.index, {**row.fields, "reason": "has no original"})
+                    continue
+                (measured,) = diagnostics([pair]).to_dict("records")
+                made.add(KEPT, row.index, {str(name): one for name, one in measured.items()})
+                digest = hashlib.blake2b(pair.article_id.encode(), digest_size=8).digest()
+                if int.from_bytes(digest) < self.share * 2**64:
+                    made.add(SAMPLE, row.index, pair.model_dump(mode="json"))
+            return made
+
+        return work
+
+
+def _repeats(made: Made, row: Given) -> bool:
+    """Fail a row that has the name of one before it; return whether it has."""
+    if row.repeats is not None:
+        made.fail(row, f"repeats line {row.repeats + 1}; leave one of them out")
+    return row.repeats is not None
+
+
+def _each(
+    one: Callable[[Made, Given], Awaitable[None]], at_once: int
+) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+    """Return work that treats rows one by one, so many at the same time."""
+    free = asyncio.Semaphore(at_once)
+
+    async def bounded(row: Given) -> Made:
+        made = Made()
+        async with free:
+            try:
+                await one(made, row)
+            except InputError as error:
+                made = Made()
+                made.fail(row, f"{error.problem}; {error.hint}")
+        return made
+
+    async def work(rows: Sequence[Given]) -> Made:
+        made = Made()
+        for found in await asyncio.gather(*map(bounded, rows)):
+            made.merge(found)
+        return made
+
+    return work
+
+
+def _rewritten(made: Made, row: Given, assignment: Any, outcome: Any, rewriter: str) -> None:
+    from contrafact.families.rfc.pipeline.rewrite import decision
+
+    found, event = decision(assignment, outcome, rewriter=rewriter)
+    made.add(REJECTS if outcome.rewritten is None else KEPT, row.index, found)
+    made.add(LEDGER, row.index, event.model_dump(exclude_none=True))
+    what = f"why|{outcome.reason}" if outcome.rewritten is None else "kept"
+    made.counts[f"{assignment.manipulation}|{what}"] += 1
+
+
+def _stage_row(row: Given) -> "StageRow":
+    from contrafact.families.rfc.pipeline.stages import StageRow, require_text
+
+    for name in ("id", "title"):
+        require_text(row.fields, name, file="", line=row.line)
+    return StageRow(row.line, row.fields)
+
+
+def _labelled(made: Made, row: Given, **settings: Any) -> None:
+    from contrafact.families.rfc.pipeline.label import label_rows
+
+    found = label_rows([_stage_row(row)], **settings)
+    tables = {KEPT: found.rows, REJECTS: found.dropped, APART: found.apart}
+    for table, rows in tables.items():
+        for one in rows:
+            made.add(table, row.index, one)
+    for event in found.events:
+        made.add(LEDGER, row.index, event.model_dump(exclude_none=True))
+    made.counts.update(found.counts)

@@ -1,0 +1,231 @@
+"""Bulk work on a cluster of two nodes: the same rows as one process, whatever is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+pytest.importorskip("ray")
+
+from contrafact.bulk.run import Engine, run_bulk
+from contrafact.bulk.stage import FAILURES, KEPT
+from contrafact.bulk.tables import from_bytes
+from contrafact.families.rfc.bulk import BucketStage
+from contrafact.files.tables import read_rows
+
+pytestmark = pytest.mark.slow
+
+TITLES = (
+    "Osmery Foods {n} cuts its forecast by {n}% as sales may fall",
+    "Museum {n} opens its doors to visitors",
+    "Norrick Steel {n} beats estimates after revenue rose {n}%",
+    "Court {n} may hear the case because of a surge in claims",
+)
+
+
+@pytest.fixture(autouse=True)
+def _by_value():
+    """Workers cannot import this file: what it defines goes to them whole."""
+    from ray import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def news(folder: Path, count: int = 60, files: int = 2) -> list[dict[str, str]]:
+    """Articles in Parquet files; the last but one repeats the first."""
+    rows = [
+        {"headline": TITLES[n % 4].format(n=n), "description": f"What was said, part {n}."}
+        for n in range(count)
+    ]
+    rows[-2] = dict(rows[0])
+    folder.mkdir()
+    each = -(-count // files)
+    for number in range(files):
+        part = rows[number * each : (number + 1) * each]
+        parquet.write_table(pa.Table.from_pylist(part), folder / f"news-{number}.parquet")
+    return rows
+
+
+def rows_in(out: Path, table: str = "") -> list[dict]:
+    """All rows of a table, in the order of their index, without the ledger's times."""
+    found = [
+        row
+        for path in sorted((out / table).glob("part-*.parquet"))
+        for row in from_bytes(path.read_bytes())
+    ]
+    return [{k: v for k, v in row.items() if k != "when" and v is not None} for row in found]
+
+
+@dataclass(frozen=True)
+class Slow(BucketStage):
+    """Takes a while for a partition, and writes down which process is at it."""
+
+    folder: str = ""
+    seconds: float = 0.4
+
+    def facts(self):
+        return {"folder": self.folder}
+
+    def open(self):
+        work = super().open()
+
+        def slow(rows):
+            import ray
+
+            mark = Path(self.folder) / f"{rows[0].index}.{os.getpid()}"
+            mark.write_text(ray.get_runtime_context().get_node_id())
+            time.sleep(self.seconds)
+            return work(rows)
+
+        return slow
+
+
+def test_articles_are_bucketed_as_by_one_process_and_once(quick_contrafact, nodes, tmp_path):
+    given = news(tmp_path / "in")
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
+    assert quick_contrafact("rfc", "bucket", "in.jsonl", "--out", "one.jsonl").returncode == 0
+    command = ["rfc", "bucket", "in", "--engine", "ray", "--address", nodes.address]
+    command += ["--partition-rows", "20", "--out", "out"]
+    done = quick_contrafact(*command)
+    assert done.returncode == 0, done.stderr
+    assert "60 rows in 4 partitions" in done.stderr and "59 articles" in done.stderr
+    for table, side in (("", ""), ("_rejects", ".dropped.jsonl"), ("_ledger", ".ledger.jsonl")):
+        own = [row for _, row in read_rows(tmp_path / f"one.jsonl{side}")]
+        found = rows_in(tmp_path / "out", table)
+        assert [row["index"] for row in found] == sorted(row["index"] for row in found)
+        plain = [{k: v for k, v in row.items() if k != "index"} for row in found]
+        own = [{k: v for k, v in row.items() if k != "when" and v is not None} for row in own]
+        assert sorted(map(str, plain)) == sorted(str(row) for row in own) and plain
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("part-*")}
+    again = quick_contrafact(*command)
+    assert again.returncode == 0 and "4 of the partitions were finished before" in again.stderr
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("part-*")}
+    other = quick_contrafact(*command, "--titles-alone")
+    assert other.returncode == 2 and "titles-alone was false, is true" in other.stderr
+    assert other.stderr.count("\n") == 1
+
+
+def test_a_killed_driver_goes_on_where_it_stopped(start_contrafact, nodes, tmp_path):
+    news(tmp_path / "in", 240)
+    for out in ("whole", "killed"):
+        command = ["rfc", "bucket", "in", "--engine", "ray", "--address", nodes.address]
+        command += ["--partition-rows", "5", "--out", out]
+        if out == "killed":
+            process = start_contrafact(*command)
+            manifest = tmp_path / out / "_manifest"
+            while process.poll() is None and len(list(manifest.glob("part-*.json"))) < 3:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+            assert process.wait() != 0
+            finished = {path: path.stat().st_mtime_ns for path in manifest.glob("part-*.json")}
+            assert 0 < len(finished) < 48
+        assert start_contrafact(*command).wait() == 0
+    assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
+    for table in ("", "_rejects", "_ledger"):
+        assert rows_in(tmp_path / "killed", table) == rows_in(tmp_path / "whole", table) != []
+
+
+@pytest.mark.parametrize("what", ["worker", "node"])
+def test_a_killed_worker_or_node_costs_no_row_and_doubles_none(nodes, tmp_path, what):
+    given = news(tmp_path / "in", 80)
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    node = nodes.add_node(num_cpus=1, object_store_memory=100 * 2**20) if what == "node" else None
+    victims = []
+
+    def kill() -> None:
+        while not victims:
+            for mark in list(marks.iterdir()):
+                if node is None or mark.read_text() == node.node_id:
+                    victims.append(int(mark.suffix[1:]))
+                    break
+            time.sleep(0.01)
+        if node is None:
+            os.kill(victims[0], signal.SIGKILL)
+        else:
+            nodes.remove_node(node, allow_graceful=False)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    stage = Slow(folder=str(marks))
+    told = run_bulk(stage, str(tmp_path / "in"), str(tmp_path / "out"), Engine(partition_rows=5))
+    killer.join(timeout=10)
+    assert victims and told.rows[FAILURES] == 0 and told.given == 80
+    begun = [mark.stem for mark in marks.iterdir()]
+    assert len(begun) > len(set(begun)), "nothing was begun again: the kill came to nothing"
+    found = [*rows_in(tmp_path / "out"), *rows_in(tmp_path / "out", "_rejects")]
+    assert sorted(row["index"] for row in found) == list(range(80))
+    undisturbed = BucketStage().open()
+    from contrafact.bulk.stage import Given
+
+    made = undisturbed([Given(n, row, 0 if n == 78 else None) for n, row in enumerate(given)])
+    expected = [{k: v for k, v in row.items() if v is not None} for row in made.tables[KEPT]]
+    assert rows_in(tmp_path / "out") == expected
+
+
+def test_no_headline_is_asked_about_twice_though_calls_fail_and_the_driver_is_killed(
+    start_service, tmp_path
+):
+    # On a cluster that the command starts, which ends with it, however it ends.
+    rows = [{"headline": f"Firm {n} beats estimates"} for n in range(80)]
+    rows[7] = {"headline": "The doomed firm"}  # the server never answers that
+    rows[9] = {"headline": " "}
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with start_service("--latency", "0.1", "--faults", "429,500") as service:
+        command = ["generate", "in.jsonl", "--model", service.model, "--engine", "ray"]
+        command += ["--partition-rows", "20", "--max-connections", "8", "--max-retries", "3"]
+        command += ["--out", "out"]
+        start = partial(
+            subprocess.Popen,
+            [sys.executable, "-m", "contrafact.cli.main", *command],
+            cwd=tmp_path,
+            env=service.environment,
+        )
+        process = start()
+        while process.poll() is None and len(service.stats()["answered"]) < 20:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert ended(process.pid)
+        before = len(service.stats()["answered"])
+        assert start().wait() == 1
+        answered = service.stats()["answered"]
+        twice = sum(times > 1 for times in answered.values())
+        # What the killed process had asked and not yet heard or kept is asked again.
+        assert 20 <= before < 78 == len(answered) and twice <= 8
+    kept = rows_in(tmp_path / "out")
+    assert [row["index"] for row in kept] == [n for n in range(80) if n not in (7, 9)]
+    assert all(row["valid"] and row["risk_counterfactual"] for row in kept)
+    (rejected,) = rows_in(tmp_path / "out", "_rejects")
+    assert (rejected["index"], rejected["reason"]) == (9, "the headline is empty")
+    (failed,) = rows_in(tmp_path / "out", "_failures")
+    assert failed["index"] == 7 and "call failed" in failed["reason"]
+    # The killed command's folder is removed by the next start, the other's by itself.
+    assert not list(Path(tempfile.gettempdir()).glob(f"contrafact-ray-{process.pid}"))
+
+
+def ended(number: int) -> bool:
+    """Whether all processes of the cluster that a command started have ended, after a while."""
+    mark = f"contrafact-ray-{number}".encode()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        lines = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                lines.append(path.read_bytes())
+        if not any(mark in line for line in lines):
+            return True
+        time.sleep(0.1)
+    return False

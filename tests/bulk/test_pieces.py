@@ -1,0 +1,237 @@
+"""What bulk work is made of, without a cluster: each rule by itself."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from contrafact.bulk import calls
+from contrafact.bulk.calls import Limits
+from contrafact.bulk.dedupe import DedupeStage, Shuffle, _repeated, decide
+from contrafact.bulk.fragments import BadRow, fragments_of, read_fragment
+from contrafact.bulk.partitions import Output, Partition, missing
+from contrafact.bulk.places import Place, input_files
+from contrafact.bulk.repeats import firsts
+from contrafact.bulk.stage import FAILURES, KEPT, Given, Made
+from contrafact.bulk.tables import from_bytes, part_bytes
+from contrafact.bulk.work import alone
+from contrafact.corpus.duplicates import Text, find_duplicates
+from contrafact.errors import InputError
+from contrafact.records import NewsItem
+
+LINES = st.lists(
+    st.one_of(
+        st.builds(lambda n: json.dumps({"n": n}), st.integers()),
+        st.sampled_from(["", "  ", "{", "[1]", '{"n": "é"}']),
+    ),
+    max_size=30,
+)
+
+
+@given(LINES, st.integers(1, 7), st.booleans())
+@settings(max_examples=60)
+def test_every_line_is_in_one_fragment_and_bad_ones_are_told(tmp_path_factory, lines, size, end):
+    path = tmp_path_factory.mktemp("lines") / "in.jsonl"
+    text = "\n".join(lines) + ("\n" if end and lines else "")
+    path.write_bytes(text.encode())
+    found = fragments_of(Place(str(path)), size)
+    assert all(one.rows <= size for one in found.fragments)
+    assert sum(one.rows for one in found.fragments) == found.rows == len(text.splitlines())
+    read = dict(row for one in found.fragments for row in read_fragment(one))
+    for number, line in enumerate(text.splitlines()):
+        if not line.strip():
+            assert number not in read
+        elif line in ("{", "[1]"):
+            assert isinstance(read[number], BadRow)
+        else:
+            assert read[number] == json.loads(line)
+
+
+@pytest.mark.parametrize("group", [3, 10, 100])
+def test_parquet_is_divided_by_rows_whatever_its_row_groups(tmp_path, group):
+    table = pa.table({"n": range(25)})
+    parquet.write_table(table, tmp_path / "in.parquet", row_group_size=group)
+    found = fragments_of(Place(str(tmp_path / "in.parquet")), 7)
+    rows = [row for one in found.fragments for row in read_fragment(one)]
+    assert rows == [(n, {"n": n}) for n in range(25)]
+    assert [one.rows for one in found.fragments] == [7, 7, 7, 4]
+
+
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=5),
+    st.lists(st.integers(), max_size=2), st.dictionaries(st.text(max_size=2), st.integers()),
+)  # fmt: skip
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), VALUES), min_size=1, max_size=6))
+@settings(max_examples=80)
+def test_rows_come_back_as_they_were_in_the_order_of_their_index(rows):
+    numbered = [{**row, "index": 9 - at} for at, row in enumerate(rows)]
+    back = list(from_bytes(part_bytes(numbered)))
+    assert [row["index"] for row in back] == sorted(row["index"] for row in numbered)
+    for row in numbered:
+        (found,) = [one for one in back if one["index"] == row["index"]]
+        assert {key: value for key, value in found.items() if value is not None} == {
+            key: value for key, value in row.items() if value is not None
+        }
+
+
+def test_a_glob_a_folder_and_a_uri_name_files_and_hidden_ones_are_none(tmp_path):
+    for name in ("b.jsonl", "a/x.parquet", "_rejects/p.parquet", ".part.jsonl", "notes.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}\n")
+    for given_path in (str(tmp_path), f"file://{tmp_path}"):
+        names = [place.path.removeprefix(str(tmp_path)) for place in input_files(given_path)]
+        assert names == ["/a/x.parquet", "/b.jsonl"]
+    assert [one.path for one in input_files(f"{tmp_path}/*.jsonl")] == [str(tmp_path / "b.jsonl")]
+    with pytest.raises(InputError, match="neither Parquet nor JSON Lines"):
+        input_files(str(tmp_path / "notes.txt"))
+    with pytest.raises(InputError, match="no such file"):
+        input_files(str(tmp_path / "nowhere"))
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40))
+def test_rows_that_make_work_fail_fail_alone(poisoned):
+    def work(rows):
+        if any(row.fields["bad"] for row in rows):
+            raise ValueError("poison")
+        made = Made()
+        for row in rows:
+            made.add(KEPT, row.index, {})
+        return made
+
+    made = alone(work, [Given(at, {"bad": bad}) for at, bad in enumerate(poisoned)])
+    places = {name: [row["index"] for row in rows] for name, rows in made.tables.items()}
+    assert places.get(KEPT, []) == [at for at, bad in enumerate(poisoned) if not bad]
+    assert places.get(FAILURES, []) == [at for at, bad in enumerate(poisoned) if bad]
+    assert {row["reason"] for row in made.tables.get(FAILURES, [])} <= {"ValueError: poison"}
+
+
+@given(st.lists(st.integers(0, 5), max_size=30))
+def test_of_rows_with_one_key_the_first_stays(keys):
+    rows = np.random.default_rng(len(keys)).permutation(len(keys))
+    batch = {
+        "high": np.array(keys, dtype=np.int64)[rows],
+        "low": np.zeros(len(keys), dtype=np.int64),
+        "index": np.arange(len(keys))[rows],
+        "partition": np.zeros(len(keys), dtype=np.int64),
+    }
+    found = firsts(batch)
+    expected = {at: keys.index(key) for at, key in enumerate(keys) if keys.index(key) != at}
+    assert dict(zip(found["index"].tolist(), found["first"].tolist(), strict=True)) == expected
+
+
+def test_an_output_knows_what_made_it_and_a_partition_with_failed_calls_is_not_finished(tmp_path):
+    output = Output(Place(str(tmp_path / "out")))
+    output.begin({"seed": 1}, "`verb`")
+    output.begin({"seed": 1}, "`verb`")
+    with pytest.raises(InputError, match=r"begun by another `verb` \(seed was 1, is 2\)"):
+        output.begin({"seed": 2}, "`verb`")
+    parts = [Partition(number, number * 2, None, 2) for number in range(2)]
+    made = Made()
+    made.add(KEPT, 0, {"a": 1})
+    output.write(parts[0], made, {})
+    made.fail(Given(1, {}), "a call failed", retry=True)
+    output.write(parts[1], made, {})
+    assert missing(output, parts) == [parts[1]]
+    assert output.parts() == [parts[0].name]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").touch()
+    with pytest.raises(InputError, match="no `verb` has written them"):
+        Output(Place(str(tmp_path / "other"))).begin({}, "`verb`")
+
+
+def test_a_rate_is_kept_and_a_wave_of_refusals_stops_all(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(calls.time, "monotonic", lambda: now[0])
+    limits = Limits(requests=600)
+    begun = 0
+    for _ in range(600):  # a minute, by tenths of a second
+        begun += limits.sync(50, 0, 0, 0.0, 0)[0]
+        now[0] += 0.1
+    assert 590 <= begun <= 620
+    limits = Limits(tokens=6_000)
+    used = 0
+    for _ in range(600):
+        granted, _ = limits.sync(1, 0, 0, 0.0, 0)
+        used += 40 * granted
+        limits.sync(0, granted, 0, 0.0, 40 * granted)
+        now[0] += 0.1
+    assert 5_800 <= used <= 6_300
+    limits = Limits()
+    assert limits.sync(5, 40, 1, 9.0, 0) == (5, 0.0)  # one in forty is no wave
+    assert limits.sync(5, 10, 6, 7.0, 0) == (0, 7.0)
+    now[0] += 7.1
+    assert limits.sync(5, 10, 0, 0.0, 0) == (5, 0.0)
+
+
+VOCABULARY = ("gold", "oil", "up", "down", "3%", "4.5%", "bank", "rate", "cut", "firm", "loan")
+WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=6, max_size=9)
+
+
+@given(
+    st.lists(st.tuples(WORDS, st.sampled_from([None, "https://x.org/1", "https://y.org/2"])),
+             min_size=1, max_size=12),
+    st.integers(0, 3),
+)  # fmt: skip
+@settings(max_examples=60)
+def test_duplicates_met_in_shuffles_are_those_that_one_process_finds(
+    tmp_path_factory, texts, split
+):
+    folder = tmp_path_factory.mktemp("news")
+    items = [NewsItem.of(" ".join(words), "", url=url) for words, url in texts]
+    items = list({item.id: item for item in reversed(items)}.values())[::-1]
+    others, own = items[:split], items[split:]
+    if not own:
+        return
+    output, every = Output(Place(str(folder))), []
+    for name, given_items, first in (("own", own, 0), ("others", others, -len(others))):
+        if given_items:
+            path = folder / f"{name}.jsonl"
+            path.write_text("".join(item.model_dump_json() + "\n" for item in given_items))
+            (fragment,) = fragments_of(Place(str(path)), 100).fragments
+            every.append(Partition(-(name == "others"), first, fragment, len(given_items)))
+    shuffle = Shuffle(0.6, 1, 3, output)
+    groups, ids = {}, {}
+    for bucket in buckets([shuffle.groups(one) for one in every]):
+        found = _repeated(bucket)
+        for index, kind, group, name in zip(*found.values(), strict=True):
+            groups.setdefault(int(index), {})[int(kind)] = int(group)
+            ids[index] = name
+    known = [(one, {i: (g.get(2, i), g.get(1)) for i, g in groups.items()}) for one in every]
+    pairs = [shuffle.pairs(one) for one in buckets([shuffle.candidates(one) for one in known])]
+    joined = [shuffle.texts(one) for one in known]
+    first = [shuffle.with_first(one) for one in buckets(pairs + joined)]
+    near, same = {}, {}
+    for bucket in buckets(first + joined):
+        for one, other, mark, alike in zip(*shuffle.edges(bucket).values(), strict=True):
+            if mark == 1:
+                same[int(one), int(other)] = alike
+            else:
+                near.setdefault(int(one), {})[int(other)] = alike
+                near.setdefault(int(other), {})[int(one)] = alike
+    decided = decide(groups, near, same)
+    texts_of = [[Text(i.id, i.paragraph, i.url) for i in part] for part in (own, others)]
+    expected = {
+        one.position: (one.of, one.kind, one.similarity)
+        for one in find_duplicates(*texts_of, threshold=0.6)
+    }
+    by_place = {at: item.id for at, item in enumerate(own)} | {
+        at - len(others): item.id for at, item in enumerate(others)
+    }
+    assert {
+        place: (by_place[of], kind, alike) for place, (of, kind, alike) in decided.items()
+    } == expected
+    assert DedupeStage().facts() == {"near": 0.8, "seed": 1, "against": []}
+
+
+def buckets(columns):
+    """Group columns by bucket, as Ray does."""
+    whole = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    for number in np.unique(whole["bucket"]):
+        yield {name: values[whole["bucket"] == number] for name, values in whole.items()}

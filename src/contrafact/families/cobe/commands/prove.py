@@ -69,7 +69,8 @@ def leak(
     from contrafact.console import Progress, show_table
     from contrafact.errors import InputError
     from contrafact.families.cobe.data import load_known
-    from contrafact.families.cobe.synth.leak import READERS, items_of, leak_rows
+    from contrafact.families.cobe.synth.leak import items_of
+    from contrafact.judges.surface import READERS, leak_rows
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import write_rows
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CRITERION_LIMIT",
+    "FURTHER_READERS",
     "OVERALL",
     "OVERALL_LIMIT",
     "READERS",
@@ -38,6 +39,9 @@ OVERALL_LIMIT = 0.60
 CRITERION_LIMIT = 0.65
 """The same for one criterion, of which there are fewer items."""
 READERS = ("words", "overlap", "connectors", "quotes", "all")
+FURTHER_READERS = ("joints",)
+"""Readers that need a rule of the task: where connectors stand to what is supposed. They are no
+part of "all", and asked for by name."""
 MOST_ITEMS = 24_000
 """Items that readers are trained and scored on; of more, whole stories are drawn at random."""
 LEAST_ITEMS = 40
@@ -236,11 +240,12 @@ class _Features:
         asked = [_criterion(item, target) for item in items]
         words = vectorizer.transform([item.text for item in items])
         texts = _Texts()
-        rows: dict[str, list[list[float]]] = {"overlap": [], "connectors": [], "quotes": []}
+        rows: dict[str, list[list[float]]] = {"overlap": [], "connectors": [], "quotes": [], "joints": []}
         for item, criterion in zip(items, asked, strict=True):
             rows["overlap"].append(_overlaps(texts, item, criterion))
             rows["connectors"].append(_connectors(texts, item))
             rows["quotes"].append(_quotes(texts, item, criterion))
+            rows["joints"].append(_joints(texts, item))
         return cls(words, {name: np.array(row, dtype=np.float64) for name, row in rows.items()})
 
 
@@ -295,7 +300,12 @@ def _connectors(texts: _Texts, item: LeakItem) -> list[float]:
     row += [item.text.count(mark) for mark in ",;:"]
     negated = ("no", "not", "never", "nobody", "nothing", "without", "only")
     row += [sum(word in negated for word in some) for some in (words, there)]
-    # Connectors in sentences that share words with what is supposed.
+    return row
+
+
+def _joints(texts: _Texts, item: LeakItem) -> list[float]:
+    """Return how often connectors stand beside words of what is supposed, and begin there."""
+    row: list[float] = []
     supposed = {word for word in texts.of(item.about[1])[0] if len(word) > _SHORT}
     for cues in (_FOLLOWS, _AGAINST):
         beside = before = 0
@@ -304,7 +314,7 @@ def _connectors(texts: _Texts, item: LeakItem) -> list[float]:
             shared = len(supposed.intersection(own))
             beside += shared * any(word in cues for word in own)
             before += shared * (own[:1] != [] and own[0] in cues)
-        row += [beside, before]
+        row += [float(beside), float(before)]
     return row
 
 
@@ -390,7 +400,7 @@ def _fitted(
     from sklearn.linear_model import LogisticRegression, SGDClassifier
     from sklearn.preprocessing import StandardScaler
 
-    names = [reader] if reader in features.dense else list(features.dense)
+    names = [reader] if reader in features.dense else list(READERS[1:-1])
     dense = np.hstack([features.dense[name] for name in names])
     wordy = reader in ("words", "all")
     if model == "logistic":

@@ -49,12 +49,13 @@ _FIELDS = {
     "cost": (24, 255),
 }
 """Where the counts of a pair stand, and the most that three of them can come to."""
-_UNEVEN, _UNLIKE, _FAR, _UNDONE = 2.0, 1.5, 0.8, 2.2
+_UNEVEN, _UNLIKE, _FAR, _UNDONE = 2.0, 1.5, 3.0, 2.2
 _OPEN_WORTH, _RARE_WORTH = 4.0, 0.8
 _NEVER = 50.0
 _FAILURE_COST = (_NEVER, 0.0, 0.2, 0.8, 5.0, 9.0)
 """What it costs that a wrong answer fails so many criteria; without any it would be right."""
-_BESIDE, _GOOD_VOICING = 1.0, 8.0
+_BESIDE, _GOOD_VOICING = 1.0, 6.0
+_UNJOINED = 0.7
 _SIZE_COST, _COST_UNIT = (0, 0, 3, 15, 40), 10.0
 _MOST_UNEVEN = 5
 
@@ -436,7 +437,7 @@ def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
         far += part["further"] - (SIZE - 1)
         rare = (part["fourth"] > 0) * 1 + (part["fifth"] > 0) + (part["forgotten"] > 0)
         cost += part["cost"] / _COST_UNIT - _RARE_WORTH * rare
-        cost += _FAR * part["away"] + _UNEVEN * (part["third"] == 0)
+        cost += _FAR * part["away"] + _UNJOINED * (part["third"] == 0)
         cost += _UNLIKE * np.abs(part["differs"] / (SIZE - 1) - pairs.own[chosen[j]])
         cost -= _OPEN_WORTH * pairs.opened[chosen[j]]
     cost += _UNEVEN * uneven + _FAR * np.abs(far) + _UNDONE * np.abs(undone - _DUE_UNDONE)
@@ -529,7 +530,7 @@ def _voiced(
             for i in range(SIZE):
                 misjoined = not wrong[i][j].isdisjoint(draft[i])
                 if misjoined == (not joins[i][j].isdisjoint(draft[i])):
-                    cost += _BESIDE
+                    cost += _BESIDE * (1 if i != j else SIZE - 1)
                 if i != j:
                     joined += misjoined
                     cost += _FAILURE_COST[failures[i][j] + misjoined]

@@ -312,8 +312,8 @@ def _conjunction(
     ):
         more = "more" if (together.estimate or 0.0) > 0 else "less"
         return _nothing(
-            f"not known: in the exam, responses pass as a whole {abs(together.estimate or 0.0):.0%} "
-            f"{more} often than independent errors on the criteria would have them"
+            "not known: in the exam, responses pass as a whole "
+            f"{abs(together.estimate or 0.0):.0%} {more} often than independent errors on the criteria would have them"
         )
     known = [exam.criteria[parts[column]] for column in asked]
     found = correct_conjunction(

@@ -124,9 +124,7 @@ class SurfaceRow(_Part):
 
     auroc: Figure = Field(description="Of the best of them, on groups that it had not seen.")
     limit: float = Field(description="What it may reach.")
-    leaks: bool = Field(
-        description="Whether its interval lies above the limit."
-    )
+    leaks: bool = Field(description="Whether its interval lies above the limit.")
 
 
 class Repeats(_Part):

@@ -41,7 +41,15 @@ from contrafact.stats.intervals import (
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.likeness import bleu, rouge_l
 
-__all__ = ["ExamRow", "exam_rows", "examine", "leak_notes", "likeness", "row_object", "surface_rows"]
+__all__ = [
+    "ExamRow",
+    "exam_rows",
+    "examine",
+    "leak_notes",
+    "likeness",
+    "row_object",
+    "surface_rows",
+]
 
 SurfaceFeatures = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[float]]]
 
@@ -260,9 +268,7 @@ def surface_rows(items: Sequence[LeakItem], *, seed: int) -> dict[str, SurfaceRo
         if name in found and (found[name].auroc.estimate or 0.0) >= row.auroc:
             continue
         figure = Figure(estimate=row.auroc, low=row.low, high=row.high, n=row.items)
-        found[name] = SurfaceRow(
-            auroc=figure, limit=row.limit, leaks=row.low > row.limit
-        )
+        found[name] = SurfaceRow(auroc=figure, limit=row.limit, leaks=row.low > row.limit)
     return found
 
 
@@ -272,8 +278,8 @@ def leak_notes(surface: Mapping[str, SurfaceRow], unread: str) -> list[str]:
     if not leaky:
         return []
     return [
-        f"these items leak ({', '.join(leaky)}): a reader that {unread} tells right from wrong; what "
-        "this exam says of a judge can be had without judging"
+        f"these items leak ({', '.join(leaky)}): a reader that {unread} tells right from wrong; "
+        "what this exam says of a judge can be had without judging"
     ]
 
 

@@ -118,7 +118,6 @@ class ExamSpec:
     unread: str = "reads nothing"
 
 
-
 def true_or_false(*, structured: bool = True) -> Ask:
     """Return how a judge is asked that answers with true or false in JSON.
 

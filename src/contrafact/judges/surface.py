@@ -240,7 +240,12 @@ class _Features:
         asked = [_criterion(item, target) for item in items]
         words = vectorizer.transform([item.text for item in items])
         texts = _Texts()
-        rows: dict[str, list[list[float]]] = {"overlap": [], "connectors": [], "quotes": [], "joints": []}
+        rows: dict[str, list[list[float]]] = {
+            "overlap": [],
+            "connectors": [],
+            "quotes": [],
+            "joints": [],
+        }
         for item, criterion in zip(items, asked, strict=True):
             rows["overlap"].append(_overlaps(texts, item, criterion))
             rows["connectors"].append(_connectors(texts, item))

@@ -28,7 +28,6 @@ __all__ = ["MOST_WIDE", "correct_conjunction"]
 
 MOST_WIDE = 0.9
 """An interval wider than this says nothing, and is not given."""
-_DRAWS = 4_000
 
 
 def correct_conjunction(
@@ -40,6 +39,7 @@ def correct_conjunction(
     specificity: Sequence[ExamRate],
     rng: np.random.Generator,
     level: float = 0.95,
+    draws: int = 4_000,
 ) -> Corrected:
     """Return the corrected share of responses that pass all criteria they were asked.
 
@@ -52,6 +52,7 @@ def correct_conjunction(
         specificity: For each, how often it failed what should fail.
         rng: Where randomness comes from.
         level: The confidence level.
+        draws: How often run and exam are drawn again.
 
     Raises:
         ValueError: If shapes differ, a verdict is none, or nothing was asked of a response.
@@ -76,9 +77,9 @@ def correct_conjunction(
     drawn = [
         np.column_stack(
             [
-                rng.beta(one.right + 0.5, one.n - one.right + 0.5, _DRAWS)
+                rng.beta(one.right + 0.5, one.n - one.right + 0.5, draws)
                 if place in used
-                else np.ones(_DRAWS)
+                else np.ones(draws)
                 for place, one in enumerate(some)
             ]
         )
@@ -87,7 +88,7 @@ def correct_conjunction(
     codes, groups = cluster_codes(clusters, len(given))
     table = np.zeros((groups, len(patterns)))
     np.add.at(table, (codes, kinds), 1.0)
-    picked = rng.multinomial(groups, np.full(groups, 1.0 / groups), _DRAWS) @ table
+    picked = rng.multinomial(groups, np.full(groups, 1.0 / groups), draws) @ table
     picked /= picked.sum(axis=1, keepdims=True)
     # Resampled clusters vary less than fresh ones by this much.
     picked = shares + (picked - shares) * math.sqrt(groups / max(1, groups - 1))

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = ["DRAWN", "EXAM", "CobeExamOptions", "cobe_items", "drawn_known", "examiner", "surface_items"]
+__all__ = [
+    "DRAWN",
+    "EXAM",
+    "CobeExamOptions",
+    "cobe_items",
+    "drawn_known",
+    "examiner",
+    "surface_items",
+]
 
 DRAWN = 320
 """How many items are drawn where neither a number nor a file is given: some 32 that fail each

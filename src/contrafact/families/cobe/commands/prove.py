@@ -51,7 +51,7 @@ def leak(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Only this reader: words, overlap, connectors, quotes or all. Repeatable.",
+            help="Only this reader: words, overlap, connectors, quotes, all or joints. Repeatable.",
         ),
     ] = None,
     out: Annotated[
@@ -70,9 +70,9 @@ def leak(
     from contrafact.errors import InputError
     from contrafact.families.cobe.data import load_known
     from contrafact.families.cobe.synth.leak import items_of
-    from contrafact.judges.surface import FURTHER_READERS, READERS, leak_rows
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import write_rows
+    from contrafact.judges.surface import FURTHER_READERS, READERS, leak_rows
 
     for name in reader or ():
         if name not in (*READERS, *FURTHER_READERS):

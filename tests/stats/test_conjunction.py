@@ -17,7 +17,7 @@ MIXES = {
 
 
 def study(mix, rng, *, n=400, right=200, wrong=60, rate=0.5):
-    """Return a run's verdicts, and the exam's rates of its judge; every failure is one criterion's."""
+    """Return a run's verdicts, and the exam's rates of its judge; one criterion fails at most."""
     truth = np.ones((n, 5), dtype=bool)
     failed = rng.random(n) >= rate
     truth[np.flatnonzero(failed), rng.choice(5, failed.sum(), p=mix)] = False

@@ -311,9 +311,10 @@ def _conjunction(
         and abs(together.estimate) > MOST_TOGETHER  # type: ignore[arg-type]
     ):
         more = "more" if (together.estimate or 0.0) > 0 else "less"
+        share = abs(together.estimate or 0.0)
         return _nothing(
-            "not known: in the exam, responses pass as a whole "
-            f"{abs(together.estimate or 0.0):.0%} {more} often than independent errors on the criteria would have them"
+            f"not known: in the exam, responses pass as a whole {share:.0%} {more} often than "
+            "independent errors on the criteria would have them"
         )
     known = [exam.criteria[parts[column]] for column in asked]
     found = correct_conjunction(

@@ -4,6 +4,7 @@ import errno
 import gc
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from typing import IO, Any
 
 import pytest
 import tenacity
+from filelock import FileLock
 from hypothesis import settings
 
 # Tests share two cores. Threads of llama.cpp and PyTorch that wait for each other on busy cores
@@ -71,6 +73,28 @@ def _offline(tmp_path_factory: pytest.TempPathFactory):
         patch.setattr(engine.ModelAPI, "retry_wait", lambda _: tenacity.wait_random(0, 0.2))
     yield
     patch.undo()
+
+
+@pytest.fixture(scope="session")
+def make_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Fill a folder once for all workers: who comes later waits for the first, and reads it."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent  # each worker's own is in it
+    place /= "shared"
+    place.mkdir(exist_ok=True)
+
+    def make(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, done = place / name, place / f"{name}.done"
+        with FileLock(place / f"{name}.lock"):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # what failed leaves it half filled
+                folder.mkdir()
+                fill(folder)
+                done.touch()
+        return folder
+
+    return make
 
 
 @pytest.fixture

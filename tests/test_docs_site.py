@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-from tests.support.browser import axe, chromium
+from tests.support.browser import axe, axe_violations, chromium
 
 import contrafact
 
@@ -28,25 +28,27 @@ GALLERY = [
 ]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
+@pytest.fixture(scope="session")
+def site(make_once):
     """The built site of this version; its gallery holds one page that was not made here."""
-    folder = tmp_path_factory.mktemp("site")
-    gallery = folder / "gallery"
-    gallery.mkdir()
-    (gallery / "gallery.json").write_text(json.dumps(GALLERY), encoding="utf-8")
-    (gallery / "t.html").write_text("<!doctype html><title>t</title>", encoding="utf-8")
-    target = folder / "site" / contrafact.__version__
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)],
-        cwd=ROOT,
-        env={**os.environ, "CONTRAFACT_GALLERY": str(gallery), "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return target
+
+    def build(folder):
+        gallery = folder / "gallery"
+        gallery.mkdir()
+        (gallery / "gallery.json").write_text(json.dumps(GALLERY), encoding="utf-8")
+        (gallery / "t.html").write_text("<!doctype html><title>t</title>", encoding="utf-8")
+        target = folder / "site" / contrafact.__version__
+        done = subprocess.run(
+            [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)],
+            cwd=ROOT,
+            env={**os.environ, "CONTRAFACT_GALLERY": str(gallery), "NO_MKDOCS_2_WARNING": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+
+    return make_once("docs-site", build) / "site" / contrafact.__version__
 
 
 class Links(HTMLParser):
@@ -201,12 +203,13 @@ def test_search_finds(word, served, open_page):
     assert word in page.locator("article").inner_text().lower()
 
 
+# One page of each kind; of the API's a short one that has all that they are made of.
 KINDS = (
     "",
     "tutorials/evaluator/",
     "concepts/correction/",
     "commands/run/",
-    "api/stats/",
+    "api/text/",
     "comparison/",
     "gallery/",
 )
@@ -220,9 +223,7 @@ def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(
     page = open_page(served, width, scheme)
     for kind in KINDS:
         page.goto(f"{served}{kind}")
-        page.evaluate(axe)
-        found = page.evaluate("axe.run()")
-        shown = [(v["id"], [n["html"] for n in v["nodes"]]) for v in found["violations"]]
+        shown = axe_violations(page, axe)
         assert shown == [], f"{kind}: {json.dumps(shown, indent=1)}"
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{kind} is {wide} wide"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.support.browser import axe_violations
 
 from contrafact.report.build import build_report
 from contrafact.report.frames import task_runs
@@ -72,9 +73,7 @@ def test_axe_finds_nothing_in_light_and_dark(opened: Any, axe: str) -> None:
     for scheme in ("light", "dark"):
         opened.emulate_media(color_scheme=scheme)
         # The page's policy runs no other script; the tester's own way around it does.
-        opened.evaluate(axe)
-        found = opened.evaluate("axe.run()")
-        shown = [(v["id"], [n["html"][:300] for n in v["nodes"]]) for v in found["violations"]]
+        shown = axe_violations(opened, axe)
         assert shown == [], json.dumps(shown, indent=1)
     opened.emulate_media(color_scheme="light")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.family.display import one_answer, verdict, with_interval
+from contrafact.family.display import one_answer, verdict, with_figures, with_interval
 from contrafact.stats.intervals import cluster_bootstrap
 
 
@@ -52,3 +52,27 @@ def test_the_answer_that_is_nearly_always_given_is_named() -> None:
     assert of([0.0] * 20) == [
         "On E1, tern/judge answered F 100.0% of the time (20 readable verdicts)."
     ]
+
+
+def test_a_figure_finds_its_line_and_two_of_one_line_are_refused() -> None:
+    lines = pd.DataFrame({"system": ["b", "a", "b"], "n": [1, 2, 3]}, index=[4, 4, 9])
+    figures = pd.DataFrame(
+        {
+            "system": ["a", "b", "a", "c"],
+            "measure": ["x", "x", "y", "x"],
+            "group": [None, None, "g", None],
+            "estimate": [0.1, 0.2, 0.3, 0.4],
+            "low": [0.0, np.nan, 0.2, 0.3],
+        }
+    )
+    wanted = {"x": {"measure": "x"}, "y": {"measure": "y", "group": "g"}, "z": {"measure": "z"}}
+    found = with_figures(lines, figures, wanted)
+    expected = lines
+    for key, where in wanted.items():
+        held = np.logical_and.reduce([figures[name].eq(value) for name, value in where.items()])
+        part = figures.loc[held, ["system", "estimate", "low"]]
+        part = part.set_axis(["system", key, f"{key}_low"], axis=1)
+        expected = expected.merge(part, on="system", how="left")
+    pd.testing.assert_frame_equal(found, expected)
+    with pytest.raises(ValueError, match="more than one figure"):
+        with_figures(lines, pd.concat([figures, figures]), wanted)

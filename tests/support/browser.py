@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["axe", "chromium"]
+__all__ = ["axe", "axe_violations", "chromium"]
 
 AXE = "axe-core@4.10.3"
 
 
 @pytest.fixture(scope="session")
-def axe(tmp_path_factory):
+def axe(make_once):
     """Return axe-core's source, got from npm; or the file that ``CONTRAFACT_AXE`` names."""
     given = os.environ.get("CONTRAFACT_AXE")
     if given:
@@ -21,18 +21,31 @@ def axe(tmp_path_factory):
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("npm is not installed (apt-get install npm)")
-    folder = tmp_path_factory.mktemp("npm")
-    run = subprocess.run(
-        [npm, "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", AXE],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    if run.returncode:
-        pytest.skip(f"npm could not get {AXE}: {run.stderr[-200:]}")
+
+    def install(folder):
+        run = subprocess.run(
+            [npm, "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", AXE],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        if run.returncode:
+            pytest.skip(f"npm could not get {AXE}: {run.stderr[-200:]}")
+
+    folder = make_once("axe", install)
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
+
+
+def axe_violations(page, axe):
+    """Return what axe-core finds on a page: its rule, and the elements that break it.
+
+    What passes is not collected: to describe every element takes longer than to look at it.
+    """
+    page.evaluate(axe)
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")
+    return [(v["id"], [n["html"][:300] for n in v["nodes"]]) for v in found["violations"]]
 
 
 @pytest.fixture(scope="module")

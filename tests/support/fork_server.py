@@ -136,6 +136,7 @@ def _import() -> None:
     from contrafact.report.html import page_environment
     from contrafact.text.diff import token_count
     from contrafact.text.parsing import parsed, recognised
+    from contrafact.text.quantities.context import quantities
     from contrafact.text.words.lexicon import lexicon
 
     # What is known of all models is read once.
@@ -144,6 +145,7 @@ def _import() -> None:
         page_environment().get_template(template)
     lexicon()
     token_count("Sales rose.")
+    quantities("Sales rose 3% in May, to $2 billion, after GDP growth of a quarter point.")
     list(parsed(["Sales rose."]))
     list(recognised(["Sales rose."]))
     # Fonts are found and read once.

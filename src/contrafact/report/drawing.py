@@ -28,6 +28,7 @@ from contrafact.text.delimit import visible_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Plot
+    from matplotlib.transforms import Bbox
 
 __all__ = ["Draw", "Figure", "Theme", "draw_chart", "render", "row_name", "short_name"]
 
@@ -136,6 +137,8 @@ def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: 
         height: In inches; the width is always the same.
     """
 
+    places: list[Bbox] = []
+
     def drawn(theme: Theme, kinds: tuple[str, ...]) -> Iterator[bytes]:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Plot
@@ -145,6 +148,11 @@ def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: 
             plot = Plot(figsize=(_WIDTH, height), layout="constrained")
             FigureCanvasAgg(plot)
             draw(plot, colours)
+            # What was laid out once stays where it is: to lay out is half of the work.
+            if places:
+                for ax, place in zip(plot.axes, places, strict=True):
+                    ax.set_position(place, which="original")
+                plot.set_layout_engine(None)
             for kind in kinds:
                 sink = io.BytesIO()
                 see_through = kind == "svg"
@@ -156,7 +164,7 @@ def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: 
                     metadata={"Date": None} if kind == "svg" else {"Software": None},
                 )
                 yield sink.getvalue()
-                # What was laid out once stays where it is: to lay out is half of the work.
+                places[:] = [ax.get_position(original=True) for ax in plot.axes]
                 plot.set_layout_engine(None)
 
     svg, png = drawn("light", ("svg", "png"))

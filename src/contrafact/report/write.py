@@ -133,7 +133,12 @@ _PRINTED: frozenset[Kind] = frozenset({"share", "points", "number", "signed"})
 
 
 def _lines(frame: pd.DataFrame) -> list[dict[str, object]]:
-    return [{str(key): value for key, value in line.items()} for line in frame.to_dict("records")]
+    columns = {str(key): list(map(_native, frame[key].tolist())) for key in frame.columns}
+    return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+
+
+def _native(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _cell(line: dict[str, object], column: Column, rank: int) -> Cell:

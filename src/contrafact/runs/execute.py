@@ -281,6 +281,8 @@ def _eval_set(
         max_samples=at_once
         or _samples_at_once([*subjects, *judges, *helpers.values()], generation),
         display="none",
+        # What steers an evaluation from outside is a web server: only for who asks for it.
+        ctl_server=os.environ.get("INSPECT_EVAL_CTL_SERVER") or False,
         log_level="error",
         **generation,
     )

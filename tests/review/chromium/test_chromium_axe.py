@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.support.browser import axe_violations
 
 WORK = "/r/ours/work"
 pytestmark = pytest.mark.slow
@@ -18,9 +19,7 @@ def test_axe_finds_nothing(served, open_tab, axe):
     def check(path=None):
         if path:
             tab.page.goto(path)
-        tab.page.evaluate(axe)
-        found = tab.page.evaluate("axe.run()")
-        shown = [(v["id"], [n["html"] for n in v["nodes"]]) for v in found["violations"]]
+        shown = axe_violations(tab.page, axe)
         assert shown == [], json.dumps(shown, indent=1)
 
     check("/sign-in")

@@ -427,7 +427,7 @@ def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
         chosen = chosen[:, pairs.fits[chosen[i], chosen[j]]]
     if not chosen.size:
         return []
-    cost = draw.random(chosen.shape[1])
+    cost: NDArray[np.float64] = np.asarray(draw.random(chosen.shape[1]))
     uneven, undone, far = np.zeros((3, chosen.shape[1]), dtype=np.int64)
     for j in range(SIZE):
         counts = sum(pairs.counts[chosen[i], chosen[j]] for i in range(SIZE) if i != j)
@@ -436,7 +436,7 @@ def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
         undone += part["undone"]
         far += part["further"] - (SIZE - 1)
         rare = (part["fourth"] > 0) * 1 + (part["fifth"] > 0) + (part["forgotten"] > 0)
-        cost += part["cost"] / _COST_UNIT - _RARE_WORTH * rare
+        cost = cost + part["cost"] / _COST_UNIT - _RARE_WORTH * rare
         cost += _FAR * part["away"] + _UNJOINED * (part["third"] == 0)
         cost += _UNLIKE * np.abs(part["differs"] / (SIZE - 1) - pairs.own[chosen[j]])
         cost -= _OPEN_WORTH * pairs.opened[chosen[j]]

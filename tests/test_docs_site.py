@@ -2,9 +2,12 @@
 
 import functools
 import http.server
+import importlib.machinery
+import importlib.util
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -13,6 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
+from tests.conftest import run_fork
 from tests.support.browser import axe, axe_violations, chromium
 
 import contrafact
@@ -23,20 +27,35 @@ pytest.importorskip("mkdocs", reason="mkdocs is not installed")
 pytest.importorskip("material", reason="mkdocs-material is not installed")
 
 ROOT = Path(__file__).parents[1]
-GALLERY = [
-    {"title": "T", "text": "One.", "commands": "$ contrafact demo", "page": "gallery/t.html"}
-]
+
+REPORTS = ("detect", "corrected", "comparison")
 
 
 @pytest.fixture(scope="session")
-def site(make_once):
-    """The built site of this version; its gallery holds one page that was not made here."""
+def site(make_once, tmp_path_factory, _forks, chance_path):
+    """The built site of this version, with a gallery of real runs that were made here.
+
+    Two items each, of a model that writes by chance, by the commands of ``make gallery``.
+    """
+    loader = importlib.machinery.SourceFileLoader("gallery_tool", str(ROOT / "tools/gallery.py"))
+    tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("gallery_tool", loader))
+    sys.modules["gallery_tool"] = tool  # where its dataclass looks itself up
+    loader.exec_module(tool)
+    environment = {**os.environ, "PYTHONPATH": chance_path}
+    streams = tmp_path_factory.mktemp("streams")
+
+    def run(command, work):
+        done = run_fork(_forks, shlex.split(command), folder=work, streams=streams, env=environment)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
 
     def build(folder):
         gallery = folder / "gallery"
-        gallery.mkdir()
-        (gallery / "gallery.json").write_text(json.dumps(GALLERY), encoding="utf-8")
-        (gallery / "t.html").write_text("<!doctype html><title>t</title>", encoding="utf-8")
+        only = [word for name in REPORTS for word in ("--only", name)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tool, "run", run)
+            patch.setattr(tool, "pictures", lambda pages: [])
+            patch.setattr(sys, "argv", ["gallery", str(gallery), "--limit", "2", *only])
+            tool.main()
         target = folder / "site" / contrafact.__version__
         done = subprocess.run(
             [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)],
@@ -49,6 +68,17 @@ def site(make_once):
         assert done.returncode == 0, done.stderr[-3000:]
 
     return make_once("docs-site", build) / "site" / contrafact.__version__
+
+
+def test_the_gallery_holds_reports_of_runs(site, pages):
+    shown = pages[site / "gallery" / "index.html"]
+    assert {f"{name}.html" for name in REPORTS} <= set(shown.leads)
+    assert "contrafact run rfc-detect --model embedded/smollm2-135m" in "".join(shown.words)
+    for name in REPORTS:
+        words = "".join(pages[site / "gallery" / f"{name}.html"].words)
+        assert "What was run" in words, name
+        made = (site / "gallery" / f"{name}.html").read_text("utf-8")
+        assert not re.search(r"<th[^>]*></th>", made), f"{name}: a column has no heading"
 
 
 class Links(HTMLParser):
@@ -96,7 +126,8 @@ def test_no_link_and_no_anchor_leads_nowhere(site, pages):
 
 def test_a_page_loads_nothing_from_elsewhere(pages):
     for page, links in pages.items():
-        assert not [one for one in links.loads if urlsplit(one).scheme or one[:2] == "//"], page
+        elsewhere = [urlsplit(one) for one in links.loads if not one.startswith("data:")]
+        assert not [one for one in elsewhere if one.scheme or one.netloc], page
 
 
 def test_every_page_is_in_the_navigation(site, pages):

@@ -79,13 +79,13 @@ REPORTS = (
     Report(
         "corrected",
         "Edited stories, corrected for the judge",
-        "Stories with proven answers, edited and judged; the judge sat an exam on other stories, "
-        "and its rates are shown raw and corrected, or with the reason why they cannot be.",
+        "Stories with proven answers, edited, and judged by a verifier, which proves what it says. "
+        "Like any judge it sat an exam on other stories, and the rates are corrected for it.",
         (
-            "cobe synth --n 4 --seed 7 --out stories.jsonl",
-            "run cobe --model {model} --judge {model} --data stories.jsonl --limit 4 "
+            "cobe synth --n 12 --seed 7 --out stories.jsonl",
+            "run cobe --model {model} --judge verifier/proof --data stories.jsonl "
             "--temperature 0 --max-tokens 120 --out runs/stories",
-            "exam --judge {model} --family cobe --n 60 --no-order --out exam.json",
+            "exam --judge verifier/proof --family cobe --n 60 --no-order --out exam.json",
             "report runs/stories --exam exam.json --out corrected",
         ),
         "corrected/report.html",
@@ -108,7 +108,10 @@ REPORTS = (
 
 
 def commands_of(report: Report, model: str, limit: int | None) -> list[str]:
-    """Return a report's commands with the model filled in, and runs cut to so many items."""
+    """Return a report's commands with the model filled in, and runs cut to so many items.
+
+    An exam is cut to ten times as many.
+    """
     made = []
     for command in report.commands:
         words = command.format(model=model).split()
@@ -116,6 +119,8 @@ def commands_of(report: Report, model: str, limit: int | None) -> list[str]:
             if "--limit" not in words:
                 words += ["--limit", str(limit)]
             words[words.index("--limit") + 1] = str(limit)
+        elif limit is not None and words[0] == "exam":
+            words[words.index("--n") + 1] = str(10 * limit)
         made.append(" ".join(words))
     return made
 

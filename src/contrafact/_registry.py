@@ -14,11 +14,13 @@ from contrafact.families.finforce.judging import counterfactuals
 from contrafact.families.finforce.task import finforce
 from contrafact.families.rfc.inspect_solvers import (
     rfc_coherence,
+    rfc_evidence,
     rfc_likelihood,
     rfc_majority,
     rfc_memory,
     rfc_plain,
     rfc_reflect,
+    rfc_self_contrast,
     rfc_stepwise,
     rfc_surface,
 )
@@ -37,11 +39,13 @@ __all__ = [
     "rfc_coherence",
     "rfc_detect",
     "rfc_diagnose",
+    "rfc_evidence",
     "rfc_likelihood",
     "rfc_majority",
     "rfc_memory",
     "rfc_plain",
     "rfc_reflect",
+    "rfc_self_contrast",
     "rfc_stepwise",
     "rfc_surface",
     "verifier",

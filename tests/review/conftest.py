@@ -74,8 +74,17 @@ def gold_for(project: Project) -> dict[str, tuple[dict[str, Any], dict[str, str]
     return {f"g{n}": (made_item(100 + n), answers) for n in range(3)}
 
 
+def with_short_rounds(project: Project) -> Project:
+    """Return a project whose rounds of training have three items."""
+    short = [
+        stage.model_copy(update={"sample": 3}) if stage.kind == "training" else stage
+        for stage in project.stages
+    ]
+    return project.model_copy(update={"stages": tuple(short)})
+
+
 def new_state(name: str = "rfc-rewrite", items: int = 0, *, trained: bool = True) -> ReviewState:
-    project = load_project(name)
+    project = with_short_rounds(load_project(name))
     state = ReviewState(project)
     define_project(state, project, "Max", NOW)
     for person, roles in TEAMS[name].items():
@@ -344,7 +353,7 @@ class Site:
 
     def review(self, name: str, project: str, items: int = 3, **fields: str) -> None:
         """Open a review with its usual team, each with an account, and made-up items."""
-        self.store.define(name, load_project(project), "Max")
+        self.store.define(name, with_short_rounds(load_project(project)), "Max")
         for person, roles in TEAMS[project].items():
             self.store.set_roles(name, person, roles, "Max", trained=True)
             if self.accounts.find(person) is None:
@@ -380,14 +389,16 @@ def served(site: Callable[..., Site]) -> Iterator[Callable[..., Site]]:
     """Serve studios over HTTP, each on a free port of loopback."""
     import uvicorn
 
+    from contrafact.review.web.connections import ConnectionLimits, limited_protocol
     from contrafact.review.web.serve import bind
 
     started: list[tuple[uvicorn.Server, threading.Thread, socket.socket]] = []
 
-    def serve(database: Any = None, **options: Any) -> Site:
+    def serve(database: Any = None, *, connection: Any = None, **options: Any) -> Site:
         studio = site(database, **options)
         listening = bind("127.0.0.1", 0, tls=False, allow_remote=False)
-        config = uvicorn.Config(studio.app, access_log=False, log_config=None)
+        protocol = limited_protocol(connection or ConnectionLimits())
+        config = uvicorn.Config(studio.app, access_log=False, log_config=None, http=protocol)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

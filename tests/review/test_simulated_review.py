@@ -64,7 +64,7 @@ def test_a_review_from_import_to_the_finalized_set(quick_contrafact, served, tmp
     decided = reviewers.review_all(team, "pairs", world, rng)
     # Whoever comes back finds that nothing is left.
     assert team[0].browser.get("/r/pairs/work").heading == "All done"
-    page = manager.get("/manage/r/pairs")
+    page = manager.get("/manage/r/pairs/figures")
     for what in ("decisions", "items", "history", "ratings"):
         query = "?stage=annotation" if what == "ratings" else ""
         manager.save(f"/manage/r/pairs/export/{what}.jsonl{query}", tmp_path / f"{what}.jsonl")

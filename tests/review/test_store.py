@@ -14,8 +14,17 @@ from contrafact.errors import InputError
 from contrafact.review.assignment import Assignment
 from contrafact.review.project import load_project
 from contrafact.review.state import NotAllowed
-from contrafact.review.store.database import connect, database_url, events, items, metadata, votes
-from contrafact.review.store.store import Store, verify
+from contrafact.review.store.database import (
+    chained,
+    connect,
+    database_url,
+    events,
+    items,
+    metadata,
+    reviews,
+    votes,
+)
+from contrafact.review.store.store import Store, chain_problems, verify
 
 RATING = {"rating": "Yes"}
 
@@ -203,6 +212,101 @@ def test_the_history_cannot_be_changed(opened, statement):
     store = opened()
     with pytest.raises(DBAPIError, match="only ever added"), store.engine.begin() as connection:
         connection.execute(statement)
+
+
+@pytest.fixture
+def unguarded():
+    """Return what changes the history all the same, as somebody with the file in hand could."""
+
+    def change(store, *statements):
+        lite = store.engine.dialect.name == "sqlite"
+        off = ["DROP TRIGGER events_update", "DROP TRIGGER events_delete"]
+        with store.engine.begin() as connection:
+            for line in off if lite else ["ALTER TABLE events DISABLE TRIGGER events_kept"]:
+                connection.execute(text(line))
+            for statement in statements:
+                connection.execute(statement)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("statements", "message"),
+    [
+        ([update(events).where(events.c.seq == 5).values(who="Zoe")], "event 5 is not as it was"),
+        (
+            [update(events).where(events.c.seq == 3).values(at="2031-03-01T09:00:01+00:00")],
+            "event 3",
+        ),
+        ([delete(events).where(events.c.seq == 4)], "event 5 is not as it was"),
+        ([delete(events).where(events.c.seq == 8)], "the last event is not the last"),
+    ],
+    ids=["who", "when", "left-out", "cut-off"],
+)
+def test_the_proof_finds_an_event_that_was_edited_by_hand(opened, unguarded, statements, message):
+    store = opened()
+    rate(store, "Cem")
+    assert len(store.history("ours")) == 8 and verify(store, "ours") == []
+    unguarded(store, *statements)
+    assert any(message in problem for problem in verify(store, "ours"))
+
+
+def test_a_history_that_was_written_anew_lacks_the_hash_that_was_kept(opened, unguarded):
+    store = opened()
+    kept = store.chain_head("ours")
+    rate(store, "Cem")
+    assert chain_problems(store, "ours", head=kept[:16]) == []
+    chain, rewritten = "", []
+    with store.engine.begin() as connection:
+        for row in connection.execute(select(events).order_by(events.c.seq)).mappings():
+            row = dict(row) | ({"who": "Zoe"} if row["seq"] == 2 else {})
+            chain = row["chain"] = chained(chain, row)
+            rewritten.append(row)
+    unguarded(
+        store,
+        delete(events),
+        *(insert(events).values(row) for row in rewritten),
+        update(reviews).values(chain=chain),
+    )
+    assert chain_problems(store, "ours") == []
+    assert "written anew" in chain_problems(store, "ours", head=kept)[0]
+
+
+def test_the_events_of_an_older_database_are_hashed_as_new_ones_are(opened, database):
+    from alembic import command
+    from alembic.config import Config
+
+    from contrafact.review.store import migrations
+
+    store = opened()
+    rate(store, "Cem")
+    head = store.chain_head("ours")
+    config = Config()
+    config.set_main_option("script_location", str(migrations.__path__[0]))
+    with store.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0002")
+        assert "chain" not in {c["name"] for c in inspect(connection).get_columns("events")}
+    older = opened(fill=False)
+    assert older.chain_head("ours") == head and verify(older, "ours") == []
+    with pytest.raises(DBAPIError, match="only ever added"), older.engine.begin() as connection:
+        connection.execute(delete(events))
+
+
+def test_the_database_of_a_newer_version_is_one_line(opened, database):
+    store = opened()
+    with store.engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(InputError, match="made by a newer version"):
+        Store(database)
+
+
+def test_a_new_file_is_for_its_owner_alone(tmp_path):
+    store = Store(str(tmp_path / "review.db"))
+    store.define("ours", load_project("cobe-rating"), "Max")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("review.db*")}
+    store.close()
+    assert modes and set(modes.values()) == {0o600}
 
 
 def test_the_database_itself_refuses_a_second_vote_in_one_place(opened):

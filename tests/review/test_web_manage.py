@@ -51,10 +51,14 @@ ROUTES = [
     ("get", "/manage/r/ours/plots/progress.svg"),
     ("post", "/manage/r/ours/stage"),
     ("post", "/manage/r/ours/reissue"),
-    ("post", "/manage/r/ours/correct"),
+    ("get", "/manage/r/ours/figures"),
+    ("get", "/manage/r/ours/items"),
+    ("post", "/manage/r/ours/items"),
+    ("get", "/manage/r/ours/items/one"),
     ("post", "/manage/r/ours/words"),
     ("get", "/manage/r/ours/team"),
     ("post", "/manage/r/ours/team"),
+    ("post", "/manage/r/ours/team/invite"),
     ("get", "/manage/r/ours/import"),
     ("post", "/manage/r/ours/import/items"),
     ("post", "/manage/r/ours/import/decisions"),
@@ -79,6 +83,7 @@ def test_every_page_is_for_managers_alone(studio, max_):
     files = {"file": ("x.jsonl", b"{}")}
     for method, path in ROUTES:
         if method == "get":
+            path += "?id=i0" * path.endswith("/one")
             assert rater.get(path).status_code == 403, path
             assert nobody.get(path).status_code == 303, path
         else:
@@ -92,6 +97,7 @@ def test_every_page_is_for_managers_alone(studio, max_):
 def test_a_review_that_is_not_there_is_not_found(max_):
     for path in [p for m, p in ROUTES if m == "get" and "/r/ours" in p]:
         for name in ("nowhere", "~Li4vLi4", "%2e%2e", "'; DROP TABLE events; --"):
+            path += "?id=i0" * path.endswith("/one")
             assert max_.get(path.replace("ours", name)).status_code in (404, 405)
 
 
@@ -99,12 +105,13 @@ def test_a_manager_opens_a_review_and_invites_people_into_it(studio, max_):
     taken = max_.post("/manage", {"name": "new one", "project": "rfc-rewrite"})
     assert taken.status_code == 303
     page = max_.get(taken.headers["location"])
-    assert "new one" in page.text and "People are missing" in page.text
+    assert "new one" in page.text and "What to do next" in page.text
+    assert "Import the items" in page.text and "Invite the people" in page.text
     again = max_.post("/manage", {"name": "new one", "project": "rfc-rewrite"})
     assert again.status_code == 422 and "already" in again.text
     assert max_.post("/manage", {"name": "x", "project": "tarot"}).status_code == 422
     invited = max_.post("/manage/people/invite", {"name": "Zoë"})
-    link = html.unescape(re.search(r'class="link">([^<]+)<', invited.text)[1])
+    link = html.unescape(re.search(r'class="link"[^>]*>([^<]+)<', invited.text)[1])
     assert link.startswith("http://testserver/invite/")
     assert studio.accounts.invited(link.rpartition("/")[2]) == "Zoë"
     assert link not in max_.get("/manage/people").text
@@ -259,17 +266,66 @@ def test_an_item_is_reopened_and_withdrawn_with_a_reason(studio, max_):
         studio.store.answer("ours", who, given, {"rating": "Yes"})
     name = given.item
     assert studio.store.read("ours", lambda b: b.items[name].outcome) == "final"
-    assert "Correct an item" in max_.get("/manage/r/ours").text
-    where, about = "/manage/r/ours/correct", {"item": name, "stage": "rating"}
+    where, about = "/manage/r/ours/items", {"item": name, "stage": "rating", "one": "true"}
     assert max_.post(where, about).status_code == 409
     assert max_.post(where, {**about, "reason": "a slip"}).status_code == 303
     assert studio.store.read("ours", lambda b: b.items[name].stage) == "rating"
-    gone = {"item": name, "reason": "<b>taken back</b>", "withdraw": "true"}
-    assert max_.post(where, gone).status_code == 303
-    assert studio.store.read("ours", lambda b: b.items[name].outcome) == "removed"
+    page = max_.get(f"{where}/one?id={name}")
+    assert "reopened: a slip" in page.text and page.text.count("(set aside)") == 3
+    gone = {"item": [name, "i1", "none"], "reason": "<b>taken back</b>", "what": "withdraw"}
+    taken = max_.post(where, gone)
+    assert taken.status_code == 409 and "2 of 3 items: done" in taken.text
+    assert "there is no item 'none'" in html.unescape(taken.text)
+    assert studio.store.read("ours", lambda b: b.items["i1"].outcome) == "removed"
     again = max_.post(where, gone)
     assert again.status_code == 409
     assert "withdrawn already" in again.text
+    assert "<b>taken" not in max_.get(f"{where}/one?id=i1").text
+
+
+def test_items_are_found_by_words_state_person_verdict_flag_and_comment(studio, max_):
+    answers = (("Cem", "Yes", {}), ("Dia", "No", {"flagged": True, "comment": "Odd: rain?"}))
+    for who, rating, more in answers:
+        given = studio.store.next("ours", who)
+        studio.store.answer("ours", who, given, {"rating": rating}, **more)
+    held = studio.store.next("ours", "Eve").item
+
+    def found(**wanted):
+        page = max_.get("/manage/r/ours/items", params=wanted)
+        assert page.status_code == 200
+        return re.findall(r'name="item" value="([^"]+)"', page.text)
+
+    assert found() == ["i0", "i1", "i2"]
+    assert found(text="I2 RAIN") == ["i2"] and found(text="no such thing") == []
+    assert found(text="odd: rain?") == found(commented="true") == found(flagged="true") == ["i0"]
+    assert found(verdict="No") == ["i0"] and found(verdict="Other") == []
+    assert held in found(person="Eve") and found(person="Zoe") == []
+    assert found(state="open") == found(state="rating") == ["i0", "i1", "i2"]
+    assert found(state="final") == [] == found(state="withdrawn")
+    studio.store.withdraw("ours", "i2", "Max", "gone")
+    assert found(state="withdrawn") == ["i2"] and found(state="open") == ["i0", "i1"]
+    page = max_.get("/manage/r/ours/items/one?id=i0").text
+    assert "Dia: No (flag)" in page and "<blockquote>Odd: rain?</blockquote>" in page
+    assert max_.get("/manage/r/ours/items/one?id=none").status_code == 404
+    many = {f"m{n}": {**made, "text": f"The {n}th"} for n in range(60) for made in [story(n)]}
+    studio.store.import_items("ours", many, "Max")
+    assert len(found()) == 50 and len(found(page=2)) == 13 == len(found(page=99))
+
+
+def test_a_team_is_invited_in_one_go(studio, max_):
+    page = max_.post(
+        "/manage/r/ours/team/invite",
+        {"names": "Zoë\n Yan \n\nZoë\nCem", "roles": ["rater"]},
+    )
+    assert page.status_code == 200 and "3 people have their roles" in page.text
+    links = re.findall(r'data-copy="([^"]+)">(http://testserver/invite/[\w-]+)<', page.text)
+    assert [html.unescape(name) for name, _ in links] == ["Zoë", "Yan"], "Cem has an account"
+    for name, link in links:
+        assert studio.accounts.invited(link.rpartition("/")[2]) == html.unescape(name)
+    people = studio.store.read("ours", lambda b: b.people)
+    assert {people[name].roles for name in ("Zoë", "Yan", "Cem")} == {("rater",)}
+    wrong = max_.post("/manage/r/ours/team/invite", {"names": "Una", "roles": "pope"})
+    assert wrong.status_code == 422 and "pope" in html.unescape(wrong.text)
 
 
 def test_the_page_of_a_review_shows_its_figures_and_every_plot_opens(studio, max_):
@@ -277,7 +333,8 @@ def test_the_page_of_a_review_shows_its_figures_and_every_plot_opens(studio, max
         for _ in range(3):
             given = studio.store.next("ours", who)
             studio.store.answer("ours", who, given, {"rating": "Yes" if who == "Cem" else "No"})
-    page = max_.get("/manage/r/ours")
+    assert max_.get("/manage/r/ours").status_code == 200
+    page = max_.get("/manage/r/ours/figures")
     assert page.status_code == 200
     text = html.unescape(page.text)
     assert "3 items, 2 raters, 6 ratings. Agreement 0.0%" in text
@@ -295,7 +352,7 @@ def test_the_page_of_a_review_shows_its_figures_and_every_plot_opens(studio, max
 
 
 def test_a_plot_is_that_of_its_page_though_the_review_goes_on(studio, max_):
-    first = max_.get("/manage/r/ours")
+    first = max_.get("/manage/r/ours/figures")
     source = html.unescape(re.search(r'src="([^"]+progress\.svg[^"]*)"', first.text)[1])
     before = max_.get(source).content
     for who in ("Cem", "Dia", "Eve"):
@@ -303,7 +360,7 @@ def test_a_plot_is_that_of_its_page_though_the_review_goes_on(studio, max_):
         studio.store.answer("ours", who, given, {"rating": "Yes"})
     studio.studio.figures.invalidate("ours")
     assert "1 of 3" not in first.text
-    assert "Of 3 items 1 have ended" in max_.get("/manage/r/ours").text
+    assert "Of 3 items 1 have ended" in max_.get("/manage/r/ours/figures").text
     assert max_.get(source).content == before
 
 

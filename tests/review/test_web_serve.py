@@ -86,7 +86,7 @@ def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path, start_contrafact)
         trusted = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
         with httpx.Client(base_url=server.base, verify=trusted, timeout=60) as http:
             answer = http.get("/sign-in")
-            assert answer.headers["set-cookie"].startswith("__Host-contrafact-visit=")
+            assert answer.headers["set-cookie"].startswith("__Host-contrafact-visit-")
     finally:
         server.stop()
 

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,6 +11,8 @@ from sqlalchemy import select
 from contrafact.review.state import NotAllowed
 from contrafact.review.store.database import attempts, sessions
 from contrafact.review.store.sessions import Limits, TooManyAttempts
+from contrafact.review.web.security import cookie_name
+from contrafact.review.web.studio import HashingQueue
 
 PASSWORD = "otter lantern gravel 7"
 
@@ -22,24 +25,24 @@ def location(response):
 def test_signing_in_always_gives_a_new_session(site):
     studio = site()
     studio.account("Ada")
-    planted = "planted-by-somebody-else"
+    planted, session = "planted-by-somebody-else", cookie_name(studio.studio, "session")
     browser = studio.browser()
-    browser.http.cookies.set("contrafact-session", planted)
+    browser.http.cookies.set(session, planted)
     browser.sign_in("Ada")
-    first = [c.value for c in browser.http.cookies.jar if c.name == "contrafact-session"]
+    first = [c.value for c in browser.http.cookies.jar if c.name == session]
     assert first and planted not in first[-1:]
     other = studio.browser()
-    other.http.cookies.set("contrafact-session", planted)
+    other.http.cookies.set(session, planted)
     assert location(other.get("/")).startswith("/sign-in")
 
     # Signing in again ends the session that the browser had.
     again = studio.browser("Ada")
-    old = again.http.cookies["contrafact-session"]
+    old = again.http.cookies[session]
     page = again.get("/").text
     fields = again.fields(page) | {"name": "Ada", "password": PASSWORD}
     assert location(again.http.post("/sign-in", data=fields)) == "/"
-    assert again.http.cookies["contrafact-session"] != old
-    other.http.cookies.set("contrafact-session", old)
+    assert again.http.cookies[session] != old
+    other.http.cookies.set(session, old)
     assert location(other.get("/")).startswith("/sign-in")
 
 
@@ -47,9 +50,10 @@ def test_signing_out_ends_the_session_on_the_server(site):
     studio = site()
     studio.account("Ada")
     browser = studio.browser("Ada")
-    kept = browser.http.cookies["contrafact-session"]
+    session = cookie_name(studio.studio, "session")
+    kept = browser.http.cookies[session]
     assert location(browser.http.post("/sign-out", data=browser.fields(browser.get("/").text)))
-    browser.http.cookies.set("contrafact-session", kept)
+    browser.http.cookies.set(session, kept)
     assert location(browser.get("/")) == "/sign-in?next=%2F"
     with studio.store.engine.begin() as connection:
         assert connection.execute(select(sessions)).all() == []
@@ -78,7 +82,9 @@ def test_cookies_are_kept_from_scripts_and_other_sites(site, tmp_path):
     safe = site(str(tmp_path / "tls.db"), secure=True)
     safe.account("Ada")
     answer = safe.browser().sign_in("Ada")
-    assert re.match("__Host-contrafact-session=.*; Secure", answer.headers["set-cookie"])
+    assert re.match(
+        "__Host-contrafact-session-[0-9a-f]{8}=.*; Secure", answer.headers["set-cookie"]
+    )
     assert "max-age" in answer.headers["strict-transport-security"]
 
 
@@ -141,24 +147,24 @@ def test_guessing_at_an_account_is_slowed_and_logged(site, caplog):
     browser = studio.browser()
     for _ in range(5):
         assert browser.sign_in("Ada", "not the password").status_code == 401
-    slowed = studio.browser(address="198.51.100.1").sign_in("Ada")
-    assert slowed.status_code == 429, "from anywhere, and with the right password"
+    slowed = studio.browser().sign_in("Ada")
+    assert slowed.status_code == 429, "with the right password too"
     assert int(slowed.headers["retry-after"]) >= 1
     waits = []
     for _ in range(9):
         with pytest.raises(TooManyAttempts) as refused:
-            studio.studio.sessions.sign_in("Ada", "not the password")
+            studio.studio.sessions.sign_in("Ada", "not the password", address="192.0.2.7")
         waits.append(refused.value.seconds)
         studio.now += refused.value.seconds
         with pytest.raises(NotAllowed, match="do not go together"):
-            studio.studio.sessions.sign_in("Ada", "not the password")
+            studio.studio.sessions.sign_in("Ada", "not the password", address="192.0.2.7")
     assert waits == [2, 3, 5, 9, 17, 33, 65, 121, 121]
     studio.now += 121
     assert browser.sign_in("Ada").status_code == 303
     assert studio.browser("Ada"), "a success ends it"
     failed = [e for e in studio.accounts.audit_log() if e.action == "sign-in failed"]
     assert len(failed) == 14
-    assert {(e.who, e.address) for e in failed} == {("Ada", "192.0.2.7"), ("Ada", "")}
+    assert {(e.who, e.address) for e in failed} == {("Ada", "192.0.2.7")}
     assert "next attempt in" in failed[0].detail
     assert "from 192.0.2.7 failed" in caplog.text
     assert "not the password" not in caplog.text
@@ -185,21 +191,98 @@ def test_a_whole_team_may_sign_in_at_once_from_one_address(site):
     assert [studio.studio.sessions.account(s).name for s in secrets] == names
 
 
-def test_many_guesses_at_once_do_not_get_round_the_waiting(site):
+@pytest.mark.parametrize(
+    ("address", "free"), [("192.0.2.1", Limits().free), ("192.0.2.{}", Limits().free_account)]
+)
+def test_many_guesses_at_once_do_not_get_round_the_waiting(site, address, free):
     studio = site()
     studio.account("Ada")
 
     def guess(n):
         try:
-            studio.studio.sessions.sign_in("Ada", f"guess number {n}", address=f"192.0.2.{n}")
+            studio.studio.sessions.sign_in("Ada", f"guess number {n}", address=address.format(n))
         except TooManyAttempts:
             return "slowed"
         except NotAllowed:
             return "looked at"
 
     with ThreadPoolExecutor(20) as pool:
-        done = list(pool.map(guess, range(20)))
-    assert done.count("looked at") == Limits().free
+        done = list(pool.map(guess, range(40)))
+    assert done.count("looked at") == free
+
+
+def test_whoever_guesses_from_elsewhere_does_not_keep_the_owner_out(site):
+    studio = site()
+    for name in ("Ada", "Ben"):
+        studio.account(name)
+    ada = studio.browser("Ada")
+    studio.now += 1
+    for n in range(40):  # from so many addresses that the account itself is slowed
+        studio.browser(address=f"198.51.100.{n}").sign_in("Ada", "not the password")
+    assert studio.browser(address="203.0.113.5").sign_in("Ada").status_code == 429
+    ben = studio.browser("Ben")
+    assert ben.sign_in("Ada").status_code == 429, "a browser is known to its own account only"
+    ada.post("/sign-out", {})
+    assert ada.sign_in("Ada").status_code == 303, "she has signed in from this browser before"
+    studio.now += 1
+    answers = [ada.sign_in("Ada", "not the password").status_code for _ in range(6)]
+    assert answers == [401] * 5 + [429], "and whoever sits at it is slowed as anybody"
+    studio.now += Limits().device_life.total_seconds() + 1
+    assert studio.studio.sessions.know_device("Ada", "nothing like it") != "nothing like it"
+
+
+def test_everybody_changes_their_own_password(site):
+    studio = site()
+    studio.account("Ada")
+    ada, elsewhere = studio.browser("Ada"), studio.browser("Ada")
+    new = "violet harbour tin 40"
+    for wrong, status in (
+        ({"password": "not the password", "new": new, "again": new}, 422),
+        ({"password": PASSWORD, "new": new, "again": new + "!"}, 422),
+        ({"password": PASSWORD, "new": "password1234", "again": "password1234"}, 422),
+    ):
+        assert ada.post("/account", wrong).status_code == status
+    assert studio.browser().sign_in("Ada", new).status_code == 401
+    studio.now += 1000
+    form = {"password": PASSWORD, "new": new, "again": new}
+    assert location(ada.post("/account", form)) == "/account?done=1"
+    assert ada.get("/").status_code == 200 and elsewhere.get("/").status_code == 303
+    assert studio.browser().sign_in("Ada").status_code == 401
+    assert studio.browser().sign_in("Ada", new).status_code == 303
+    assert "password changed" in [e.action for e in studio.accounts.audit_log()]
+
+
+def test_two_studios_on_one_host_keep_each_its_own_session(site, tmp_path):
+    first, second = site(), site(str(tmp_path / "other.db"))
+    names = {cookie_name(one.studio, "session") for one in (first, second)}
+    assert len(names) == 2
+    again = site(str(tmp_path / "other.db"))
+    assert cookie_name(again.studio, "session") in names, "the same after a restart"
+
+
+def test_strangers_who_sign_in_do_not_take_the_threads_of_pages(site):
+    studio = site()
+    studio.account("Ada")
+    ada = studio.browser("Ada")
+    queue, gate = studio.studio.hashing, threading.Event()
+    strangers = [studio.browser(address=f"198.51.100.{n}") for n in range(6)]
+    for one in strangers:
+        one.csrf()
+    object.__setattr__(studio.studio, "hashing", HashingQueue(threads=1, waiting=3))
+    assert queue is not studio.studio.hashing
+    sign_in = studio.studio.sessions.sign_in
+
+    def slow(*args, **options):
+        gate.wait(30)
+        return sign_in(*args, **options)
+
+    studio.studio.sessions.sign_in = slow
+    with ThreadPoolExecutor(6) as pool:
+        waiting = [pool.submit(one.sign_in, "Ada", "not the password") for one in strangers]
+        assert ada.get("/").status_code == 200
+        gate.set()
+        codes = sorted(one.result().status_code for one in waiting)
+    assert set(codes) <= {401, 503} and codes.count(401) >= 4
 
 
 def test_it_does_not_tell_whether_a_name_is_known(site):

@@ -66,7 +66,7 @@ class Page(HTMLParser):
         elif tag == "p" and known.get("class") == "text":
             self._into = "text"
             self.texts.append("")
-        elif tag == "p" and known.get("class") == "link":
+        elif tag == "span" and known.get("class") == "link":
             self._into = "link"
             self.links.append("")
         elif tag == "h1":
@@ -83,7 +83,7 @@ class Page(HTMLParser):
             own = self.forms[-1].fields
             own[self._area] = own[self._area].removeprefix("\n")
             self._area = None
-        elif tag in ("p", "h1", "td", "th"):
+        elif tag in ("p", "h1", "td", "th", "span"):
             self._into = None
         elif tag == "tr":
             self.rows.append(tuple(cell.strip() for cell in self._cells))
@@ -293,11 +293,11 @@ def open_review(
     imported = manager.get(f"/manage/r/{review}/import").form("/import/items")
     manager.send(imported, file=items)
     links = {}
-    for name, roles in people.items():
-        page = manager.send(manager.get("/manage/people").form("/people/invite"), name=name)
-        links[name] = page.links[0]
-        team = manager.get(f"/manage/r/{review}/team").form("/team")
-        manager.send(team, name=name, roles=list(roles))
+    for roles in dict.fromkeys(people.values()):
+        names = [name for name, own in people.items() if own == roles]
+        form = manager.get(f"/manage/r/{review}/team").form("/team/invite")
+        page = manager.send(form, names="\n".join(names), roles=list(roles))
+        links |= dict(zip(names, page.links, strict=True))
     return links
 
 

@@ -47,6 +47,14 @@ def serve(
             "--behind-proxy", help="A proxy on this machine ends TLS and says who comes from where."
         ),
     ] = False,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            help="The address that people reach it by: links carry it, other names are refused.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the review studio, to this machine alone unless an option says otherwise.
 
@@ -65,6 +73,7 @@ def serve(
         key=tls_key,
         allow_remote=allow_remote,
         behind_proxy=behind_proxy,
+        url=url,
         say=typer.echo,
     )
 
@@ -362,21 +371,89 @@ def withdraw(
 
 
 @app.command("prove")
-def prove(review: _Review = "review", db: _Database = "review.db") -> None:
+def prove(
+    review: _Review = "review",
+    db: _Database = "review.db",
+    head: Annotated[
+        str | None,
+        typer.Option(metavar="HASH", help="A hash that this command printed before."),
+    ] = None,
+) -> None:
     """Rebuild a review from its events, and compare. Exits with 1 where anything differs.
+
+    Every event is hashed together with those before it, so an event that was changed in the
+    database is found. Keep the hash that is printed elsewhere, and give it later with --head:
+    then a history that was written anew is found too.
 
     Example: contrafact review prove --db review.db
     """
-    from contrafact.review.store.store import verify
+    from contrafact.review.store.store import chain_problems, verify
 
     with open_store(db) as store:
-        problems = verify(store, review)
-        events = len(store.history(review))
+        problems = list(
+            dict.fromkeys([*verify(store, review), *chain_problems(store, review, head=head)])
+        )
+        events, last = len(store.history(review)), store.chain_head(review)
     for problem in problems:
         typer.echo(problem)
     if problems:
         raise typer.Exit(1)
     typer.echo(f"{review}: the state is what its {events:,} events say")
+    typer.echo(f"hash of the last event: {last}")
+
+
+@app.command("backup")
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes.")],
+    db: _Database = "review.db",
+) -> None:
+    """Copy a studio's database (SQLite) while it is served. The copy is whole or not there.
+
+    Of PostgreSQL use pg_dump.
+
+    Example: contrafact review backup monday.db --db review.db
+    """
+    from contrafact.review.store.backup import backup as copy
+
+    _check_installed()
+    count = copy(db, file)
+    typer.echo(f"{file}: {count:,} {'review' if count == 1 else 'reviews'}")
+
+
+@app.command("restore")
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A copy that `backup` made.")],
+    db: _Database = "review.db",
+) -> None:
+    """Put a copy back as a new database (SQLite), once its histories are proven.
+
+    Example: contrafact review restore monday.db --db restored.db
+    """
+    from contrafact.review.store.backup import restore as put_back
+
+    _check_installed()
+    names = put_back(file, db)
+    typer.echo(f"{db}: {', '.join(names) or 'no reviews'}; each is what its events say")
+
+
+@app.command("delete")
+def delete(
+    out: Annotated[
+        Path, typer.Option("--export", metavar="FILE", help="Where its history is written first.")
+    ],
+    review: Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")],
+    db: _Database = "review.db",
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
+) -> None:
+    """Delete a review for good, once its history is written into a file.
+
+    Example: contrafact review delete --review spring --export spring.jsonl
+    """
+    from contrafact.review.store.backup import delete_review
+
+    with open_store(db) as store:
+        count = delete_review(store, review, out, by)
+    typer.echo(f"{review}: deleted; its {count:,} events are in {out}")
 
 
 def _check_installed() -> None:
@@ -384,7 +461,15 @@ def _check_installed() -> None:
 
     from contrafact.errors import InputError
 
-    for package in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "multipart"):
+    for package in (
+        "fastapi",
+        "uvicorn",
+        "sqlalchemy",
+        "alembic",
+        "argon2",
+        "multipart",
+        "zxcvbn",
+    ):
         if find_spec(package) is None:
             raise InputError(
                 f"the review studio needs the package {package}",

@@ -1,12 +1,14 @@
 """Fluency of a run's texts: perplexity under one causal model, kept so that it is scored once."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contrafact.files.tables import write_frame
+from contrafact.models.gguf import SMOLLM2, plain_name
 
 if TYPE_CHECKING:
     from contrafact.models.whitebox.weights import CausalModel
@@ -17,8 +19,12 @@ FLUENCY = "fluency.parquet"
 _CHUNK = 1_024
 
 
-def open_fluency(model: str | None) -> "CausalModel | None":
-    """Return the scoring model; none, and say so, where PyTorch is not installed.
+def open_fluency(model: str | None) -> "Callable[[], CausalModel | None]":
+    """Return what loads the scoring model; it loads none, and says so, where PyTorch is missing.
+
+    The embedded weights are loaded when they are first needed, since PyTorch takes longer to
+    import than all else before a run's first call. Any other model is loaded here, so that one
+    that cannot be had is told before anything is asked.
 
     Args:
         model: Its name or folder; none leaves fluency out.
@@ -27,16 +33,20 @@ def open_fluency(model: str | None) -> "CausalModel | None":
         InputError: if the model cannot be had.
     """
     if model is None:
-        return None
+        return lambda: None
     if find_spec("torch") is None or find_spec("transformers") is None:
         print(
             "perplexity is left out: it needs PyTorch (pip install 'contrafact[whitebox]')",
             file=sys.stderr,
         )
-        return None
-    from contrafact.models.whitebox.weights import load_causal
+        return lambda: None
+    from contrafact.models.whitebox.weights import check_causal, load_causal
 
-    return load_causal(model)
+    if plain_name(model) == SMOLLM2:
+        check_causal(model)
+        return partial(load_causal, model)
+    loaded = load_causal(model)
+    return lambda: loaded
 
 
 def score_fluency(

@@ -36,6 +36,7 @@ __all__ = [
     "check_logprobs",
     "holds_to_choices",
     "label_logprobs",
+    "reply_logprob",
     "spellings",
 ]
 
@@ -142,7 +143,7 @@ async def _whole_labels(ask: Ask, prompt: str, labels: Sequence[str]) -> LabelLo
     written = [(label, spelling) for label in labels for spelling in spellings(label)]
     # All at once, so that they stand in the model's queue one after the other: it then reads the
     # prompt once, and not again after every call about another item.
-    calls = [_spelling(ask, prompt, spelling) for _, spelling in written]
+    calls = [reply_logprob(ask, prompt, spelling) for _, spelling in written]
     values = await asyncio.gather(*calls, return_exceptions=True)
     by_label: dict[str, list[float]] = {label: [] for label in labels}
     for (label, _), value in zip(written, values, strict=True):
@@ -157,17 +158,32 @@ def _log_sum(logprobs: Sequence[float]) -> float:
     return most + math.log(sum(math.exp(value - most) for value in logprobs))
 
 
-async def _spelling(ask: Ask, prompt: str, spelling: str) -> float:
-    """Return the log-probability that an answer begins with exactly this."""
-    config = _settings(1, _WHOLE_LABEL, extra_body={GUIDED_CHOICE: [spelling]})
+async def reply_logprob(ask: Ask, prompt: str, reply: str, *, most: int = _WHOLE_LABEL) -> float:
+    """Return the natural logarithm of the probability that an answer begins with exactly this.
+
+    Args:
+        ask: A model in this process, which can be held to a reply.
+        prompt: The prompt.
+        reply: The reply.
+        most: More tokens than the reply has.
+
+    Raises:
+        InputError: If the model cannot be held to a reply.
+    """
+    if not holds_to_choices(ask.model):
+        raise InputError(
+            f"{ask.model} cannot be made to write a given reply",
+            hint=f"use one of {', '.join(f'{name}…' for name in IN_PROCESS)}",
+        )
+    config = _settings(1, most, extra_body={GUIDED_CHOICE: [reply]})
     output = await replace(ask, config=ask.config.merge(config))(prompt)
     written, total = "", 0.0
     for token in _tokens(output):
         written, total = written + token.token, total + token.logprob
         # What follows is the answer's end. Some tokenizers put the space apart, or leave it out.
-        if written.strip() == spelling.strip():
+        if written.strip() == reply.strip():
             return total
-    raise RuntimeError(f"{ask.model} was held to '{spelling}' and wrote '{output.completion}'")
+    raise RuntimeError(f"{ask.model} was held to '{reply}' and wrote '{output.completion}'")
 
 
 async def _first_tokens(

@@ -205,7 +205,7 @@ def answer_training(
         NotAllowed: The item is not in the person's present round.
         InputError: The answers are not whole.
     """
-    if request is not None and request in state.requests:
+    if state.is_repeated(request, item, stage, round_, answers):
         return []
     learning = next((s for s in state.project.stages if s.id == stage), None)
     trainee = state.trainee(who, stage)
@@ -255,6 +255,12 @@ def staffing_problems(state: ReviewState) -> list[str]:
     learners = [p for p in people if training_needed(state, p) is not None]
     if learners and not state.gold:
         problems.append(f"{len(learners)} people need training, and there are no items for it")
+    elif learners:
+        problems += [
+            too_few_to_train(stage, len(state.gold))
+            for stage in state.project.stages
+            if stage.kind == "training" and len(state.gold) < stage.sample
+        ]
     return list(dict.fromkeys(problems))
 
 
@@ -391,13 +397,21 @@ def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[Review
     return lapsed
 
 
+def too_few_to_train(stage: Stage, present: int) -> str:
+    """Return what is said where a round of training has more items than there are."""
+    return (
+        f"'{stage.title}' asks {stage.sample} items with known answers a round, and there are "
+        f"{present}"
+    )
+
+
 def next_training_item(
     record: Recorder, person: Person, stage: Stage, rng: np.random.Generator
 ) -> Assignment:
     """Return the next item of somebody's round of training; draw a round where none is open.
 
     Raises:
-        NotAllowed: There are no items with known answers.
+        NotAllowed: There are fewer items with known answers than a round has.
     """
     state = record.state
     trainee = state.trainee(person.name, stage.id)
@@ -407,6 +421,8 @@ def next_training_item(
                 "there are no items with known answers to train on",
                 hint="import some, or mark the person as trained",
             )
+        if len(state.gold) < stage.sample:
+            raise NotAllowed(too_few_to_train(stage, len(state.gold)), hint="import more")
         names = sorted(state.gold)
         times = {n: sum(n in done for done in trainee.rounds) for n in names}
         # What a person has not seen yet comes first, in random order.

@@ -512,6 +512,8 @@ def parse_project(text: str, name: str | Path) -> Project:
         project = Project.model_validate(described)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"is not TOML: {error}", file=name, hint="fix the file") from error
+    except RecursionError as error:
+        raise InputError("is nested too deeply", file=name, hint=_HINT) from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -189,10 +189,17 @@ class Batch:
 
 @dataclass
 class Trainee:
-    """One person's training at one stage."""
+    """One person's training at one stage.
+
+    Attributes:
+        rounds: By round, its items and whether they were answered rightly; None while open.
+        passed: Whether a round was good enough.
+        answers: By item, what was last answered.
+    """
 
     rounds: list[dict[str, bool | None]] = field(default_factory=list)
     passed: bool = False
+    answers: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -243,7 +250,7 @@ class ReviewState:
         held: By person, the item that they have in hand.
         last: By person, the item and event of the decision that they may undo.
         decided: By person, how many of their decisions stand.
-        requests: By a sender's key, the event that it led to.
+        requests: By a sender's key, the event that it led to, so that a form counts once.
         closed: The stages that are closed at present.
     """
 
@@ -260,7 +267,7 @@ class ReviewState:
         self.held: dict[str, str] = {}
         self.last: dict[str, tuple[str, int]] = {}
         self.decided: Counter[str] = Counter()
-        self.requests: dict[str, int] = {}
+        self.requests: dict[str, Event] = {}
         self.closed: set[str] = set()
 
     def apply(self, event: Event) -> None:
@@ -277,7 +284,54 @@ class ReviewState:
             raise ValueError(f"event {event.seq} ({event.kind}) does not fit: {error!r}") from error
         self.seq = event.seq
         if event.request is not None:
-            self.requests[event.request] = event.seq
+            self.requests[event.request] = event
+
+    def is_repeated(
+        self,
+        request: str | None,
+        item: str,
+        stage: str,
+        round_: int,
+        answers: Mapping[str, str],
+        *,
+        flagged: bool = False,
+        comment: str = "",
+        correction: str | None = None,
+    ) -> bool:
+        """Return whether a form was taken before, under its own key.
+
+        Args:
+            request: The form's key; None where it has none.
+            item: The item that the form is about.
+            stage: The stage.
+            round_: The round.
+            answers: The answers, as they were sent.
+            flagged: Whether it is flagged.
+            comment: The comment.
+            correction: The new text; None where none was written, or it is what the item now has.
+
+        Raises:
+            NotAllowed: The key was used for something else, so this was never taken.
+        """
+        before = None if request is None else self.requests.get(request)
+        if before is None:
+            return False
+        body = before.body
+        same = (
+            (before.item, before.stage, before.round) == (item, stage, round_)
+            # What was answered to questions that other answers rule out was not kept.
+            and "answers" in body
+            and all(answers.get(name, "").strip() == kept for name, kept in body["answers"].items())
+            and body.get("flagged", False) == flagged
+            and body.get("comment", "") == comment.strip()
+            and (correction is None or correction == body.get("correction"))
+        )
+        if not same:
+            raise NotAllowed(
+                "this form was sent before with other answers, which stand",
+                hint="undo them, or go on with the next",
+            )
+        return True
 
     def trainee(self, person: str, stage: str) -> Trainee:
         """Return how far somebody's training has come."""
@@ -414,6 +468,7 @@ class ReviewState:
     def _training_answered(self, event: Event) -> None:
         trainee = self.trainees[event.who, str(event.stage)]
         trainee.rounds[event.round - 1][str(event.item)] = event.body["right"]
+        trainee.answers[str(event.item)] = event.body["answers"]
 
     def _training_closed(self, event: Event) -> None:
         self.trainees[event.who, str(event.stage)].passed = event.body["passed"]
@@ -516,7 +571,7 @@ def snapshot(state: ReviewState) -> ReviewState:
     made.gold, made.gold_fields = dict(state.gold), dict(state.gold_fields)
     made.batches = {name: copy(batch) for name, batch in state.batches.items()}
     made.trainees = {
-        key: Trainee([dict(answers) for answers in trainee.rounds], trainee.passed)
+        key: Trainee([dict(one) for one in trainee.rounds], trainee.passed, dict(trainee.answers))
         for key, trainee in state.trainees.items()
     }
     made.held, made.last = dict(state.held), dict(state.last)

@@ -10,6 +10,7 @@ RFC-BENCH, sections 2.2.3 and 2.2.4, table 2; FIN-FORCE, section 3.3; CoBe, appe
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,8 @@ def answer(
         NotAllowed: They were not shown the item, have decided otherwise, or the item has gone on.
         InputError: The answers are not whole.
     """
-    if request is not None and request in state.requests:
+    sent = partial(state.is_repeated, flagged=flagged, comment=comment, correction=correction)
+    if sent(request, item, stage, round_, answers):
         return []
     known = state.items.get(item)
     if known is None:
@@ -157,7 +159,9 @@ def undo(
     Raises:
         NotAllowed: There is none, or something has been built on it.
     """
-    if request is not None and request in state.requests:
+    if request is not None and (before := state.requests.get(request)):
+        if before.kind != "undone":
+            raise NotAllowed("this form was sent before, as something else")
         return []
     vote = undoable(state, who)
     if vote is None and who not in state.last:

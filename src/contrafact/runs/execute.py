@@ -137,9 +137,9 @@ def execute(
             logs = _evaluate(prepared, folder, subjects, judges, helpers, seen)
         except KeyboardInterrupt:
             if seen is not None and (ended := _logs_so_far(folder)):
-                write_items(folder, prepared, ended, scorer)
+                write_items(folder, prepared, ended, scorer())
             raise
-        failures = write_items(folder, prepared, logs, scorer)
+        failures = write_items(folder, prepared, logs, scorer())
         manifest = finish(folder, manifest, failed=bool(failures))
         if not failures:
             shutil.rmtree(folder / CACHE, ignore_errors=True)

@@ -41,21 +41,24 @@ def ask(*replies, stop="stop"):
     return Ask(get_model("mockllm/model", custom_outputs=outputs))
 
 
-def test_plain_and_the_three_that_the_paper_proposes_are_there():
-    assert methods_of("rfc-detect").names() == [
-        *("likelihood", "memory", "plain", "reflect", "stepwise")
-    ]
+DIAGNOSING = ["likelihood", "memory", "plain", "reflect", "stepwise"]
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("name", methods_of("rfc-detect").names())
+def test_plain_and_those_that_the_paper_proposes_are_there():
+    assert methods_of("rfc-diagnose").names() == DIAGNOSING
+    assert methods_of("rfc-detect").names() == sorted([*DIAGNOSING, "evidence", "self-contrast"])
+
+
+@pytest.mark.parametrize(
+    ("task", "name"), [(task, name) for task in TASKS for name in methods_of(task).names()]
+)
 def test_no_text_can_close_its_delimiters_in_any_solver(task, name):
     pair = Rewrite.of("causal", HOSTILE, HOSTILE + "!", article_id="x")
     answerer = make(name, MethodContext(task=task, items=[*PAIRS, pair]))
     for item in items_of(task, [pair]):
         for call in answerer.plan(item):
             assert "<|im_end|>" not in call.prompt
-            for tag in ("paragraph", "original", "background"):
+            for tag in ("paragraph", "original", "background", "evidence", "version"):
                 opened, closed = call.prompt.count(f"<{tag}>"), call.prompt.count(f"</{tag}>")
                 assert opened == closed
             assert "{{ shots }}" in call.prompt

@@ -18,6 +18,7 @@ class Tab:
         self.console, self.asked = [], []
         self.page.on("console", lambda m: self.console.append(m.text))
         self.page.on("pageerror", lambda e: self.console.append(str(e)))
+        self.page.on("dialog", lambda d: d.accept())  # whoever closes a stage means it
         self.page.on("request", lambda r: self.asked.append(r.url))
 
     def sign_in(self, name):

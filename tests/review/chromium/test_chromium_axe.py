@@ -19,8 +19,10 @@ def test_axe_finds_nothing(served, open_tab, axe):
     def check(path=None):
         if path:
             tab.page.goto(path)
-        shown = axe_violations(tab.page, axe)
-        assert shown == [], json.dumps(shown, indent=1)
+        for scheme, only in (("light", ()), ("dark", ("color-contrast",))):
+            tab.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            shown = axe_violations(tab.page, axe, *only)
+            assert shown == [], scheme + json.dumps(shown, indent=1)
 
     check("/sign-in")
     check(f"/invite/{invite}")
@@ -54,5 +56,7 @@ def test_axe_finds_nothing(served, open_tab, axe):
     check("/manage")
     check("/manage/people")
     check("/manage/log")
-    for path in ("", "/team", "/import"):
+    item = next(iter(studio.store.read("ours", lambda b: b.items)))
+    for path in ("", "/figures", "/items", f"/items/one?id={item}", "/team", "/import"):
         check(f"/manage/r/ours{path}")
+    check("/account")

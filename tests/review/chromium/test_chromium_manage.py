@@ -57,22 +57,20 @@ def written(path, items):
 def test_from_an_empty_studio_to_the_exports(manager, open_tab, review_team, tmp_path):
     page = manager.page
     open_review(manager, "edits", "cobe-rating")
-    page.get_by_role("link", name="Import").click()
+    page.get_by_role("link", name="Import the items").click()
     items = {f"i{n}": review_team.item(n) for n in range(3)}
     import_items(manager, written(tmp_path / "items.jsonl", items))
     assert "3 of 3 items are new." in page.inner_text("[role=status]")
 
     raters = ("Ada", "Ben", "Cem")
-    for name in raters:
-        page.goto("/manage/people")
-        page.get_by_label("Their name").fill(name)
-        go(manager, page.get_by_role("button", name="Make a link").click)
-        link = page.inner_text(".link")
-        page.goto("/manage/r/edits/team")
-        page.get_by_label("Who").select_option(name)
-        page.locator("form.wide").get_by_label("rater").check()
-        go(manager, page.get_by_role("button", name="Add", exact=True).click)
-
+    page.goto("/manage/r/edits")
+    page.get_by_role("link", name="Invite the people").click()
+    page.get_by_label("Their names").fill("\n".join(raters))
+    page.locator("form.wide").get_by_label("rater").check()
+    go(manager, page.get_by_role("button", name="Add, and make links").click)
+    links = page.locator(".link").all_inner_texts()
+    assert len(links) == 3 and page.get_by_role("button", name="Copy the link of Ada").count() == 1
+    for name, link in zip(raters, links, strict=True):
         tab = open_tab(manager.base)
         tab.page.goto(link)
         tab.page.get_by_label("Password").fill(PASSWORD)
@@ -86,7 +84,7 @@ def test_from_an_empty_studio_to_the_exports(manager, open_tab, review_team, tmp
         ended = "All done" if name == "Cem" else "Nothing for you now"
         assert ended in tab.page.inner_text("h1")
 
-    go(manager, lambda: page.goto("/manage/r/edits"))
+    go(manager, lambda: page.goto("/manage/r/edits/figures"))
     people = page.get_by_role("region", name="Throughput, as a table").inner_text()
     assert all(re.search(rf"^{name}\s+3\b", people, re.MULTILINE) for name in raters), people
     for image in page.locator("figure img").all():
@@ -95,6 +93,8 @@ def test_from_an_empty_studio_to_the_exports(manager, open_tab, review_team, tmp
     widths = page.eval_on_selector_all("figure img", "all => all.map(one => one.naturalWidth)")
     assert widths and all(widths), "every plot is drawn"
 
+    page.goto("/manage/r/edits")
+    assert "All items have ended" in page.inner_text("main")
     lines = downloaded(manager, "Decisions as jsonl", tmp_path).read_text().splitlines()
     shown = [json.loads(line) for line in lines]
     assert sorted((row["item_id"], row["decided_by"]) for row in shown) == sorted(

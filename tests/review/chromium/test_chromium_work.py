@@ -96,3 +96,84 @@ def test_it_works_on_a_phone_and_without_javascript(served, open_tab):
     tab.page.click("#submit")
     assert "All" in tab.page.inner_text("h1") or "Nothing" in tab.page.inner_text("h1")
     assert studio.store.read("ours", lambda state: state.decided["Ada"]) == 1
+
+
+def fill(tab, rating, comment):
+    tab.page.check(f"#q-rating input[value={rating}]")
+    tab.page.fill("#comment", comment)
+
+
+def test_what_was_typed_comes_back_after_the_session_has_ended(served, open_tab):
+    studio = served()
+    studio.review("ours", "cobe-rating", items=2)
+    tab = open_tab(studio.base)
+    tab.sign_in("Cem")
+    tab.page.goto(WORK)
+    fill(tab, "No", "It rains on.\nThen <b>more</b>.")
+    studio.now += 13 * 3600  # the session is over
+    tab.page.click("#submit")
+    assert tab.page.inner_text("h1") == "You are signed out"
+    tab.page.click("main a.button")
+    tab.page.get_by_label("Name").fill("Cem")
+    tab.page.get_by_label("Password").fill(PASSWORD)
+    tab.page.get_by_role("button", name="Sign in").click()
+    tab.page.wait_for_url("**/r/ours/work")
+    assert tab.page.input_value("#comment") == "It rains on.\nThen <b>more</b>."
+    assert tab.page.is_checked("#q-rating input[value=No]")
+    assert "is here again" in tab.page.inner_text("form [role=status]")
+    tab.page.click("#submit")
+    tab.page.wait_for_function("!location.search")
+    assert tab.page.input_value("#comment") == "", "it was taken, and is kept no more"
+    assert tab.page.evaluate("localStorage.length") == 0
+    (vote,) = studio.store.read("ours", lambda b: b.items["i0"].votes)
+    assert vote.ballot.comment == "It rains on.\nThen <b>more</b>."
+    tab.console.clear()  # Chromium names the page that was refused
+
+
+def test_what_was_typed_for_an_item_that_went_to_others_is_shown(served, open_tab):
+    studio = served()
+    studio.review("ours", "cobe-rating", items=2)
+    tab = open_tab(studio.base)
+    tab.sign_in("Cem")
+    tab.page.goto(WORK)
+    fill(tab, "Yes", "A long thought.")
+    studio.store.withdraw("ours", "i0", "Max", "the source was taken back")
+    tab.page.click("#submit")
+    assert "was not taken" in tab.page.inner_text("h1")
+    tab.page.click("main a.button")
+    kept = tab.page.locator("section", has_text="was not taken")
+    assert kept.locator("textarea").input_value() == "A long thought."
+    assert tab.page.input_value("#comment") == ""
+    tab.page.reload()
+    kept.get_by_role("button", name="Discard").click()
+    tab.page.reload()
+    assert tab.page.locator("text=was not taken").count() == 0
+    other = open_tab(studio.base)
+    other.sign_in("Dia")
+    other.page.goto(WORK)
+    assert "A long thought." not in other.page.content()
+    tab.console.clear()
+
+
+def test_a_database_that_was_down_is_tried_again_with_what_was_typed(served, open_tab, monkeypatch):
+    from sqlalchemy.exc import OperationalError
+
+    from contrafact.review.store.store import Store
+
+    studio = served()
+    studio.review("ours", "cobe-rating", items=1)
+    tab = open_tab(studio.base)
+    tab.sign_in("Cem")
+    tab.page.goto(WORK)
+    fill(tab, "No", "  It rains on.\n\n")
+    with monkeypatch.context() as patch:
+        error = OperationalError("", {}, Exception("down"))
+        patch.setattr(Store, "answer", lambda *_, **__: (_ for _ in ()).throw(error))
+        tab.page.click("#submit")
+        assert tab.page.inner_text("h1") == "The database does not answer"
+    tab.page.click("text=Send it again")
+    assert "Nothing for you now" in tab.page.inner_text("h1")
+    (vote,) = studio.store.read("ours", lambda b: b.items["i0"].votes)
+    assert vote.ballot.comment == "It rains on."
+    assert tab.page.evaluate("localStorage.length") == 0
+    tab.console.clear()

@@ -73,7 +73,8 @@ DEMO = (
         shown=Lazy("contrafact.families.finforce.task:shown_texts"),
         judges=("rules",),
         # The headline, two more and JSON around them: of twelve replies ten end within 169 tokens,
-        # and the others not within 400.
+        # and the others not within 400. The first of the bundled headlines is one that the
+        # embedded model writes two counterfactuals of: on most others it fails, as the table says.
         generation={"temperature": 0.0, "max_tokens": 200},
     ),
 )

@@ -23,7 +23,6 @@ from contrafact.corpus.related import load_dated
 from contrafact.errors import InputError
 from contrafact.families.finforce.cards import card_details, card_values
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
-from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.generation import (
     Generation,
     look_over,
@@ -233,6 +232,9 @@ class FinforceRun(TaskRun[Headline, Headline]):
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
     ) -> "pd.DataFrame":
         """Score fluency and find the error classes that need no judge."""
+        # What reads quantities takes a while to import, and nothing before needs it.
+        from contrafact.families.finforce.error_classes import classify_many
+
         items = items.sort_values("system", kind="stable", ignore_index=True)
         scored = score_fluency([*items["headline"], *items["text"].dropna()], scorer, folder)
         items = items.assign(

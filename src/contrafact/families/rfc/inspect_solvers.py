@@ -20,11 +20,13 @@ from contrafact.prompts import open_pack
 
 __all__ = [
     "rfc_coherence",
+    "rfc_evidence",
     "rfc_likelihood",
     "rfc_majority",
     "rfc_memory",
     "rfc_plain",
     "rfc_reflect",
+    "rfc_self_contrast",
     "rfc_stepwise",
     "rfc_surface",
 ]
@@ -93,6 +95,33 @@ def rfc_memory(
         prompts=prompts,
         seed=seed,
     )
+
+
+@solver(name="rfc-evidence")
+def rfc_evidence(
+    data: str | None = None,
+    background: str | None = None,
+    shots: int = 0,
+    shots_from: str | None = None,
+    prompts: str | None = None,
+    seed: int = 0,
+) -> Solver:
+    """Cite earlier news; see `contrafact.families.rfc.methods.evidence`."""
+    return _Entry(
+        "evidence",
+        data=data,
+        background=background,
+        shots=shots,
+        shots_from=shots_from,
+        prompts=prompts,
+        seed=seed,
+    )
+
+
+@solver(name="rfc-self-contrast")
+def rfc_self_contrast(by: str = "auto", prompts: str | None = None, seed: int = 0) -> Solver:
+    """Compare with counterparts; see `contrafact.families.rfc.methods.self_contrast`."""
+    return _Entry(f"self-contrast:by={by}", prompts=prompts, seed=seed)
 
 
 @solver(name="rfc-majority")

@@ -313,7 +313,7 @@ def surface(task: TaskName, data: ChapterData) -> Extra:
     wanted = {name: {"measure": name} for name in names}
     frame = with_figures(frame, found, wanted, ["what"]).drop(columns="what")
     columns = (
-        Column("system", "", "text"),
+        Column("system", "System", "text"),
         *(
             Column(name, label, "coefficient", "Over valid outputs", "high", ranked=False)
             for name, label in names.items()

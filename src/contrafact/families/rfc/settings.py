@@ -21,7 +21,7 @@ class LabelOptions(TaskOptions):
     )
     background: Path | None = Field(
         default=None,
-        description="News that the method memory searches.",
+        description="News that the methods memory and evidence search.",
         json_schema_extra={"metavar": "FILE", "generation": True},
     )
 

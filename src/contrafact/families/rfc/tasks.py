@@ -51,7 +51,7 @@ __all__ = [
     "shown_texts",
 ]
 
-REASONING = frozenset({"stepwise", "reflect"})
+REASONING = frozenset({"stepwise", "reflect", "evidence"})
 """Methods that reason before they answer, whether or not reasons are asked for."""
 
 # A rationale of about the length that estimates take for one.

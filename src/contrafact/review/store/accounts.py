@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 __all__ = [
+    "GUESSABLE",
     "INVITE_LIFE",
     "LONGEST",
     "SHORTEST",
@@ -45,6 +46,9 @@ SHORTEST = 12
 """Characters of a password, at least. Length is what makes one strong; no signs are demanded."""
 LONGEST = 200
 """Characters of a password, at most: hashing a longer one would cost whoever serves."""
+
+GUESSABLE = 3
+"""The least score of zxcvbn, of 0 to 4: a password takes more than 10^8 guesses."""
 
 # Each hash takes 64 MiB and a core: many at once would starve everything else.
 _HASHING = BoundedSemaphore(2)
@@ -87,7 +91,8 @@ def check_password(password: str, name: str) -> None:
     """Refuse a password that is too weak.
 
     Raises:
-        NotAllowed: It is too short or too long, nearly all one character, or made of their name.
+        NotAllowed: It is too short or too long, or easy to guess: made of common passwords, words,
+            dates, rows of keys, or their name.
     """
     if len(password) < SHORTEST:
         raise NotAllowed(
@@ -97,10 +102,15 @@ def check_password(password: str, name: str) -> None:
         raise NotAllowed(
             f"the password is longer than {LONGEST} characters", hint="use a shorter one"
         )
-    rest = password.casefold().replace(name.casefold(), "")
-    if len(set(rest)) < 5:
+    from zxcvbn import zxcvbn
+
+    # More characters make no password weaker, and would only take time.
+    guess = zxcvbn(password[:72], user_inputs=[name, *name.split(), "contrafact", "review"])
+    if guess["score"] < GUESSABLE:
+        why = guess["feedback"]["warning"].rstrip(".")
         raise NotAllowed(
-            "the password is easy to guess", hint="use several words that do not belong together"
+            f"the password is easy to guess{f' ({why[:1].lower()}{why[1:]})' if why else ''}",
+            hint="use several words that do not belong together",
         )
 
 
@@ -242,6 +252,21 @@ class Accounts:
             connection.execute(delete(sessions).where(sessions.c.account == name))
             self.note(connection, "password set", name, "", address)
         return Account(name, account.manager, active=True, ready=True)
+
+    def set_password(self, name: str, password: str, *, address: str = "") -> None:
+        """Give an account another password, and end all its sessions.
+
+        Raises:
+            NotAllowed: There is no such account, or the password is too weak.
+        """
+        check_password(password, name)
+        hashed = hash_password(password)  # slow on purpose, so before the transaction
+        with self.engine.begin() as connection:
+            self._held(connection, name)
+            own = accounts.c.name == name
+            connection.execute(update(accounts).where(own).values(password=hashed))
+            connection.execute(delete(sessions).where(sessions.c.account == name))
+            self.note(connection, "password changed", name, "", address)
 
     def set_active(self, name: str, active: bool, *, by: str, address: str = "") -> None:
         """Close an account, which ends its sessions and links, or open it again.

@@ -4,13 +4,16 @@ Events are the truth; the present state of items and votes is kept next to them.
 ``migrations/versions`` make the tables; a test holds that both are the same.
 """
 
+import hashlib
 import json
+import os
 from collections.abc import Mapping
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from alembic.util import CommandError
 from sqlalchemy import (
     Boolean,
     Column,
@@ -33,14 +36,17 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from contrafact.errors import InputError
+from contrafact.files.atomic import os_problem
 from contrafact.review.state import Event, ReviewItem
 
 __all__ = [
     "accounts",
     "attempts",
     "audit",
+    "chained",
     "connect",
     "database_url",
+    "devices",
     "event_of",
     "event_row",
     "events",
@@ -94,12 +100,21 @@ def connect(given: str) -> Engine:
     lite = url.get_backend_name() == "sqlite"
     if lite and not Path(str(url.database)).parent.is_dir():
         raise InputError("the folder does not exist", file=url.database, hint="make it first")
+    if lite:
+        _keep_private(Path(str(url.database)))
     engine = create_engine(url, pool_pre_ping=not lite, pool_size=10, max_overflow=20)
     if lite:
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
     try:
         migrate(engine)
+    except CommandError as error:
+        engine.dispose()
+        raise InputError(
+            "the database was made by a newer version of contrafact, or by something else",
+            file=shown,
+            hint="use the version that made it: pip install --upgrade 'contrafact[review]'",
+        ) from error
     except DBAPIError as error:
         engine.dispose()
         message = str(error.orig).strip().splitlines()[0]
@@ -107,6 +122,16 @@ def connect(given: str) -> Engine:
             f"the database cannot be used: {message}", file=shown, hint=_HINT
         ) from error
     return engine
+
+
+def _keep_private(path: Path) -> None:
+    """Make the file of a new database, for its owner alone; SQLite gives its logs the same mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise os_problem(error, path, doing="cannot be made") from error
 
 
 def reading(engine: Engine) -> Engine:
@@ -155,8 +180,10 @@ reviews = Table(
     metadata,
     Column("name", String(200), primary_key=True),
     Column("seq", Integer, nullable=False),
+    Column("chain", String(64), nullable=False),
 )
-"""One row a review. Whoever changes a review locks its row first."""
+"""One row a review, with its last event's number and hash. Whoever changes a review locks its row
+first."""
 
 events = Table(
     "events",
@@ -174,11 +201,13 @@ events = Table(
     Column("guidelines_version", String(40)),
     Column("request", String(200)),
     Column("body", Text, nullable=False),
+    Column("chain", String(64), nullable=False),
     PrimaryKeyConstraint("review", "seq", name="pk_events"),
     UniqueConstraint("review", "request", name="uq_events_request"),
     Index("ix_events_item", "review", "item"),
 )
-"""The history. A trigger refuses to change or delete a row."""
+"""The history. A trigger refuses to change or delete a row; where that was done all the same,
+``chain`` shows it (`chained`)."""
 
 items = Table(
     "items",
@@ -252,10 +281,22 @@ attempts = Table(
     Column("address", String(100), nullable=False),
     Column("at", Float, nullable=False),
     Column("succeeded", Boolean),
+    Column("device", String(64)),
     Index("ix_attempts_name", "name", "at"),
     Index("ix_attempts_address", "address", "at"),
 )
-"""Attempts to sign in, of the last day; ``succeeded`` is open until the password is looked at."""
+"""Attempts to sign in, of the last day; ``succeeded`` is open until the password is looked at.
+``device`` is the known browser that the attempt came from, if any."""
+
+devices = Table(
+    "devices",
+    metadata,
+    Column("token", String(64), primary_key=True),
+    Column("account", String(200), ForeignKey("accounts.name"), nullable=False),
+    Column("seen", Float, nullable=False),
+    Index("ix_devices_account", "account"),
+)
+"""Browsers that have signed in to an account before, by a hash of their cookie's secret."""
 
 audit = Table(
     "audit",
@@ -270,8 +311,19 @@ audit = Table(
 """What happened to accounts, sessions and reviews' management; rows are only ever added."""
 
 
+def chained(before: str, row: Mapping[str, Any]) -> str:
+    """Return the hash of an event's row and of all before it: SHA-256, in hex.
+
+    Args:
+        before: The hash of the event before; empty for a review's first one.
+        row: The row, as the table's columns name it.
+    """
+    fields = {column.name: row[column.name] for column in events.columns if column.name != "chain"}
+    return hashlib.sha256(f"{before}\n{_json(fields)}".encode()).hexdigest()
+
+
 def event_row(review: str, event: Event) -> dict[str, Any]:
-    """Return the row that an event is kept as."""
+    """Return the row that an event is kept as, but for its hash."""
     return {
         "review": review,
         "seq": event.seq,
@@ -291,7 +343,9 @@ def event_row(review: str, event: Event) -> dict[str, Any]:
 
 def event_of(row: Mapping[str, Any]) -> Event:
     """Return the event that a row keeps."""
-    fields = {key: value for key, value in row.items() if key not in ("review", "at", "body")}
+    fields = {
+        key: value for key, value in row.items() if key not in ("review", "at", "body", "chain")
+    }
     when = datetime.fromisoformat(row["at"])
     return Event(**fields, when=when, body=json.loads(row["body"]))
 

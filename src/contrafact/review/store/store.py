@@ -22,6 +22,7 @@ from contrafact.review.corrections import set_aside_by
 from contrafact.review.project import Project
 from contrafact.review.state import Event, NotAllowed, ReviewState, replay
 from contrafact.review.store.database import (
+    chained,
     connect,
     event_of,
     event_row,
@@ -33,7 +34,7 @@ from contrafact.review.store.database import (
 )
 from contrafact.review.store.database import events as events_table
 
-__all__ = ["Decide", "Store", "UnknownReview", "verify"]
+__all__ = ["Decide", "Store", "UnknownReview", "chain_problems", "verify"]
 
 
 T = TypeVar("T")
@@ -89,6 +90,11 @@ class Store:
         with self._reading.begin() as connection:
             return list(connection.scalars(select(reviews.c.name).order_by(reviews.c.name)))
 
+    def forget(self, review: str) -> None:
+        """Drop what is kept in memory of a review, to read it again."""
+        with self._lock(review):
+            self._states.pop(review, None)
+
     def define(self, review: str, project: Project, who: str) -> None:
         """Open a review, or give the one of that name other guidelines.
 
@@ -105,7 +111,7 @@ class Store:
             if new:
                 state = ReviewState(project)
                 made = setup.define_project(state, project, who, self._clock())
-                connection.execute(insert(reviews).values(name=review, seq=0))
+                connection.execute(insert(reviews).values(name=review, seq=0, chain=""))
                 self._write(connection, review, state, made)
         if not new:
             self.change(
@@ -285,6 +291,29 @@ class Store:
             self._last_event(connection, review, lock=False)
             return list(_events(connection, review, after))
 
+    def item_history(self, review: str, item: str) -> list[Event]:
+        """Return what happened to one item, in order; its being drawn with others apart.
+
+        Raises:
+            InputError: There is no such review.
+        """
+        own = (events_table.c.review == review) & (events_table.c.item == item)
+        with self._reading.begin() as connection:
+            self._last_event(connection, review, lock=False)
+            rows = connection.execute(select(events_table).where(own).order_by(events_table.c.seq))
+            return [event_of(row._asdict()) for row in rows]
+
+    def chain_head(self, review: str) -> str:
+        """Return the hash of a review's last event, which covers all before it.
+
+        Raises:
+            InputError: There is no such review.
+        """
+        with self._reading.begin() as connection:
+            self._last_event(connection, review, lock=False)
+            chosen = select(reviews.c.chain).where(reviews.c.name == review)
+            return str(connection.scalar(chosen))
+
     def change(self, review: str, decide: Decide[T]) -> T:
         """Let a function of the workflow change a review; return its result, without the events.
 
@@ -337,7 +366,13 @@ class Store:
     ) -> None:
         if not made:
             return
-        connection.execute(insert(events_table), [event_row(review, event) for event in made])
+        chain = connection.scalar(select(reviews.c.chain).where(reviews.c.name == review))
+        history = []
+        for event in made:
+            row = event_row(review, event)
+            chain = row["chain"] = chained(str(chain), row)
+            history.append(row)
+        connection.execute(insert(events_table), history)
         taken_back = [seq for event in made for seq in set_aside_by(event)]
         for seq in taken_back:
             connection.execute(delete(votes).where(votes.c.review == review, votes.c.seq == seq))
@@ -367,7 +402,8 @@ class Store:
             if row["id"] not in new:
                 own = (items.c.review == review) & (items.c.id == row["id"])
                 connection.execute(update(items).where(own).values(**row))
-        connection.execute(update(reviews).where(reviews.c.name == review).values(seq=state.seq))
+        last = update(reviews).where(reviews.c.name == review)
+        connection.execute(last.values(seq=state.seq, chain=chain))
 
     def _lock(self, review: str) -> RLock:
         with self._guard:
@@ -380,16 +416,47 @@ def _events(connection: Connection, review: str, after: int) -> Iterable[Event]:
     return (event_of(row._asdict()) for row in connection.execute(chosen))
 
 
+def chain_problems(store: Store, review: str, *, head: str | None = None) -> list[str]:
+    """Return where a review's events are not those that were written, by their hashes.
+
+    Every event's hash covers the event and the hash of the one before. Whoever can write to the
+    database could compute all of them anew; who kept an earlier hash elsewhere finds that too.
+
+    Args:
+        store: The reviews.
+        review: The review.
+        head: A hash, or its beginning, that was the last one at some time.
+
+    Raises:
+        InputError: There is no such review.
+    """
+    own = select(events_table).where(events_table.c.review == review).order_by(events_table.c.seq)
+    known, before, problems = head is None, "", []
+    with reading(store.engine).begin() as connection:
+        for row in connection.execute(own).mappings():
+            if row["chain"] != chained(before, dict(row)):
+                problems.append(f"event {row['seq']} is not as it was written")
+            before = row["chain"]
+            known = known or before.startswith(str(head))
+    if before != store.chain_head(review):
+        problems.append("the last event is not the last that was written")
+    if not known:
+        problems.append(f"no event has the hash {str(head)[:16]}: the history was written anew")
+    return problems
+
+
 def verify(store: Store, review: str) -> list[str]:
     """Return every difference between a review's state and what its history leads to.
 
     The history is replayed from its first event; an empty list is the proof that nothing of the
-    state is there without an event, and nothing of the history is lost.
+    state is there without an event, that no event was changed, and nothing of the history is lost.
 
     Raises:
         InputError: There is no such review.
     """
     history = store.history(review)
+    if changed := chain_problems(store, review):
+        return changed
     try:
         state = replay(history)
     except ValueError as error:

@@ -116,7 +116,10 @@ async def check_form(request: Request) -> None:
     Raises:
         NeedsSignIn: Nobody is signed in any more.
         HTTPException: 403.
+        SQLAlchemyError: The database did not say who is signed in.
     """
+    if (unavailable := request.scope["state"].get("unavailable")) is not None:
+        raise unavailable
     if request.method in _SAFE_METHODS:
         return
     form = await request.form()

@@ -12,6 +12,7 @@ from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
 __all__ = [
+    "WHY",
     "EarlierVote",
     "Idle",
     "ItemView",
@@ -23,6 +24,10 @@ __all__ = [
     "item_view",
     "training_feedback",
 ]
+
+
+WHY = ("why", "explanation")
+"""Columns of training items that say why their known answer is right; the first that is there."""
 
 
 @dataclass(frozen=True)
@@ -140,11 +145,17 @@ class TrainingFeedback:
 
     Attributes:
         right: Whether it was right.
+        shown: What the item shows, by what it is called.
+        given: Question and what was answered.
+        why: Why the known answer is right, where the item says so.
         known: Question and the answer that is known to be right.
         closed: Where it ended a round: how many were right, of how many, and whether that passes.
     """
 
     right: bool
+    shown: tuple[tuple[str, str], ...]
+    given: tuple[tuple[str, str], ...]
+    why: str
     known: tuple[tuple[str, str], ...]
     closed: tuple[int, int, bool] | None
 
@@ -187,17 +198,30 @@ def training_feedback(state: ReviewState, who: str, item: str) -> TrainingFeedba
             right = results.get(item)
             if right is None:
                 continue
-            known = state.gold[item]
-            asked = (
-                (state.project.question(q).text, known[q]) for q in stage.questions if q in known
-            )
+            fields = state.gold_fields[item]
             complete = all(r is not None for r in results.values())
             hits = sum(bool(r) for r in results.values())
             passed = hits / len(results) >= stage.threshold
             return TrainingFeedback(
-                right, tuple(asked), (hits, len(results), passed) if complete else None
+                right,
+                tuple(
+                    (name.replace("_", " "), _text(fields[name]))
+                    for name in state.project.show
+                    if fields.get(name)
+                ),
+                _answered(state.project, stage, trainee.answers.get(item, {})),
+                next((_text(fields[name]) for name in WHY if fields.get(name)), ""),
+                _answered(state.project, stage, state.gold[item]),
+                (hits, len(results), passed) if complete else None,
             )
     return None
+
+
+def _answered(
+    project: Project, stage: Stage, answers: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
+    asked = (name for name in stage.questions if name in answers)
+    return tuple((project.question(name).text, answers[name]) for name in asked)
 
 
 @lru_cache(maxsize=1024)

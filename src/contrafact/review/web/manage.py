@@ -1,16 +1,11 @@
 """The manager's pages: reviews, who may sign in, the audit log; a review's figures, stages, people.
 
-Also their files: items and decisions in, everything that was decided out. What is uploaded is
-written to a folder of its own under a name of ours; of the name that it was sent with only the
-suffix is used, and the rest shown in messages. All of these pages are for managers.
+Also their files: items and decisions in (`contrafact.review.web.uploads`), everything that was
+decided out. All of these pages are for managers.
 """
 
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
-from shutil import copyfileobj
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Form, HTTPException, Request, UploadFile
@@ -37,13 +32,14 @@ from contrafact.review.external_formats import TOOLS, read_annotations
 from contrafact.review.field_mapping import name_pairs, read_gold, read_items
 from contrafact.review.figures.agreement import rated_questions
 from contrafact.review.import_annotations import import_annotations
-from contrafact.review.project import Project, builtin_projects, load_project, parse_project
+from contrafact.review.project import builtin_projects, load_project
 from contrafact.review.state import NotAllowed, ReviewState
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.studio import Studio, redirect_to, render
+from contrafact.review.web.uploads import read_project, shown_name, uploaded
 from contrafact.review.workflow import reissue, set_stage_open
 
-__all__ = ["read_project", "router", "shown_name", "uploaded"]
+__all__ = ["router"]
 
 _LOG_LINES = 500
 # An SVG that is opened by itself is a page of its own, and styles its lines.
@@ -61,6 +57,7 @@ _DESCRIPTIONS: dict[Export, str] = {
 
 router = APIRouter(prefix="/manage")
 Text = Annotated[str, Form(max_length=1000)]
+LongText = Annotated[str, Form(max_length=20_000)]
 
 
 @router.get("", name="manage")
@@ -111,7 +108,8 @@ def invite(
         )
     except NotAllowed as error:
         return _people(request, studio, status=422, problem=str(error))
-    link = str(request.url_for("invite_page", secret=secret))
+    base = studio.url or str(request.base_url).rstrip("/")
+    link = base + str(request.app.url_path_for("invite_page", secret=secret))
     return _people(request, studio, invited=name, link=link)
 
 
@@ -147,10 +145,23 @@ def log(request: Request, account: TheManager, studio: TheStudio) -> HTMLRespons
 
 @router.get("/r/{review:review}", name="manage_review")
 def manage_review(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    all_stages: bool = False,
+) -> HTMLResponse:
+    """Show how a review stands: what to do next, its stages, what can be exported."""
+    return _review_page(request, studio, review, all_stages=all_stages)
+
+
+@router.get("/r/{review:review}/figures", name="manage_figures")
+def manage_figures(
     request: Request, account: TheManager, review: TheReview, studio: TheStudio
 ) -> HTMLResponse:
-    """Show how a review stands: its figures, its stages, what can be exported."""
-    return _review_page(request, studio, review)
+    """Show a review's figures."""
+    figures = studio.figures.figures(review)
+    return render(request, "manage_figures.html", review=review, figures=figures)
 
 
 @router.get("/r/{review:review}/plots/{file}", name="manage_plot")
@@ -218,30 +229,6 @@ def reissue_items(
     return _changed(request, studio, account.name, review, "items taken back", item or person)
 
 
-@router.post("/r/{review:review}/correct", name="correct_item")
-def correct_item(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    item: Text = "",
-    reason: Text = "",
-    stage: Text = "",
-    withdraw: bool = Form(False),
-) -> Response:
-    """Send an item back to a stage, or take it out of the review."""
-    item = item.strip()
-    try:
-        if withdraw:
-            studio.store.withdraw(review, item, account.name, reason)
-        else:
-            studio.store.reopen(review, item, account.name, reason, stage=stage or None)
-    except NotAllowed as error:
-        return _review_page(request, studio, review, status=409, problem=str(error))
-    what = "item withdrawn" if withdraw else "item reopened"
-    return _changed(request, studio, account.name, review, what, item)
-
-
 @router.post("/r/{review:review}/words", name="change_words")
 def change_words(
     request: Request,
@@ -295,6 +282,35 @@ def change_team(
     return redirect_to(str(request.app.url_path_for("manage_team", review=review)))
 
 
+@router.post("/r/{review:review}/team/invite", name="invite_team")
+def invite_team(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    names: LongText,
+    roles: Annotated[list[str] | None, Form()] = None,
+    trained: bool = Form(False),
+) -> HTMLResponse:
+    """Give people roles in a review, and those without an account a link to make theirs."""
+    wanted = list(dict.fromkeys(line.strip() for line in names.splitlines() if line.strip()))
+    address, links = client_address(request), []
+    try:
+        for name in wanted:
+            known = studio.accounts.find(name)
+            if known is None or (known.active and not known.ready):
+                base = studio.url or str(request.base_url).rstrip("/")
+                link = studio.invite_link(name, base, by=account.name, address=address)
+                links.append((name, link))
+            studio.store.set_roles(review, name, roles or [], account.name, trained=trained)
+            detail = f"{name}: {', '.join(roles or []) or 'no role'}"
+            studio.log_change(account.name, review, "roles given", detail, address=address)
+    except NotAllowed as error:
+        return _team(request, studio, review, status=422, problem=str(error), links=links)
+    message = f"{len(wanted):,} {'person has' if len(wanted) == 1 else 'people have'} their roles."
+    return _team(request, studio, review, links=links, message=message)
+
+
 def _reviews(
     request: Request, studio: Studio, *, status: int = 200, problem: str = ""
 ) -> HTMLResponse:
@@ -345,7 +361,13 @@ def _changed(
 
 
 def _review_page(
-    request: Request, studio: Studio, review: str, *, status: int = 200, problem: str = ""
+    request: Request,
+    studio: Studio,
+    review: str,
+    *,
+    status: int = 200,
+    problem: str = "",
+    all_stages: bool = False,
 ) -> HTMLResponse:
     figures = studio.figures.figures(review)
     state = figures.state
@@ -358,6 +380,13 @@ def _review_page(
         review=review,
         title=state.project.title,
         figures=figures,
+        steps=_next_steps(state, figures.problems),
+        # Those that have something to show; the first is where items come in.
+        stages=[
+            one
+            for number, one in enumerate(figures.progress.stages)
+            if all_stages or not number or one.items or one.closed
+        ],
         in_hand=sorted(
             (who, item.id, state.project.stage(item.stage).title if item.stage else "")
             for who, item in held
@@ -368,7 +397,6 @@ def _review_page(
             if what in _DESCRIPTIONS
         ],
         formats=TABLE_FORMATS,
-        judged_at=[(one.id, one.title) for one in state.project.flow if not one.barrier],
         # The blind stages, with what ratings of them can be about.
         rated=[
             (stage.id, stage.title, rated_questions(state, stage.id))
@@ -378,8 +406,30 @@ def _review_page(
     )
 
 
+def _next_steps(state: ReviewState, problems: Sequence[str]) -> list[tuple[str, str]]:
+    """Return what a review wants of its manager: what to do, and the page where it is done."""
+    steps = []
+    if not state.items:
+        steps.append(("Import the items", "manage_import"))
+    if not state.people:
+        steps.append(("Invite the people, with their roles", "manage_team"))
+    else:
+        steps += [(f"{one[:1].upper()}{one[1:]}", "manage_team") for one in problems]
+    if state.items and not steps:
+        ended = all(item.outcome is not None for item in state.items.values())
+        steps = [("All items have ended: take the decisions out, below", "manage_review")] * ended
+    return steps
+
+
 def _team(
-    request: Request, studio: Studio, review: str, *, status: int = 200, problem: str = ""
+    request: Request,
+    studio: Studio,
+    review: str,
+    *,
+    status: int = 200,
+    problem: str = "",
+    message: str = "",
+    links: Sequence[tuple[str, str]] = (),
 ) -> HTMLResponse:
     roles, people, problems, notes = studio.store.read(
         review,
@@ -397,6 +447,8 @@ def _team(
         "manage_team.html",
         status=status,
         problem=problem,
+        message=message,
+        links=links,
         review=review,
         roles=roles,
         people=people,
@@ -406,9 +458,6 @@ def _team(
     )
 
 
-LongText = Annotated[str, Form(max_length=20_000)]
-_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".xlsx")
-_PROJECT_BYTES = 256 * 1024
 _SHOWN_PROBLEMS = 200
 _TYPES = {
     "jsonl": "application/jsonl; charset=utf-8",
@@ -563,48 +612,3 @@ def _import_page(
         tools=TOOLS,
         limit=studio.upload_limit // (1024 * 1024),
     )
-
-
-def read_project(name: str, file: UploadFile | None) -> Project:
-    """Return the project that a form names, or that it holds as a TOML file.
-
-    Raises:
-        InputError: It names none, or holds none that is valid.
-    """
-    if file is not None and file.filename:
-        given = file.file.read(_PROJECT_BYTES + 1)
-        if len(given) > _PROJECT_BYTES:
-            raise InputError("the project's file is too large", hint="it is a short TOML file")
-        try:
-            return parse_project(given.decode("utf-8"), "the project's file")
-        except UnicodeDecodeError as error:
-            raise InputError("the project's file is not UTF-8", hint="save it as UTF-8") from error
-    if name not in builtin_projects():
-        raise InputError("no project is named", hint="choose one, or upload its file")
-    return load_project(name)
-
-
-@contextmanager
-def uploaded(file: UploadFile) -> Iterator[Path]:
-    """Give what was uploaded as a temporary file; messages name it as its sender did.
-
-    Raises:
-        InputError: As the block does, with the sender's name of the file.
-    """
-    suffix = PurePosixPath(file.filename or "").suffix.lower()
-    with tempfile.TemporaryDirectory(prefix="contrafact-upload-") as folder:
-        path = Path(folder) / f"upload{suffix if suffix in _SUFFIXES else ''}"
-        with path.open("wb") as sink:
-            copyfileobj(file.file, sink)
-        try:
-            yield path
-        except InputError as error:
-            where = shown_name(file) if error.file is not None else None
-            raise InputError(error.problem, file=where, line=error.line, hint=error.hint) from error
-
-
-def shown_name(file: UploadFile) -> str:
-    """Return the name that a file was sent with, as far as it can be shown."""
-    base = (file.filename or "").replace("\\", "/").rpartition("/")[2]
-    plain = "".join(c if c.isprintable() else "?" for c in base)
-    return plain[-80:] or "the file"

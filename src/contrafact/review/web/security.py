@@ -10,15 +10,24 @@ import re
 import secrets
 from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
+from ipaddress import ip_address
 from time import perf_counter
 
 from anyio.to_thread import run_sync
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contrafact.review.web.studio import Studio
 
-__all__ = ["HEADERS", "SecurityMiddleware", "cookie_name", "csrf_token", "set_session"]
+__all__ = [
+    "HEADERS",
+    "SecurityMiddleware",
+    "cookie_name",
+    "csrf_token",
+    "set_device",
+    "set_session",
+]
 
 
 _LOG = logging.getLogger("contrafact.review.web.requests")
@@ -35,14 +44,33 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 """Sent with every response."""
-_SESSION, _VISIT = "session", "visit"
+_SESSION, _VISIT, _DEVICE = "session", "visit", "device"
 _SECRET_PATH = re.compile(r"^/invite/[^/]+")
 _TOO_LARGE = b"What was sent is too large."
+_OTHER_NAME = b"No studio of this name is here. Whoever serves it gives its address with --url."
 
 
 def cookie_name(studio: Studio, kind: str) -> str:
-    """Return a cookie's name; over TLS, one that only this very host can set."""
-    return f"__Host-contrafact-{kind}" if studio.secure else f"contrafact-{kind}"
+    """Return a cookie's name; over TLS, one that only this very host can set.
+
+    Browsers share a host's cookies among its ports, so the name tells two studios apart.
+    """
+    return f"{'__Host-' if studio.secure else ''}contrafact-{kind}-{studio.id}"
+
+
+def answers_to(studio: Studio, host: str) -> bool:
+    """Return whether a studio is what a request's ``Host`` names.
+
+    A page of another site can lead its own name to this address, and be taken for the studio by
+    the browser; a bare address it cannot.
+    """
+    if not studio.names:
+        return True
+    name = re.sub(r":[0-9]*$", "", host.strip().casefold())
+    try:
+        return name in studio.names or bool(ip_address(name.strip("[]")))
+    except ValueError:
+        return False
 
 
 def csrf_token(secret: str) -> str:
@@ -55,11 +83,18 @@ def set_session(headers: MutableHeaders, studio: Studio, secret: str | None) -> 
     headers.append("set-cookie", _cookie(studio, _SESSION, secret))
 
 
+def set_device(headers: MutableHeaders, studio: Studio, secret: str) -> None:
+    """Let a browser remember that somebody has signed in there; no script can read it."""
+    kept = int(studio.sessions.limits.device_life.total_seconds())
+    headers.append("set-cookie", f"{_cookie(studio, _DEVICE, secret)}; Max-Age={kept}")
+
+
 class SecurityMiddleware:
     """Recognises sessions, limits what is sent, adds headers, and logs requests without secrets.
 
-    Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None) and ``csrf``
-    into the request's state.
+    Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None), ``device``
+    (the secret of a browser that has signed in before, or None) and ``csrf`` into the request's
+    state.
     """
 
     def __init__(self, app: ASGIApp, studio: Studio) -> None:
@@ -74,7 +109,8 @@ class SecurityMiddleware:
         began, status = perf_counter(), 0
         scope.setdefault("state", {})
         static = scope["path"].startswith("/static/")
-        visit = None if static else await self._recognise(scope)
+        known = answers_to(self.studio, Headers(scope=scope).get("host", ""))
+        visit = await self._recognise(scope) if known and not static else None
 
         async def guarded_send(message: Message) -> None:
             nonlocal status
@@ -91,7 +127,10 @@ class SecurityMiddleware:
             await send(message)
 
         try:
-            await self._limited(scope, receive, guarded_send)
+            if known:
+                await self._limited(scope, receive, guarded_send)
+            else:
+                await _refuse(guarded_send, 400, _OTHER_NAME)
         finally:
             path = _SECRET_PATH.sub("/invite/[secret]", scope["path"])
             spent = 1000 * (perf_counter() - began)
@@ -106,8 +145,13 @@ class SecurityMiddleware:
         except CookieError:
             cookies = {}
         secret = cookies.get(cookie_name(studio, _SESSION))
-        account = await run_sync(studio.sessions.account, secret) if secret else None
+        try:
+            account = await run_sync(studio.sessions.account, secret) if secret else None
+        except SQLAlchemyError as error:
+            # The app shows it as a page, with what was sent in it.
+            account, state["unavailable"] = None, error
         state["account"], state["session"] = account, secret if account else None
+        state["device"] = cookies.get(cookie_name(studio, _DEVICE))
         if account is not None and secret:
             state["csrf"] = csrf_token(secret)
             return None
@@ -123,7 +167,7 @@ class SecurityMiddleware:
         limit = self.studio.upload_limit if big else self.studio.form_limit
         length = Headers(scope=scope).get("content-length", "0")
         if not re.fullmatch(r"[0-9]{1,18}", length) or int(length) > limit:
-            await _refuse(send)
+            await _refuse(send, 413, _TOO_LARGE)
             return
         taken, started, over = 0, False, False
 
@@ -148,17 +192,17 @@ class SecurityMiddleware:
         with suppress(_TooLarge):
             await self.app(scope, limited_receive, watched_send)
         if over and not started:
-            await _refuse(send)
+            await _refuse(send, 413, _TOO_LARGE)
 
 
 class _TooLarge(Exception):
     """More was sent than announced, and more than is allowed."""
 
 
-async def _refuse(send: Send) -> None:
+async def _refuse(send: Send, status: int, why: bytes) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": _TOO_LARGE})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": why})
 
 
 def _cookie(studio: Studio, kind: str, value: str | None) -> str:

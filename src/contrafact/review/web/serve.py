@@ -5,13 +5,14 @@ The server is on this machine alone unless it is told otherwise, and never open 
 
 import ipaddress
 import logging
+import re
 import signal
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import anyio
 import uvicorn
@@ -28,12 +29,22 @@ from contrafact.errors import InputError
 from contrafact.review.state import NotAllowed
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.store.store import Store
-from contrafact.review.web import manage, sign_in, work
+from contrafact.review.web import manage, manage_items, sign_in, work
 from contrafact.review.web.access import NeedsSignIn, check_form
+from contrafact.review.web.connections import ConnectionLimits, limited_protocol
 from contrafact.review.web.security import HEADERS, SecurityMiddleware
-from contrafact.review.web.studio import Studio, open_studio, redirect_to, render
+from contrafact.review.web.studio import Studio, TooBusy, open_studio, redirect_to, render
 
-__all__ = ["EVERY", "FIRST_MANAGER", "bind", "create_app", "serve", "settle_all", "settling"]
+__all__ = [
+    "EVERY",
+    "FIRST_MANAGER",
+    "bind",
+    "create_app",
+    "public_name",
+    "serve",
+    "settle_all",
+    "settling",
+]
 
 _LOG = logging.getLogger("contrafact.review.web.settle")
 EVERY = 60.0
@@ -60,12 +71,14 @@ def create_app(studio: Studio | Store | str) -> FastAPI:
     app.state.studio = opened
     app.add_middleware(SecurityMiddleware, studio=opened)
     app.mount("/static", StaticFiles(packages=[("contrafact.review.web", "static")]), "static")
-    for router in (sign_in.router, work.router, manage.router):
+    for router in (sign_in.router, work.router, manage.router, manage_items.router):
         app.include_router(router)
     app.add_exception_handler(NeedsSignIn, _needs_sign_in)
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _bad_form)
     app.add_exception_handler(InputError, _input_problem)
+    app.add_exception_handler(SQLAlchemyError, _unavailable)
+    app.add_exception_handler(TooBusy, _too_busy)
     app.add_exception_handler(Exception, _failure)
     return app
 
@@ -85,8 +98,7 @@ async def _needs_sign_in(request: Request, _: Exception) -> Response:
     if request.method == "GET":
         wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return redirect_to(f"/sign-in?next={quote(wanted, safe='')}")
-    message = "You are signed out. What you sent was not taken; your browser's Back shows it again."
-    return _problem(request, 401, message)
+    return render(request, "signed_out.html", status=401, next=_page_of_form(request))
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:
@@ -110,6 +122,44 @@ async def _input_problem(request: Request, error: Exception) -> Response:
         response.headers["retry-after"] = str(error.seconds)
         return response
     return _problem(request, 409 if isinstance(error, NotAllowed) else 422, str(error))
+
+
+async def _unavailable(request: Request, error: Exception) -> Response:
+    """Show that the database does not answer, with the form that was sent, to send it again."""
+    _LOG.error("the database does not answer: %s", type(error).__name__)
+    sent: list[tuple[str, str]] = []
+    whole = request.method in ("GET", "HEAD")
+    if not whole:
+        with suppress(HTTPException):
+            form = await request.form()
+            sent = [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
+            whole = len(sent) == len(form.multi_items())  # a file has to be chosen again
+    response = render(
+        request,
+        "unavailable.html",
+        status=503,
+        sent=sent,
+        whole=whole,
+        method=request.method,
+        path=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+    )
+    response.headers["retry-after"] = "5"
+    return response
+
+
+def _page_of_form(request: Request) -> str:
+    """Return the page that a form was sent from, as far as one can go back to it."""
+    found = re.match(r"(/r/[^/]+/)(work|adjudicate|undo)$", request.url.path)
+    if found is not None:
+        return f"{found[1]}{'work' if found[2] == 'undo' else found[2]}"
+    return "/manage" if request.url.path.startswith("/manage") else "/"
+
+
+async def _too_busy(request: Request, _: Exception) -> Response:
+    message = "Too many people are signing in just now. Try again in a moment."
+    response = _problem(request, 503, message)
+    response.headers["retry-after"] = "5"
+    return response
 
 
 async def _failure(request: Request, _: Exception) -> Response:
@@ -175,6 +225,7 @@ def serve(
     key: Path | None = None,
     allow_remote: bool = False,
     behind_proxy: bool = False,
+    url: str | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve a studio until it is told to stop; what runs then is finished first.
@@ -187,22 +238,32 @@ def serve(
         key: Its key, where that is another file.
         allow_remote: Whether others may reach it without TLS.
         behind_proxy: Whether a proxy on this machine ends TLS and says where requests come from.
+        url: The address that people reach it by: links carry it, and requests for another name
+            are refused. If not given, names of this machine and bare addresses are taken.
         say: Prints where the studio is, and the first manager's link.
 
     Raises:
-        InputError: The address cannot be used, others could listen in, or the certificate or the
-            database cannot be used.
+        InputError: The address cannot be used, others could listen in, ``url`` is none, or the
+            certificate or the database cannot be used.
     """
+    names = {host.casefold(), "localhost", socket.gethostname().casefold()}
+    if url is not None:
+        names.add(public_name(url))
     if key is not None and certificate is None:
         raise InputError("a TLS key needs its certificate", hint="give --tls-cert too")
     if certificate is not None:
         _check_certificate(certificate, key)
     listening = bind(host, port, tls=certificate is not None, allow_remote=allow_remote)
     with listening:
-        studio = open_studio(database, secure=certificate is not None or behind_proxy)
+        studio = open_studio(
+            database,
+            secure=certificate is not None or behind_proxy,
+            url=(url or "").rstrip("/"),
+            names=frozenset(names),
+        )
         scheme = "http" if certificate is None else "https"
         name = f"[{host}]" if ":" in host else host
-        base = f"{scheme}://{name}:{listening.getsockname()[1]}"
+        base = studio.url or f"{scheme}://{name}:{listening.getsockname()[1]}"
         say(f"The studio is at {base} (stop it with Ctrl+C)")
         if not studio.accounts.has_manager():
             link = studio.invite_link(FIRST_MANAGER, base, by="command line", manager=True)
@@ -212,6 +273,20 @@ def serve(
         with suppress(KeyboardInterrupt):
             uvicorn.Server(_config(studio, certificate, key, behind_proxy)).run(sockets=[listening])
         say("The studio is closed; every decision that was acknowledged is kept")
+
+
+def public_name(url: str) -> str:
+    """Return the host's name in the address of a studio.
+
+    Raises:
+        InputError: It is no such address.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+        raise InputError(
+            f"'{url[:80]}' is no address of a studio", hint="write it as https://review.example.org"
+        )
+    return parts.hostname.casefold()
 
 
 def bind(host: str, port: int, *, tls: bool, allow_remote: bool) -> socket.socket:
@@ -266,6 +341,7 @@ def _config(
         # Longer than people look at an item: a line that the server closes just as a browser uses
         # it again costs an answer.
         timeout_keep_alive=_KEEP_ALIVE,
+        http=limited_protocol(ConnectionLimits(per_address=None if behind_proxy else 200)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Signing in and out, and the page behind a one-time invitation."""
+"""Signing in and out, the page behind a one-time invitation, and changing one's own password."""
 
 from typing import Annotated
 
@@ -8,8 +8,8 @@ from fastapi.responses import HTMLResponse, Response
 from contrafact.review.state import NotAllowed
 from contrafact.review.store.accounts import LONGEST, SHORTEST
 from contrafact.review.store.sessions import TooManyAttempts
-from contrafact.review.web.access import TheStudio, client_address
-from contrafact.review.web.security import set_session
+from contrafact.review.web.access import TheAccount, TheStudio, client_address
+from contrafact.review.web.security import set_device, set_session
 from contrafact.review.web.studio import Studio, redirect_to, render
 
 __all__ = ["router"]
@@ -27,7 +27,7 @@ def sign_in_page(request: Request, next: str = "/") -> Response:
 
 
 @router.post("/sign-in", name="sign_in")
-def sign_in(
+async def sign_in(
     request: Request,
     studio: TheStudio,
     name: Text,
@@ -36,8 +36,15 @@ def sign_in(
 ) -> Response:
     """Sign in: always a session with a new secret, whatever the browser had before."""
     name = name.strip()
+    address, device = client_address(request), request.scope["state"]["device"]
+
+    def work() -> tuple[str, str]:
+        secret = studio.sessions.sign_in(name, password, address=address, device=device)
+        _end(request, studio)
+        return secret, studio.sessions.know_device(name, device)
+
     try:
-        secret = studio.sessions.sign_in(name, password, address=client_address(request))
+        secret, device = await studio.hashing.run(work)
     except NotAllowed as error:
         slow = isinstance(error, TooManyAttempts)
         page = render(
@@ -51,9 +58,9 @@ def sign_in(
         if isinstance(error, TooManyAttempts):
             page.headers["retry-after"] = str(error.seconds)
         return page
-    _end(request, studio)
     answer = redirect_to(_local(next))
     set_session(answer.headers, studio, secret)
+    set_device(answer.headers, studio, device)
     return answer
 
 
@@ -74,25 +81,81 @@ def invite_page(request: Request, secret: str, studio: TheStudio) -> HTMLRespons
 
 
 @router.post("/invite/{secret}", name="accept_invite")
-def accept_invite(
+async def accept_invite(
     request: Request, secret: str, studio: TheStudio, password: Text, again: Text
 ) -> Response:
     """Use a one-time link: set the password, and sign in."""
-    name = studio.accounts.invited(secret)
-    if name is None:
-        return _invite(request, secret, None, 404)
-    if password != again:
-        return _invite(request, secret, name, 422, "the two passwords are not the same")
-    address = client_address(request)
-    try:
-        account = studio.accounts.accept(secret, password, address=address)
-    except NotAllowed as error:
-        return _invite(request, secret, studio.accounts.invited(secret), 422, str(error))
-    _end(request, studio)
-    answer = redirect_to("/")
-    began = studio.sessions.begin(account.name, address=address)
-    set_session(answer.headers, studio, began)
-    return answer
+    address, device = client_address(request), request.scope["state"]["device"]
+
+    def work() -> Response:
+        name = studio.accounts.invited(secret)
+        if name is None:
+            return _invite(request, secret, None, 404)
+        if password != again:
+            return _invite(request, secret, name, 422, "the two passwords are not the same")
+        try:
+            account = studio.accounts.accept(secret, password, address=address)
+        except NotAllowed as error:
+            return _invite(request, secret, studio.accounts.invited(secret), 422, str(error))
+        _end(request, studio)
+        answer = redirect_to("/")
+        began = studio.sessions.begin(account.name, address=address)
+        set_session(answer.headers, studio, began)
+        set_device(answer.headers, studio, studio.sessions.know_device(account.name, device))
+        return answer
+
+    return await studio.hashing.run(work)
+
+
+@router.get("/account", name="account_page")
+def account_page(request: Request, account: TheAccount, done: bool = False) -> HTMLResponse:
+    """Show the form to change one's password."""
+    return _account(request, done=done)
+
+
+@router.post("/account", name="change_password")
+async def change_password(
+    request: Request,
+    account: TheAccount,
+    studio: TheStudio,
+    password: Text,
+    new: Text,
+    again: Text,
+) -> Response:
+    """Change one's own password; every other session of the account ends."""
+    address, device = client_address(request), request.scope["state"]["device"]
+
+    def work() -> Response:
+        if new != again:
+            return _account(request, 422, "the two new passwords are not the same")
+        try:
+            # Whoever found the browser open guesses no faster here than when signing in.
+            studio.sessions.sign_in(account.name, password, address=address, device=device)
+            studio.accounts.set_password(account.name, new, address=address)
+        except TooManyAttempts as error:
+            return _account(request, 429, str(error))
+        except NotAllowed as error:
+            return _account(request, 422, str(error))
+        answer = redirect_to(f"{request.app.url_path_for('account_page')}?done=1")
+        began = studio.sessions.begin(account.name, address=address)
+        set_session(answer.headers, studio, began)
+        return answer
+
+    return await studio.hashing.run(work)
+
+
+def _account(
+    request: Request, status: int = 200, problem: str | None = None, *, done: bool = False
+) -> HTMLResponse:
+    return render(
+        request,
+        "account.html",
+        status=status,
+        problem=problem,
+        done=done,
+        shortest=SHORTEST,
+        longest=LONGEST,
+    )
 
 
 def _invite(

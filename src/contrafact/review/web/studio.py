@@ -3,13 +3,17 @@
 Templates escape everything.
 """
 
+import asyncio
 import hashlib
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
+from threading import Lock
 from time import time
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -24,7 +28,9 @@ from contrafact.review.web.figures_cache import FiguresCache
 __all__ = [
     "FORM_LIMIT",
     "UPLOAD_LIMIT",
+    "HashingQueue",
     "Studio",
+    "TooBusy",
     "asset",
     "guidelines_html",
     "open_studio",
@@ -32,10 +38,50 @@ __all__ = [
     "render",
 ]
 
+T = TypeVar("T")
 FORM_LIMIT = 512 * 1024
 """Bytes of an ordinary form: the longest text that is rewritten, and more."""
 UPLOAD_LIMIT = 64 * 1024 * 1024
 """Bytes of what a manager uploads."""
+
+
+class TooBusy(Exception):
+    """So many wait for their passwords to be looked at that no more are let in."""
+
+
+class HashingQueue:
+    """Lets a few threads hash passwords at a time; the others wait without a thread of their own.
+
+    A hash takes 64 MiB and a core. Were they waited for in the threads that make pages, a few
+    dozen strangers who sign in at once would stop every page.
+
+    Args:
+        threads: How many are hashed at once; half of the cores if not given, one at least.
+        waiting: How many may wait.
+    """
+
+    def __init__(self, threads: int | None = None, waiting: int = 64) -> None:
+        self._threads = threads or max(1, (os.cpu_count() or 2) // 2)
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="hashing")
+        self._most = self._threads + waiting
+        self._present = 0
+        self._guard = Lock()
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do work that hashes, in its turn.
+
+        Raises:
+            TooBusy: Too many wait already.
+        """
+        with self._guard:
+            if self._present >= self._most:
+                raise TooBusy
+            self._present += 1
+        try:
+            return await asyncio.wrap_future(self._pool.submit(work))
+        finally:
+            with self._guard:
+                self._present -= 1
 
 
 @dataclass(frozen=True)
@@ -50,6 +96,10 @@ class Studio:
         secure: Whether browsers reach it over TLS, so that cookies are sent over nothing else.
         form_limit: Bytes of a form.
         upload_limit: Bytes of a manager's upload.
+        id: Tells this studio's cookies from those of another studio on the same host.
+        url: The address that people reach it by, without a slash at its end; empty if not known.
+        names: The names of hosts that it answers to, besides bare addresses; any if there are none.
+        hashing: Where work that hashes passwords waits for its turn.
     """
 
     store: Store
@@ -59,6 +109,10 @@ class Studio:
     secure: bool = False
     form_limit: int = FORM_LIMIT
     upload_limit: int = UPLOAD_LIMIT
+    id: str = ""
+    url: str = ""
+    names: frozenset[str] = frozenset()
+    hashing: "HashingQueue" = field(default_factory=lambda: HashingQueue())
 
     def invite_link(
         self, name: str, base: str, *, by: str, manager: bool = False, address: str = ""
@@ -95,6 +149,8 @@ def open_studio(
     limits: Limits | None = None,
     form_limit: int = FORM_LIMIT,
     upload_limit: int = UPLOAD_LIMIT,
+    url: str = "",
+    names: frozenset[str] = frozenset(),
 ) -> Studio:
     """Open a studio on a database.
 
@@ -105,6 +161,8 @@ def open_studio(
         limits: How long sessions last, and how attempts to sign in are slowed.
         form_limit: Bytes of a form.
         upload_limit: Bytes of a manager's upload.
+        url: The address that people reach it by.
+        names: The names of hosts that it answers to; any if there are none.
 
     Raises:
         InputError: The database cannot be used.
@@ -112,7 +170,19 @@ def open_studio(
     store = Store(database) if isinstance(database, str) else database
     accounts = Accounts(store.engine, clock=clock)
     sessions = Sessions(accounts, clock=clock, limits=limits)
-    return Studio(store, accounts, sessions, FiguresCache(store), secure, form_limit, upload_limit)
+    place = store.engine.url.render_as_string(hide_password=True)
+    return Studio(
+        store,
+        accounts,
+        sessions,
+        FiguresCache(store),
+        secure,
+        form_limit,
+        upload_limit,
+        id=hashlib.sha256(place.encode()).hexdigest()[:8],
+        url=url,
+        names=names,
+    )
 
 
 def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:

@@ -297,8 +297,9 @@ def submit_answer(
             answers=[(texts.get(name, name), text) for name, text in form.filled.answers.items()],
             filled=form.filled,
         )
-    path = request.app.url_path_for(page, review=review)
-    return redirect_to(path + (f"?{urlencode({'last': given.item})}" if given.training else ""))
+    # The page's script forgets what it kept of the form when it sees that it was taken.
+    query = {"taken": form.request} | ({"last": given.item} if given.training else {})
+    return redirect_to(f"{request.app.url_path_for(page, review=review)}?{urlencode(query)}")
 
 
 def filled_before(studio: Studio, member: Member, assignment: Assignment) -> FilledForm:

@@ -32,7 +32,7 @@ def test_figures_and_names_are_as_they_were():
     [
         ("Shares of Norrick Steel crashed on weak demand.", "as strong as it gets"),
         ("Norrick Steel will publish its results on Friday.", "leans neither way"),
-        ("Shares of Norrick Steel rose.", "no mild word"),
+        ("Shares of Norrick Steel could rise.", "no mild word"),
     ],
 )
 def test_what_leaves_no_room_is_refused(text, reason):
@@ -45,3 +45,26 @@ def test_what_is_denied_is_not_made_firmer():
     text = "Demand rose, and Norrick Steel sees no solid sign of a not stable market."
     result = rewrite_by_rules(text, "sentiment", 1)
     assert isinstance(result, NoRewrite)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Shares of Norrick Steel fell on Monday.", "Shares of Norrick Steel fell"),
+        ("Norrick Steel profit rose more than expected.", "Norrick Steel profit rose"),
+        ("Norrick Steel beats profit forecasts as sales grow.", "profit forecasts as sales grow"),
+    ],
+)
+def test_a_movement_a_comparison_and_a_verdict_are_put_more_firmly(text, kept):
+    results = [rewrite_by_rules(text, "sentiment", seed) for seed in range(6)]
+    assert all(kept in result.rewritten for result in results)
+    assert all(len(result.rewritten) > len(text) for result in results)
+    assert len({result.rewritten for result in results}) > 1
+
+
+def test_a_movement_that_is_called_small_or_has_its_figure_gets_no_adverb():
+    for text in (
+        "Gold edges up. Gold prices climbed on Monday.",
+        "Shares of Norrick Steel fell to 0.4 euros.",
+    ):
+        assert isinstance(rewrite_by_rules(text, "sentiment", 1), NoRewrite)

@@ -25,11 +25,13 @@ from contrafact.families.rfc.contracts.directional_cues import (
 )
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Span, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, Rule, fail, review, rule
+from contrafact.families.rfc.contracts.sentiment import raised_verbs
 from contrafact.families.rfc.contracts.vocabulary import (
     groups,
     is_function_word,
     is_known_name,
     is_modifier,
+    may_name,
     pattern,
     words,
 )
@@ -43,6 +45,7 @@ __all__ = [
     "cause_related",
     "cause_stated",
     "chain_stated",
+    "effect_as_strong",
     "effect_kept",
     "effect_worded",
     "findings_outside_cause",
@@ -54,6 +57,10 @@ __all__ = [
 
 SAME_BEGINNING = 5
 """First letters that words of one meaning share (ours)."""
+
+
+GUESS_NEAR = 6
+"""Characters from a guess to the marker that it makes one of: "might have prompted" (ours)."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,9 @@ def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
         if span is not None and finding.rule == "entity-lost" and not inside:
             # A headline repeats the cause, and loses the name with it.
             named = list(map(stem, pair.original.excerpt(span).split()))
-            inside = bool(places.original) and all(word in places.stems for word in named)
+            inside = bool(places.original) and all(
+                any(same_root(word, other) for other in places.stems) for word in named
+            )
         if rule.in_cause == "counts" or not inside:
             if finding.rule in ("entity-added", "entity-changed") and _is_region(pair, finding):
                 yield review(finding.rule, finding.message, span, finding.rewritten_span)
@@ -192,6 +201,7 @@ def headline_cause_changed(pair: Pair) -> Iterator[Finding]:
         for span in told
         for word in _content(pair.original.tokens[i] for i in pair.original.span_tokens(*span))
     )
+    told_words = [word for span in told for word in _content(changed_words(pair, span))]
     for chain in chains(pair.original):
         if chain.cause[1] > end:
             continue
@@ -203,7 +213,15 @@ def headline_cause_changed(pair: Pair) -> Iterator[Finding]:
             )
         )
         gone = {stem(token.key) for token in pair.rewritten.tokens if token.start >= end}
-        if kept is not None and words_of and words_of <= replaced and not words_of <= gone:
+        named = [
+            token.key
+            for token in (pair.original.tokens[i] for i in pair.original.span_tokens(*chain.cause))
+            if token.is_word and may_name(token.key) and not _sign_of(token.key)
+        ]
+        same = words_of <= replaced or (
+            bool(named) and 2 * sum(_means_one_of(word, told_words) for word in named) >= len(named)
+        )
+        if kept is not None and words_of and same and not words_of <= gone:
             yield fail(
                 "cause-unchanged",
                 f"the headline still has '{pair.original.excerpt(chain.cause)}' for a cause",
@@ -283,7 +301,7 @@ def _in_other_words(before: list[str], after: list[str]) -> bool:
     extra = [word for word in gained if not _means_one_of(word, before) and not _same(word, before)]
     return (
         bool(lost)
-        and len(extra) <= 1
+        and len(extra) <= max(1, len(lost) - 1)
         and all(_means_one_of(word, after) or _same(word, after) for word in lost)
     )
 
@@ -324,6 +342,8 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
     realised, changed = realised_chains(pair), changed_chains(pair)
     if not realised:
         return
+    if not changed and any(changed_words(pair, chain.cause) for chain in chains(pair.original)):
+        return  # another cause is: of what is planned or expected
     if not changed and not any(_replaced(pair, chain)[1] for chain in realised):
         cause = realised[0].cause
         yield fail("cause-unchanged", f"the cause is still '{pair.original.excerpt(cause)}'", cause)
@@ -339,6 +359,8 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
         )
         if not turned and (not new or _in_other_words(before, after)):
             continue
+        if not before and all(is_modifier(word) or stem(word) in _vague() for word in new):
+            continue  # "unusually cold weather": the same cause
         if not before and new:
             yield review(
                 "cause-extended",
@@ -395,7 +417,7 @@ def _replaced(pair: Pair, chain: Chain) -> tuple[list[str], list[str]]:
 def effect_kept(pair: Pair) -> Iterator[Finding]:
     """The effect and all directions outside the replaced cause stay."""
     for cue, others in direction_alignment(pair).counterparts:
-        if _is_inside((cue.start, cue.end), causes(pair)):
+        if _is_inside((cue.start, cue.end), (*causes(pair), *causal_places(pair).original)):
             continue
         if others and all(other.sign == -cue.sign for other in others):
             yield Finding(
@@ -409,7 +431,7 @@ def effect_kept(pair: Pair) -> Iterator[Finding]:
 
 @rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
 def effect_worded(
-    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 2
+    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 3
 ) -> Iterator[Finding]:
     """Outside the replaced cause no word of content stands for another that says something else:
     the effect's verb and what it is measured by stay.
@@ -460,6 +482,10 @@ def _have_one_sign(pair: Pair, change: Change, word: str) -> bool:
 def _touches_marker(pair: Pair, change: Change) -> bool:
     """Whether a change is right beside a marker, and may be part of a cause that was not found."""
     span = pair.spans(change)[0]
+    if span is not None and any(
+        chain.effect[0] <= span[0] and span[1] <= chain.effect[1] for chain in chains(pair.original)
+    ):
+        return False
     return span is not None and any(
         abs(span[0] - chain.marker[1]) <= 1 or abs(chain.marker[0] - span[1]) <= 1
         for chain in chains(pair.original)
@@ -472,7 +498,10 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
 
     def said(side: Side, span: Span) -> frozenset[str]:
         tokens = (side.tokens[i] for i in side.span_tokens(*span))
-        return frozenset(map(stem, _content(tokens)))
+        content = _content(tokens)
+        # What is said, not how it moves: "higher sales lift loans" for "cheap loans lift sales".
+        named = [word for word in content if not _sign_of(word) and not is_modifier(word)]
+        return frozenset(map(stem, named or content))
 
     had = [
         (said(pair.original, c.cause), said(pair.original, c.effect)) for c in chains(pair.original)
@@ -490,6 +519,19 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
                     chain.cause,
                 )
                 return
+
+
+@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
+def effect_as_strong(
+    pair: Pair, *, steps: Annotated[int, "ours: grades by which a verb may differ, less than"] = 2
+) -> Iterator[Finding]:
+    """The effect is told as strongly as before: premiums that climbed do not skyrocket."""
+    places = causal_places(pair)
+    for change in raised_verbs(pair, steps):
+        span = pair.spans(change)[0]
+        if span is not None and not _is_inside(span, (*causes(pair), *places.original)):
+            before, after = pair.texts(change)
+            yield fail("effect-changed", f"'{before}' became '{after}'", *pair.spans(change))
 
 
 _WORSE = re.compile(
@@ -551,6 +593,7 @@ def cause_stated(
             every[0].marker,
         )
         return
+    yield from _markers_gone(pair)
     guesses = pattern("guesses")
     for change in pair.changes:
         before, span = pair.spans(change)
@@ -565,7 +608,7 @@ def cause_stated(
             chain.marker[0] - reach <= guess.start() <= chain.cause[1]
             for chain in every
             if chain.cause > chain.effect
-        )
+        ) or any(0 <= chain.marker[0] - guess.end() <= GUESS_NEAR for chain in every)
         yield Finding(
             "cause-hypothetical",
             f"'{guess[0]}' makes a guess of the cause",
@@ -573,6 +616,43 @@ def cause_stated(
             guess.span(),
             for_review=not near,
         )
+
+
+_CONCESSION = re.compile(
+    r"\b(?:despite|in\sspite\sof|although|though|even\sas|notwithstanding|regardless\sof)\b",
+    re.IGNORECASE,
+)
+
+
+def _markers_gone(pair: Pair) -> Iterator[Finding]:
+    """Yield stated causes that are gone without another: no chain is left in their sentence, or
+    "because of" became "despite".
+    """
+    a, b = pair.original, pair.rewritten
+    aligned = len(a.sentences) == len(b.sentences)
+    for chain in realised_chains(pair):
+        tokens = a.span_tokens(*chain.marker)
+        changed = [change for i in tokens if (change := pair.alignment.change_in_original(i))]
+        if not changed:
+            continue
+        span = next((s for change in changed if (s := pair.spans(change)[1])), None)
+        if _CONCESSION.search(b.excerpt(span)) and not _CONCESSION.search(a.excerpt(chain.marker)):
+            yield fail(
+                "cause-not-stated", f"'{b.excerpt(span)}' gives no cause", chain.marker, span
+            )
+            return
+        if not chain.strong or not aligned:
+            continue
+        sentence = a.sentence_of(chain.marker[0])
+        place = next(i for i, s in enumerate(a.sentences) if s.start == sentence.start)
+        there = b.sentences[place]
+        if not any(there.start <= c.marker[0] < there.end for c in chains(b)):
+            yield fail(
+                "cause-not-stated",
+                f"'{a.excerpt(chain.marker)}' is gone, and no other cause is in its place",
+                chain.marker,
+            )
+            return
 
 
 @cache
@@ -622,6 +702,8 @@ _GOOD_FOR = re.compile(
     r"\b(?:strong(?:er)?|robust|solid|record|booming|surging|soaring|better-than-expected|stellar"
     r"|blockbuster|rising|higher|growing|brisk)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
+    r"|\b(?:demand|sales|orders|bookings)(?:\s\w+){0,3}?\s(?:surged|jumped|rose|grew|climbed"
+    r"|strengthened|picked\sup|rebounded|soared)\b"
     r"|\b(?:jump|surge|rise|rebound|recovery|increase)\sin\s(?:\w+\s)?(?:demand|sales|orders|revenue"
     r"|bookings)\b",
     re.IGNORECASE,
@@ -630,6 +712,8 @@ _BAD_FOR = re.compile(
     r"\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected"
     r"|collapsing|plunging|poor|lower|shrinking|slack|soft(?:er)?)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
+    r"|\b(?:demand|sales|orders|bookings)(?:\s\w+){0,3}?\s(?:weakened|fell|dropped|slumped|shrank"
+    r"|declined|slowed|dried\sup|tumbled)\b"
     r"|\b(?:collapse|slump|plunge|drop|fall|decline|slide|loss)\s(?:in|of)\s(?:\w+\s)?(?:demand|sales|orders"
     r"|revenue|bookings|customers)\b",
     re.IGNORECASE,

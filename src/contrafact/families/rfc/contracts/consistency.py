@@ -23,6 +23,7 @@ __all__ = [
     "earlier_and_later",
     "expected_and_actual",
     "follows_by",
+    "is_earlier_forecast",
     "relations",
 ]
 
@@ -187,6 +188,21 @@ _AGAINST = re.compile(
 )
 
 
+_EARLIER_FORECAST = re.compile(
+    r"\b(?:from|against|than)\s(?:an?|its|the|their)\s(?:previous|earlier|prior|initial|original)\s"
+    r"(?:\w+\s)?(?:forecasts?|estimates?|projections?|guidance|outlook|targets?)\sof\s(?:about\s)?\Z",
+    re.IGNORECASE,
+)
+
+
+def is_earlier_forecast(side: Side, quantity: Quantity) -> bool:
+    """Return whether a figure is a forecast that another one replaced, and so no estimate of it:
+    "cut to 3.1% from a previous forecast of 3.8%".
+    """
+    before = side.text[max(0, quantity.start - EARLIER_WINDOW) : quantity.start]
+    return bool(_EARLIER_FORECAST.search(before))
+
+
 @read_once
 def earlier_and_later(side: Side) -> list[tuple[int, int]]:
     """Return pairs of quantities, (earlier, later): the first is what the second was before."""
@@ -201,7 +217,10 @@ def earlier_and_later(side: Side) -> list[tuple[int, int]]:
             continue
         before = side.text[max(0, quantity.start - EARLIER_WINDOW) : quantity.start]
         sentence = side.sentence_of(quantity.start)
-        if not (_FROM.search(before) or _AGAINST.search(before)) or quantity.is_estimate:
+        earlier = is_earlier_forecast(side, quantity)
+        if not (earlier or _FROM.search(before) or _AGAINST.search(before)):
+            continue
+        if quantity.is_estimate and not earlier:
             continue
         others = [
             j
@@ -210,8 +229,8 @@ def earlier_and_later(side: Side) -> list[tuple[int, int]]:
             and other.kind == quantity.kind
             and other.unit == quantity.unit
             and other.value is not None
-            and not other.is_estimate
-            and (other.is_level or quantity.kind != "percent")
+            and (earlier or not other.is_estimate)
+            and (earlier or other.is_level or quantity.kind != "percent")
             and ";" not in side.text[other.end : quantity.start]
         ]
         if others:

@@ -19,13 +19,15 @@ from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.sentiment import tone
 from contrafact.families.rfc.contracts.vocabulary import (
     groups,
+    is_common,
     is_function_word,
     is_modifier,
     is_noun,
+    may_name,
     pattern,
     words,
 )
-from contrafact.text.tokens import stem
+from contrafact.text.tokens import same_root, stem
 
 __all__ = [
     "Difference",
@@ -33,6 +35,7 @@ __all__ = [
     "content_added",
     "differences",
     "institutions_kept",
+    "matter_kept",
     "wording_changed",
 ]
 
@@ -88,8 +91,7 @@ def _polar() -> frozenset[str]:
 @cache
 def _degrees() -> frozenset[str]:
     found = tone()
-    graded = (word for word, (kind, _) in found.grades.items())
-    return frozenset((*found.amplifiers, *found.downtoners, *found.valence, *graded))
+    return frozenset((*found.amplifiers, *found.downtoners, *found.valence, *found.grades))
 
 
 def _is_permitted(pair: Pair, token: Token) -> bool:
@@ -196,6 +198,10 @@ def _opener(side: Side, before: Iterable[Token], after: list[Token]) -> Token | 
             return token
         if place == 0 and token.key in ("and", "but") and not had and len(after) > LONG_CLAUSE:
             return token
+        rest = after[place + 1 :]
+        joins = place > 0 and token.key == "and" and len(rest) > 1
+        if joins and may_name(rest[0].key) and not is_modifier(rest[0].key):
+            return token  # "dry up and lenders circle"
         comma = side.text[max(0, token.start - 2) : token.start].startswith(",")
         if place == 0 and comma and token.key.endswith("ing"):
             return token
@@ -267,6 +273,62 @@ def wording_changed(pair: Pair) -> Iterator[Finding]:
         f"other words in {len(found)} sentence{'s' * (len(found) > 1)}, first "
         f"'{before}' → '{after}'",
         *pair.spans(change),
+    )
+
+
+@rule(
+    "content-changed",
+    about="events",
+    paper="R.1; R.2; R.3; S.3, 1",
+    manipulations=("numerical", "flipping", "sentiment"),
+)
+def matter_kept(
+    pair: Pair, *, most: Annotated[int, "ours: words of a change that swaps its matter"] = 3
+) -> Iterator[Finding]:
+    """No thing stands for another: a shortage of water is none of power."""
+    # What is turned round may be a word that is a noun as well: "likes", "dislikes".
+    named = is_noun if pair.manipulation == "flipping" else may_name
+    for change in pair.changes:
+        before, after = pair.tokens(change)
+        if not 1 <= len(before) <= most or not 1 <= len(after) <= most:
+            continue
+        old, new = (
+            [
+                t
+                for t in tokens
+                if _is_content(t) and named(t.key) and _is_plain(side, t) and not _is_toned(pair, t)
+            ]
+            for side, tokens in ((pair.original, before), (pair.rewritten, after))
+        )
+        rest = [t for t in after if _is_content(t) and t not in new and not _is_permitted(pair, t)]
+        if len(old) != 1 or len(new) != 1 or rest or are_synonyms(old[0].key, new[0].key):
+            continue
+        if same_root(old[0].key, new[0].key):
+            continue
+        yield fail(
+            "content-changed", f"'{old[0].text}' became '{new[0].text}'", *pair.spans(change)
+        )
+
+
+def _is_plain(side: Side, token: Token) -> bool:
+    """Whether a word is no name: in small letters, or the first of a sentence and a common one."""
+    return token.text.islower() or (
+        token.start == side.sentence_of(token.start).start and is_common(token.key)
+    )
+
+
+def _is_toned(pair: Pair, token: Token) -> bool:
+    """Whether a word is one of degree, of tone or of a side, which may be exchanged."""
+    if pair.manipulation == "flipping" and _is_permitted(pair, token):
+        return True
+    parts = (token.key, *token.key.split("-"))
+    return any(
+        part in _degrees()
+        or stem(part) in _polar()
+        or part in words("framing")
+        or part in words("light")
+        or is_modifier(part)
+        for part in parts
     )
 
 

@@ -16,6 +16,7 @@ from contrafact.families.rfc.contracts.consistency import (
     comparatives,
     earlier_and_later,
     expected_and_actual,
+    is_earlier_forecast,
 )
 from contrafact.families.rfc.contracts.directional_cues import (
     Cue,
@@ -161,7 +162,20 @@ def _between(text: str, one: Quantity, two: Quantity) -> str:
 _NEW_CLAUSE = re.compile(r"[;]|,\s(?:and|but|while|as)\s|\b(?:as|after|while|but)\b", re.IGNORECASE)
 _RESULT = re.compile(r"\s(?:profit|profitability|loss|losses|the\s(?:black|red))\Z", re.IGNORECASE)
 _WAY = re.compile(
-    r"\b(?:(?P<up>upwards?)|(?P<down>downwards?))\s(?:to\s(?P<to>\S+)\s)?from\s", re.IGNORECASE
+    r"\b(?:(?P<up>upwards?)|(?P<down>downwards?)),?\s(?:to\s[^.;,]?[^;,]{1,30}?,?\s)?from\s",
+    re.IGNORECASE,
+)
+_UNIT = r"(?:\s?(?:%|percent|per\scent|percentage\spoints?|points?))?"
+_WAY_TO = re.compile(
+    r"\b(?:(?P<up>upwards?)|downwards?),?\s(?:"
+    rf"from\s(?P<old>\d+(?:\.\d+)?){_UNIT}\sto\s(?P<new>\d+(?:\.\d+)?)"
+    rf"|to\s(?P<new2>\d+(?:\.\d+)?){_UNIT},?\sfrom\s(?P<old2>\d+(?:\.\d+)?))(?![\d,])",
+    re.IGNORECASE,
+)
+_FROM_THERE = re.compile(
+    r"\b(?:(?P<up>up|higher\sthan)|(?:down|lower\sthan))(?:\sfrom)?\s"
+    r"(?:an?\s|its\s|the\s)?(?:previous|earlier|prior|initial|original)\s",
+    re.IGNORECASE,
 )
 _PER = re.compile(
     r"\s?/\s?(?:\$|€|USD)|\s(?:per|to\sthe|against\sthe|a)\s(?:U\.?S\.?\s)?(?:dollar|euro|greenback)",
@@ -175,7 +189,9 @@ def _moves(side: Side) -> Iterator[Contradiction]:
     found = side.quantities
     for old, new in earlier_and_later(side):
         a, b = found[old], found[new]
-        if a.value is None or b.value is None or a.is_estimate or b.is_estimate:
+        if a.value is None or b.value is None:
+            continue
+        if (a.is_estimate or b.is_estimate) and not is_earlier_forecast(side, a):
             continue
         if _is_earlier_range(side, a, b):
             yield from _ranges(side, a, b)
@@ -189,6 +205,11 @@ def _moves(side: Side) -> Iterator[Contradiction]:
         if way is not None and a.value != b.value and bool(way["up"]) != rising:
             yield _told("direction", f"'{way[0].split()[0]}' from '{a.text}' to '{b.text}'", a, b)
             continue
+        from_there = _FROM_THERE.search(side.text[low:high])
+        if from_there is not None and a.value != b.value:
+            if bool(from_there["up"]) != rising:
+                yield _told("direction", f"'{from_there[0]}' '{a.text}' to '{b.text}'", a, b)
+            continue
         cue = _mover(side, low, high)
         if cue is None:
             told = a.direction is not None and not b.is_old and a.link and a.link[0] == "from-to"
@@ -199,6 +220,8 @@ def _moves(side: Side) -> Iterator[Contradiction]:
             continue
         # "losses widened" is bad, and yet the figure grows: what counts is the verb's own sign.
         grows = cue.sign * cue.bare if len(cue.parts) > 1 else cue.sign
+        if _BETTERS.match(cue.text) and _is_of_burden(side, cue):
+            grows = -grows  # churn that improves falls
         linked = a.link is not None and a.link[0] == "from-to"
         if (linked and a.value == b.value) or (a.value != b.value and (grows > 0) != rising):
             yield Contradiction(
@@ -207,6 +230,11 @@ def _moves(side: Side) -> Iterator[Contradiction]:
                 min(cue.start, low),
                 high,
             )
+    for match in _WAY_TO.finditer(side.text):
+        was, now = (float(match[k] or match[k + "2"]) for k in ("old", "new"))
+        if was != now and bool(match["up"]) != (now > was):
+            what = " ".join(match[0].split())
+            yield Contradiction("direction", f"'{what}' contradicts itself", *match.span())
     for a, b in pairwise(found):
         if not _OPENED.search(side.text[max(0, a.start - 50) : a.start]):
             continue
@@ -217,6 +245,19 @@ def _moves(side: Side) -> Iterator[Contradiction]:
             continue
         if a.value != b.value and (cues[-1].sign > 0) != (b.value > a.value):
             yield _told("direction", f"'{cues[-1].text}' from '{a.text}' to '{b.text}'", a, b)
+
+
+_BETTERS = re.compile(r"(?:improv|worsen|deteriorat)", re.IGNORECASE)
+
+
+def _is_of_burden(side: Side, cue: Cue) -> bool:
+    """Whether what is said to improve is a burden: churn, unemployment, defaults."""
+    first = side.span_tokens(cue.start, cue.end)[0]
+    start = side.sentence_of(cue.start).start
+    return any(
+        token.key in words("burdens") and token.start >= start
+        for token in side.tokens[max(0, first - 4) : first]
+    )
 
 
 def _is_earlier_range(side: Side, a: Quantity, b: Quantity) -> bool:
@@ -250,6 +291,9 @@ def _ranges(side: Side, a: Quantity, b: Quantity) -> Iterator[Contradiction]:
         yield _told("direction", f"'{cue.text}' contradicts its two ranges", *now, a, b)
 
 
+_THAN = re.compile(r"\bthan\b", re.IGNORECASE)
+
+
 def _mover(side: Side, start: int, end: int) -> Cue | None:
     """Return the direction that leads to a pair of figures: the one nearest before or between."""
     sentence = side.sentence_of(start)
@@ -263,6 +307,8 @@ def _mover(side: Side, start: int, end: int) -> Cue | None:
             continue
         if not cue.scaled and cue.text.casefold().split()[0] in words("no_moves"):
             continue
+        if _THAN.search(cue.text):
+            continue  # "have risen by more than expected to 5%"
         if cue.end <= start and _NEW_CLAUSE.search(side.text, cue.end, start):
             continue
         near = cue
@@ -298,7 +344,7 @@ def _changes(side: Side) -> Iterator[Contradiction]:
                 )
 
 
-_OR = re.compile(r",?\s(?:or|that\sis,)\s(?:about\s|roughly\s|some\s)?|\s\(")
+_OR = re.compile(r"(?:\spoints?)?,?\s(?:or|that\sis,)\s(?:about\s|roughly\s|some\s)?|\s\(")
 _TO = re.compile(r",?\)?\s(?:lower\s|higher\s)?(?:to|at)\s(?:about\s|around\s)?")
 
 
@@ -339,9 +385,16 @@ _PARTS = re.compile(
     r"|remain\w+|split|mix)\b",
     re.IGNORECASE,
 )
+_OF_WHOLE = re.compile(
+    r"\b(?:ma[dk]es?\sup|making\sup|account(?:s|ed|ing)?\sfor)\s(?:about\s|around\s|some\s)?\Z",
+    re.I,
+)
+PART_REACH = 30
+"""Characters before a percentage in which words make it a part of a whole (ours)."""
+
 _BOUNDED = frozenset(("share", "utilisation", "unemployment"))
 _DIFFUSION = re.compile(
-    r"\b(?:PMI|ISM|purchasing\smanagers|diffusion\sindex|builder(?:s['’]?)?\s(?:sentiment|confidence))",
+    r"\b(?:PMI|ISM|purchasing\smanagers|diffusion\sindex|(?:manufacturing|services|factory)\s(?:index|gauge)|builder(?:s['’]?)?\s(?:sentiment|confidence))",
     re.IGNORECASE,
 )
 _VOTES = re.compile(r"\b(?:vot\w+|approv\w+|ballot|reject\w+|backed|ratif\w+)\b", re.IGNORECASE)
@@ -371,7 +424,7 @@ def _parts(side: Side) -> Iterator[Contradiction]:
             q
             for q in side.quantities
             if sentence.start <= q.start < sentence.end
-            and q.role == "share"
+            and (q.role == "share" or _OF_WHOLE.search(side.text, q.start - PART_REACH, q.start))
             and q.is_level
             and q.link is None
             and q.value
@@ -429,6 +482,7 @@ _EXPECTATION = re.compile(
     r"|lower\sthan|under|behind))\b",
     re.IGNORECASE,
 )
+_DECLINE = re.compile(r"\s(?:\w+\s)?(?:drop|fall|decline|decrease|slide|dip)\b", re.IGNORECASE)
 _NOT = re.compile(
     r"\b(?:not|never|failed to|fails to|failing to|unable to)\s\Z|n['’]t\s\Z", re.IGNORECASE
 )
@@ -442,6 +496,8 @@ def _results(side: Side) -> Iterator[Contradiction]:
         if a.value is None or b.value is None or a.is_loss or b.is_loss:
             continue
         low, high = min(a.start, b.start), max(a.end, b.end)
+        if b.direction == "down" and _DECLINE.match(side.text[a.end : a.end + 24]):
+            continue  # "fell 0.7%, trailing the 0.4% drop expected": the deeper fall is the miss
         word = None
         if b.start < a.start:  # "expected $1.10; it earned $1.20 and beat": it may be elsewhere
             for match in _EXPECTATION.finditer(side.text, side.sentence_of(low).start, high):
@@ -505,8 +561,8 @@ _WORST = (
     r"(?:[\w-]+\s){0,3}"
 )
 _EXTREMES = re.compile(
-    rf"\b{_DOWN}\b[^.;]{{0,40}}?\bto\s(?:a|an|its|their)\s(?:\w+\s)?{_SPAN}[\s-](?P<a>highs?)\b"
-    rf"|\b{_UP}\b[^.;]{{0,40}}?\bto\s(?:a|an|its|their)\s(?:\w+\s)?{_SPAN}[\s-](?P<b>lows?)\b"
+    rf"\b{_DOWN}\b[^.;]{{0,40}}?\bto\s(?:(?:a|an|its|their)\s)?(?:\w+\s)?{_SPAN}[\s-](?P<a>highs?)\b"
+    rf"|\b{_UP}\b[^.;]{{0,40}}?\bto\s(?:(?:a|an|its|their)\s)?(?:\w+\s)?{_SPAN}[\s-](?P<b>lows?)\b"
     rf"|\b{_UP}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:loss|losses|fall|drop|decline"
     rf"|slide|slump|plunge)\b"
     rf"|\b{_DOWN}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:gains?|rise|rally|jump|advance"
@@ -590,6 +646,13 @@ def _comparisons(side: Side) -> Iterator[Contradiction]:
 # Levels and their bounds
 
 
+_ACROSS = re.compile(
+    r"\b(?:(?:fell|falls?|fallen|drops?|dropped|dropping|slid|slides?|slipped|slips?|sank|sinks?"
+    r"|tumbl\w+|plung\w+|slump\w*|dipp?(?:ed|s)|retreat\w*|eased?)\s(?:back\s)?(?:above|over)"
+    r"|(?:rose|rises?|risen|climb\w*|jump\w*|soar\w*|surg\w+|rall(?:y|ied|ies)|advanc\w+|leap\w*"
+    r"|spik\w+)\s(?:back\s)?(?:below|beneath))\s(?:the\s)?(?=[$€£¥]?\d)",
+    re.IGNORECASE,
+)
 _BOUND = re.compile(
     r"\b(?:(?P<above>above|past|top(?:s|ped|ping)?|exceed(?:s|ed|ing)?|over)|(?P<below>below|under"
     r"|beneath))\s(?:the\s)?(?:\w+\s)?\Z",
@@ -609,6 +672,9 @@ _OTHER_TIME = re.compile(
 
 def _bounds(side: Side) -> Iterator[Contradiction]:
     """Yield levels on the wrong side of the bound that they are said to have passed."""
+    for match in _ACROSS.finditer(side.text):
+        what = " ".join(match[0].split())
+        yield Contradiction("bound", f"'{what}' contradicts itself", *match.span())
     found = side.quantities
     sentences = [s.end for s in side.sentences]
     for bound in found:

@@ -438,6 +438,9 @@ def _negator(side: Side, start: int) -> Span | None:
     first = side.span_tokens(start, start + 1)
     if not first:
         return None
+    beside = side.tokens[first[0] - 1] if first[0] else None
+    if beside is not None and beside.key == "less" and side.text[beside.end : start] == " ":
+        return beside.start, beside.end  # "less upbeat"
     low = max(0, first[0] - NEGATOR_REACH)
     at = side.tokens[low].start if low < len(side.tokens) else start
     for cut in _APART.finditer(side.text, at, start):

@@ -103,7 +103,7 @@ _LISTED = (
 )
 _LIST_TITLE = re.compile(rf"\A\s(?:[\w&'’-]+\s){{0,5}}?{_LISTED}\b", re.IGNORECASE)
 _LIST_START = re.compile(
-    r"(?:\A|[.:!?\n|]\s*|\b(?:[Tt]he|[Tt]op|[Ii]ts|[Oo]ur|[Tt]hese|[Tt]hose)\s)[\"“'‘]?\Z"
+    r"(?:\A|[.:!?\n|]\s*|\b(?:[Tt]he|[Tt]op|[Ii]ts|[Oo]ur|[Tt]hese|[Tt]hose|(?:list|ranking|round-?up|pick|selection)\sof)\s)[\"“'‘]?\Z"
 )
 _CONSTANT_AFTER = re.compile(
     r"\A(?:\s(?:U\.?S\.?\s|American\s)?states\b"
@@ -133,6 +133,11 @@ def is_idiom(side: Side, quantity: Quantity) -> bool:
 
 
 _CUT_TO = re.compile(r"\b(?:cut|hike|reduction|increase|rise|move)\sto\s\Z", re.IGNORECASE)
+_RATIO = re.compile(
+    r"\b(?:ratios?|leverage|retention|penetration|turnout|capacity|coverage|occupancy|efficiency"
+    r"|loan-to-value|gearing|solvency)\b[^.;%]{0,60}\Z",
+    re.IGNORECASE,
+)
 _PRICED = re.compile(
     r"\A\s?(?:(?:a|an|per|/)\s?(?:metric\s)?(?:barrel|ounce|ton|tonne|bushel|pound|lb|gallon|mmbtu|million"
     r"\sBritish|megawatt|kilo|kilogram|dollar|euro|mile|short\ston)\b|(?:to|against|per)\s(?:the\s)?"
@@ -159,6 +164,7 @@ def is_market_level(side: Side, quantity: Quantity) -> bool:
     if quantity.kind == "percent" and (
         quantity.role in ("rate", "policy rate")
         or _CUT_TO.search(side.text[max(0, quantity.start - 20) : quantity.start])
+        or _RATIO.search(side.text[max(0, quantity.start - SHARE_WINDOW[0]) : quantity.start])
     ):
         return True
     if _PRICED.match(side.text[quantity.end : quantity.end + 40]):

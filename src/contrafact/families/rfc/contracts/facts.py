@@ -29,6 +29,7 @@ __all__ = [
     "expectations_kept",
     "metrics_kept",
     "outcomes_kept",
+    "particles_kept",
     "ratings_kept",
     "setbacks_added",
 ]
@@ -83,6 +84,25 @@ def denied(pair: Pair) -> Iterator[Finding]:
                 found.span() if is_new else None,
             )
             return
+
+
+_PARTICLES = (("up", "down"), ("higher", "lower"), ("upward", "downward"), ("more", "fewer"))
+
+
+@rule(
+    "direction-changed",
+    about="outcomes",
+    paper="S.2, 2; R.3; R.4",
+    manipulations=("numerical", "sentiment", "causal"),
+    in_cause="ignored",
+)
+def particles_kept(pair: Pair) -> Iterator[Finding]:
+    """What is nudged down is not nudged up."""
+    for change in pair.changes:
+        before, after = ({token.key for token in tokens} for tokens in pair.tokens(change))
+        for one, two in (*_PARTICLES, *((b, a) for a, b in _PARTICLES)):
+            if one in before - after and two in after - before:
+                yield fail("direction-changed", f"'{one}' became '{two}'", *pair.spans(change))
 
 
 _AS_EXPECTED = re.compile(r"\b(?:in[\s-]line|met|meets|match(?:ed|es|ing)?)\b", re.IGNORECASE)
@@ -222,7 +242,7 @@ def ratings_kept(pair: Pair) -> Iterator[Finding]:
 
 
 _LINKS = re.compile(
-    r"\b(?:as|after|on|following|since|with|helped|hurt|by|so|when|while)\b", re.IGNORECASE
+    r"\b(?:as|after|on|following|since|with|helped|hurt|by|so|when|while|from)\b", re.IGNORECASE
 )
 
 

@@ -24,11 +24,12 @@ from contrafact.families.rfc.contracts.exempt_numbers import matched_quantities
 from contrafact.families.rfc.contracts.numbers import changed_numbers, number_key, place
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.families.rfc.contracts.vocabulary import pattern, words
+from contrafact.families.rfc.contracts.vocabulary import may_name, pattern, words
 from contrafact.text.quantities import Quantity
 from contrafact.text.tokens import stem
 
 __all__ = [
+    "acts_reversed",
     "bearing",
     "is_reversed",
     "left_standing",
@@ -97,6 +98,9 @@ def _swapped(pair: Pair, to: dict[int, int]) -> set[int]:
             pair.original.text, sentence.start, sentence.end
         ):
             found |= {i, j}
+    # What repeats an end that moved moves with it: the headline's "to 5%".
+    moved = {(a[i].kind, a[i].value, b[to[i]].value) for i in found}
+    found |= {i for i, j in to.items() if (a[i].kind, a[i].value, b[j].value) in moved}
     return found
 
 
@@ -256,7 +260,11 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             for attitude in reversed_cues
             if attitude.end < cue.start
         )
-        governed = governed or _is_governed(pair, cue)
+        governed = governed or _is_governed(pair, cue) or _is_refigured(pair, cue)
+        if _DEGREE.fullmatch(cue.text) and any(
+            0 <= cue.start - one.end <= 1 for one in reversed_cues
+        ):
+            continue  # "shrank faster than expected": how much, of what is turned round
         # A firm direction that stayed leaves the reversal incomplete. A plain one does where it
         # leans the way the original does; against it, it may be the background of either story.
         sure = cue.tier == "firm" or (
@@ -278,6 +286,11 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             (other.start, other.end),
             for_review=governed or not sure or (not same and _is_mixed(pair, cue, other)),
         )
+
+
+_DEGREE = re.compile(
+    r"(?:faster|quicker|more|less|slower|further|sharper)\sthan\s\w+(?:\s\w+)?", re.IGNORECASE
+)
 
 
 def _is_mixed(pair: Pair, cue: Cue, other: Cue) -> bool:
@@ -323,6 +336,20 @@ def _is_governed(pair: Pair, cue: Cue) -> bool:
         return False
     return any(_HELD_OF.search(before) for before in spoken)
 
+
+def _is_refigured(pair: Pair, cue: Cue) -> bool:
+    """Whether the figure of a direction took another's place: "would grow 2.1%, down from 2.7%"."""
+    quantities = pair.original.quantities
+    swapped = _swapped(pair, dict(matched_quantities(pair)))
+    return any(
+        0 <= quantities[i].start - cue.end <= FIGURE_NEAR
+        and pair.original.text[cue.end : quantities[i].start].strip() in ("", "by", "to", "about")
+        for i in swapped
+    )
+
+
+FIGURE_NEAR = 8
+"""Characters from a direction to the figure that it has, at most (ours)."""
 
 VERB_REACH = 7
 """Words from a turned attitude to the direction that it is to, at most (ours)."""
@@ -394,6 +421,40 @@ def verdicts_reversed(pair: Pair) -> Iterator[Finding]:
             for cue, others in aligned.counterparts
         ):
             yield fail("not-reversed", f"'{match[0]}' still stands", match.span(), kept)
+
+
+OBJECT_NEAR = 2
+"""Words from a verb to its object, at most, for two verbs to be of one (ours)."""
+
+
+@rule("not-reversed", about="consistency", paper="R.1; Q.1, 1", manipulations=("flipping",))
+def acts_reversed(pair: Pair) -> Iterator[Finding]:
+    """What is reversed in the headline is reversed in the story: who is to sell bonds there does
+    not buy them here.
+    """
+    a = pair.original
+
+    def objects(i: int) -> frozenset[str]:
+        after = a.tokens[i + 1 : i + 2 + OBJECT_NEAR]
+        return frozenset(stem(t.key) for t in after if t.is_word and may_name(t.key))
+
+    reversed_at: dict[str, list[int]] = {}
+    for change in pair.changes:
+        first, end = change.original
+        new = {stem(token.key) for token in pair.tokens(change)[1]}
+        for i in range(first, end):
+            token = a.tokens[i]
+            if token.key in words("polar") and stem(token.key) not in new:
+                reversed_at.setdefault(stem(token.key), []).append(i)
+    for i, token in enumerate(a.tokens):
+        there = reversed_at.get(stem(token.key))
+        if there is None or pair.alignment.change_in_original(i) is not None:
+            continue
+        kept = pair.kept(token.start, token.end)
+        if kept is not None and any(objects(i) & objects(j) for j in there):
+            yield fail(
+                "not-reversed", f"'{token.text}' still stands", (token.start, token.end), kept
+            )
 
 
 _REPORTED = re.compile(

@@ -316,6 +316,17 @@ _ORDINAL = re.compile(
 )
 
 
+_PHASES = re.compile(
+    r"\b(?:single|two|three|four|five|six|seven|eight|nine|ten)-(?P<what>phase|stage|step|part|way|tier"
+    r"|storey|wheel|door|seat)(?:er|s)?\b",
+    re.IGNORECASE,
+)
+
+
+def _phases(side: Side) -> list[re.Match[str]]:
+    return list(_PHASES.finditer(side.text))
+
+
 GRADE = r"(?:AAA|AA[+-]?|A[+-]|BBB[+-]?|BB[+-]?|B[+-]|CCC[+-]?|[ABC]a{1,2}[1-3])(?![\w+])"
 """A credit rating, as agencies write it; a bare "A" or "B" may be anything."""
 
@@ -336,6 +347,12 @@ def grades_kept(pair: Pair) -> Iterator[Finding]:
 @rule("identifier-changed", about="times", paper="R.2; S.2, 3", in_cause="ignored")
 def ordinals_kept(pair: Pair) -> Iterator[Finding]:
     """What is the sixth stays the sixth, and what has three phases keeps three."""
+    had, has = (_phases(side) for side in (pair.original, pair.rewritten))
+    if len(had) == len(has):
+        for one, two in zip(had, has, strict=True):
+            if one[0].casefold() != two[0].casefold() and one["what"] == two["what"]:
+                message = f"'{one[0]}' became '{two[0]}'"
+                yield fail("identifier-changed", message, one.span(), two.span())
     for change in pair.changes:
         a, b = pair.texts(change)
         old, new = _ORDINAL.search(a), _ORDINAL.search(b)

@@ -43,6 +43,7 @@ from contrafact.families.rfc.contracts.numbers import (
     precision,
     quantity_matches,
     same_value,
+    worth,
 )
 from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
@@ -368,6 +369,34 @@ def within_range(
         )
 
 
+_FRACTION_POINT = re.compile(
+    r"\b(?:(?P<three>three-quarters?(?:\sof\sa)?)|(?P<quarter>(?:a\s)?quarter(?:\sof\sa)?)"
+    r"|(?P<half>(?:a\s)?half(?:\sa)?))[\s-](?:percentage[\s-])?point\b",
+    re.IGNORECASE,
+)
+_POINTS = {"three": 0.75, "quarter": 0.25, "half": 0.5}
+
+
+@rule("equal-quantities", about="numbers", paper="S.2, 8", manipulations=("numerical",))
+def notations_agree(pair: Pair) -> Iterator[Finding]:
+    """Two notations of one move go together: a quarter point and 25 basis points."""
+    a, b = pair.original, pair.rewritten
+    before, after = (list(_FRACTION_POINT.finditer(s.text)) for s in (a, b))
+    if not before or len(before) != len(after):
+        return
+    for old, new in zip(before, after, strict=True):
+        was, now = (_POINTS[str(m.lastgroup)] for m in (old, new))
+        for i, j in perturbed_quantities(pair):
+            one, two = a.quantities[i], b.quantities[j]
+            if one.kind == "basis points" and worth(one) == was and worth(two) != now:
+                yield fail(
+                    "equal-quantities",
+                    f"'{two.text}' is not '{new[0]}'",
+                    place(one),
+                    place(two),
+                )
+
+
 _OF_PRICES = re.compile(
     r"\b(?:consumer\sprice|producer\sprice|core\sprices|core\sCPI|CPI|PPI|inflation|cost\sof\sliving)",
     re.IGNORECASE,
@@ -541,15 +570,15 @@ _CONVERTED = re.compile(r"[\w\s]{0,12}\s?\((?:about\s|around\s)?")
 
 @rule("related-quantities", about="numbers", paper="S.2, 8", manipulations=("numerical",))
 def conversions_kept(
-    pair: Pair, *, share: Annotated[float, "ours: share by which a rate may be off"] = 0.06
+    pair: Pair, *, share: Annotated[float, "ours: share by which a rate may be off"] = 0.01
 ) -> Iterator[Finding]:
-    """An amount and its conversion into another currency, in brackets, keep their rate."""
+    """An amount and its conversion into another currency, in brackets, keep their rate, rounding
+    apart.
+    """
     where = dict(perturbed_quantities(pair))
     found, new = pair.original.quantities, pair.rewritten.quantities
     for i, (a, b) in enumerate(pairwise(found)):
-        if not re.fullmatch(
-            r"[\w\s]{0,12}\s?\((?:about\s|around\s)?", pair.original.text[a.end : b.start]
-        ):
+        if not _CONVERTED.fullmatch(pair.original.text[a.end : b.start]):
             continue
         if b.kind != "money" or a.kind not in ("money", "number") or a.unit == b.unit:
             continue
@@ -558,7 +587,8 @@ def conversions_kept(
         c, d = new[where[i]], new[where[i + 1]]
         if not c.value or not d.value:
             continue
-        if abs((d.value / c.value) / (b.value / a.value) - 1) > share:
+        rounding = sum(precision(q) / abs(q.value or 1.0) for q in (a, b, c, d))
+        if abs((d.value / c.value) / (b.value / a.value) - 1) > share + rounding:
             yield fail(
                 "related-quantities",
                 f"'{c.text}' and '{d.text}' are no longer one amount in two currencies",

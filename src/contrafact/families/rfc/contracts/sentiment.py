@@ -63,7 +63,7 @@ class Tone:
         amplifiers: Adjectives and adverbs that strengthen.
         downtoners: Those that weaken.
         valence: Words of tone with a sign.
-        grades: Verbs by kind and strength.
+        grades: The strength of verbs in each kind of movement that they are of.
         absolutes: Claims of certainty.
         hype: Marketing copy and tabloid drama.
         reactions: Feelings and reactions of investors and others.
@@ -72,7 +72,7 @@ class Tone:
     amplifiers: frozenset[str]
     downtoners: frozenset[str]
     valence: dict[str, int]
-    grades: dict[str, tuple[str, int]]
+    grades: dict[str, dict[str, int]]
     absolutes: re.Pattern[str]
     hype: re.Pattern[str]
     reactions: re.Pattern[str]
@@ -84,12 +84,11 @@ def tone() -> Tone:
     raw = read_toml("tone.toml")
     valence = dict.fromkeys(raw["valence"]["good"].split(), 1)
     valence |= dict.fromkeys(raw["valence"]["bad"].split(), -1)
-    grades = {
-        word: (kind, strength)
-        for kind, steps in raw["grades"].items()
-        for strength, verbs in enumerate(steps)
-        for word in verbs.split()
-    }
+    grades: dict[str, dict[str, int]] = {}
+    for kind, steps in raw["grades"].items():
+        for strength, verbs in enumerate(steps):
+            for word in verbs.split():
+                grades.setdefault(word, {})[kind] = strength
     return Tone(
         amplifiers=frozenset(raw["amplifiers"].split()),
         downtoners=frozenset(raw["downtoners"].split()),
@@ -140,22 +139,27 @@ def amplifiers(pair: Pair) -> list[Token]:
     return found
 
 
-@read_once
-def raised_verbs(pair: Pair) -> list[Change]:
-    """Return the changes in which a verb is stronger than the one it replaces."""
+def raised_verbs(pair: Pair, steps: int = 1) -> list[Change]:
+    """Return the changes in which a verb is stronger than the one it replaces.
+
+    Args:
+        pair: The pair.
+        steps: Grades by which it is, at least.
+    """
 
     def strongest(tokens: list[Token]) -> dict[str, int]:
         found: dict[str, int] = {}
         for token in tokens:
-            if token.key in tone().grades:
-                kind, strength = tone().grades[token.key]
+            for kind, strength in tone().grades.get(token.key, {}).items():
                 found[kind] = max(strength, found.get(kind, 0))
         return found
 
     found = []
     for change in pair.changes:
         before, after = map(strongest, pair.tokens(change))
-        if any(kind in before and strength > before[kind] for kind, strength in after.items()):
+        if any(
+            kind in before and strength >= before[kind] + steps for kind, strength in after.items()
+        ):
             found.append(change)
     return found
 

@@ -27,7 +27,7 @@ BEGIN = (
 END = "<!-- rules: end -->"
 RATES_BEGIN, RATES_END = "<!-- rates: begin -->", "<!-- rates: end -->"
 
-HALVES: Mapping[str, str] = {"held_out": "held out", "tuning": "tuned on"}
+HALVES: Mapping[str, str] = {"held_out": "written last", "tuning": "tuned on"}
 """The halves of the labelled pairs, by the ends of their files' names."""
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "is_modifier",
     "is_noun",
     "may_modify",
+    "may_name",
     "pattern",
     "patterns",
     "read_toml",
@@ -192,6 +193,11 @@ def is_noun(word: str) -> bool:
     if any(form in _part("verb", "adj", "adv") for form in forms):
         return False
     return not word.endswith("ly")
+
+
+def may_name(word: str) -> bool:
+    """Return whether a word, in lower case, may be a noun, whatever else it is."""
+    return word not in words("grammar") and any(f in _part("noun") for f in _forms(word))
 
 
 def may_modify(word: str) -> bool:

@@ -7,16 +7,20 @@ from contrafact.families.rfc.labels import TaskName
 from contrafact.families.rfc.settings import LabelOptions
 from contrafact.family.method import MethodContext, Methods
 
-__all__ = ["asks_for_reasons", "methods_of", "task_of", "with_reasons"]
+__all__ = ["DETECT_ONLY", "asks_for_reasons", "methods_of", "task_of", "with_reasons"]
+
+
+DETECT_ONLY = frozenset({"coherence", "self-contrast", "evidence"})
+"""Methods that judge one paragraph by itself, and cannot diagnose a pair."""
 
 
 def methods_of(task: str) -> Methods:
-    """Return the methods of a task; ``coherence`` looks at one paragraph, and cannot diagnose."""
+    """Return the methods of a task; those of `DETECT_ONLY` look at one paragraph."""
     return Methods(
         task,
         "contrafact.families.rfc.methods",
         baselines="contrafact.families.rfc.baselines",
-        without=frozenset({"coherence"} if task == "rfc-diagnose" else ()),
+        without=DETECT_ONLY if task == "rfc-diagnose" else frozenset(),
     )
 
 

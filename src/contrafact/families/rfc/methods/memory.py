@@ -39,6 +39,7 @@ ITEM_CHARACTERS = 1_200
 class _Entry:
     article_id: str
     date: str | None
+    ticker: str | None
     text: str
     words: frozenset[str]
 
@@ -56,15 +57,15 @@ class Background:
         from bm25s import BM25
 
         given = (
-            [(pair.article_id, pair.date, pair.original) for pair in pairs]
+            [(pair.article_id, pair.date, pair.ticker, pair.original) for pair in pairs]
             if news is None
-            else [(item.id, item.date, item.paragraph) for item in news]
+            else [(item.id, item.date, item.ticker, item.paragraph) for item in news]
         )
         entries: dict[str, _Entry] = {}
-        for article, date, text in given:
+        for article, date, ticker, text in given:
             words = _words(text)
             if words:
-                entries.setdefault(article, _Entry(article, date, text, frozenset(words)))
+                entries.setdefault(article, _Entry(article, date, ticker, text, frozenset(words)))
         self._entries = list(entries.values())
         self._position = {entry.article_id: at for at, entry in enumerate(self._entries)}
         self._index = BM25()
@@ -72,8 +73,14 @@ class Background:
             corpus = [_words(entry.text) for entry in self._entries]
             self._index.index(corpus, show_progress=False)
 
-    def before(self, item: Item, count: int = SHOWN) -> list[str]:
-        """Return the texts of the earlier items that fit best, best first; perhaps none."""
+    def before(self, item: Item, count: int = SHOWN, *, ticker: str | None = None) -> list[str]:
+        """Return the texts of the earlier items that fit best, best first; perhaps none.
+
+        Args:
+            item: What is to be judged.
+            count: How many, at most.
+            ticker: Only news of this company; of any if none.
+        """
         query = item.shown or item.pair.original
         words = _words(query)
         known = [word for word in words if word in self._index.vocab_dict] if self._entries else []
@@ -87,6 +94,8 @@ class Background:
             entry = self._entries[int(position)]
             if scores[position] <= 0 or len(found) == count:
                 break
+            if ticker is not None and entry.ticker != ticker:
+                continue
             if self._is_earlier(entry, int(position), item) and not _same_story(entry, words):
                 found.append(entry.text)
         return found

@@ -21,6 +21,85 @@ function setKeys(on) {
   }
 }
 
+const DRAFT = "contrafact-draft:";
+const DRAFT_LIFE = 30 * 24 * 3600 * 1000;
+
+/* What somebody fills in is kept in the browser until the server says that it has taken it, so that
+   neither the end of a session nor a server that does not answer costs what was typed. */
+const drafts = {
+  all() {
+    try {
+      return Object.keys(localStorage)
+        .filter((key) => key.startsWith(DRAFT))
+        .map((key) => ({ ...JSON.parse(localStorage.getItem(key)), id: key }))
+        .sort((a, b) => a.at - b.at);
+    } catch {
+      return []; // storage may be forbidden, or hold what is not ours
+    }
+  },
+  find(place) {
+    return this.all().find((draft) => draft.id === DRAFT + place) || null;
+  },
+  keep(place, draft) {
+    try {
+      localStorage.setItem(DRAFT + place, JSON.stringify(draft));
+    } catch {
+      /* storage may be forbidden or full: then the page alone holds it */
+    }
+  },
+  forget(id) {
+    try {
+      localStorage.removeItem(id);
+    } catch {
+      /* storage may be forbidden */
+    }
+  },
+  /* Forget what was taken, and what is so old that nobody wants it back. */
+  settle(taken) {
+    for (const draft of this.all()) {
+      if (draft.request === taken || Date.now() - draft.at > DRAFT_LIFE) this.forget(draft.id);
+    }
+  },
+};
+
+function element(name, text, attributes = {}) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+/* Show what was typed for items that are not shown any more, and never taken. */
+function showOrphans(main, account, place) {
+  const review = document.querySelector("[data-review]").dataset.review;
+  const left = drafts.all().filter((draft) => {
+    const [who, where] = JSON.parse(draft.id.slice(DRAFT.length));
+    const typed = draft.texts.some(([, text]) => text.trim() !== "");
+    return who === account && where === review && draft.id !== DRAFT + place && typed;
+  });
+  if (!left.length) return;
+  const box = element("section", "", { class: "card", "aria-labelledby": "kept-title" });
+  box.append(element("h2", "What you wrote, and was not taken", { id: "kept-title" }));
+  for (const draft of left) {
+    const [, , item] = JSON.parse(draft.id.slice(DRAFT.length));
+    const part = element("div", "", { class: "field" });
+    part.append(element("p", `About the item ${item}, which is not with you any more:`));
+    for (const [label, text] of draft.texts.filter(([, written]) => written.trim() !== "")) {
+      const area = element("textarea", text, { rows: "4", readonly: "", "aria-label": label });
+      part.append(area);
+    }
+    const gone = element("button", "Discard", { type: "button", class: "quiet" });
+    gone.addEventListener("click", () => {
+      drafts.forget(draft.id);
+      part.remove();
+      if (!box.querySelector(".field")) box.remove();
+    });
+    part.append(gone);
+    box.append(part);
+  }
+  main.append(box);
+}
+
 class Sheet {
   constructor(form) {
     this.form = form;
@@ -43,8 +122,59 @@ class Sheet {
       this.sent = false;
       this.refresh();
     });
+    this.place = form.dataset.draft || null;
+    if (this.place) {
+      this.restore();
+      form.addEventListener("input", () => this.keep());
+      form.addEventListener("change", () => this.keep());
+    }
     this.refresh();
     this.mark(this.firstOpen() || this.visible()[0]);
+  }
+
+  /* What is filled in: choices by name, texts by name with what they are called on the page. */
+  filled() {
+    const choices = [...this.form.querySelectorAll("input:checked")].map((i) => [i.name, i.value]);
+    const areas = [...this.form.querySelectorAll("textarea[name]")].filter((a) => !a.disabled);
+    const changed = areas.filter((area) => area.value !== area.defaultValue);
+    const texts = changed.map((area) => [area.name, area.value]);
+    return { choices, texts };
+  }
+
+  keep() {
+    const filled = this.filled();
+    const request = this.form.elements.request.value;
+    if (filled.choices.length || filled.texts.length) {
+      drafts.keep(this.place, { ...filled, request, at: Date.now() });
+    } else drafts.forget(DRAFT + this.place);
+  }
+
+  restore() {
+    const draft = drafts.find(this.place);
+    if (!draft) return;
+    const before = JSON.stringify(this.filled());
+    for (const input of this.form.querySelectorAll("input[type=radio], input[type=checkbox]")) {
+      if (draft.choices.some(([name, value]) => name === input.name && value === input.value)) {
+        input.checked = true;
+      }
+    }
+    for (const [name, text] of draft.texts) {
+      const area = [...this.form.querySelectorAll("textarea")].find((a) => a.name === name);
+      if (area) area.value = text;
+    }
+    this.keep(); // under the key of the form that is shown now
+    if (JSON.stringify(this.filled()) === before) return; // the server has filled it in already
+    const note = element("p", "What you had filled in is here again. ", { role: "status" });
+    const clear = element("button", "Clear it", { type: "button", class: "quiet" });
+    clear.addEventListener("click", () => {
+      this.form.reset();
+      drafts.forget(DRAFT + this.place);
+      note.remove();
+      this.refresh();
+      this.mark(this.firstOpen() || this.visible()[0]);
+    });
+    note.append(clear);
+    this.form.prepend(note);
   }
 
   answer(question) {
@@ -172,8 +302,18 @@ function onKey(event, sheet) {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  const address = new URL(location.href);
+  drafts.settle(address.searchParams.get("taken"));
+  if (address.searchParams.has("taken")) {
+    address.searchParams.delete("taken");
+    history.replaceState(null, "", address);
+  }
   const form = document.getElementById("sheet");
   const sheet = form ? new Sheet(form) : null;
+  const main = document.getElementById("main");
+  if (document.querySelector("[data-review]")) {
+    showOrphans(main, main.dataset.account, form ? form.dataset.draft : null);
+  }
   if (document.body.dataset.page) {
     document.addEventListener("keydown", (event) => onKey(event, sheet));
   }
@@ -186,6 +326,22 @@ document.addEventListener("DOMContentLoaded", () => {
   if (choice) {
     choice.checked = keysOn();
     choice.addEventListener("change", () => setKeys(choice.checked));
+  }
+  for (const asked of document.querySelectorAll("form[data-confirm], button[data-confirm]")) {
+    const form = asked.form || asked;
+    form.addEventListener("submit", (event) => {
+      if (asked !== form && event.submitter !== asked) return;
+      if (!window.confirm(asked.dataset.confirm)) event.preventDefault();
+    });
+  }
+  for (const link of document.querySelectorAll("[data-copy]")) {
+    const copy = element("button", "Copy", { type: "button", class: "quiet" });
+    copy.setAttribute("aria-label", `Copy the link of ${link.dataset.copy}`);
+    copy.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(link.textContent.trim());
+      copy.textContent = "Copied";
+    });
+    link.after(copy);
   }
   const first = document.querySelector("[data-focus]");
   if (first) first.focus();

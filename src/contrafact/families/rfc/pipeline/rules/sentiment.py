@@ -6,7 +6,7 @@ from ``sentiment.toml``.
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -26,6 +26,7 @@ from contrafact.families.rfc.pipeline.rules.grammar import (
     Word,
     cased,
     described,
+    lemmas,
     measures,
     parse,
     plural,
@@ -46,19 +47,63 @@ _OPEN = re.compile(
     r"|sustain|vulnerabilit\w+)\b",
     re.IGNORECASE,
 )
+_CUT = re.compile(
+    r"[;:]\s|,\s|\s(?=(?:as|but|while|amid|after|although|though|whereas|even as)\s)", re.IGNORECASE
+)
+_RELIEF = re.compile(
+    r"\b(?:eas(?:e|ed|es|ing)|allay\w*|fad(?:e|ed|es|ing)|subsid\w+|reced\w+|shrug\w*|overc\w+"
+    r"|despite|offset\w*|reduc\w+|less|lower\w*|no|not|without|fewer|temper\w*|calm\w*|soothe\w*"
+    r"|dismiss\w*|downplay\w*|avoid\w*|avert\w*|limit\w*|relie\w+|abat\w+|cool\w*|end\w*"
+    r"|tackl\w+|fight\w*|curb\w*|contain\w*|hopes?|if|whether|any|slight\w*|some|mild\w*|little"
+    r"|sever\w*|serious\w*|grow\w*|mount\w*|deep\w*|lingering|cut\w*|trim\w*|outpac\w+)\b",
+    re.IGNORECASE,
+)
 _LARGE = 2.0  # per cent: what is less is not called steep or solid (ours)
+_AFTER_MOVE = frozenset({"on", "in", "as", "after", "amid", "for", "during", "following", "while"})
+_PLANNED = re.compile(
+    r"\b(?:to|will|may|might|could|would|should|can)\s(?:\w+\s)?\Z", re.IGNORECASE
+)
+_THAN_EXPECTED = re.compile(
+    r"(?<!far )(?<!much )(?<!even )(?<!a bit )(?<!little )(?<!slightly )(?<!no )(?<!or )"
+    r"\b(?:more|less|faster|slower|better|worse|stronger|weaker|higher|lower)\sthan\s"
+    r"(?:expected|forecast|anticipated|feared|predicted)\b"
+)
+_GOAL = (
+    r"(?=\s(?:[\w.&’'-]+\s){0,4}(?:[Ee]stimates?|[Ee]xpectations?|[Ff]orecasts?|[Cc]onsensus)\b)"
+)
+_BEAT = re.compile(
+    rf"(?<!to )\b(?:[Bb]eats?|[Tt]ops|[Tt]opped|[Ee]xceed(?:s|ed)|[Ss]urpass(?:es|ed)){_GOAL}"
+)
+_MISS = re.compile(rf"(?<!to )\b(?:[Mm]iss(?:es|ed)|[Ll]ags|[Ll]agged|[Tt]rails|[Tt]railed){_GOAL}")
+_SURPRISE = re.compile(r"(?:surprises? of|and) (-?\d+(?:\.\d+)?)%")
+_SURPRISING = 5.0  # per cent: a smaller surprise is not called a clear one (ours)
+_MILD_MOVE = re.compile(
+    r"\b(?:edg(?:e|ed|es|ing)|inch(?:ed|es|ing)?|slight\w*|marginal\w*|little changed|a hair"
+    r"|nudg\w+|a touch|modest\w*|tick(?:s|ed)? (?:up|down|higher|lower)|steady|steadies|flat)\b",
+    re.IGNORECASE,
+)
 _NEGATED = re.compile(r"\b(?:not|no|never|without|n['’]t|little|hardly|nor)\s(?:\w+\s)?\Z", re.I)
 
 
 @dataclass(frozen=True)
 class _Offer:
-    """A place where the tone can be made firmer, and with what words."""
+    """A place where the tone can be made firmer, and with what words.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends; where it begins, if words are put in.
+        after: What may stand there.
+        why: What it does.
+        polar: Whether the word has a sign.
+        trouble: Whether it is a worry or a burden, which is bad whatever its clause says besides.
+    """
 
     start: int
     end: int
     after: tuple[str, ...]
     why: str
     polar: bool
+    trouble: bool = False
 
 
 @cache
@@ -80,12 +125,14 @@ def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     sign = _sign(text)
     if sign == 0:
         return NoRewrite("its tone leans neither way")
-    # A sentence that leans the other way is left as it is.
-    same = [(s, e) for s, e in sentence_spans(text, dashes=True) if _leans(text[s:e], sign)]
+    # A clause that leans the other way is left as it is.
+    clauses = list(_clauses(text))
+    same = [(s, e) for s, e in clauses if _leans(text[s:e], sign)]
+    troubled = [(s, e) for s, e in clauses if sign < 0 and not _RELIEF.search(text[s:e])]
     offers = [
         offer
         for offer in _offers(text, "up" if sign > 0 else "down")
-        if any(s <= offer.start < e for s, e in same)
+        if any(s <= offer.start < e for s, e in (troubled if offer.trouble else same))
     ]
     polar = [offer for offer in offers if offer.polar]
     if not polar:
@@ -96,9 +143,7 @@ def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
             text,
             offer.start,
             offer.end,
-            cased(text[offer.start], offer.after[int(rng.integers(len(offer.after)))])
-            if offer.end > offer.start
-            else offer.after[int(rng.integers(len(offer.after)))] + " ",
+            _fitted(text, offer, offer.after[int(rng.integers(len(offer.after)))]),
             offer.why,
         )
         for offer in chosen
@@ -115,7 +160,19 @@ def _sign(text: str) -> int:
         if match.polarity and match.text.casefold() not in ("more", "less", "over", "under", "top"):
             seen.setdefault((match.start, match.end), match.polarity)
     total = sum(seen.values())
+    if total == 0 and seen:
+        return seen[min(seen)]  # neither way: the headline's
     return (total > 0) - (total < 0)
+
+
+def _clauses(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the clauses of a text are: what leans one way is looked for in each."""
+    for start, end in sentence_spans(text, dashes=True):
+        at = start
+        for cut in _CUT.finditer(text, start, end):
+            yield at, cut.start()
+            at = cut.end()
+        yield at, end
 
 
 def _leans(sentence: str, sign: int) -> bool:
@@ -158,12 +215,18 @@ def _offers(text: str, way: str) -> list[_Offer]:
                     tuple(_headed(word, a) for a in nouns[forms[word.lower]]),
                     "a firmer word before the noun",
                     True,
+                    trouble=forms[word.lower] in data["troubles"].split(),
                 )
+            )
+        elif (adverbs := _intensified(word, words, text, way)) is not None:
+            offers.append(
+                _Offer(word.end, word.end, tuple(adverbs), "a firmer word after the verb", True)
             )
         elif word.lower in data["words"][way] and _plain_word(word, words, text):
             firmer = data["words"][way][word.lower]
             offers.append(_Offer(word.start, word.end, tuple(firmer), "a firmer word", True))
     offers += _figure_offers(text, way)
+    offers += _expectation_offers(text, way)
     for hedge, tighter in data["hedges"].items():
         for match in re.finditer(rf"\b{re.escape(hedge)}\b", text):
             before = text[max(0, match.start() - 16) : match.start()]
@@ -171,6 +234,39 @@ def _offers(text: str, way: str) -> list[_Offer]:
                 why = "a hedge drawn tighter"
                 offers.append(_Offer(match.start(), match.end(), tuple(tighter), why, False))
     return offers
+
+
+def _fitted(text: str, offer: _Offer, words: str) -> str:
+    """Return words as they stand in the text: with its capital, and a space on one side."""
+    if offer.end > offer.start:
+        return cased(text[offer.start], words)
+    return f" {words}" if text[offer.start - 1 : offer.start].isalnum() else f"{words} "
+
+
+def _intensified(word: Word, words: Sequence[Word], text: str, way: str) -> Sequence[str] | None:
+    """Return adverbs that may follow a verb of movement without object or figure, if it is one."""
+    verbs: Mapping[str, str] = _data()["moves"]
+    if word.tag not in ("VBD", "VBZ", "VBP", "VB") or not word.text.islower():
+        return None
+    if not lemmas(word.lower) & set(verbs[way].split()):
+        return None
+    if any(w.head == word.index and w.dep in ("dobj", "obj", "advmod", "prt") for w in words):
+        return None
+    after = words[word.index + 1] if word.index + 1 < len(words) else None
+    if after is not None and after.lower not in _AFTER_MOVE and after.text not in ".,;":
+        return None
+    sentence = next((s, e) for s, e in sentence_spans(text, dashes=True) if s <= word.start < e)
+    for quantity in quantities(text):
+        near = sentence[0] <= quantity.start < sentence[1]
+        if near and quantity.kind in ("percent", "basis points", "number", "money"):
+            return None  # a figure says itself how far it went
+    before = text[max(0, word.start - 24) : word.start]
+    if _MILD_MOVE.search(text):
+        return None  # "Gold edges up": it did not climb sharply
+    if _NEGATED.search(before) or _PLANNED.search(before):
+        return None
+    adverbs: Sequence[str] = _data()["adverbs"][way]
+    return adverbs
 
 
 def _headed(word: Word, adjective: str) -> str:
@@ -214,6 +310,29 @@ def _plain_word(word: Word, words: Sequence[Word], text: str) -> bool:
     if word.pos == "ADJ" and not any(w.lower in measures() for w in described(word, words)):
         return False
     return not _NEGATED.search(text[max(0, word.start - 16) : word.start])
+
+
+def _expectation_offers(text: str, way: str) -> list[_Offer]:
+    """Return places before "more than expected", and before a beat or a miss."""
+    offers = []
+    for match in _THAN_EXPECTED.finditer(text):
+        sentence = next(
+            (s, e) for s, e in sentence_spans(text, dashes=True) if s <= match.start() < e
+        )
+        if not any(sentence[0] <= q.start < sentence[1] for q in quantities(text)):
+            words, why = tuple(_data()["than"]), "a firmer word before the comparison"
+            offers.append(_Offer(match.start(), match.start(), words, why, True))
+    surprises = [abs(float(m[1])) for m in _SURPRISE.finditer(text)]
+    if surprises and min(surprises) < _SURPRISING:
+        return offers
+    for match in (_BEAT if way == "up" else _MISS).finditer(text):
+        if _NEGATED.search(text[max(0, match.start() - 24) : match.start()]):
+            continue
+        titled = match[0][0].isupper()
+        words = tuple(w.capitalize() if titled else w for w in _data()["verdicts"][way])
+        why = "a firmer word before the verdict"
+        offers.append(_Offer(match.start(), match.start(), words, why, True))
+    return offers
 
 
 def _figure_offers(text: str, way: str) -> list[_Offer]:

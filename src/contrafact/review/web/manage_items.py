@@ -1,0 +1,230 @@
+"""The manager's pages of items: a list to search and filter, an item's history, corrections.
+
+All of these pages are for managers.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi.responses import HTMLResponse, Response
+
+from contrafact.review.corrections import set_aside_by
+from contrafact.review.item_list import (
+    ItemFilter,
+    find_items,
+    item_state,
+    people_of,
+    states_of,
+    verdicts_of,
+)
+from contrafact.review.state import Event, NotAllowed, ReviewItem, ReviewState
+from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
+from contrafact.review.web.item_view import cached_diff
+from contrafact.review.web.studio import Studio, redirect_to, render
+
+__all__ = ["PAGE_ITEMS", "router"]
+
+PAGE_ITEMS = 50
+"""Items on a page of the list."""
+
+router = APIRouter(prefix="/manage/r/{review:review}/items")
+Text = Annotated[str, Form(max_length=1000)]
+_SHORT = 160  # characters of an item's text in the list
+
+
+@router.get("", name="manage_items")
+def items(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    text: str = "",
+    state: str = "",
+    person: str = "",
+    verdict: str = "",
+    flagged: bool = False,
+    commented: bool = False,
+    page: int = 1,
+) -> HTMLResponse:
+    """Show the items that are looked for."""
+    wanted = ItemFilter(text[:200], state, person, verdict, flagged, commented)
+    return _list(request, studio, review, wanted, page=page)
+
+
+@router.post("", name="correct_items")
+def correct(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    item: Annotated[list[str] | None, Form()] = None,
+    reason: Text = "",
+    stage: Text = "",
+    what: Annotated[str, Form(pattern="^(reopen|withdraw)$")] = "reopen",
+    one: bool = Form(False),
+) -> Response:
+    """Send items back to a stage, or take them out of the review, all with one reason."""
+    chosen = list(dict.fromkeys(item or ()))
+    done: list[str] = []
+    problems: list[str] = [] if chosen else ["no item is chosen"]
+    for name in chosen:
+        try:
+            if what == "withdraw":
+                studio.store.withdraw(review, name, account.name, reason)
+            else:
+                studio.store.reopen(review, name, account.name, reason, stage=stage or None)
+        except NotAllowed as error:
+            problems.append(f"{name}: {error}")
+        else:
+            done.append(name)
+            how = "item withdrawn" if what == "withdraw" else "item reopened"
+            address = client_address(request)
+            studio.log_change(account.name, review, how, name, address=address)
+    if one and chosen and not problems:
+        return redirect_to(_item_path(request, review, chosen[0]))
+    said = f"{len(done):,} of {len(chosen):,} items: done." if done else ""
+    status = 409 if problems else 200
+    return _list(
+        request, studio, review, ItemFilter(), status=status, message=said, problems=problems
+    )
+
+
+@router.get("/one", name="manage_item")
+def one_item(
+    request: Request, account: TheManager, review: TheReview, studio: TheStudio, id: str
+) -> HTMLResponse:
+    """Show an item: what it is, where it is, who said what, and everything that happened to it."""
+
+    def look(state: ReviewState) -> dict[str, Any] | None:
+        found = state.items.get(id)
+        return None if found is None else _details(state, found)
+
+    details = studio.store.read(review, look)
+    if details is None:
+        raise HTTPException(404, "There is no such item.")
+    history = studio.store.item_history(review, id)
+    aside = {seq for event in history for seq in set_aside_by(event)}
+    return render(
+        request,
+        "manage_item.html",
+        review=review,
+        id=id,
+        history=[(_when(event.when), event, event.seq in aside, _said(event)) for event in history],
+        **details,
+    )
+
+
+def _details(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
+    project = state.project
+    compared = project.compare or ()
+    parts = (
+        cached_diff(*(str(item.fields.get(name) or "") for name in compared)) if compared else ()
+    )
+    sides = zip(compared, ("added", "removed"), strict=False)
+    return {
+        "fields": [
+            (name.replace("_", " "), str(item.fields.get(name)))
+            for name in project.show
+            if name not in compared and item.fields.get(name) not in (None, "")
+        ],
+        "sides": [
+            (name.replace("_", " "), tuple(part for part in parts if part.kind != other))
+            for name, other in sides
+        ],
+        "where": item_state(item, project),
+        "why": item.why,
+        "votes": [
+            (
+                vote,
+                project.stage(vote.stage).title,
+                [(project.question(name).text, text) for name, text in vote.ballot.answers.items()],
+                _when(vote.when),
+            )
+            for vote in item.votes
+        ],
+        "in_hand": [slot.person for slot in item.slots if slot.person and not slot.filled],
+        "stages": _judged(state),
+    }
+
+
+def _list(
+    request: Request,
+    studio: Studio,
+    review: str,
+    wanted: ItemFilter,
+    *,
+    page: int = 1,
+    status: int = 200,
+    message: str = "",
+    problems: list[str] | None = None,
+) -> HTMLResponse:
+    def look(state: ReviewState) -> dict[str, Any]:
+        found = find_items(state, wanted)
+        pages = max(1, -(-len(found) // PAGE_ITEMS))
+        at = min(max(1, page), pages)
+        some = found[(at - 1) * PAGE_ITEMS : at * PAGE_ITEMS]
+        return {
+            "found": len(found),
+            "total": len(state.items),
+            "page": at,
+            "pages": pages,
+            "rows": [_row(state, item) for item in some],
+            "states": states_of(state),
+            "people": sorted({who for item in state.items.values() for who in people_of(item)}),
+            "verdicts": verdicts_of(state),
+            "stages": _judged(state),
+        }
+
+    made = studio.store.read(review, look)
+    asked = {name: value for name, value in vars(wanted).items() if value}
+
+    def page_path(number: int) -> str:
+        query = urlencode({**asked, "page": number})
+        return f"{request.app.url_path_for('manage_items', review=review)}?{query}"
+
+    return render(
+        request,
+        "manage_items.html",
+        status=status,
+        review=review,
+        wanted=wanted,
+        message=message,
+        problems=problems or [],
+        page_path=page_path,
+        item_path=lambda name: _item_path(request, review, name),
+        **made,
+    )
+
+
+def _row(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
+    project = state.project
+    shown = [str(item.fields.get(name) or "") for name in project.show]
+    text = " · ".join(part for part in shown if part)
+    return {
+        "id": item.id,
+        "text": text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…",
+        "where": item_state(item, project),
+        "votes": [(vote.who, vote.ballot.verdict, vote.ballot.flagged) for vote in item.votes],
+        "comments": sum(bool(vote.ballot.comment) for vote in item.votes),
+    }
+
+
+def _judged(state: ReviewState) -> list[tuple[str, str]]:
+    return [(one.id, one.title) for one in state.project.flow if not one.barrier]
+
+
+def _item_path(request: Request, review: str, item: str) -> str:
+    return f"{request.app.url_path_for('manage_item', review=review)}?{urlencode({'id': item})}"
+
+
+def _when(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M}"
+
+
+def _said(event: Event) -> str:
+    """Return what an event brings, in a few words."""
+    body = event.body
+    parts = [str(body[name]) for name in ("verdict", "comment", "why") if body.get(name)]
+    return ": ".join(parts)

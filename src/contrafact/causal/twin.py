@@ -96,6 +96,8 @@ class _Twin:
         needed = self.model.graph.ancestors([name]) | {name}
         factors = [*self.factual, *(self.after[one] for one in self.copied & needed)]
         wanted = {axis for axis in (name, then) if axis not in self.facts}
+        # What shares no axis with it, however far removed, is a constant factor.
+        factors = _reached(factors, wanted)
         left = _product(_eliminate(factors, keep=wanted))
         total = sum(left.table.values())
         found: dict[tuple[Value, Value], float] = {}
@@ -134,6 +136,17 @@ def _prior(model: Model, name: str) -> _Factor:
     return _Factor((name,), table)
 
 
+def _reached(factors: Sequence[_Factor], axes: set[str]) -> list[_Factor]:
+    """Return the factors that some axes are tied to, by way of others or not."""
+    known, left = set(axes), list(factors)
+    found: list[_Factor] = []
+    while near := [factor for factor in left if not known.isdisjoint(factor.axes)]:
+        found += near
+        left = [factor for factor in left if known.isdisjoint(factor.axes)]
+        known.update(axis for factor in near for axis in factor.axes)
+    return found
+
+
 def _eliminate(factors: Iterable[_Factor], keep: set[str]) -> list[_Factor]:
     """Sum out all axes but those to keep, the cheapest first; return the factors that are left."""
     left = list(factors)
@@ -153,7 +166,9 @@ def _width(factors: Sequence[_Factor], axis: str) -> int:
 
 
 def _product(factors: Sequence[_Factor]) -> _Factor:
-    result = _Factor((), {(): 1.0})
-    for factor in sorted(factors, key=lambda f: len(f.table)):
+    if not factors:
+        return _Factor((), {(): 1.0})
+    result, *rest = sorted(factors, key=lambda f: len(f.table))
+    for factor in rest:
         result = result.times(factor)
     return result

@@ -20,7 +20,7 @@ from contrafact.options import (
 )
 
 if TYPE_CHECKING:
-    from contrafact.exam.file import CriterionExam, Exam, Figure, Rate
+    from contrafact.exam.file import CriterionExam, Exam, Figure, Rate, SurfaceRow
     from contrafact.family.exam import ExamSpec
     from contrafact.family.settings import TaskOptions
 
@@ -173,6 +173,19 @@ def _show(exam: "Exam") -> None:
         for name, one in exam.criteria.items()
     ]
     show_table(title, columns, rows)
+    unread = _spec(exam.family).unread
+    if exam.surface:
+        show_table(
+            "Right told from wrong (balanced accuracy of the judge, area under the ROC curve of a "
+            "reader of surface features; 0.5 is chance)",
+            ("who", *exam.surface),
+            [
+                (exam.judge, *(_balanced(exam.criteria.get(name)) for name in exam.surface)),
+                (unread, *(_surface(one) for one in exam.surface.values())),
+            ],
+        )
+    for line in exam.notes:
+        typer.echo(line)
     for name, one in exam.criteria.items():
         for line in _remarks(name, one):
             typer.echo(line)
@@ -185,6 +198,19 @@ def _show(exam: "Exam") -> None:
             if figure.estimate is not None
         )
         typer.echo(f"right told from wrong (area under the ROC curve, 0.5 is chance): {scores}")
+
+
+def _balanced(one: "CriterionExam | None") -> str:
+    if one is None or one.sensitivity.estimate is None or one.specificity.estimate is None:
+        return "undefined"
+    return f"{(one.sensitivity.estimate + one.specificity.estimate) / 2:.2f}"
+
+
+def _surface(one: "SurfaceRow") -> str:
+    found = one.auroc
+    if found.estimate is None or found.low is None or found.high is None:
+        return "undefined"
+    return f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f}){', leaks' * one.leaks}"
 
 
 def _remarks(name: str, one: "CriterionExam") -> list[str]:

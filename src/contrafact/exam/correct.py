@@ -13,6 +13,8 @@ import numpy as np
 
 from contrafact.exam.file import Exam
 from contrafact.family import families
+from contrafact.family.exam import RESPONSE
+from contrafact.stats.conjunction import correct_conjunction
 from contrafact.stats.correction import correct_rate, ppi_mean
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.paired import Difference, compare_all, rank_intervals
@@ -30,6 +32,9 @@ __all__ = [
 
 NOT_EXAMINED = "this judge was not examined"
 
+MOST_TOGETHER = 0.05
+"""How far the judge's errors on the criteria of one response may depend on one another: what is
+added to the share that passes as a whole. Beyond it the joint correction is not made."""
 _UNEQUAL = 1.05
 """Inclusion probabilities that differ by more than this factor are taken apart into strata."""
 
@@ -104,7 +109,11 @@ def corrected_scores(
             }
             found = _nothing(why)
             if exam is not None and not why:
-                found = _corrected(values, clusters, exam, name, level)
+                parts = {c: n for c, n in criteria.items() if n != RESPONSE and c in own.columns}
+                if name == RESPONSE and parts:
+                    found = _conjunction(own[own[column].notna()], parts, exam, level, rng)
+                else:
+                    found = _corrected(values, clusters, exam, name, level)
             rows.append({**row, **found, "by": "exam"})
     return pd.DataFrame(rows)
 
@@ -275,6 +284,60 @@ def _corrected(values: Any, clusters: Any, exam: Exam, name: str, level: float) 
         "specificity": math.nan if (b := part.specificity.estimate) is None else b,
         "exam_right": part.sensitivity.n,
         "exam_wrong": part.specificity.n,
+    }
+
+
+def _conjunction(
+    own: "pd.DataFrame",
+    parts: Mapping[str, str],
+    exam: Exam,
+    level: float,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """Return the share of responses that pass everything, corrected criterion by criterion.
+
+    The exam's rate for the whole holds for its own mix of failures only, so it is not used.
+    """
+    held = own[own[list(parts)].notna().any(axis=1)]
+    asked = [column for column in parts if held[column].notna().any()]
+    missing = [parts[column] for column in asked if parts[column] not in exam.criteria]
+    if missing or not asked:
+        return _nothing(f"the exam did not ask {', '.join(missing) or 'any of its criteria'}")
+    together = exam.together
+    if (
+        together is not None
+        and None not in (together.low, together.high, together.estimate)
+        and together.low * together.high > 0  # type: ignore[operator]
+        and abs(together.estimate) > MOST_TOGETHER  # type: ignore[arg-type]
+    ):
+        more = "more" if (together.estimate or 0.0) > 0 else "less"
+        share = abs(together.estimate or 0.0)
+        return _nothing(
+            f"not known: in the exam, responses pass as a whole {share:.0%} {more} often than "
+            "independent errors on the criteria would have them"
+        )
+    known = [exam.criteria[parts[column]] for column in asked]
+    found = correct_conjunction(
+        held[asked].to_numpy(float),
+        held["sample_id"].to_numpy(object),
+        names=asked,
+        sensitivity=[one.sensitivity.exam_rate for one in known],
+        specificity=[one.specificity.exam_rate for one in known],
+        rng=rng,
+        level=level,
+    )
+    whole = exam.criteria.get(RESPONSE)
+    return {
+        "corrected": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "usable": found.usable,
+        "why": found.why,
+        "examined": True,
+        "sensitivity": math.nan,
+        "specificity": math.nan,
+        "exam_right": whole.sensitivity.n if whole else min(one.sensitivity.n for one in known),
+        "exam_wrong": whole.specificity.n if whole else min(one.specificity.n for one in known),
     }
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "OrderEffect",
     "Rate",
     "Repeats",
+    "SurfaceRow",
     "read_exam",
     "read_exams",
     "write_exam",
@@ -118,6 +119,14 @@ class CriterionExam(_Part):
     kinds: dict[str, KindRate] = Field(description="By how the items were made.")
 
 
+class SurfaceRow(_Part):
+    """What readers reach that see only the surface of the items, and follow nothing."""
+
+    auroc: Figure = Field(description="Of the best of them, on groups that it had not seen.")
+    limit: float = Field(description="What it may reach.")
+    leaks: bool = Field(description="Whether its interval lies above the limit.")
+
+
 class Repeats(_Part):
     """How often a judge contradicts itself when asked the same thing again."""
 
@@ -145,6 +154,16 @@ class Exam(_Part):
     surface_scores: dict[str, Figure] = Field(
         description="How well a score tells right responses from wrong ones: the area under its "
         "ROC curve. 'judge' is this judge's verdict, on the same items."
+    )
+    surface: dict[str, SurfaceRow] = Field(
+        default_factory=dict,
+        description="By criterion, what a reader reaches that follows nothing; empty where it was "
+        "not measured.",
+    )
+    together: Figure | None = Field(
+        default=None,
+        description="Share of items that pass as a whole, less what the rates on the criteria say "
+        "if errors on them were independent; none where there is no whole.",
     )
     repeats: Repeats = Field(description="Self-consistency.")
     items: str = Field(description="The file of items, next to this one.")

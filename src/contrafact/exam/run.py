@@ -10,7 +10,7 @@ from contrafact.console import Progress
 from contrafact.errors import InputError, ModelError
 from contrafact.exam.file import Exam, write_exam
 from contrafact.exam.questions import Question, put, questions_of
-from contrafact.exam.score import exam_rows, examine, row_object
+from contrafact.exam.score import exam_rows, examine, leak_notes, row_object, surface_rows
 from contrafact.family import family_named, task_named
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec
 from contrafact.family.run import PackRecord
@@ -81,6 +81,8 @@ class PreparedExam:
 
         rows = exam_rows(self.items, self.questions, answers)
         items = out.with_name(f"{out.stem}.items.jsonl")
+        seen = self.spec.surface(self.items) if self.spec.surface else ()
+        surface = surface_rows(seen, seed=self.seed) if seen else {}
         exam = examine(
             rows,
             judge=" + ".join(self.judges),
@@ -92,7 +94,8 @@ class PreparedExam:
             items=items.name,
             seed=self.seed,
             settings=dict(self.settings),
-            notes=notes,
+            notes=[*notes, *leak_notes(surface, self.spec.unread)],
+            surface=surface,
             surface_of=self.spec.surface_of,
             surface_features=self.spec.surface_features,
         )

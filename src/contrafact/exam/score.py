@@ -6,13 +6,16 @@ no stemming), and character edits (one less Levenshtein's distance over the long
 text need not look like its reference, and a wrong one may differ from it in a single word.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contrafact.errors import InputError
 from contrafact.exam.file import (
     CriterionExam,
     Exam,
@@ -21,11 +24,13 @@ from contrafact.exam.file import (
     OrderEffect,
     Rate,
     Repeats,
+    SurfaceRow,
 )
 from contrafact.exam.questions import Question
 from contrafact.family.exam import RESPONSE, ExamItem
 from contrafact.family.run import PackRecord
 from contrafact.judges.judge import all_pass, panel_verdict
+from contrafact.judges.surface import OVERALL, LeakItem, leak_rows
 from contrafact.records import Verdict
 from contrafact.stats.classification import auroc
 from contrafact.stats.intervals import (
@@ -36,11 +41,22 @@ from contrafact.stats.intervals import (
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.likeness import bleu, rouge_l
 
-__all__ = ["ExamRow", "exam_rows", "examine", "likeness", "row_object"]
+__all__ = [
+    "ExamRow",
+    "exam_rows",
+    "examine",
+    "leak_notes",
+    "likeness",
+    "row_object",
+    "surface_rows",
+]
 
 SurfaceFeatures = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[float]]]
 
-_STREAMS = {"criterion": 1, "surface": 2, "repeats": 3}
+_STREAMS = {"criterion": 1, "surface": 2, "repeats": 3, "together": 4}
+_SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
+LEAST_SURFACE = 25
+"""Right and wrong items of a criterion that readers of the surface need."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +182,7 @@ def examine(
     seed: int,
     settings: dict[str, Any] | None = None,
     notes: Sequence[str] = (),
+    surface: Mapping[str, SurfaceRow] | None = None,
     surface_of: str = RESPONSE,
     surface_features: SurfaceFeatures | None = None,
     level: float = 0.95,
@@ -186,6 +203,7 @@ def examine(
         seed: Seed of the resampling; the draw of items had it, too.
         settings: How the judge was asked.
         notes: What a reader should know.
+        surface: What readers reach that follow nothing, as `surface_rows` returns it.
         surface_of: The criterion for which surface features are compared with the judge.
         surface_features: Returns the features of texts; `likeness` if not given.
         level: Confidence level.
@@ -208,6 +226,8 @@ def examine(
         surface_scores=figures.surface(
             by_criterion.get(surface_of, []), surface_features or likeness
         ),
+        surface=dict(surface or {}),
+        together=figures.together(by_criterion),
         repeats=Repeats(
             times=max((len(row.repeats) for row in rows), default=1),
             same=figures.repeats(by_criterion),
@@ -215,6 +235,52 @@ def examine(
         items=items,
         notes=list(notes),
     )
+
+
+def surface_rows(items: Sequence[LeakItem], *, seed: int) -> dict[str, SurfaceRow]:
+    """Return what readers reach that follow nothing, by criterion and for items as a whole.
+
+    Each reader sees one sort of features, by logistic regression; the best of them counts, and the
+    items leak where its interval lies above the limit. Where there are too few items, or
+    scikit-learn is missing, there is nothing.
+
+    Args:
+        items: The items as readers see them.
+        seed: Seed of folds and resamples.
+    """
+    found: dict[str, SurfaceRow] = {}
+    if find_spec("sklearn") is None:
+        return found
+    try:
+        rows = list(
+            leak_rows(
+                items,
+                seed=seed,
+                readers=_SURFACE_READERS,
+                models=("logistic",),
+                least=LEAST_SURFACE,
+            )
+        )
+    except InputError:  # there are too few items: nothing is claimed of them
+        return found
+    for row in rows:
+        name = RESPONSE if row.target == OVERALL else row.target
+        if name in found and (found[name].auroc.estimate or 0.0) >= row.auroc:
+            continue
+        figure = Figure(estimate=row.auroc, low=row.low, high=row.high, n=row.items)
+        found[name] = SurfaceRow(auroc=figure, limit=row.limit, leaks=row.low > row.limit)
+    return found
+
+
+def leak_notes(surface: Mapping[str, SurfaceRow], unread: str) -> list[str]:
+    """Return a sentence where items leak; nothing where they do not."""
+    leaky = [name for name, row in surface.items() if row.leaks]
+    if not leaky:
+        return []
+    return [
+        f"these items leak ({', '.join(leaky)}): a reader that {unread} tells right from wrong; "
+        "what this exam says of a judge can be had without judging"
+    ]
 
 
 class _Figures:
@@ -279,6 +345,40 @@ class _Figures:
             name: self._auroc(others, np.array(values), self.rng("surface", name))
             for name, values in scores.items()
         }
+
+    def together(self, by_criterion: dict[str, list[ExamRow]]) -> Figure | None:
+        """Return how much more often items pass as a whole than independent errors would have."""
+        rates: dict[str, tuple[float, float]] = {}
+        for name, rows in by_criterion.items():
+            sides = [
+                [row.passed for row in rows if row.passed is not None and row.known is known]
+                for known in (True, False)
+            ]
+            if name != RESPONSE:
+                right, wrong = (sum(own) / len(own) if own else math.nan for own in sides)
+                rates[name] = right, wrong
+        due: dict[str, float] = {}
+        for name in rates:
+            for row in by_criterion[name]:
+                share = rates[name][0] if row.known else rates[name][1]
+                due[row.item] = due.get(row.item, 1.0) * share
+        whole = [
+            row
+            for row in by_criterion.get(RESPONSE, [])
+            if row.passed is not None and row.item in due
+        ]
+        gaps = np.array([float(bool(row.passed)) - due[row.item] for row in whole])
+        if not len(gaps) or np.isnan(gaps).any():
+            return None
+        return Figure.of(
+            cluster_bootstrap(
+                gaps,
+                _clusters(whole),
+                level=self.level,
+                resamples=self.resamples,
+                rng=self.rng("together", RESPONSE),
+            )
+        )
 
     def repeats(self, by_criterion: dict[str, list[ExamRow]]) -> dict[str, Figure]:
         found = {}

@@ -10,6 +10,7 @@ from contrafact.judges.verifier import Subject
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
+    from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
     from contrafact.records import Verdict
 
@@ -19,6 +20,7 @@ __all__ = [
     "ExamItem",
     "ExamSpec",
     "Examiner",
+    "draw_crossed",
     "draw_items",
     "letter",
     "true_or_false",
@@ -98,6 +100,9 @@ class ExamSpec:
             compared with the judge. It is done where items have a reference.
         surface_features: Returns each text's features, by name, for texts and their references;
             more is to mean right. BLEU, ROUGE-L and likeness by edits if not given.
+        surface: Returns items as readers see them that follow nothing; what those reach stands
+            beside the judge. It is not measured if not given.
+        unread: Names those readers, as in "reads no story".
     """
 
     task: str
@@ -109,6 +114,8 @@ class ExamSpec:
     surface_features: (
         Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[float]]] | None
     ) = None
+    surface: Callable[[Sequence[ExamItem]], "Sequence[LeakItem]"] | None = None
+    unread: str = "reads nothing"
 
 
 def true_or_false(*, structured: bool = True) -> Ask:
@@ -186,3 +193,44 @@ def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Exam
     chosen = passes[:first]
     chosen += fails[: n - len(chosen)]
     return [items[place] for place in sorted(chosen)]
+
+
+def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
+    """Draw items in pairs of one text: once where it should pass, once where it should not.
+
+    So nothing that a text says by itself tells which it is. Of what should not pass, items that
+    fail what few have failed so far go first. What pairs lack is filled by `draw_items`.
+
+    Args:
+        items: All there are.
+        n: How many to draw; None for all.
+        seed: Seed of the draw.
+    """
+    import numpy as np
+
+    if n is None or n >= len(items):
+        return list(items)
+    texts: dict[str, tuple[list[int], list[int]]] = {}
+    for place, item in enumerate(items):
+        texts.setdefault(item.text, ([], []))[item.should_pass].append(place)
+    crossed = [sides for sides in texts.values() if all(sides)]
+    rng = np.random.default_rng([seed, 0])
+    failed: dict[str, int] = {}
+    chosen: list[int] = []
+    for turn in rng.permutation(len(crossed))[: n // 2].tolist():
+        wrong, right = crossed[turn]
+        wrong = rng.permutation(wrong).tolist()
+
+        def seen(place: int) -> float:
+            own = [failed.get(name, 0) for name, known in items[place].known.items() if not known]
+            return sum(own) / len(own)
+
+        pick = min(wrong, key=seen)
+        for name, known in items[pick].known.items():
+            failed[name] = failed.get(name, 0) + (not known)
+        chosen += [right[int(rng.integers(len(right)))], pick]
+    taken = set(chosen)
+    left = [item for place, item in enumerate(items) if place not in taken]
+    more = draw_items(left, n - len(chosen), seed) if len(chosen) < n else []
+    ids = {items[place].id for place in chosen} | {item.id for item in more}
+    return [item for item in items if item.id in ids]

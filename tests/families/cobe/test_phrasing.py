@@ -85,3 +85,18 @@ def test_subject_and_rest_survive(subject, rest):
     a, b, _ = queries(f"{subject} had {rest}")
     assert condition_of(a) == f"{subject} {rest}"
     assert condition_of(b) == f"{subject} had {rest}"
+
+
+@pytest.mark.parametrize(
+    ("inverted_clause", "plain"),
+    [
+        ("had he been mixing the dough", "he had been mixing the dough"),
+        ("had Sato been walking along the lake", "Sato had been walking along the lake"),
+        ("had the parking nearby been abundant", "the parking nearby had been abundant"),
+        ("had the gate not been locked", "the gate had not been locked"),
+    ],
+)
+def test_been_shows_where_the_subject_of_an_inverted_clause_ends(inverted_clause, plain):
+    first, second, _ = queries(inverted_clause)
+    assert first.endswith(f"instead {inverted_clause}.")
+    assert second.endswith(f"if {plain}.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from contrafact.errors import InputError
-from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_items, letter
+from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed, letter
 from contrafact.family.settings import TaskOptions
 from contrafact.judges.verifier import Subject
 from contrafact.records import content_id
@@ -22,9 +22,18 @@ from contrafact.text.delimit import delimit
 
 if TYPE_CHECKING:
     from contrafact.families.cobe.data import KnownStory
+    from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = ["DRAWN", "EXAM", "CobeExamOptions", "cobe_items", "drawn_known", "examiner"]
+__all__ = [
+    "DRAWN",
+    "EXAM",
+    "CobeExamOptions",
+    "cobe_items",
+    "drawn_known",
+    "examiner",
+    "surface_items",
+]
 
 DRAWN = 320
 """How many items are drawn where neither a number nor a file is given: some 32 that fail each
@@ -121,14 +130,22 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
     return Examiner(prompts, shown, letter(), subject)
 
 
+def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
+    """Return items as readers see them that follow no cause and effect."""
+    from contrafact.families.cobe.synth.leak import item_of
+
+    return [item_of(item.material, item.text, item.known) for item in items]
+
+
 def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]:
     from contrafact.families.cobe.data import load_known
 
     if options.data is not None:
-        return draw_items(cobe_items(load_known(options.data)), n, seed)
+        return draw_crossed(cobe_items(load_known(options.data)), n, seed)
     n = n or DRAWN
-    # Two items a story, so that stories are many and each weighs little.
-    return draw_items(cobe_items(drawn_known(max(10, (n + 1) // 2), seed)), n, seed)
+    # Two items a story, so that stories are many and each weighs little: of a text, the one story
+    # for which it is right, and one for which it is wrong.
+    return draw_crossed(cobe_items(drawn_known(max(10, (n + 1) // 2), seed)), n, seed)
 
 
 EXAM = ExamSpec(
@@ -137,4 +154,6 @@ EXAM = ExamSpec(
     items=_items,
     examiner=examiner,
     options=CobeExamOptions,
+    surface=surface_items,
+    unread="reads no story",
 )

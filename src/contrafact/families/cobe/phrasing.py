@@ -95,6 +95,11 @@ def free_forms(three: Sequence[str]) -> list[int]:
 _HINT = 'write a clause like "the brakes had failed" or "there had been no storm"'
 
 
+_BEEN = re.compile(
+    r"had (?P<subject>(?:(?! and |,).)+?) (?P<rest>(?:(?:not|never|always|already|only) )?been .+)"
+)
+
+
 def _plain(clause: str) -> str:
     """Return the clause in the middle of a sentence: no full stop, no capital that is no name's."""
     text = " ".join(clause.split()).rstrip(" .!?;,")
@@ -134,6 +139,9 @@ def _checked(subject: str, rest: str, clause: str) -> tuple[str, str]:
 
 def _uninverted(clause: str) -> list[tuple[str, str]]:
     """Take "had the brakes failed" apart: where a second "had" makes a sentence of it."""
+    # "had he been mixing the dough": "been" shows where the subject ends.
+    if (been := _BEEN.fullmatch(clause)) and len(_HAD.findall(clause)) == 1:
+        return [(been["subject"], been["rest"])]
     words = clause.split()[1:]
     for end in range(1, len(words)):
         subject, rest = " ".join(words[:end]), " ".join(words[end:])

@@ -31,9 +31,10 @@ from contrafact.records import CRITERIA, SIDES, Headline, Side, content_id
 from contrafact.text.delimit import delimit
 
 if TYPE_CHECKING:
+    from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = ["EXAM", "examiner", "finforce_items"]
+__all__ = ["EXAM", "examiner", "finforce_items", "surface_items"]
 
 _FORWARD, _DIRECTION = CRITERIA
 
@@ -78,6 +79,23 @@ def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
     return Examiner(prompts, shown, true_or_false(structured=options.structured), subject)
 
 
+def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
+    """Return items as readers see them that know no news: the text, its headline, the side."""
+    from contrafact.judges.surface import LeakItem
+
+    return [
+        LeakItem(
+            text=item.text,
+            about=(item.about, item.facts["side"]),
+            asked=dict.fromkeys(item.known, item.facts["side"]),
+            verdicts=item.known,
+            block=item.cluster,
+            groups={"headline": item.cluster},
+        )
+        for item in items
+    ]
+
+
 def _item(headline: Headline, kind: str, side: Side, text: str, known: dict[str, bool]) -> ExamItem:
     return ExamItem(
         id=content_id(headline.text, kind, side, text, prefix="x"),
@@ -97,4 +115,6 @@ EXAM = ExamSpec(
     items=lambda options, n, seed: draw_items(finforce_items(), n, seed),
     examiner=examiner,
     options=StructuredOptions,
+    surface=surface_items,
+    unread="reads no news",
 )

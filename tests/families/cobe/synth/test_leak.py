@@ -9,7 +9,8 @@ from sklearn.metrics import roc_auc_score
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import known_story
 from contrafact.families.cobe.synth.compose import compose
-from contrafact.families.cobe.synth.leak import OVERALL, items_of, leak_rows, weighted_auroc
+from contrafact.families.cobe.synth.leak import items_of
+from contrafact.judges.surface import OVERALL, leak_rows, weighted_auroc
 
 STORIES = 120
 

@@ -10,10 +10,14 @@ to look at. What is chosen is proven afterwards by `contrafact.causal` from the 
 holds it, and read back by `prove`; neither shares this code.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import combinations
 from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
 
 from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, Plot
 
@@ -21,22 +25,39 @@ __all__ = ["SIZE", "Block", "Claim", "Situation", "draw_block", "situation", "tr
 
 SIZE = 4
 """Stories in a block."""
-_DRAWS = 80
-"""Situations that are drawn of a plot before a block is sought among them."""
+_DRAWS, _POOL = 160, 28
+"""Situations that are drawn of a plot, and how many make a pool in which a block is sought."""
 _ONE_CHANGE, _TWO_CHANGES = 0.62, 0.9
 """Below the first, one thing is supposed; below the second, two; else three."""
-_SEARCHES, _ROUNDS = 20, 6
-_VOICINGS = 10
-_MOST_MISJOINED = 2
+_GROUPS, _ROUNDS = 2000, 8
+"""Groups of four that are looked at, and how many of the best are tried."""
+_VOICINGS = 16
+_MOST_MISJOINED = 3
 _E1, _E2, _E3, _E4, _E5 = (1 << n for n in range(5))
-_DUE = ((_E1, 2), (_E2, 1))
-"""How many of the three other answers shall fail E1, and E2, in every story of a block."""
-_UNEVEN = 2.0
-_OPEN_WORTH = 4.0
-_SIZE_COST = (0.0, 0.0, 0.3, 1.5, 4.0, 8.0)
+_DUE_E1, _DUE_E2, _DUE_UNDONE = 2, 1, 2
+"""How many of the three other answers shall fail E1, and E2, in every story of a block; and how
+many of all twelve shall undo the edit."""
+_FIELDS = {
+    **{
+        name: (2 * place, 3)
+        for place, name in enumerate(
+            ("first", "second", "undone", "forgotten", "third", "fourth", "fifth", "away")
+        )
+    },
+    "further": (16, 7),
+    "differs": (19, 31),
+    "cost": (24, 255),
+}
+"""Where the counts of a pair stand, and the most that three of them can come to."""
+_UNEVEN, _UNLIKE, _FAR, _UNDONE = 2.0, 1.5, 3.0, 2.2
+_OPEN_WORTH, _RARE_WORTH = 4.0, 0.8
+_NEVER = 50.0
+_FAILURE_COST = (_NEVER, 0.0, 0.2, 0.8, 5.0, 9.0)
+"""What it costs that a wrong answer fails so many criteria; without any it would be right."""
+_BESIDE, _GOOD_VOICING = 1.0, 6.0
+_UNJOINED = 0.7
+_SIZE_COST, _COST_UNIT = (0, 0, 3, 15, 40), 10.0
 _MOST_UNEVEN = 5
-_RARE = ((_E3, 0.7), (_E4, 0.7), (_E5, 0.5))
-"""What it is worth that a story has an answer that fails one of the rarer criteria."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,30 +136,57 @@ class Situation:
         """
         return tuple(
             claim
-            for claim in _sayable(self.plot, self.after, self.supposed)
+            for claim in _sayable(self.plot)
             if claim.effect in self.plot.gates
             and true_claim(self.plot, claim, self.after, self.worlds, self.supposed)
         )
+
+    @cached_property
+    def joined_bits(self) -> int:
+        """What connectors of its right answer may say to follow or to come in spite, one bit each.
+
+        None of it is set for want of a connector of consequence.
+        """
+        if not any(claim.follows for claim in self.claims):
+            return 0
+        effects = {claim.effect for claim in self.claims}
+        return sum(1 << place for place, name in enumerate(self.facts) if name in effects)
+
+    @cached_property
+    def supposed_bits(self) -> int:
+        """What is supposed, one bit for each event."""
+        return sum(1 << place for place, name in enumerate(self.facts) if name in self.supposed)
 
     @cached_property
     def story_claims(self) -> tuple[Claim, ...]:
         """Everything that a connector of the story itself may say."""
         return tuple(
             claim
-            for claim in _sayable(self.plot, self.facts, {})
+            for claim in _sayable(self.plot)
             if true_claim(self.plot, claim, self.facts, self.worlds, {})
         )
 
 
 def situation(plot: Plot, world: int, base: int, chosen: Sequence[str]) -> Situation:
     """Return what follows where some events of a world are supposed to be otherwise."""
+    return _acted(plot, *_told_in(plot, world), base, chosen)
+
+
+def _told_in(plot: Plot, world: int) -> tuple[dict[str, bool], int]:
+    """Return the facts of a world, and all worlds with the same facts."""
     masks = plot.masks
     facts = {name: bool(masks[name] >> world & 1) for name in plot.events}
     worlds = plot.everything
     for name, fact in facts.items():
         worlds &= masks[name] if fact else ~masks[name]
+    return facts, worlds
+
+
+def _acted(
+    plot: Plot, facts: Mapping[str, bool], worlds: int, base: int, chosen: Sequence[str]
+) -> Situation:
     supposed = {name: not facts[name] for name in chosen}
-    then = dict(masks)
+    then = dict(plot.masks)
     after: dict[str, bool | None] = {}
     touched: set[str] = set()
     for name, gate in plot.gates.items():
@@ -148,6 +196,9 @@ def situation(plot: Plot, world: int, base: int, chosen: Sequence[str]) -> Situa
         elif not touched.isdisjoint(gate.parents):
             then[name] = gate.trouble(then)
             touched.add(name)
+        else:
+            after[name] = facts[name]
+            continue
         there = then[name] & worlds
         after[name] = True if there == worlds else False if there == 0 else None
     return Situation(plot, facts, base, supposed, worlds, after)
@@ -179,7 +230,7 @@ def true_claim(
     if any(cause != effect for cause in causes):
         return False
     gate = plot.gates[claim.effect]
-    masks = dict(plot.masks)
+    masks = {name: plot.masks[name] for name in (*gate.without, *gate.other)}
     for name in gate.parents:
         value = values[name]
         if value is None:
@@ -192,21 +243,19 @@ def true_claim(
     return (there, without) == ((worlds, 0) if effect else (0, worlds))
 
 
-def _sayable(
-    plot: Plot, values: Mapping[str, bool | None], cut: Mapping[str, bool]
-) -> Iterator[Claim]:
-    """Yield the claims that are worth a look: one cause, or all told causes of an effect."""
+@lru_cache(maxsize=4)
+def _sayable(plot: Plot) -> tuple[Claim, ...]:
+    """Return the claims that are worth a look: one cause, or all told causes of an effect."""
     parents = {name: gate.parents for name, gate in plot.gates.items()}
     if plot.measure is not None:
         parents[plot.told[-1]] = plot.measure.parents
+    found = []
     for effect, causes in parents.items():
-        if effect in cut:
-            continue
         for follows in (True, False):
-            for cause in causes:
-                yield Claim((cause,), effect, follows)
+            found += [Claim((cause,), effect, follows) for cause in causes]
             if len(causes) == 2:
-                yield Claim(tuple(causes), effect, follows)
+                found.append(Claim(tuple(causes), effect, follows))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -239,61 +288,167 @@ def draw_block(plot: Plot, rng: Random) -> Block | None:
     pool = _pool(plot, latent, rng)
     if len(pool) < SIZE:
         return None
-    fits = _fits(pool, latent)
-    for _ in range(_ROUNDS):
-        chosen = _search(pool, fits, rng)
-        if chosen is None:
-            return None
+    for chosen in _searched(_Pairs.of(pool, latent), rng):
         stories = tuple(pool[place] for place in chosen)
         voiced = _voiced(stories, latent, rng)
-        if voiced is not None:
-            break
-    else:
-        return None
-    told = _told(stories, rng)
-    fails = tuple(
-        tuple(
-            _names(_pattern(one, other, latent) | _misjoined(one, claims, other))
-            for other in stories
+        if voiced is None:
+            continue
+        fails = tuple(
+            tuple(
+                _names(_pattern(one, other, latent) | _misjoined(one, claims, other))
+                for other in stories
+            )
+            for one, claims in zip(stories, voiced, strict=True)
         )
-        for one, claims in zip(stories, voiced, strict=True)
-    )
-    if any(bool(f) == (i == j) for i, row in enumerate(fails) for j, f in enumerate(row)):
-        return None
-    return Block(stories, latent, voiced, told, fails)
+        if all(bool(f) != (i == j) for i, row in enumerate(fails) for j, f in enumerate(row)):
+            return Block(stories, latent, voiced, _told(stories, rng), fails)
+    return None
 
 
 def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
     """Return situations that make a story: something stays, and the quantity moves."""
     size = plot.everything.bit_length()
+    measured = plot.measure.parents if plot.measure is not None else ()
+    caused = {name for gate in plot.gates.values() for name in gate.parents}
     linked = [
         name
         for name, gate in plot.gates.items()
-        if gate.parents
-        or any(name in one.parents for one in plot.gates.values())
-        or (plot.measure and name in plot.measure.parents)
+        if gate.parents or name in caused or name in measured
     ]
     found: list[Situation] = []
     seen: set[tuple[int, int, tuple[str, ...]]] = set()
+    told: dict[int, tuple[dict[str, bool], int]] = {}
     for _ in range(_DRAWS):
         luck = rng.random()
         number = 1 if luck < _ONE_CHANGE else 2 if luck < _TWO_CHANGES else 3
         chosen = {linked[int(rng.random() * len(linked))] for _ in range(number)}
-        base = int(rng.random() * LEVELS_OF_BASE) if plot.measure else 0
-        one = situation(plot, int(rng.random() * size), base, sorted(chosen))
-        facts, _, stays, _, _ = one.bits
-        if not stays or (latent is not None and latent not in one.implied):
+        base = int(rng.random() * LEVELS_OF_BASE) if measured else 0
+        world = int(rng.random() * size)
+        if world not in told:
+            told[world] = _told_in(plot, world)
+        facts, worlds = told[world]
+        if latent is not None and plot.masks[latent] & worlds not in (0, worlds):
             continue
-        if plot.measure is not None:
-            if any(one.after[name] is None for name in plot.measure.parents):
-                continue
-            if one.after_quantity == one.before_quantity:
-                continue
-        key = (facts, base, tuple(sorted(chosen)))
-        if key not in seen and any(claim.follows for claim in one.claims):
-            seen.add(key)
+        key = (worlds, base, tuple(sorted(chosen)))
+        if key in seen:
+            continue
+        seen.add(key)
+        one = _acted(plot, facts, worlds, base, key[2])
+        if measured and (
+            any(one.after[name] is None for name in measured)
+            or one.after_quantity == one.before_quantity
+        ):
+            continue
+        if one.bits[2] and one.joined_bits:
             found.append(one)
+            if len(found) == _POOL:
+                break
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """What every answer of a pool is like in every story of it; rows are answers.
+
+    Attributes:
+        fits: Which two go together, both ways.
+        counts: What is counted of an answer in a story, packed by `_FIELDS`, so that one sum
+            over the answers sums them all.
+        own: By how many events each right answer differs from its story.
+        opened: Which situations leave something open.
+    """
+
+    fits: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+    own: NDArray[np.int64]
+    opened: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, pool: Sequence[Situation], latent: str | None) -> "_Pairs":
+        facts, answer, stays, changes, opened = np.array([one.bits for one in pool]).T
+        supposed = np.array([one.supposed_bits for one in pool])
+        joined = np.array([one.joined_bits for one in pool])
+        differs = (answer[:, None] ^ facts) & ~opened[:, None]
+        first = ((differs | opened[:, None]) & stays) != 0
+        kept = ~(differs | opened[:, None]) & changes
+        second, undone = kept != 0, (kept & supposed) != 0
+        fits = (opened[:, None] & changes) == 0
+        fourth = fifth = np.zeros_like(first)
+        further = np.zeros(first.shape, dtype=np.int64)
+        if pool[0].plot.measure is not None:
+            before = np.array([one.before_quantity for one in pool])
+            after = np.array([one.after_quantity for one in pool])
+            moved = after[:, None] - before
+            due = after - before
+            fourth = (moved > 0) != (due > 0)
+            further = np.sign(np.abs(moved) - np.abs(due))
+            # The very number of the story would show what was not edited.
+            fits &= moved != 0
+        if latent is not None:
+            implied = np.array([one.implied[latent] for one in pool])
+            fifth = implied[:, None] != implied
+        failures = 0 + first + second + fourth + fifth
+        # Where all else agrees, connectors have to differ: `draw_block` sees to it.
+        alike = failures + failures.T == 0
+        fits &= ~(alike & (answer[:, None] == answer) & (facts[:, None] == facts))
+        np.fill_diagonal(fits, False)
+        size = np.bitwise_count(differs.astype(np.uint64)).astype(np.int64)
+        fields = {
+            "first": first,
+            "second": second,
+            "undone": undone,
+            "forgotten": second & ~undone,
+            "third": (joined[:, None] & supposed) != 0,
+            "fourth": fourth,
+            "fifth": fifth,
+            "away": further != 0,
+            "further": further + 1,
+            "differs": size,
+            "cost": np.array(_SIZE_COST)[failures],
+        }
+        counts = np.zeros(first.shape, dtype=np.int64)
+        for name, values in fields.items():
+            counts += values.astype(np.int64) << _FIELDS[name][0]
+        return cls(fits & fits.T, counts, size.diagonal().copy(), opened != 0)
+
+
+def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
+    """Return groups of four situations whose answers fail each other's stories in balance.
+
+    Of the three other answers, about as many fail E1, and about as many E2, in every story: else
+    how many facts its criteria list would say how many of its answers fail them. Wrong answers
+    differ from a story by about as many events, and in its number by about as much, as the right
+    one: else the least edit that does what the query asks would be the right one.
+    """
+    size = len(pairs.own)
+    draw = np.random.default_rng(rng.getrandbits(64))
+    chosen = draw.integers(0, size, (SIZE, _GROUPS))
+    for i, j in combinations(range(SIZE), 2):
+        chosen = chosen[:, pairs.fits[chosen[i], chosen[j]]]
+    if not chosen.size:
+        return []
+    cost: NDArray[np.float64] = np.asarray(draw.random(chosen.shape[1]))
+    uneven, undone, far = np.zeros((3, chosen.shape[1]), dtype=np.int64)
+    for j in range(SIZE):
+        counts = sum(pairs.counts[chosen[i], chosen[j]] for i in range(SIZE) if i != j)
+        part = {name: counts >> start & most for name, (start, most) in _FIELDS.items()}
+        uneven += np.abs(part["first"] - _DUE_E1) + np.abs(part["second"] - _DUE_E2)
+        undone += part["undone"]
+        far += part["further"] - (SIZE - 1)
+        rare = (part["fourth"] > 0) * 1 + (part["fifth"] > 0) + (part["forgotten"] > 0)
+        cost = cost + part["cost"] / _COST_UNIT - _RARE_WORTH * rare
+        cost += _FAR * part["away"] + _UNJOINED * (part["third"] == 0)
+        cost += _UNLIKE * np.abs(part["differs"] / (SIZE - 1) - pairs.own[chosen[j]])
+        cost -= _OPEN_WORTH * pairs.opened[chosen[j]]
+    cost += _UNEVEN * uneven + _FAR * np.abs(far) + _UNDONE * np.abs(undone - _DUE_UNDONE)
+    cost[uneven > _MOST_UNEVEN] = np.inf
+    best: dict[frozenset[int], list[int]] = {}
+    for place in np.argsort(cost, kind="stable"):
+        if cost[place] == np.inf or len(best) == _ROUNDS:
+            break
+        group = chosen[:, place].tolist()
+        best.setdefault(frozenset(group), group)
+    return list(best.values())
 
 
 def _pattern(one: Situation, other: Situation, latent: str | None) -> int:
@@ -315,96 +470,6 @@ def _pattern(one: Situation, other: Situation, latent: str | None) -> int:
     return found
 
 
-def _search(
-    pool: Sequence[Situation], fits: Mapping[tuple[int, int], int], rng: Random
-) -> list[int] | None:
-    """Return four situations whose answers fail each other's stories in balance.
-
-    Of the three other answers, about as many fail E1, and about as many E2, in every story: else
-    how many facts its criteria list would say how many of its answers fail them.
-    """
-    size = len(pool)
-    near = [0] * size
-    for i, j in fits:
-        near[i] |= 1 << j
-    due_first, due_second = (due for _, due in _DUE)
-    best: list[int] | None = None
-    least = _UNEVEN * (_MOST_UNEVEN + 1) + 100.0
-    for _ in range(_SEARCHES):
-        chosen = [int(rng.random() * size)]
-        left = near[chosen[0]]
-        while left and len(chosen) < SIZE:
-            place = _one_of(left, rng)
-            chosen.append(place)
-            left &= near[place]
-        if len(chosen) < SIZE:
-            continue
-        uneven, cost = 0, rng.random()
-        for one in chosen:
-            first = second = seen = 0
-            for other in chosen:
-                if other != one:
-                    pattern = fits[other, one]
-                    seen |= pattern
-                    first += pattern & _E1
-                    second += pattern & _E2
-                    cost += _SIZE_COST[pattern.bit_count()]
-            if pool[one].bits[4]:
-                cost -= _OPEN_WORTH
-            uneven += abs(first - due_first) + abs(second // _E2 - due_second)
-            for bit, worth in _RARE:
-                if seen & bit:
-                    cost -= worth
-        cost += _UNEVEN * uneven
-        if uneven <= _MOST_UNEVEN and cost < least:
-            best, least = chosen, cost
-    return best
-
-
-def _one_of(mask: int, rng: Random) -> int:
-    """Return the place of one of a mask's bits, drawn at random."""
-    for _ in range(int(rng.random() * mask.bit_count())):
-        mask &= mask - 1
-    return (mask & -mask).bit_length() - 1
-
-
-def _fits(pool: Sequence[Situation], latent: str | None) -> dict[tuple[int, int], int]:
-    """Return, for every answer and story that go together, both ways, what the one fails there."""
-    bits = [one.bits for one in pool]
-    before = [one.before_quantity for one in pool]
-    then = [one.after_quantity for one in pool]
-    measured = pool[0].plot.measure is not None
-    found: dict[tuple[int, int], int] = {}
-    for i, (facts, answer, stays, changes, hedged) in enumerate(bits):
-        for j in range(i):
-            facts_, answer_, stays_, changes_, hedged_ = bits[j]
-            if hedged & changes_ or hedged_ & changes:
-                continue  # to leave open what has changed is neither right nor wrong
-            if measured and (then[i] == before[j] or then[j] == before[i]):
-                continue  # the very number of the story would show what was not edited
-            here, there = answer_ ^ facts, answer ^ facts_
-            into_i = _E1 * bool((here | hedged_) & stays) | _E2 * bool(~here & ~hedged_ & changes)
-            into_j = _E1 * bool((there | hedged) & stays_) | _E2 * bool(~there & ~hedged & changes_)
-            if measured:
-                up_i, up_j = then[i] > before[i], then[j] > before[j]
-                into_i |= _E4 * ((then[j] > before[i]) != up_i)
-                into_j |= _E4 * ((then[i] > before[j]) != up_j)
-            if latent is not None and pool[i].implied[latent] != pool[j].implied[latent]:
-                into_i |= _E5
-                into_j |= _E5
-            if not (into_i and into_j) and not _differ(pool[i], pool[j], into_i, into_j):
-                continue
-            found[j, i], found[i, j] = into_i or _E3, into_j or _E3
-    return found
-
-
-def _differ(one: Situation, other: Situation, into_one: int, into_other: int) -> bool:
-    """Tell whether answers that agree in all else can fail by what their connectors say."""
-    if not into_one and all(_true_in(other, claim, one) for claim in other.claims):
-        return False
-    return bool(into_other) or not all(_true_in(one, claim, other) for claim in one.claims)
-
-
 def _true_in(one: Situation, claim: Claim, other: Situation) -> bool:
     """Tell whether a connector of one situation's answer is right in another."""
     return true_claim(one.plot, claim, one.after, other.worlds, other.supposed)
@@ -420,68 +485,95 @@ def _voiced(
     """Return what the connectors of the answers claim: as many of each sort in every one of them.
 
     Of several drafts, the one is taken in which the connectors of about one other answer are wrong
-    in every story: else how many connectors there are would say how many answers fail E3.
+    in every story: else how many connectors there are would say how many answers fail E3. And
+    what is supposed is joined to something as often where all connectors are right as where one is
+    wrong: else a connector beside the query's words would say that it is wrong.
     """
+    claims = [one.claims for one in stories]
+    if not all(any(claim.follows for claim in own) for own in claims):
+        return None
     wrong = [
         [
-            {claim for claim in one.claims if other is not one and not _true_in(one, claim, other)}
+            frozenset(
+                place
+                for place, claim in enumerate(own)
+                if other is not one and not _true_in(one, claim, other)
+            )
             for other in stories
         ]
-        for one in stories
+        for one, own in zip(stories, claims, strict=True)
     ]
-    others = [
-        [_pattern(one, other, latent) if other is not one else 0 for other in stories]
-        for one in stories
-    ]
-    best: tuple[float, tuple[tuple[Claim, ...], ...]] | None = None
-    for _ in range(_VOICINGS):
-        draft = _matched([one.claims for one in stories], rng)
-        if not any(claim.follows for claim in draft[0]):
-            return None
-        joined = [
-            [not bad.isdisjoint(claims) for bad in row]
-            for row, claims in zip(wrong, draft, strict=True)
+    if sum(not any(row[j] for row in wrong) for j in range(SIZE)) > _MOST_MISJOINED:
+        return None
+    joins = [
+        [
+            frozenset(
+                place
+                for place, claim in enumerate(own)
+                if claim.effect in other.supposed
+                or any(cause in other.supposed for cause in claim.causes)
+            )
+            for other in stories
         ]
-        uneven = sum(abs(sum(row[j] for row in joined) - 1) for j in range(SIZE))
-        cost = float(uneven)
-        for i, row in enumerate(joined):
-            for j, misjoined in enumerate(row):
-                failures = others[i][j].bit_count() + misjoined
+        for own in claims
+    ]
+    failures = [
+        [_pattern(one, other, latent).bit_count() if other is not one else 0 for other in stories]
+        for one in stories
+    ]
+    best: tuple[float, list[list[int]]] | None = None
+    for _ in range(_VOICINGS):
+        draft = _matched(claims, rng)
+        cost = uneven = 0.0
+        for j in range(SIZE):
+            joined = 0
+            for i in range(SIZE):
+                misjoined = not wrong[i][j].isdisjoint(draft[i])
+                if misjoined == (not joins[i][j].isdisjoint(draft[i])):
+                    cost += _BESIDE * (1 if i != j else SIZE - 1)
                 if i != j:
-                    cost += (50.0, 0.0, 0.2, 0.8, 5.0, 9.0)[failures]
-        if best is None or cost < best[0]:
+                    joined += misjoined
+                    cost += _FAILURE_COST[failures[i][j] + misjoined]
+            uneven += abs(joined - 1)
+        cost += uneven
+        if uneven <= _MOST_MISJOINED and (best is None or cost < best[0]):
             best = cost, draft
-            if uneven > _MOST_MISJOINED:
-                best = cost + 20.0, draft
-    return best[1] if best and best[0] < 20.0 else None
+            if cost <= _GOOD_VOICING:
+                break
+    if best is None or best[0] >= _NEVER:
+        return None
+    return tuple(
+        tuple(own[place] for place in draft) for own, draft in zip(claims, best[1], strict=True)
+    )
 
 
 def _told(stories: Sequence[Situation], rng: Random) -> tuple[tuple[Claim, ...], ...]:
     """Return what the connectors of the stories claim, as many of each sort in every one."""
-    return _matched([one.story_claims for one in stories], rng)
-
-
-def _matched(available: Sequence[Sequence[Claim]], rng: Random) -> tuple[tuple[Claim, ...], ...]:
-    """Choose claims, one to an effect, so that all have the same number of either sort."""
-    drafts = []
-    for claims in available:
-        shuffled = rng.sample(list(claims), len(claims))
-        effects: dict[str, Claim] = {}
-        for claim in shuffled:
-            effects.setdefault(claim.effect, claim)
-        drafts.append(list(effects.values()))
-    most = 3
-    against = min(sum(not claim.follows for claim in draft) for draft in drafts)
-    follows = min(sum(claim.follows for claim in draft) for draft in drafts)
-    against = min(against, 1 + rng.randrange(2))
-    follows = min(follows, most - against)
+    claims = [one.story_claims for one in stories]
+    chosen = _matched(claims, rng)
     return tuple(
-        (
-            *[claim for claim in draft if claim.follows][:follows],
-            *[claim for claim in draft if not claim.follows][:against],
-        )
-        for draft in drafts
+        tuple(own[place] for place in draft) for own, draft in zip(claims, chosen, strict=True)
     )
+
+
+def _matched(available: Sequence[Sequence[Claim]], rng: Random) -> list[list[int]]:
+    """Choose claims by place, one to an effect, so that all have the same number of each sort."""
+    drafts: list[tuple[list[int], list[int]]] = []
+    for claims in available:
+        places = list(range(len(claims)))
+        rng.shuffle(places)
+        seen: set[str] = set()
+        sorts: tuple[list[int], list[int]] = [], []
+        for place in places:
+            claim = claims[place]
+            if claim.effect not in seen:
+                seen.add(claim.effect)
+                sorts[claim.follows].append(place)
+        drafts.append(sorts)
+    most = 3
+    against = min(min(len(other) for other, _ in drafts), 1 + int(rng.random() * 2))
+    follows = min(min(len(some) for _, some in drafts), most - against)
+    return [[*some[:follows], *other[:against]] for other, some in drafts]
 
 
 def _names(pattern: int) -> frozenset[str]:

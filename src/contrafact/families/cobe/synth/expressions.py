@@ -8,7 +8,9 @@ whole numbers, ``and``, ``or``, ``not``, ``+``, ``-``, ``*``, comparisons and br
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, product
+from types import MappingProxyType
 
 from contrafact.causal.model import Graph, Mechanism, Model, Noise, Value, Variable
 
@@ -64,6 +66,11 @@ def names_in(tree: ast.expr) -> list[str]:
     return list(dict.fromkeys(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
 
 
+@lru_cache(maxsize=4096)
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(names_in(read_expression(text)))
+
+
 def build(text: ScmText) -> Model:
     """Return the causal model.
 
@@ -77,8 +84,7 @@ def build(text: ScmText) -> Model:
     if text.mechanisms.keys() != text.graph.keys():
         raise ValueError("the graph and the mechanisms are not about the same variables")
     for name in graph.order:
-        tree = read_expression(text.mechanisms[name])
-        names = names_in(tree)
+        names = _names(text.mechanisms[name])
         terms = [one for one in names if one in text.noise]
         parents = [one for one in names if one not in text.noise]
         if set(parents) != set(text.graph[name]):
@@ -91,16 +97,9 @@ def build(text: ScmText) -> Model:
         if size > _MOST_ROWS:
             raise ValueError(f"the mechanism of '{name}' has more than {_MOST_ROWS} cases")
         quantity = name in text.quantities
-        order = [*parents, *terms]
-        # Compiled once per expression: names, whole numbers and operators, nothing else.
-        function = eval(
-            compile(ast.Expression(_lambda(order, tree)), "<mechanism>", "eval"),
-            {"__builtins__": {}},
+        table = _table(
+            text.mechanisms[name], (*parents, *terms), tuple(map(tuple, domains)), quantity
         )
-        table: dict[tuple[Value, ...], Value] = {}
-        for key in product(*domains):
-            value = function(*key)
-            table[key] = int(value) if quantity else bool(value)
         values[name] = tuple(sorted(set(table.values()))) if quantity else (False, True)
         if len(values[name]) < 2:
             values[name] = (*values[name], int(values[name][0]) + 1)
@@ -110,6 +109,23 @@ def build(text: ScmText) -> Model:
     )
     noises = tuple(Noise(name, tuple(shares)) for name, shares in text.noise.items())
     return Model(variables, noises, tuple(mechanisms))
+
+
+@lru_cache(maxsize=4096)
+def _table(
+    text: str, names: tuple[str, ...], domains: tuple[tuple[Value, ...], ...], quantity: bool
+) -> Mapping[tuple[Value, ...], Value]:
+    """Return the table of a mechanism; many models share mechanisms."""
+    # Compiled once per expression: names, whole numbers and operators, nothing else.
+    function = eval(
+        compile(ast.Expression(_lambda(names, read_expression(text))), "<mechanism>", "eval"),
+        {"__builtins__": {}},
+    )
+    found = {}
+    for key in product(*domains):
+        value = function(*key)
+        found[key] = int(value) if quantity else bool(value)
+    return MappingProxyType(found)
 
 
 def _lambda(names: Sequence[str], tree: ast.expr) -> ast.expr:

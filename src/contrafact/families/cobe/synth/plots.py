@@ -89,7 +89,18 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How a quantity follows from its causes: a sum, or a rate times what is left of its time."""
+    """How a quantity follows from its causes: a sum, or a rate times a sum.
+
+    Attributes:
+        form: "sum" or "rate".
+        parents: The told causes.
+        gains: What each cause adds or takes away.
+        least: What there is without any.
+        step: What a level of the base adds.
+        source: The noise that is the base.
+        rate: What a rate multiplies with. It is the same in every number of a plot, so that a
+            common divisor of two numbers tells nothing.
+    """
 
     form: str
     parents: tuple[str, ...]
@@ -97,6 +108,7 @@ class Measure:
     least: int
     step: int
     source: str
+    rate: int = 1
 
     def expression(self) -> str:
         """Return the mechanism as an expression, for a file."""
@@ -105,7 +117,7 @@ class Measure:
             f" {'+' if gain > 0 else '-'} {abs(gain)}*{name}"
             for name, gain in zip(self.parents, self.gains, strict=True)
         )
-        return f"{base}{terms}" if self.form == "sum" else f"({base}) * (10{terms})"
+        return f"{base}{terms}" if self.form == "sum" else f"{self.rate}*({base}{terms})"
 
     def value(self, base: int, causes: Mapping[str, bool]) -> int:
         """Return the quantity, given the level of its base and its causes."""
@@ -113,7 +125,7 @@ class Measure:
         moved = sum(
             gain for name, gain in zip(self.parents, self.gains, strict=True) if causes[name]
         )
-        return low + moved if self.form == "sum" else low * (10 + moved)
+        return self.rate * (low + moved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,16 +304,16 @@ def _measure(
     term = f"u_{_QUANTITY}"
     noises[term] = LEVELS_OF_BASE
     sign = 1 if quantity.rises else -1
-    gains = [rng.randint(2, 9) for _ in parents]
-    if rng.random() < 0.25 and sum(gains) < 10:
-        step = rng.randint(1, max(1, quantity.step // 3))
-        least = max(2, quantity.least // 5) + rng.randrange(4)
-        return Measure("rate", tuple(parents), tuple(sign * g for g in gains), least, step, term)
-    unit = max(1, quantity.step // 4)
-    moves = [max(1, gain * unit + rng.randrange(unit)) for gain in gains]
-    least = quantity.least + rng.randrange(unit + 1) + (0 if quantity.rises else sum(moves))
-    step = max(2, (sum(moves) // 2) + rng.randrange(unit + 1))
-    return Measure("sum", tuple(parents), tuple(sign * m for m in moves), least, step, term)
+    # A rate counts in units of its own: so many dollars for each of so many things.
+    rate = rng.randint(2, 9) if rng.random() < 0.25 and quantity.least >= 40 else 1
+    unit = max(1, quantity.step // (4 * rate))
+    # A cause moves the quantity as far as a level of its base does: else how far an answer's
+    # number is from its story's would tell right from wrong.
+    move = max(1, rng.randint(2, 9) * unit + rng.randrange(unit))
+    least = quantity.least // rate + rng.randrange(unit + 1)
+    least += 0 if quantity.rises else move * len(parents)
+    form = "sum" if rate == 1 else "rate"
+    return Measure(form, tuple(parents), (sign * move,) * len(parents), least, move, term, rate)
 
 
 def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot | None:

@@ -63,7 +63,7 @@ _NOUNS = {
     ),
 }
 _PLAIN = ("{one}, and {other}.", "{one}. {other}.", "{one}; {other}.", "{one}, and {other}.")
-_OPEN = ("It is open whether {clause}.", "Nobody can say whether {clause}.")
+_OPEN = ("It remains unclear whether {clause}.", "Nobody can say whether {clause}.")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,437 @@
+"""What a reader reaches that sees only the surface of texts and follows nothing.
+
+Readers are trained on items of known verdict and scored on groups (headlines, graphs, templates)
+that they have not seen: what they reach above 0.5 can be had without the reasoning that the items
+are to test. Each reader sees the text's words, how much it repeats of what it is about and of what
+is asked, which connectors it has, or what it quotes and how its numbers move; the last one sees
+all of it.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contrafact.errors import InputError, require
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = [
+    "CRITERION_LIMIT",
+    "FURTHER_READERS",
+    "OVERALL",
+    "OVERALL_LIMIT",
+    "READERS",
+    "LeakItem",
+    "LeakRow",
+    "leak_rows",
+    "weighted_auroc",
+]
+
+OVERALL = "overall"
+OVERALL_LIMIT = 0.60
+"""AUROC over all answers that is no leak: 0.10 above chance."""
+CRITERION_LIMIT = 0.65
+"""The same for one criterion, of which there are fewer items."""
+READERS = ("words", "overlap", "connectors", "quotes", "all")
+FURTHER_READERS = ("joints",)
+"""Readers that need a rule of the task: where connectors stand to what is supposed. They are no
+part of "all", and asked for by name."""
+MOST_ITEMS = 24_000
+"""Items that readers are trained and scored on; of more, whole stories are drawn at random."""
+LEAST_ITEMS = 40
+_FOLDS = 5
+_RESAMPLES = 400
+_WORD_FEATURES = 1 << 15
+_BOOSTED_WORDS = 120
+_SHORT, _QUOTED = 3, 4
+
+_FOLLOWS = ("because", "since", "so", "therefore", "result", "reason", "due", "consequently")
+_AGAINST = (
+    *("but", "yet", "although", "though", "despite", "spite", "nevertheless", "nonetheless"),
+    *("however", "still", "even", "same"),
+)
+_NEUTRAL = ("and", "while", "meanwhile", "also", "whether", "when")
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d[\d,]*")
+_CLAUSE = re.compile(r"[.;!?\n]+")
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LeakItem:
+    """A text, what it belongs to, and its verdicts.
+
+    Attributes:
+        text: The text.
+        about: What it is about, and what is supposed or asked of that: a story and its query.
+        asked: By criterion, the text of what is asked; empty where every item is asked the same.
+        verdicts: For every criterion, whether the text passes it.
+        block: What is resampled together: items that share texts.
+        groups: By name, what readers are not to have seen of the items they are scored on.
+    """
+
+    text: str
+    about: tuple[str, str]
+    asked: Mapping[str, str]
+    verdicts: Mapping[str, bool]
+    block: str
+    groups: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class LeakRow:
+    """What one reader reached on one target.
+
+    Attributes:
+        target: ``overall``, or a criterion.
+        reader: One of `READERS`.
+        model: "logistic" or "boosting".
+        folds: Of what the reader had seen none, as in "template".
+        items: Answers.
+        wrong: Answers that fail.
+        auroc: The area under the ROC curve; 0.5 is chance.
+        low: The lower end of its 95% interval, blocks resampled.
+        high: The upper end.
+        limit: What it may reach.
+    """
+
+    target: str
+    reader: str
+    model: str
+    folds: str
+    items: int
+    wrong: int
+    auroc: float
+    low: float
+    high: float
+    limit: float
+
+    @property
+    def leaks(self) -> bool:
+        """Whether the reader does better than the limit allows."""
+        return self.auroc > self.limit
+
+
+def leak_rows(
+    items: Sequence[LeakItem],
+    *,
+    seed: int = 0,
+    readers: Sequence[str] = READERS,
+    models: Sequence[str] = ("logistic", "boosting"),
+    folds_by: Sequence[str] = (),
+    least: int = LEAST_ITEMS,
+    step: Callable[[], None] = lambda: None,
+) -> Iterator[LeakRow]:
+    """Yield what each reader reaches, overall and for each criterion.
+
+    Args:
+        items: The items.
+        seed: Seed of the folds, the resamples and the readers.
+        readers: Which readers.
+        models: What they learn by.
+        folds_by: Names of groups, each in turn what a reader has seen none of; all if not given.
+        least: Right and wrong texts that a target needs.
+        step: Called after each row.
+
+    Raises:
+        InputError: If there are too few right or wrong answers.
+    """
+    items = _drawn(items, seed)
+    wrong = [not all(item.verdicts.values()) for item in items]
+    if min(sum(wrong), len(wrong) - sum(wrong)) < least:
+        raise InputError(
+            f"a leak is measured on at least {least} right and {least} wrong texts",
+            hint="give more of them",
+        )
+    targets = [OVERALL, *sorted({name for item in items for name in item.verdicts})]
+    for target in targets:
+        asked = [i for i in items if target == OVERALL or target in i.verdicts]
+        label = np.array([_passes(item, target) for item in asked])
+        if min(label.sum(), (~label).sum()) < least:
+            continue
+        features = _Features.of(asked, target)
+        blocks = np.unique([item.block for item in asked], return_inverse=True)[1]
+        limit = OVERALL_LIMIT if target == OVERALL else CRITERION_LIMIT
+        for reader in readers:
+            for model in models:
+                for folds in folds_by or items[0].groups:
+                    groups = [item.groups[folds] for item in asked]
+                    scores = _scores(features, label, groups, reader, model, seed)
+                    if scores is None:
+                        continue
+                    low, high = _interval(label, scores, blocks, seed)
+                    yield LeakRow(
+                        target=target,
+                        reader=reader,
+                        model=model,
+                        folds=folds,
+                        items=len(asked),
+                        wrong=int((~label).sum()),
+                        auroc=weighted_auroc(label, scores, np.ones(len(label))),
+                        low=low,
+                        high=high,
+                        limit=limit,
+                    )
+                    step()
+
+
+def weighted_auroc(label: NDArray[np.bool_], scores: Floats, weights: Floats) -> float:
+    """Return the area under the ROC curve where items count by weight; ties count half."""
+    order = np.argsort(scores, kind="stable")
+    ranked, right, weight = scores[order], label[order], weights[order]
+    good, bad = weight * right, weight * ~right
+    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+    good, bad = (np.diff(np.cumsum(x)[ends], prepend=0.0) for x in (good, bad))
+    below = np.cumsum(bad) - bad
+    total = good.sum() * bad.sum()
+    return float((good * (below + bad / 2)).sum() / total) if total > 0 else float("nan")
+
+
+def _passes(item: LeakItem, target: str) -> bool:
+    return all(item.verdicts.values()) if target == OVERALL else item.verdicts[target]
+
+
+def _drawn(items: Sequence[LeakItem], seed: int) -> list[LeakItem]:
+    """Return all items, or those of some blocks, drawn at random."""
+    if len(items) <= MOST_ITEMS:
+        return list(items)
+    blocks = sorted({item.block for item in items})
+    rng = np.random.default_rng([seed, 0])
+    rank = dict(zip(blocks, rng.permutation(len(blocks)).tolist(), strict=True))
+    most = MOST_ITEMS * len(blocks) / len(items)
+    return [item for item in items if rank[item.block] < most]
+
+
+def _interval(
+    label: NDArray[np.bool_], scores: Floats, blocks: NDArray[np.intp], seed: int
+) -> tuple[float, float]:
+    rng = np.random.default_rng([seed, 1])
+    size = int(blocks.max()) + 1
+    found = []
+    for _ in range(_RESAMPLES):
+        counts = np.bincount(rng.integers(0, size, size), minlength=size)
+        found.append(weighted_auroc(label, scores, counts[blocks].astype(np.float64)))
+    low, high = np.nanpercentile(found, (2.5, 97.5))
+    return float(low), float(high)
+
+
+@dataclass
+class _Features:
+    """What the readers see of items."""
+
+    words: "csr_matrix"
+    dense: Mapping[str, Floats]
+    cache: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, items: Sequence[LeakItem], target: str) -> "_Features":
+        require("sklearn", "tests for leaks")
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        vectorizer = HashingVectorizer(
+            n_features=_WORD_FEATURES, ngram_range=(1, 2), alternate_sign=False, norm="l2"
+        )
+        asked = [_criterion(item, target) for item in items]
+        words = vectorizer.transform([item.text for item in items])
+        texts = _Texts()
+        rows: dict[str, list[list[float]]] = {
+            "overlap": [],
+            "connectors": [],
+            "quotes": [],
+            "joints": [],
+        }
+        for item, criterion in zip(items, asked, strict=True):
+            rows["overlap"].append(_overlaps(texts, item, criterion))
+            rows["connectors"].append(_connectors(texts, item))
+            rows["quotes"].append(_quotes(texts, item, criterion))
+            rows["joints"].append(_joints(texts, item))
+        return cls(words, {name: np.array(row, dtype=np.float64) for name, row in rows.items()})
+
+
+def _criterion(item: LeakItem, target: str) -> str:
+    return " ".join(item.asked.values()) if target == OVERALL else item.asked.get(target, "")
+
+
+class _Texts:
+    """Texts taken apart, each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[list[str], list[set[tuple[str, ...]]], list[str]]] = {}
+
+    def of(self, text: str) -> tuple[list[str], list[set[tuple[str, ...]]], list[str]]:
+        """Return a text's words, its sets of one, two, three and four words, and its clauses."""
+        if text not in self._known:
+            words = _WORD.findall(text.lower())
+            grams = [
+                {tuple(words[i : i + n]) for i in range(len(words) - n + 1)} for n in (1, 2, 3, 4)
+            ]
+            clauses = [part.strip().lower() for part in _CLAUSE.split(text) if part.strip()]
+            self._known[text] = words, grams, clauses
+        return self._known[text]
+
+
+def _overlaps(texts: _Texts, item: LeakItem, criterion: str) -> list[float]:
+    """Return lengths, and how much answer, story, query and criterion repeat of each other."""
+    words, grams, clauses = texts.of(item.text)
+    row = [
+        float(len(item.text)),
+        float(len(words)),
+        float(len(clauses)),
+        len(grams[0]) / max(1, len(words)),
+    ]
+    for other in (*item.about, criterion):
+        there, sets, parts = texts.of(other)
+        row += [len(words) - len(there), len(clauses) - len(parts)]
+        for mine, theirs in zip(grams, sets, strict=True):
+            both = len(mine & theirs)
+            row += [both / max(1, len(mine)), both / max(1, len(theirs)), float(both)]
+    return row
+
+
+def _connectors(texts: _Texts, item: LeakItem) -> list[float]:
+    """Return how many words of consequence, contrast and neutral joining there are, and changes."""
+    words = texts.of(item.text)[0]
+    there = texts.of(item.about[0])[0]
+    row: list[float] = []
+    for cues in (_FOLLOWS, _AGAINST, _NEUTRAL):
+        here, before = (sum(word in cues for word in some) for some in (words, there))
+        row += [here, before, here - before]
+    row += [item.text.count(mark) for mark in ",;:"]
+    negated = ("no", "not", "never", "nobody", "nothing", "without", "only")
+    row += [sum(word in negated for word in some) for some in (words, there)]
+    return row
+
+
+def _joints(texts: _Texts, item: LeakItem) -> list[float]:
+    """Return how often connectors stand beside words of what is supposed, and begin there."""
+    row: list[float] = []
+    supposed = {word for word in texts.of(item.about[1])[0] if len(word) > _SHORT}
+    for cues in (_FOLLOWS, _AGAINST):
+        beside = before = 0
+        for clause in texts.of(item.text)[2]:
+            own = _WORD.findall(clause)
+            shared = len(supposed.intersection(own))
+            beside += shared * any(word in cues for word in own)
+            before += shared * (own[:1] != [] and own[0] in cues)
+        row += [float(beside), float(before)]
+    return row
+
+
+def _quotes(texts: _Texts, item: LeakItem, criterion: str) -> list[float]:
+    """Return what an answer quotes: clauses of criterion and story, figures; frames around it."""
+    text = item.text.lower()
+    row: list[float] = []
+    others = [criterion, item.about[0], *item.asked.values(), *[""] * _QUOTED][:_QUOTED]
+    for other in others:
+        clauses = texts.of(other)[2]
+        here = sum(clause in text for clause in clauses)
+        row += [here / max(1, len(clauses)), float(len(clauses) - here)]
+        parts = [part.strip() for part in re.split(r"[.;,]", other.lower()) if len(part) > 12]
+        row.append(sum(part in text for part in parts) / max(1, len(parts)))
+    numbers, before, due = (
+        {word for word in texts.of(one)[0] if word[0].isdigit()}
+        for one in (text, item.about[0], criterion)
+    )
+    row += [float(len(numbers & before)), float(len(numbers & due)), float(len(numbers))]
+    row += _moved(texts, item)
+    near = 0
+    words = texts.of(item.text)[0]
+    for place, word in enumerate(words):
+        if word[0].isdigit():
+            near += any(one in _AGAINST for one in words[max(0, place - 12) : place + 6])
+    frames = ("option 1" in text, "**" in text, "\n" in text, "!" in text, ":" in text)
+    return [*row, float(near), *map(float, frames)]
+
+
+def _moved(texts: _Texts, item: LeakItem) -> list[float]:
+    """Return how the last number of the text lies to the last one of what it is about."""
+    here, there = (
+        [int(digits) for word in texts.of(one)[0] if (digits := word.replace(",", "")).isdigit()]
+        for one in (item.text, item.about[0])
+    )
+    if not here or not there:
+        return [0.0] * 6
+    now, before = here[-1], there[-1]
+    apart = float(now - before)
+    share = apart / max(1, before)
+    return [float(now), apart, abs(apart), share, abs(share), float(gcd(now, before))]
+
+
+def _scores(
+    features: _Features,
+    label: NDArray[np.bool_],
+    groups: Sequence[str],
+    reader: str,
+    model: str,
+    seed: int,
+) -> Floats | None:
+    """Return each item's score by a reader that has seen no item of its group."""
+    require("sklearn", "tests for leaks")
+    from sklearn.model_selection import GroupKFold
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    folds = min(_FOLDS, len(set(groups)))
+    if folds < 2:
+        return None
+    scores = np.zeros(len(label))
+    splitter = GroupKFold(n_splits=folds, shuffle=True, random_state=seed)
+    for train, test in splitter.split(scores, label, groups):
+        if label[train].all() or not label[train].any():
+            return None
+        # Threads that wait for one another on a busy machine cost more than they bring.
+        with threadpool_limits(1):
+            raw = _fitted(features, label, train, reader, model, seed)(test)
+        # Folds are put on one scale: what counts is the order within each.
+        scores[test] = (raw - raw.mean()) / (raw.std() + 1e-12)
+    return scores
+
+
+def _fitted(
+    features: _Features,
+    label: NDArray[np.bool_],
+    train: NDArray[np.intp],
+    reader: str,
+    model: str,
+    seed: int,
+) -> Callable[[NDArray[np.intp]], Floats]:
+    from scipy.sparse import csr_matrix, hstack
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression, SGDClassifier
+    from sklearn.preprocessing import StandardScaler
+
+    names = [reader] if reader in features.dense else list(READERS[1:-1])
+    dense = np.hstack([features.dense[name] for name in names])
+    wordy = reader in ("words", "all")
+    if model == "logistic":
+        scaler = StandardScaler().fit(dense[train])
+        scaled = scaler.transform(dense)
+        if not wordy:
+            linear = LogisticRegression(max_iter=300).fit(scaled[train], label[train])
+            return lambda test: np.asarray(linear.decision_function(scaled[test]))
+        inputs = features.words
+        if reader == "all":
+            inputs = hstack([features.words, csr_matrix(scaled / 10.0)]).tocsr()
+        sparse = SGDClassifier(
+            loss="log_loss", alpha=1e-5, max_iter=12, tol=None, random_state=seed
+        ).fit(inputs[train], label[train])
+        return lambda test: np.asarray(sparse.decision_function(inputs[test]))
+    table = dense
+    if wordy:
+        # The words that go most with either label, as far as training shows.
+        from sklearn.feature_selection import chi2
+
+        strength = np.nan_to_num(chi2(features.words[train], label[train])[0])
+        best = np.argsort(strength)[-_BOOSTED_WORDS:]
+        table = features.words[:, best].toarray()
+        if reader == "all":
+            table = np.hstack([table, dense])
+    boosted = HistGradientBoostingClassifier(
+        max_iter=40, learning_rate=0.2, max_leaf_nodes=15, max_bins=63, random_state=seed
+    ).fit(table[train], label[train])
+    return lambda test: np.asarray(boosted.predict_proba(table[test])[:, 1])

@@ -1,51 +1,13 @@
-"""What it took to write: read from a sample's log, and shown beside every score."""
+"""What it took to write, shown beside every score; `contrafact.family.run.cost_columns` reads it."""
 
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from contrafact.family.display import Column, with_figures
 from contrafact.family.report import ChapterData
-from contrafact.models.prices import Tokens, dollars
 
-if TYPE_CHECKING:
-    from inspect_ai.log import EvalSample
-
-__all__ = ["beside_costs", "cost_columns"]
-
-
-def cost_columns(
-    sample: "EvalSample", model: str, local: Sequence[tuple[int, int]] = ()
-) -> dict[str, Any]:
-    """Return what it took to write what a sample holds: all calls but the judge's.
-
-    Args:
-        sample: The sample.
-        model: The model under test.
-        local: What weights in this process read and wrote, as `TaskRun.local_calls` has it.
-
-    Returns:
-        ``calls``, ``tokens`` (sent and received) and ``dollars`` (list price; NaN where it is not
-        known); nothing where nothing was written, as of outputs that were made elsewhere.
-    """
-    used: dict[str, list[Tokens]] = {}
-    for read, written in local:
-        used.setdefault(model, []).append(Tokens(read, written))
-    for event in sample.events:
-        if event.event == "model" and event.role != "grader" and not event.output.empty:
-            used.setdefault(event.model, []).append(Tokens.of(event.output.usage))
-    if not used:
-        return {}
-    prices = [dollars(name, calls) for name, calls in used.items()]
-    known = [float(price) for price in prices if price is not None]
-    every = [call for calls in used.values() for call in calls]
-    return {
-        "calls": float(len(every)),
-        "tokens": float(sum(call.sent + call.written for call in every)),
-        "dollars": math.fsum(known) if len(known) == len(prices) else math.nan,
-    }
+__all__ = ["beside_costs"]
 
 
 def beside_costs(

@@ -6,6 +6,7 @@ Everything else (the grid, estimates, identity, resuming, the order of rows) is 
 """
 
 import hashlib
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from contrafact.family.method import Method, Methods, open_weights
 from contrafact.family.settings import RunSettings
 from contrafact.files.tables import table_file
 from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
+from contrafact.models.prices import Tokens, dollars
 from contrafact.prompts import PromptPack
 from contrafact.records import Output
 
@@ -39,6 +41,7 @@ __all__ = [
     "Prepared",
     "TaskRun",
     "absolute",
+    "cost_columns",
     "file_record",
     "hash_file",
     "load_once",
@@ -547,3 +550,35 @@ def require_model(settings: RunSettings, methods: Methods) -> None:
         "no model is named",
         hint="add --model, e.g. --model embedded/smollm2-135m" + (or_baseline if baselines else ""),
     )
+
+
+def cost_columns(
+    sample: "EvalSample", model: str, local: Sequence[tuple[int, int]] = ()
+) -> dict[str, Any]:
+    """Return what it took to write what a sample holds: all calls but the judge's.
+
+    Args:
+        sample: The sample.
+        model: The model under test.
+        local: What weights in this process read and wrote, as `TaskRun.local_calls` has it.
+
+    Returns:
+        ``calls``, ``tokens`` (sent and received) and ``dollars`` (list price; NaN where it is not
+        known); nothing where nothing was written, as of outputs that were made elsewhere.
+    """
+    used: dict[str, list[Tokens]] = {}
+    for read, written in local:
+        used.setdefault(model, []).append(Tokens(read, written))
+    for event in sample.events:
+        if event.event == "model" and event.role != "grader" and not event.output.empty:
+            used.setdefault(event.model, []).append(Tokens.of(event.output.usage))
+    if not used:
+        return {}
+    prices = [dollars(name, calls) for name, calls in used.items()]
+    known = [float(price) for price in prices if price is not None]
+    every = [call for calls in used.values() for call in calls]
+    return {
+        "calls": float(len(every)),
+        "tokens": float(sum(call.sent + call.written for call in every)),
+        "dollars": math.fsum(known) if len(known) == len(prices) else math.nan,
+    }

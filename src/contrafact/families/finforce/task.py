@@ -34,7 +34,6 @@ from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.families.finforce.verifying import draft_details
 from contrafact.family import ShownText
-from contrafact.family.costs import cost_columns
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import (
@@ -42,6 +41,7 @@ from contrafact.family.run import (
     Prepared,
     TaskRun,
     absolute,
+    cost_columns,
     load_once,
     refuse,
 )

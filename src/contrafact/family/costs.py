@@ -1,4 +1,4 @@
-"""What it took to write, shown beside every score; `contrafact.family.run.cost_columns` reads it."""
+"""What it took to write, shown beside every score (read by `family.run.cost_columns`)."""
 
 from collections.abc import Sequence
 

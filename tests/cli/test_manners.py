@@ -225,6 +225,15 @@ WRONG = {
     "exam --judge nosuch/x --out news.jsonl/o.json": "part of the path is a file",
     "report folder --exam none.json": "none.json: no such file",
     # review
+    "review backup": "Missing argument 'FILE'",
+    "review backup o.db --db none.db": "none.db: no such file",
+    "review backup o.db --db postgresql://a:b@127.0.0.1:1/c": "127.0.0.1:1/c: is no file",
+    "review restore": "Missing argument 'FILE'",
+    "review restore none.db --db o.db": "none.db: no such file",
+    "review restore news.jsonl --db o.db": "news.jsonl: is no studio's database",
+    "review delete --review r": "Missing option '--export'",
+    "review delete --export o.jsonl": "Missing option '--review'",
+    "review delete --review r --export o.jsonl": "there is no review",
     "review project nosuch": "there is no review project 'nosuch'; name one of",
     "review project none.toml": "none.toml: ",
     "review project --nope": "No such option",
@@ -294,6 +303,7 @@ READERS = {
     "rfc study sample": "rfc study sample FILE --out o.csv",
     "rfc study score": "rfc study score FILE",
     "agree": "agree FILE",
+    "perplexity": "perplexity FILE --out o.jsonl",
 }
 UNREADABLE = ("none.jsonl", "folder", "broken.jsonl", "latin.jsonl")
 

@@ -53,6 +53,7 @@ NO_MODEL_OF_INSPECT = {"--judge-arg", "--judge-faults", "--judge-context", "--ju
 ELSEWHERE = {
     "finforce hindsight --judge": "opened by the same function as those of generate",
     "review plan --judge": "a column of a file",
+    "perplexity --model": "loaded by the same function as run --fluency-model",
     "rfc check --polarity-model": "a folder of a classifier",
     "whatif --counterfactual-model": "loaded by the same function as whatif --model",
 }

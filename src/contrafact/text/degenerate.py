@@ -197,7 +197,8 @@ class Batch:
         """Return whether a text is in a language that neither its input nor the batch is in.
 
         One headline may be too terse to tell its language, a batch of them is not. An input that
-        is in another language than its batch speaks for itself.
+        is in another language than its batch speaks for itself. Where neither says which language
+        it is in, no text is in another one.
         """
         said, home = languages(text), self.languages
         own = languages(source)
@@ -206,7 +207,9 @@ class Batch:
         found = _first(said)
         if said[found] < TOLD or found == NO_LANGUAGE:
             return False
-        return said[_first(home)] < STRANGE and home[found] < STRANGE
+        if home[_first(home)] < TOLD:
+            return False
+        return said[_first(home)] < STRANGE and max(home[found], own[found]) < STRANGE
 
 
 def _first(probable: Mapping[str, float]) -> str:

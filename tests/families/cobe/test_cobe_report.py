@@ -94,14 +94,22 @@ def meta(**given: Any) -> ReportMeta:
     return ReportMeta(runs=(run,), created="2026-11-20T10:10:00Z", **given)
 
 
-def exam(sensitivity: float, specificity: float, *, judge: str = JUDGE, n: int = 400) -> Exam:
+def exam(
+    sensitivity: float,
+    specificity: float,
+    *,
+    judge: str = JUDGE,
+    n: int = 400,
+    criteria: tuple[str, ...] = ("E1", "E2", "E3"),
+) -> Exam:
     rows = []
-    for number in range(n):
+    for place in range(n * len(criteria)):
+        number, criterion = place % n, criteria[place // n]
         known = number % 2 == 0
         right = number // 2 < (sensitivity if known else specificity) * n / 2
         rows.append(
             ExamRow(
-                item=f"x{number}", cluster=f"s{number}", kind="any", criterion="response",
+                item=f"x{number}", cluster=f"s{number}", kind="any", criterion=criterion,
                 known=known, passed=known == right, invalid=None, probability=None,
                 repeats=(known == right,), swapped=None, asked_swapped=False, words=9, text="",
             )
@@ -303,16 +311,27 @@ def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     found = exam(0.9, 0.7)
     paths = build_report([runs], tmp_path, resamples=200, exams=[found])
     rates = pd.read_csv(paths.tables / "corrected.csv")
-    whole = rates[rates["criterion"].eq("all criteria") & rates["band"].str.startswith(POOR)].iloc[
-        0
-    ]
-    assert whole["corrected"] == pytest.approx((whole["raw"] + 0.7 - 1) / (0.9 + 0.7 - 1))
+    poor = rates[rates["band"].str.startswith(POOR)].set_index("criterion")
+    whole = poor.loc["all criteria"]
+    # Of every response, the product of what each verdict counts for; only E2 varies here.
+    passed, failed = 0.7 / 0.6, -0.3 / 0.6
+    expected = passed**2 * (whole["raw"] * passed + (1 - whole["raw"]) * failed)
+    assert whole["corrected"] == pytest.approx(expected)
     assert whole["corrected_low"] < whole["corrected"] < whole["corrected_high"]
-    first = rates[rates["criterion"].str.startswith("E1")].iloc[0]
-    assert np.isnan(first["corrected"])
-    assert first["known"] == "the exam did not ask this criterion"
+    second = poor[poor.index.str.startswith("E2")].iloc[0]
+    assert second["corrected"] == pytest.approx((second["raw"] + 0.7 - 1) / (0.9 + 0.7 - 1))
     named = json.loads(paths.results.read_text())["exams"]
     assert named[0]["judge"] == JUDGE
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_an_exam_of_whole_verdicts_alone_corrects_no_run_with_another_mix(tmp_path: Path) -> None:
+    tables = report(tmp_path, exams=[exam(0.9, 0.7, criteria=("response",))])[2]
+    rates = pd.read_csv(tables / "corrected.csv")
+    assert rates["corrected"].isna().all()
+    whole = rates["criterion"].eq("all criteria")
+    assert (rates.loc[whole, "known"] == "the exam did not ask E1, E2, E3").all()
+    assert (rates.loc[~whole, "known"] == "the exam did not ask this criterion").all()
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -320,7 +339,7 @@ def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Pa
     page, results, tables = report(tmp_path, exams=[exam(0.6, 0.3)])
     board = pd.read_csv(tables / "leaderboard.csv")
     assert board["corrected"].isna().all()
-    assert board["known"].str.startswith("this judge cannot tell").all()
+    assert board["known"].str.contains("sensitivity and specificity sum to 0.90").all()
     titles = [warning["title"] for warning in results["warnings"]]
     assert "Some judged rates cannot be corrected" in titles
     assert "this judge cannot tell" in page

@@ -164,7 +164,7 @@ def test_an_answer_that_cites_what_is_not_there_is_invalid(reply, predicted, inv
 
 
 @pytest.mark.slow
-def test_the_embedded_model_gives_a_likelihood_of_a_text(model):
+def test_the_embedded_model_gives_a_likelihood_of_a_text():
     answer = asyncio.run(contrast()(item(TEXT), Ask(get_model("embedded/smollm2-135m"))))
     assert answer.trace["logprob"] < 0
     assert set(answer.trace["margins"]) == set(counterparts(TEXT))

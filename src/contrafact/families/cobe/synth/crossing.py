@@ -49,7 +49,7 @@ _FIELDS = {
     "cost": (24, 255),
 }
 """Where the counts of a pair stand, and the most that three of them can come to."""
-_UNEVEN, _UNLIKE, _FAR, _UNDONE = 2.0, 1.5, 3.0, 2.2
+_UNEVEN, _UNLIKE, _FAR, _UNDONE, _UNSHARED = 2.0, 1.5, 3.0, 2.2, 3.0
 _OPEN_WORTH, _RARE_WORTH = 4.0, 0.8
 _NEVER = 50.0
 _FAILURE_COST = (_NEVER, 0.0, 0.2, 0.8, 5.0, 9.0)
@@ -264,7 +264,8 @@ class Block:
 
     Attributes:
         stories: The situations.
-        latent: The latent fact that every answer mentions; none where there is none.
+        latent: The latent fact that every answer mentions, and not all stories imply alike; none
+            where there is none.
         voiced: For every story, the claims that its answer's connectors make.
         told: For every story, the claims that its own connectors make.
         fails: For every answer and every story, the criteria that it fails there; none on its own.
@@ -290,6 +291,8 @@ def draw_block(plot: Plot, rng: Random) -> Block | None:
         return None
     for chosen in _searched(_Pairs.of(pool, latent), rng):
         stories = tuple(pool[place] for place in chosen)
+        if latent is not None and len({one.implied[latent] for one in stories}) == 1:
+            continue  # no answer could be wrong about it
         voiced = _voiced(stories, latent, rng)
         if voiced is None:
             continue
@@ -416,9 +419,10 @@ def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
     """Return groups of four situations whose answers fail each other's stories in balance.
 
     Of the three other answers, about as many fail E1, and about as many E2, in every story: else
-    how many facts its criteria list would say how many of its answers fail them. Wrong answers
-    differ from a story by about as many events, and in its number by about as much, as the right
-    one: else the least edit that does what the query asks would be the right one.
+    how many facts its criteria list would say how many of its answers fail them. Two stories imply
+    what is hidden and two its opposite: else the rarer would be the one that is wrong. Wrong
+    answers differ from a story by about as many events, and in its number by about as much, as the
+    right one: else the least edit that does what the query asks would be the right one.
     """
     size = len(pairs.own)
     draw = np.random.default_rng(rng.getrandbits(64))
@@ -440,6 +444,7 @@ def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
         cost += _FAR * part["away"] + _UNJOINED * (part["third"] == 0)
         cost += _UNLIKE * np.abs(part["differs"] / (SIZE - 1) - pairs.own[chosen[j]])
         cost -= _OPEN_WORTH * pairs.opened[chosen[j]]
+        cost += _UNSHARED * np.abs(part["fifth"] - SIZE // 2)
     cost += _UNEVEN * uneven + _FAR * np.abs(far) + _UNDONE * np.abs(undone - _DUE_UNDONE)
     cost[uneven > _MOST_UNEVEN] = np.inf
     best: dict[frozenset[int], list[int]] = {}

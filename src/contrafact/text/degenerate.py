@@ -57,6 +57,8 @@ STRANGE = 0.03
 """A text is in another language if its own input's is less probable than this."""
 TOLD = 0.25
 """A text whose likeliest language is less probable than this is in none that can be told."""
+UNSURE = 0.1
+"""Where the likeliest language of the inputs is less probable than this, they say none."""
 MOST_INPUTS = 300
 """So many inputs of a batch say which language it is in."""
 NO_LANGUAGE = "zxx"
@@ -198,7 +200,7 @@ class Batch:
 
         One headline may be too terse to tell its language, a batch of them is not. An input that
         is in another language than its batch speaks for itself. Where neither says which language
-        it is in, no text is in another one.
+        it is in, no text is in another one; nor is one that has every word of its input.
         """
         said, home = languages(text), self.languages
         own = languages(source)
@@ -207,9 +209,11 @@ class Batch:
         found = _first(said)
         if said[found] < TOLD or found == NO_LANGUAGE:
             return False
-        if home[_first(home)] < TOLD:
+        if home[_first(home)] < UNSURE:
             return False
-        return said[_first(home)] < STRANGE and max(home[found], own[found]) < STRANGE
+        if set(words(source)) <= set(words(text)):
+            return False
+        return said[_first(home)] < STRANGE and home[found] < STRANGE
 
 
 def _first(probable: Mapping[str, float]) -> str:

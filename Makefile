@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" UV_TORCH_BACKEND=$${UV_TORCH_BACKEND:-cpu} \
   $(or $(shell command -v uv),$(BIN)/uv)
 
-.PHONY: demo test lint format bench verify docs docs-serve gallery clean
+.PHONY: demo test test-newer lint format bench verify docs docs-serve gallery clean
 
 # uv, where there is none on the path.
 HAVE_UV = command -v uv >/dev/null || test -x $(BIN)/uv || $(PIP) uv || echo "uv cannot be had: pip is used"
@@ -40,6 +40,10 @@ demo: $(VENV)/.run
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The lower floors on newer versions of Python, as far as this machine has them.
+test-newer: $(VENV)/.dev
+	tools/newer.sh $(VENV) env $(UV)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

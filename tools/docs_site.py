@@ -75,8 +75,12 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
-    """Name the search dialog for screen readers, which the theme leaves without a name."""
-    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+    """Make a page readable to screen readers: a name for the search dialog, no empty headings.
+
+    A table without a heading over its first column has a cell there instead.
+    """
+    named = output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+    return named.replace("<th></th>", "<td></td>")
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:

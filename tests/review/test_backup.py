@@ -81,3 +81,23 @@ def test_a_review_is_deleted_with_its_history_first(database, tmp_path, review_t
         assert verify(store, "ours") == []
         with pytest.raises(NotAllowed):
             store.answer("ours", "Dia", store.next("ours", "Cem"), {"rating": "Yes"})
+
+
+def test_what_is_decided_during_the_export_is_not_deleted(
+    database, tmp_path, review_team, monkeypatch
+):
+    from contrafact.review.store import backup as module
+
+    with Store(database) as store:
+        fill(store, review_team)
+        written = module.write_rows
+
+        def slowly(rows, out):
+            written(rows, out)
+            store.answer("ours", "Cem", store.next("ours", "Cem"), {"rating": "No"})
+
+        monkeypatch.setattr(module, "write_rows", slowly)
+        with pytest.raises(InputError, match="has gone on while it was exported"):
+            delete_review(store, "ours", tmp_path / "ours.jsonl", "Max")
+        assert verify(store, "ours") == [] and not (tmp_path / "ours.jsonl").exists()
+        assert store.read("ours", lambda state: state.decided["Cem"]) == 2

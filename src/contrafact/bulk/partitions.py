@@ -19,7 +19,7 @@ from contrafact.bulk.stage import FAILURES, KEPT, Made
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.errors import InputError
 
-__all__ = ["Output", "Partition", "missing"]
+__all__ = ["Output", "Partition"]
 
 _JOB = "_manifest/job.json"
 
@@ -181,9 +181,3 @@ class Output:
 def _short(value: Any) -> str:
     text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-def missing(output: Output, partitions: Sequence[Partition]) -> list[Partition]:
-    """Return the partitions that are not finished, in order."""
-    done = output.finished()
-    return [partition for partition in partitions if partition.name not in done]

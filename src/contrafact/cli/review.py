@@ -387,12 +387,10 @@ def prove(
 
     Example: contrafact review prove --db review.db
     """
-    from contrafact.review.store.store import chain_problems, verify
+    from contrafact.review.store.store import verify
 
     with open_store(db) as store:
-        problems = list(
-            dict.fromkeys([*verify(store, review), *chain_problems(store, review, head=head)])
-        )
+        problems = verify(store, review, head=head)
         events, last = len(store.history(review)), store.chain_head(review)
     for problem in problems:
         typer.echo(problem)

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, text
+from sqlalchemy import Connection, delete, select, text
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import atomic_path
@@ -100,12 +100,19 @@ def delete_review(store: Store, review: str, export: Path, who: str) -> int:
         How many events were exported and deleted.
 
     Raises:
-        InputError: There is no such review, or the file is there or cannot be written.
+        InputError: There is no such review, the file is there or cannot be written, or somebody
+            decided something meanwhile, which the file would lack: nothing is deleted then.
     """
     _refuse_existing(export)
     history = store.history(review)
     write_rows(history_rows(history), export)
     with store.engine.begin() as connection:
+        chosen = select(reviews.c.seq).where(reviews.c.name == review).with_for_update()
+        if connection.scalar(chosen) != history[-1].seq:
+            export.unlink()
+            raise InputError(
+                f"'{review}' has gone on while it was exported", hint="close its stages, and repeat"
+            )
         _keep_events(connection, False)
         for table in (votes, items, events):
             connection.execute(delete(table).where(table.c.review == review))

@@ -445,17 +445,22 @@ def chain_problems(store: Store, review: str, *, head: str | None = None) -> lis
     return problems
 
 
-def verify(store: Store, review: str) -> list[str]:
+def verify(store: Store, review: str, *, head: str | None = None) -> list[str]:
     """Return every difference between a review's state and what its history leads to.
 
     The history is replayed from its first event; an empty list is the proof that nothing of the
     state is there without an event, that no event was changed, and nothing of the history is lost.
 
+    Args:
+        store: The reviews.
+        review: The review.
+        head: See `chain_problems`.
+
     Raises:
         InputError: There is no such review.
     """
     history = store.history(review)
-    if changed := chain_problems(store, review):
+    if changed := chain_problems(store, review, head=head):
         return changed
     try:
         state = replay(history)

@@ -13,7 +13,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "flip"
-PAGE = (ROOT / "docs" / "your-own-family.md").read_text(encoding="utf-8")
+PAGE = "\n".join(
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("your-own-family.md", "your-own-family-report.md")
+)
 FILES = dict(re.findall(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
 HUMAN = ("--method", "human", "--fluency-model", "none")
 
